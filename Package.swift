@@ -56,7 +56,9 @@ let package = Package(
         target("Descriptors", ["CEpoll"]),
         target("Bluetooth", ["Descriptors"]),
         target("Captures"),
-        target("TrackerCore"),
+        // Anybody's texts within a language: HTML, a table, a shell's word.
+        target("Escaping"),
+        target("TrackerCore", ["Escaping"]),
         target("Pauses"),
         // SHA-256, and what is made of it.
         target("Digests"),
@@ -92,7 +94,7 @@ let package = Package(
         // A message bus, the system's or the user's: connection, calls, signals, objects of our own.
         target("DBus", ["CDBus", "Descriptors"]),
         // Notifications on the desktop of the session, over its bus.
-        target("Desktop", ["DBus", "TrackerCore"]),
+        target("Desktop", ["DBus", "Escaping", "TrackerCore"]),
         target("HostController", ["Bluetooth", "CBluetooth", "Descriptors"]),
         target("BlueZ", ["Bluetooth", "DBus", "Descriptors", "HostController", "Pauses"]),
         // What encrypts, agrees on keys and signs. No library is linked: it is opened when it is first needed.
@@ -105,7 +107,7 @@ let package = Package(
         target("TrackerDesk", ["Store", "Sync", "Gateway", "Importing", "TrackerCore"]),
 
         // Shared by the commands: exit codes, JSON, progress, paths; and the way from `--link` to a link.
-        target("CommandKit", ["Descriptors", argumentParser]),
+        target("CommandKit", ["Descriptors", "Escaping", argumentParser]),
         target("Links", ["Bluetooth", "Captures", "Replay", "VirtualBottle", "Emulation", "BlueZ", "DBus", "ESPHome", "HostController"]),
 
         // The commands' way to the store: the configuration file, where the store lies, its errors as exit codes.
@@ -129,7 +131,7 @@ let package = Package(
         // A gateway's drinks, told to a fleet.
         target("FleetSurface", ["FleetWire", "Outgoing", "Packing", "Pauses", "Store", "TrackerCore", "TrackerDesk"]),
         target("FleetStore", ["CLibPQ", "FleetWire", "TrackerCore"]),
-        target("FleetServer", ["Digests", "FleetStore", "FleetWire", "Packing", "TrackerCore", "HTTPListening", hummingbird, httpTypes, nio, logging]),
+        target("FleetServer", ["Digests", "Escaping", "FleetStore", "FleetWire", "Packing", "TrackerCore", "HTTPListening", hummingbird, httpTypes, nio, logging]),
         // A fleet as one file, each person's rows sealed with a key of their own.
         target("FleetBackup", ["Ciphers", "FleetStore", "Packing"]),
         // Many gateways that do not exist, against servers that do.
@@ -137,7 +139,7 @@ let package = Package(
 
         // The pages, as bytes of the program; and the server that shows them and everything a desk can do.
         .target(name: "CDashboard", exclude: ["pages"]),
-        target("HTTPAPI", ["TrackerDesk", "Store", "TrackerCore", "CDashboard", "HTTPListening", hummingbird, httpTypes, nio, logging]),
+        target("HTTPAPI", ["Escaping", "TrackerDesk", "Store", "TrackerCore", "CDashboard", "HTTPListening", hummingbird, httpTypes, nio, logging]),
 
         // The same at an MQTT broker, and what Home Assistant is told of it.
         target("MQTTSurface", ["TrackerDesk", "Store", "TrackerCore", "MQTT", "Pauses"]),
@@ -146,7 +148,7 @@ let package = Package(
         target("PocketSurface", ["Ciphers", "Digests", "TrackerDesk", "Store", "TrackerCore", "Outgoing", "Pauses"]),
 
         // What a service says of itself, for a person, a program or systemd's journal.
-        target("ServiceLog", ["CommandKit", argumentParser, logging]),
+        target("ServiceLog", ["CommandKit", "Escaping", argumentParser, logging]),
 
         // The bottle's surroundings: flash file, control socket, records from captures.
         target("Emulation", ["VirtualBottle", "VirtualGadget", "BottleProtocol", "Bluetooth", "Captures", "Descriptors", "Replay", "CommandKit"]),
@@ -155,14 +157,14 @@ let package = Package(
         command(
             "waterh-gateway",
             [
-                "BenchDay", "Gateway", "Emulation", "VirtualBottle", "BottleProtocol", "Bluetooth", "Captures", "HostController", "Links", "Store", "Sync", "TrackerCore",
+                "BenchDay", "Escaping", "Gateway", "Emulation", "VirtualBottle", "BottleProtocol", "Bluetooth", "Captures", "HostController", "Links", "Store", "Sync", "TrackerCore",
                 "CommandStore", "CTimex", "CQREncode", "Desktop", "FleetSurface", "HTTPAPI", "MQTT", "MQTTSurface", "Outgoing", "Pauses", "PocketSurface", "TrackerDesk", "ServiceLog", "ScenarioFiles", "Scenarios", logging,
             ]),
-        command("waterh-fleet", ["FleetBackup", "FleetServer", "FleetSimulation", "FleetStore", "TrackerCore", "HTTPListening", "ServiceLog", logging]),
+        command("waterh-fleet", ["Escaping", "FleetBackup", "FleetServer", "FleetSimulation", "FleetStore", "TrackerCore", "HTTPListening", "ServiceLog", logging]),
         // The style and the script of a capture's report, as bytes of the program.
         .target(name: "CReport", exclude: ["pages"]),
-        command("waterh-replay", ["Archives", "Replay", "Captures", "Bluetooth", "BottleProtocol", "Emulation", "VirtualGadget", "Links", "HostController", "CReport"]),
-        command("waterh-tracker", ["Desktop", "Pauses", "ServiceLog", "TrackerDesk", "TrackerCore", "Store", "CommandStore"]),
+        command("waterh-replay", ["Archives", "Escaping", "Replay", "Captures", "Bluetooth", "BottleProtocol", "Emulation", "VirtualGadget", "Links", "HostController", "CReport"]),
+        command("waterh-tracker", ["Desktop", "Escaping", "Pauses", "ServiceLog", "TrackerDesk", "TrackerCore", "Store", "CommandStore"]),
 
         // Measures what the project promises; not a product.
         .executableTarget(
@@ -173,6 +175,7 @@ let package = Package(
         tests("BottleProtocolTests", ["BottleProtocol"]),
         tests("DigestsTests", ["Digests"]),
         tests("DescriptorsTests", ["Descriptors"]),
+        tests("EscapingTests", ["Escaping"]),
         tests("BluetoothTests", ["Bluetooth"]),
         tests("CapturesTests", ["Captures"]),
         tests("ReplayTests", ["Replay", "Captures", "Bluetooth", "BottleProtocol", "VirtualBottle"]),

@@ -1,3 +1,4 @@
+import Escaping
 import Synchronization
 
 /// A command that is printed does what it says when it is copied: what this process was told on its command line (which store, which
@@ -94,7 +95,7 @@ public struct PrintedCommands: Hashable, Sendable {
             default: plainMarks.contains(byte)
             }
         }
-        return isPlain ? text : "'" + text.replacing("'", with: "'\\''") + "'"
+        return isPlain ? text : "'" + Escaping.replacing(text, ["'": "'\\''"]) + "'"
     }
 
     private static let plainMarks = Array("_./:@%+=,-".utf8)

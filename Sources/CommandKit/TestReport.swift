@@ -1,3 +1,4 @@
+import Escaping
 import Foundation
 
 /// What a run of checks found, for the machines that show such things: JUnit's XML, as continuous integration reads it, and the Test Anything
@@ -59,11 +60,11 @@ public struct TestReport: Sendable {
 
     /// A `#` would begin a directive, a line break a line.
     private static func line(_ text: String) -> String {
-        String(text.map { $0.isNewline ? " " : $0 }).replacingOccurrences(of: "#", with: "\\#")
+        Escaping.replacing(String(text.map { $0.isNewline ? " " : $0 }), ["\n": " ", "#": "\\#"])
     }
 
     private static func attribute(_ text: String) -> String {
-        escaped(text).replacingOccurrences(of: "\"", with: "&quot;").replacingOccurrences(of: "\n", with: "&#10;")
+        Escaping.replacing(escaped(text), ["\"": "&quot;", "\n": "&#10;"])
     }
 
     private static func escaped(_ text: String) -> String {

@@ -1,4 +1,5 @@
 import DBus
+import Escaping
 import TrackerCore
 
 /// A notification in the words of the desktop (Desktop Notifications Specification 1.2; tracker law C).
@@ -27,9 +28,7 @@ struct DesktopMessage {
         return (notification.title, capabilities.contains("body-markup") ? Self.escaped(notification.body) : notification.body)
     }
 
-    static func escaped(_ text: String) -> String {
-        text.replacing("&", with: "&amp;").replacing("<", with: "&lt;").replacing(">", with: "&gt;")
-    }
+    static func escaped(_ text: String) -> String { Escaping.replacing(text, ["&": "&amp;", "<": "&lt;", ">": "&gt;"]) }
 
     /// Keys and labels by turns; none where nobody would hear, or nothing could be pressed.
     private func actions(_ notification: Announcement) -> [String] {

@@ -1,3 +1,4 @@
+import Escaping
 import FleetStore
 import FleetWire
 import TrackerCore
@@ -39,9 +40,9 @@ enum FleetPage {
     private static func page(_ title: String, _ body: String) -> String {
         """
         <!doctype html>
-        <html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><meta http-equiv="refresh" content="60"><title>\(escaped(title))</title>
+        <html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><meta http-equiv="refresh" content="60"><title>\(Escaping.markup(title))</title>
         <style>body{font:16px/1.4 system-ui,sans-serif;margin:1rem auto;max-width:60rem;padding:0 1rem}table{border-collapse:collapse;width:100%}th,td{text-align:left;padding:.2rem .6rem;border-bottom:1px solid #ccc}td.n{text-align:right}</style>
-        <h1>\(escaped(title))</h1>
+        <h1>\(Escaping.markup(title))</h1>
         \(body)
         </html>
 
@@ -53,7 +54,7 @@ enum FleetPage {
         let head = heads.map { "<th>\($0)</th>" }.joined()
         let body = rows.map { row in
             "<tr>" + row.enumerated().map { column, text in
-                let cell = linked && column == 0 ? "<a href=\"/people/\(inAddress(text))\">\(escaped(text))</a>" : escaped(text)
+                let cell = linked && column == 0 ? "<a href=\"/people/\(inAddress(text))\">\(Escaping.markup(text))</a>" : Escaping.markup(text)
                 return "<td\(numbers.contains(column) ? " class=\"n\"" : "")>\(cell)</td>"
             }.joined() + "</tr>"
         }
@@ -67,10 +68,6 @@ enum FleetPage {
             default: "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
             }
         }.joined()
-    }
-
-    private static func escaped(_ text: String) -> String {
-        text.replacing("&", with: "&amp;").replacing("<", with: "&lt;").replacing(">", with: "&gt;").replacing("\"", with: "&quot;")
     }
 
     private static func ago(_ seconds: Int64?) -> String {

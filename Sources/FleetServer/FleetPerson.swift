@@ -13,10 +13,10 @@ struct FleetPerson: Sendable {
 
     /// - Returns: `nil` where nobody goes by that name.
     init?(_ name: String, _ store: FleetStore) throws {
-        guard let days = try store.days(of: name) else { return nil }
+        guard let added = try store.addedUpDays(of: name) else { return nil }
         self.name = name
-        self.days = days.suffix(60).reversed()
-        isBehind = try store.isBehind(of: name)
+        days = added.days.suffix(60).reversed()
+        isBehind = added.isBehind
         (drinks, doubts) = (try store.drinks(of: name, limit: 100), try store.doubts(of: name))
     }
 }

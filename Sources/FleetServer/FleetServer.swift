@@ -98,7 +98,7 @@ public struct FleetServer: Sendable {
         router.get("/v1/overview.csv") { request, _ in
             let overview = try await overview(request)
             let lines = overview.people.map { "\(SpreadsheetCell.row($0.name)),\($0.day),\($0.todayMl),\($0.drinks),\($0.lastDrinkSecondsAgo.map { "\($0)" } ?? ""),\($0.doubts)\n" }
-            return Self.table("person,day,ml,drinks,last_drink_seconds_ago,doubts\n" + lines.joined(), isBehind: overview.isBehind)
+            return Self.table("person,day,ml,drinks,last_drink_seconds_ago,doubts\n" + lines.joined(), isBehind: overview.isBehind, isCut: overview.isCut)
         }
         router.get("/people/:person") { request, context in
             let person = try await look(request, at: context) { try FleetPerson($1, $0) }
@@ -106,7 +106,7 @@ public struct FleetServer: Sendable {
         }
         router.get("/v1/people/:person/days") { request, context in
             let (days, isBehind) = try await look(request, at: context) { store, name in
-                try store.days(of: name).map { ($0.map { "\($0.day),\($0.ml),\($0.drinks)\n" }, try store.isBehind(of: name)) }
+                try store.addedUpDays(of: name).map { ($0.days.map { "\($0.day),\($0.ml),\($0.drinks)\n" }, $0.isBehind) }
             }
             return Self.table("day,ml,drinks\n" + days.joined(), isBehind: isBehind)
         }
@@ -285,7 +285,7 @@ public struct FleetServer: Sendable {
     }
 
     private static func person(_ context: BasicRequestContext) throws -> String {
-        let name = context.parameters.get("person").flatMap(\.removingPercentEncoding) ?? ""
+        let name = context.parameters.get("person").flatMap { PathPart.decoded($0) } ?? ""
         guard !name.isEmpty, !name.utf8.contains(0) else { throw FleetProblem.missing }
         return name
     }
@@ -347,9 +347,10 @@ public struct FleetServer: Sendable {
     }
 
     /// CSV, which has no room for words.
-    private static func table(_ text: String, isBehind: Bool) -> Response {
+    private static func table(_ text: String, isBehind: Bool, isCut: Bool = false) -> Response {
         var response = answer("text/csv; charset=utf-8", Array(text.utf8))
         if isBehind { response.headers[.waterhBehind] = "1" }
+        if isCut { response.headers[.waterhCut] = "1" }
         return response
     }
 
@@ -377,6 +378,7 @@ public struct FleetServer: Sendable {
 extension HTTPField.Name {
     /// Not all that was told is in the figures yet.
     fileprivate static let waterhBehind = Self("Waterh-Behind")!
+    fileprivate static let waterhCut = Self("Waterh-Cut")!
     /// How far a store believes that it is known.
     fileprivate static let waterhTold = Self(FleetStanding.field)!
     /// What it calls the doubts that it told last.

@@ -22,11 +22,10 @@ public final class FleetConnection {
     ///   - connectLimit: until there is a connection.
     ///   - statementLimit: for each statement; the server ends what takes longer.
     public init(_ database: String, connectLimit: Duration = .seconds(5), statementLimit: Duration = .seconds(20)) throws(FleetFailure) {
-        var words: UnsafeMutablePointer<CChar>?
-        guard !database.utf8.contains(0), let options = PQconninfoParse(database.isEmpty || database.contains("=") || database.contains("://") ? database : "dbname=" + database, &words) else {
-            let said = words.map { String(cString: $0).trimmingCharacters(in: .whitespacesAndNewlines) } ?? "there is a zero in it"
-            PQfreemem(words)
-            throw FleetFailure(.wrongUse, "These words name no database: \(said). Write host=… dbname=… user=…, or postgresql://….")
+        guard !database.utf8.contains(0), let options = PQconninfoParse(database.isEmpty || database.contains("=") || database.contains("://") ? database : "dbname=" + database, nil) else {
+            // What libpq says of it quotes it, and it may hold a password.
+            throw FleetFailure(
+                .wrongUse, "These words name no database. Write host=… dbname=… user=…, with a value that has blanks in single quotes; or postgresql://…, with signs like % and @ in a password as %25 and %40.")
         }
         let places = Self.places(options)
         PQconninfoFree(options)

@@ -162,13 +162,17 @@ extension FleetStore {
         do { return try refresh(within: limit, of: person).isAll } catch let failure as FleetFailure where failure.kind == .readOnly { return false }
     }
 
-    /// A person's days with drinks, oldest first; `nil` where nobody goes by that name. Where something is in the way of adding them up they are those of before (`isBehind`).
-    public func days(of person: String) throws -> [(day: LocalDay, ml: Int, drinks: Int)]? {
+    /// A person's days with drinks, oldest first; `nil` where nobody goes by that name. Where something is in the way of adding them up they are those of before.
+    public func days(of person: String) throws -> [(day: LocalDay, ml: Int, drinks: Int)]? { try addedUpDays(of: person)?.days }
+
+    /// The same, and whether something is missing in them. That is known before they are read: what is added up in between is in them.
+    public func addedUpDays(of person: String) throws -> (days: [(day: LocalDay, ml: Int, drinks: Int)], isBehind: Bool)? {
         guard try !connection.run("SELECT 1 FROM person WHERE name = $1", [person]).isEmpty else { return nil }
-        _ = try refreshUnlessReadOnly(within: Self.lookLimit, of: person)
-        return try connection.run("SELECT day, ml, drinks FROM day_roll WHERE person = $1 ORDER BY day", [person]).compactMap { row in
-            row[0].flatMap(LocalDay.init).map { ($0, Int(row[1] ?? "") ?? 0, Int(row[2] ?? "") ?? 0) }
+        let isBehind = try !refreshUnlessReadOnly(within: Self.lookLimit, of: person) && isBehind(of: person)
+        let days = try connection.run("SELECT day, ml, drinks FROM day_roll WHERE person = $1 ORDER BY day", [person]).compactMap { row in
+            row[0].flatMap(LocalDay.init).map { (day: $0, ml: Int(row[1] ?? "") ?? 0, drinks: Int(row[2] ?? "") ?? 0) }
         }
+        return (days, isBehind)
     }
 
     /// A drink that counts.

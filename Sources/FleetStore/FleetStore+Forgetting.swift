@@ -69,9 +69,7 @@ extension FleetStore {
     }
 
     private func forgetWithin(_ person: String, by who: String?) throws -> Bool {
-        let pattern = Self.pattern(person)
-        // Of the audit the name goes where a list of people names it, and nothing else: who did what, and to whom else, stays.
-        let told = "((?:^looked at |^told [0-9]+ (?:doubts )?of |, ))\(pattern)(?=$|, | and [0-9]+ more$)", changed = "((?: of | for |, ))\(pattern)(?=$|, )"
+        let (told, changed) = Self.places(person)
         let known = try connection.run("""
             SELECT 1 WHERE EXISTS (SELECT 1 FROM person WHERE name = $1) OR EXISTS (SELECT 1 FROM gateway WHERE name = $1 OR wants = $1 OR $1 = ANY (people))
                 OR EXISTS (SELECT 1 FROM parked WHERE whose = \(Self.digest("$1")))
@@ -79,6 +77,39 @@ extension FleetStore {
             """, [person, told, changed])
         guard !known.isEmpty else { return false }
         try nameForgetting(of: person, isAgain: isForgotten(person))
+        try takeOut(person)
+        try note("a person was forgotten", kind: .change, by: who)
+        return true
+    }
+
+    /// Of the audit the name goes where a list of people names it, and nothing else: who did what, and to whom else, stays.
+    private static func places(_ person: String) -> (told: String, changed: String) {
+        let pattern = pattern(person)
+        return ("((?:^looked at |^told [0-9]+ (?:doubts )?of |, ))\(pattern)(?=$|, | and [0-9]+ more$)", "((?: of | for |, ))\(pattern)(?=$|, )")
+    }
+
+    /// Takes over what others know by now, where a backup was put back: who was forgotten meanwhile, also if they are known again by now, is taken out, and whose credential was
+    /// taken back is let in no more. Nobody is forgotten by that who is known elsewhere.
+    /// - Parameters:
+    ///   - outlived: keys that were thrown away meanwhile.
+    ///   - revoked: whose credential was taken back.
+    public func catchUp(_ forgettings: Forgettings, outlived: [Seal], revoked: [String]) throws {
+        try nameParked()
+        try withoutBatches(alsoRolls: true) {
+            let forgotten = forgettings.filter { $0.value.values.contains(false) }.map(\.key)
+            for person in try names(of: outlived.map(\.owner) + forgotten) {
+                try takeOut(person)
+                try note("a person was forgotten", kind: .change)
+            }
+            try put(forgettings)
+            try dropSeals(outlived.map(\.id))
+            try connection.run("UPDATE gateway SET revoked = now() WHERE revoked IS NULL AND id = ANY ($1::text[])", [Self.array(revoked)])
+        }
+    }
+
+    /// Everything of somebody, in a transaction.
+    private func takeOut(_ person: String) throws {
+        let (told, changed) = Self.places(person), pattern = Self.pattern(person)
         for table in ["entry", "doubt", "day_roll", "stale", "bottle"] { try connection.run("DELETE FROM \(table) WHERE person = $1", [person]) }
         // The trigger's marks of what has just gone.
         try connection.run("DELETE FROM stale WHERE person = $1", [person])
@@ -96,8 +127,6 @@ extension FleetStore {
             try connection.run(#"UPDATE audit SET what = regexp_replace(what, $1, '\1(a person was forgotten)', 'g') WHERE kind = 'change' AND what ~ $1 AND NOT EXISTS (SELECT 1 FROM gateway WHERE name = $2)"#, [changed, person])
         }
         try connection.run("SELECT pg_notify($1, '')", [Self.channel])
-        try note("a person was forgotten", kind: .change, by: who)
-        return true
     }
 
     /// Held by every batch, together; and alone by who forgets.

@@ -122,6 +122,12 @@ extension FleetStore {
         }
     }
 
+    /// All of it, within a transaction.
+    func put(_ forgettings: Forgettings) throws {
+        try put(Self.list(forgettings))
+        try settleForgotten()
+    }
+
     /// Whoever has a forgetting that was not undone is forgotten, and nobody else.
     private func settleForgotten() throws {
         try connection.run("DELETE FROM forgotten WHERE digest NOT IN (SELECT digest FROM forgetting WHERE NOT undone)")
@@ -211,6 +217,22 @@ extension FleetStore {
         try connection.run("SELECT 1 WHERE EXISTS (SELECT 1 FROM gateway) OR EXISTS (SELECT 1 FROM person) OR EXISTS (SELECT 1 FROM entry)").isEmpty
     }
 
+    /// As values of a statement: where a COPY is ended from outside, PostgreSQL writes the row that it was at into its log, with names and amounts.
+    /// - Returns: how many rows there were.
+    private func insert(_ lines: [UInt8], into table: String, _ columns: String) throws -> Int {
+        let types = Dictionary(try connection.run("SELECT attname, format_type(atttypid, atttypmod) FROM pg_attribute WHERE attrelid = $1::regclass AND attnum > 0 AND NOT attisdropped", [table]).compactMap { row in row[0].flatMap { name in row[1].map { (name, $0) } } }) { $1 }
+        let names = columns.split(separator: ",").map { String($0.drop { $0 == " " }) }
+        guard names.allSatisfy({ types[$0] != nil }), let rows = try? CopyRows(lines, count: names.count) else {
+            throw FleetFailure(.wrongUse, "Rows of the backup are not as this database keeps them. Restore it with the program that wrote it, or a newer one.")
+        }
+        guard let count = rows.columns.first?.count, count > 0 else { return 0 }
+        let values = names.indices.map { "c\($0)::\(types[names[$0]] ?? "text")" }, arrays = names.indices.map { "$\($0 + 1)::text[]" }
+        _ = try connection.run(.init(
+            "INSERT INTO \(table) (\(columns)) SELECT \(values.joined(separator: ", ")) FROM unnest(\(arrays.joined(separator: ", "))) AS told (\(names.indices.map { "c\($0)" }.joined(separator: ", ")))",
+            values: rows.columns.map { .column(FleetColumn($0)) }))
+        return count
+    }
+
     /// Takes a backup in, in one transaction, and adds up its days.
     /// - Parameters:
     ///   - seals: the keys that are kept with it from now on.
@@ -229,14 +251,7 @@ extension FleetStore {
             guard try isUnused() else { throw FleetFailure(.wrongUse, "The database at \(connection.place) is in use: there are gateways or people in it. A backup goes into a new one.") }
             try connection.script("CREATE TEMPORARY TABLE allowed (gateway text, person text, wanted boolean) ON COMMIT DROP; ALTER TABLE entry DISABLE TRIGGER fleet_new; ALTER TABLE forgotten DISABLE TRIGGER fleet_forgetting")
             var counts: [String: Int] = [:]
-            var piece = try next()
-            while let first = piece {
-                counts[first.part, default: 0] += try connection.copyIn("COPY \(first.part) (\(first.columns)) FROM STDIN") {
-                    guard let now = piece, now.part == first.part else { return nil }
-                    piece = try next()
-                    return now.lines
-                }
-            }
+            while let piece = try next() { counts[piece.part, default: 0] += try insert(piece.lines, into: piece.part, piece.columns) }
             try connection.script("""
                 ALTER TABLE entry ENABLE TRIGGER fleet_new;
                 UPDATE gateway SET people = named.people FROM (SELECT gateway, array_agg(person ORDER BY person) AS people FROM allowed WHERE NOT wanted GROUP BY gateway) AS named WHERE named.gateway = id;
@@ -244,8 +259,7 @@ extension FleetStore {
                 """)
             try connection.run("UPDATE gateway SET revoked = now() WHERE revoked IS NULL AND id = ANY ($1::text[])", [Self.array(revoked)])
             // Who was allowed again since is known again; and whom the backup does not know as forgotten yet is not brought back by a gateway.
-            try put(Self.list(forgettings))
-            try settleForgotten()
+            try put(forgettings)
             try connection.script("ALTER TABLE forgotten ENABLE TRIGGER fleet_forgetting")
             // Older backups are read with them, too; keys that were made here open nothing.
             try connection.run("DELETE FROM seal")

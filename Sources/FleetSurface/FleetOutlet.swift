@@ -123,6 +123,8 @@ public actor FleetOutlet {
 
     /// - Returns: whether all of it was told.
     private func tellAll() async throws -> Bool {
+        // A lost answer is one; what goes on like this is a trouble, and has to rest.
+        var repeats = 0
         while !Task.isCancelled, let plan {
             if let restsUntil, restsUntil > .now { return false }
             let outlet = try open()
@@ -131,16 +133,13 @@ public actor FleetOutlet {
             guard let last = changes.last else { return true }
             let records = try around.store.records(ofDrinks: changes.map(\.key))
             let entries = changes.map { entry($0, outlet.id, generation, records[$0.key]) }
-            let standing = FleetStanding(store: outlet.id, generation: generation, place: outlet.position)
+            let standing = FleetStanding(store: outlet.id, generation: generation, place: Self.place(outlet, in: generation))
             guard let answer = await post(plan.address, try FleetLines.bytes(entries), plan, standing, doubts: try doubtsTold()) else { return false }
             // Only this means that it is stored there for good.
-            guard answer.status == 200 else {
-                // A fleet that takes less at once is told less at once.
-                if answer.status == 413, batch > 1 {
-                    batch = max(1, batch / 8)
-                    continue
-                }
-                if answer.status == 409, let ahead = FleetStanding.Ahead(answer.body), ahead.generation > generation {
+            guard answer.status == 200, FleetAnswer.has(entries.count, in: answer.body) else {
+                if isTooMuch(answer) { continue }
+                if answer.status == 409, repeats < 2, let ahead = FleetStanding.Ahead(answer.body), ahead.generation > generation {
+                    repeats += 1
                     guard try await tellAgain(ahead, outlet, plan) else { return false }
                     continue
                 }
@@ -160,27 +159,43 @@ public actor FleetOutlet {
     /// The fleet was told what this store does not know of: it was put back from a backup. Of what is there the fleet is told how it is now; what is not there stays as it was
     /// told, since of that the fleet may have the only copy. The generation is noted last: who is stopped before does all of it once more.
     private func tellAgain(_ ahead: FleetStanding.Ahead, _ outlet: Outlet, _ plan: FleetPlan) async throws -> Bool {
-        let standing = FleetStanding(store: outlet.id, generation: ahead.generation, place: outlet.position)
+        let place = Self.place(outlet, in: ahead.generation)
+        let standing = FleetStanding(store: outlet.id, generation: ahead.generation, place: place)
         var rest = ahead.keys[...]
         while !rest.isEmpty {
-            let changes = try rest.prefix(batch).compactMap { key in
-                try around.store.drinks(named: key).first { $0.drink.key == key }.map { DrinkChange(sequence: max(1, outlet.position), key: key, drink: $0) }
+            let now = batch
+            let changes = try rest.prefix(now).compactMap { key in
+                try around.store.drinks(named: key).first { $0.drink.key == key }.map { DrinkChange(sequence: place, key: key, drink: $0) }
             }
-            rest = rest.dropFirst(batch)
-            guard !changes.isEmpty else { continue }
+            guard !changes.isEmpty else {
+                rest = rest.dropFirst(now)
+                continue
+            }
             let records = try around.store.records(ofDrinks: changes.map(\.key))
             let entries = changes.map { entry($0, outlet.id, ahead.generation, records[$0.key]) }
             guard let answer = await post(plan.address, try FleetLines.bytes(entries), plan, standing) else { return false }
-            guard answer.status == 200 else {
+            if isTooMuch(answer) { continue }
+            guard answer.status == 200, FleetAnswer.has(entries.count, in: answer.body) else {
                 await refused(answer, plan)
                 return false
             }
+            rest = rest.dropFirst(now)
         }
         let before = try around.store.keptTopics(of: Self.name).filter { $0.hasPrefix(Self.generationMark) }
         try around.store.noteKept([Self.generationMark + "\(ahead.generation)"], of: Self.name)
         try around.store.forgetKept(before, of: Self.name)
         // It may know others than those of the backup.
         askForDoubts()
+        return true
+    }
+
+    /// Up to where the fleet knows all. What is told again in another generation is told at that place, and places begin at 1.
+    private static func place(_ outlet: Outlet, in generation: Int) -> Int64 { generation == 0 ? outlet.position : max(1, outlet.position) }
+
+    /// A fleet that takes less at once is told less at once.
+    private func isTooMuch(_ answer: OutgoingAnswer) -> Bool {
+        guard answer.status == 413, batch > 1 else { return false }
+        batch = max(1, batch / 8)
         return true
     }
 
@@ -220,7 +235,7 @@ public actor FleetOutlet {
         guard isAskedForDoubts || known != [mark] && !(known.isEmpty && whole.isEmpty) else { return }
         guard let answer = await post(plan.doubts(of: around.person, in: try open().id, boundary: boundary), body, plan, nil, doubts: name) else { return }
         switch answer.status {
-        case 200:
+        case 200 where FleetAnswer.hasDoubts(in: answer.body):
             isAskedForDoubts = false
             try around.store.noteKept([mark], of: Self.name)
             try around.store.forgetKept(known.filter { $0 != mark }, of: Self.name)
@@ -265,7 +280,8 @@ public actor FleetOutlet {
 
     private func refused(_ answer: OutgoingAnswer, _ plan: FleetPlan) async {
         let seconds = answer.header("Retry-After").flatMap(Int.init).map { min(max(0, $0), 3600) }
-        await trouble("\(plan) answered with status \(answer.status)\(Self.words(answer.body))", after: seconds.map { .seconds($0) })
+        let words = answer.status == 200 ? ", but not as a fleet does: something else is at that address, or stands before it. Nothing counts as told" : Self.words(answer.body)
+        await trouble("The fleet at \(plan) answered with status \(answer.status)\(words)", after: seconds.map { .seconds($0) })
     }
 
     private func entry(_ change: DrinkChange, _ store: String, _ generation: Int, _ record: DrinkRecord?) -> FleetEntry {

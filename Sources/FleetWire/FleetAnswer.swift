@@ -3,8 +3,22 @@ import Foundation
 /// What a fleet says of a batch.
 public enum FleetAnswer {
     private struct Taken: Decodable {
+        var taken: Int
+        var known: Int
+        var parked: Int
         var asksFor: [String]?
     }
+
+    private struct Anything: Decodable {}
+
+    /// Whether a fleet says so that it has so many lines of a batch. Whoever else answers at its address with status 200 (a proxy, a hotel's page, another program) has none.
+    public static func has(_ lines: Int, in body: [UInt8]) -> Bool {
+        guard let told = try? JSONDecoder().decode(Taken.self, from: Data(body)) else { return false }
+        return [told.taken, told.known, told.parked].allSatisfy { (0...lines).contains($0) } && told.taken + told.known + told.parked == lines
+    }
+
+    /// Whether a fleet says so that it has a store's doubts: by an object of JSON.
+    public static func hasDoubts(in body: [UInt8]) -> Bool { (try? JSONDecoder().decode(Anything.self, from: Data(body))) != nil }
 
     /// What stands under `asksFor` where the store is to tell its doubts again.
     public static let doubts = "doubts"

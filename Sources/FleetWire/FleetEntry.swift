@@ -171,8 +171,8 @@ extension FleetEntry: Codable {
         record = Record(raw: raw, received: try Self.instant(fields, .received))
     }
 
-    /// How often a store may begin to count again.
-    public static let generations = 0...1_000_000
+    /// How often a store may begin to count again. Up to 27 November 2026 it was 1,000,000, which a gateway that went round and round came to.
+    public static let generations = 0...2_000_000_000
 
     /// In which a drink's day may lie.
     static let years = 1...9999

@@ -61,7 +61,10 @@ public struct FleetLines: Hashable, Sendable {
         var doubts: [FleetDoubt] = []
         for (index, line) in lines.enumerated() where !line.allSatisfy({ $0 == 32 || $0 == 13 || $0 == 9 }) {
             func no(_ reason: String) -> NoDoubt { NoDoubt(line: index + 1, reason: reason) }
-            guard line.count <= FleetEntry.lineLimit else { throw no("it has \(line.count) bytes, and a doubt has at most \(FleetEntry.lineLimit)") }
+            guard line.count <= FleetEntry.lineLimit else {
+                if let told = try? decoder.decode(Versioned.self, from: Data(line)), told.version > FleetEntry.version { throw FleetEntry.Newer(version: told.version) }
+                throw no("it has \(line.count) bytes, and a doubt has at most \(FleetEntry.lineLimit)")
+            }
             do { doubts.append(try decoder.decode(FleetDoubt.self, from: Data(line))) } catch let newer as FleetEntry.Newer { throw newer } catch let malformed as FleetEntry.Malformed {
                 throw no(malformed.description)
             } catch let error as DecodingError { throw no(words(error)) } catch { throw no("it is no JSON") }
@@ -83,6 +86,8 @@ public struct FleetLines: Hashable, Sendable {
             guard entries.count + poison.count < Self.entryLimit else { throw TooMany() }
             func park(_ reason: String) { poison.append(Poison(line, reason)) }
             guard line.count <= FleetEntry.lineLimit else {
+                // A newer program may write longer ones.
+                if let told = try? decoder.decode(Versioned.self, from: Data(line)), told.version > FleetEntry.version { throw FleetEntry.Newer(version: told.version) }
                 park("the line has \(line.count) bytes, and an entry has at most \(FleetEntry.lineLimit)")
                 continue
             }
@@ -105,6 +110,10 @@ public struct FleetLines: Hashable, Sendable {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         return try entries.flatMap { try encoder.encode($0) + [UInt8(ascii: "\n")] }
+    }
+
+    private struct Versioned: Decodable {
+        let version: Int
     }
 
     private struct Named: Decodable {

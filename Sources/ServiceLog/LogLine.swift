@@ -1,4 +1,5 @@
 import CommandKit
+import Escaping
 import Logging
 
 /// One event of a service as one line, whatever is in it.
@@ -49,7 +50,7 @@ struct LogLine {
     }
 
     /// Where a person reads it, one follows the other on the same line.
-    private var sentences: String { message.replacing("\n", with: " ") }
+    private var sentences: String { Escaping.replacing(message, ["\r\n": " ", "\n": " "]) }
 
     private var remarks: String {
         metadata.isEmpty ? "" : " [" + metadata.map { "\($0.name)=\(Self.word($0.value))" }.joined(separator: " ") + "]"
@@ -58,7 +59,7 @@ struct LogLine {
     /// What a value says is no second value: one that is no single word stands in quotes.
     private static func word(_ value: String) -> String {
         let isOne = !value.isEmpty && !value.unicodeScalars.contains { $0.properties.isWhitespace || "\"=[]\\".unicodeScalars.contains($0) }
-        return isOne ? value : "\"" + value.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"") + "\""
+        return isOne ? value : "\"" + Escaping.replacing(value, ["\\": "\\\\", "\"": "\\\""]) + "\""
     }
 
     /// syslog's priorities, as systemd reads them.

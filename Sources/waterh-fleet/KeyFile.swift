@@ -11,7 +11,10 @@ struct KeyFile {
 
     /// - Throws: where it is not there, too.
     func read() throws -> BackupKeys {
-        var bytes: [UInt8] = []
+        var bytes: [UInt8] = [], isFolder: ObjCBool = false
+        guard !FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) || !isFolder.boolValue else {
+            throw CommandFailure(.badInput, "\(path) is a directory.", advice: "Name the file of the fleet's keys, in it or elsewhere.")
+        }
         try InputFile(path).read { bytes.append(contentsOf: $0) }
         return try BackupKeys(file: bytes)
     }

@@ -1,4 +1,5 @@
 import CommandKit
+import Escaping
 import Foundation
 
 /// A program that a rehearsal starts and may kill. It ends with this program, however that ends, and the folder goes with it.
@@ -27,7 +28,7 @@ final class RehearsalChild: @unchecked Sendable {
     }
 
     /// As one word of a shell.
-    static func quoted(_ text: String) -> String { "'" + text.replacing("'", with: "'\\''") + "'" }
+    static func quoted(_ text: String) -> String { "'" + Escaping.replacing(text, ["'": "'\\''"]) + "'" }
 
     var isRunning: Bool { shell.isRunning }
 

@@ -40,10 +40,9 @@ struct RestoreCommand: ParsableCommand {
             return try database.use(limit: .seconds(6 * 3600)) { store in
                 guard try store.isUnused() else { throw CommandFailure(.refused, "This database is in use: there are gateways or people in it.", advice: "Create a new one, and run waterh-fleet migrate there.") }
                 let restored = try FleetBackup.restore(into: store, keys: keys, takesFirstForm: takesFirstForm, note: note) { Array(try input.read(upToCount: $0) ?? Data()) }
-                // Who was forgotten while that was under way, which may take hours, is forgotten here, too.
+                // It may have taken hours.
                 let newest = try keyFile.read()
-                for name in try store.names(of: BackupKeys(store).outlived(by: newest).map(\.owner)) { _ = try store.forget(name) }
-                try store.learn(newest.forgettings)
+                try store.catchUp(newest.forgettings, outlived: BackupKeys(store).outlived(by: newest), revoked: newest.revoked)
                 return restored
             }
         }

@@ -1,3 +1,5 @@
+import Escaping
+
 /// What one person's polls have to tell in figures.
 struct PollFigures: Sendable {
     /// By how they went.
@@ -69,6 +71,6 @@ struct PollFigures: Sendable {
     }
 
     private static func escaped(_ text: String) -> String {
-        text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"").replacing("\n", with: "\\n")
+        Escaping.replacing(text, ["\\": "\\\\", "\"": "\\\"", "\n": "\\n"])
     }
 }

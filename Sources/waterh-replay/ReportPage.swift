@@ -1,5 +1,6 @@
 import CommandKit
 import CReport
+import Escaping
 
 /// The page of a report: style, data and script in one file that asks for nothing.
 ///
@@ -56,7 +57,5 @@ struct ReportPage {
         return bytes
     }
 
-    static func escaped(_ text: String) -> String {
-        text.replacing("&", with: "&amp;").replacing("<", with: "&lt;").replacing(">", with: "&gt;").replacing("\"", with: "&quot;")
-    }
+    static func escaped(_ text: String) -> String { Escaping.markup(text) }
 }

@@ -1,5 +1,6 @@
 import Bluetooth
 import CommandKit
+import Escaping
 import Replay
 
 /// A capture's statistics as one table of comma-separated values (RFC 4180).
@@ -58,8 +59,8 @@ struct StatisticsTable {
 
     /// A file's name may hold anything. What a spreadsheet would take for a formula gets an apostrophe before it.
     private static func quoted(_ text: String) -> String {
-        let text = text.first.map { "=+-@\t\r".contains($0) } == true ? "'" + text : text
-        guard text.contains(where: { ",\"\n\r".contains($0) }) else { return text }
-        return "\"" + text.replacing("\"", with: "\"\"") + "\""
+        let text = text.unicodeScalars.first.map { "=+-@\t\r".unicodeScalars.contains($0) } == true ? "'" + text : text
+        guard text.unicodeScalars.contains(where: { ",\"\n\r".unicodeScalars.contains($0) }) else { return text }
+        return "\"" + Escaping.replacing(text, ["\"": "\"\""]) + "\""
     }
 }

@@ -1,5 +1,6 @@
 import CommandKit
 import CommandStore
+import Escaping
 import Store
 import Synchronization
 import TrackerCore
@@ -52,7 +53,7 @@ struct DrinkStream: Sendable {
             } catch is OutputFile.NobodyReads {
                 // Whoever watches the output ends us.
             } catch {
-                let sentence = "\(Failures.explained(error))".replacing("\n", with: " ")
+                let sentence = Escaping.replacing("\(Failures.explained(error))", ["\n": " "])
                 if reader.trouble != sentence { Diagnostics.warning(sentence) }
                 reader.trouble = sentence
                 return DayFollower.longestPause

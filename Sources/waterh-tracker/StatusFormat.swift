@@ -1,4 +1,5 @@
 import ArgumentParser
+import Escaping
 import TrackerDesk
 
 /// How a status bar reads a line.
@@ -12,9 +13,9 @@ enum StatusFormat: String, ExpressibleByArgument, CaseIterable {
         .waybar: { try TrackerDesk.json(Waybar(text: $0.text, alt: $0.phase, tooltip: $0.tooltip, class: $0.state, percentage: $0.percent)) },
         .i3blocks: { try TrackerDesk.json(I3Block(full_text: $0.text, short_text: $0.short, color: $0.colour)) },
         // %{ begins a word of polybar's own.
-        .polybar: { "%{F\($0.colour)}\($0.text.replacing("%{", with: "%%{"))%{F-}" },
+        .polybar: { "%{F\($0.colour)}\(Escaping.replacing($0.text, ["%{": "%%{"]))%{F-}" },
         // # begins a word of tmux' own.
-        .tmux: { "#[fg=\($0.colour)]\($0.text.replacing("#", with: "##"))#[default]" },
+        .tmux: { "#[fg=\($0.colour)]\(Escaping.replacing($0.text, ["#": "##"]))#[default]" },
         .plain: { $0.text },
     ]
 

@@ -76,6 +76,22 @@ struct FleetEntryTests {
             .replacing(#""version":1"#, with: #""version":2"#).utf8)) }
     }
 
+    /// One whose lines are longer than ours was set aside with its first 2,000 characters, behind a 200.
+    @Test func aNewerVersionIsRefusedHoweverLongItsLinesAre() throws {
+        let text = String(decoding: try FleetLines.bytes([Self.entry()]), as: UTF8.self).replacing(#""version":1"#, with: #""note":"\#(String(repeating: "x", count: 5000))","version":2"#)
+        #expect(throws: FleetEntry.Newer(version: 2)) { try FleetLines(Array(text.utf8)) }
+        #expect(throws: FleetEntry.Newer(version: 2)) { try FleetLines.doubts(Array(text.utf8)) }
+        #expect(try FleetLines(Array(text.replacing(#""version":2"#, with: #""version":1"#).utf8)).poison.count == 1)
+    }
+
+    @Test(arguments: [
+        (#"{"taken":1,"known":2,"parked":0}"#, 3, true), (#"{"taken":1,"known":2,"parked":0,"asksFor":["doubts"]}"#, 3, true), (#"{"taken":1,"known":1,"parked":0}"#, 3, false),
+        (#"{"taken":4,"known":-1,"parked":0}"#, 3, false), ("{}", 0, false), ("", 1, false), ("<html>Down for maintenance</html>", 1, false), (#"{"taken":9223372036854775807,"known":9223372036854775807,"parked":3}"#, 1, false),
+        (#"{"taken":0,"known":0,"parked":0}"#, 0, true), ("[1,0,0]", 1, false), (#"{"taken":"1","known":0,"parked":0}"#, 1, false),
+    ]) func onlyAFleetSaysThatItHasABatch(body: String, lines: Int, has: Bool) {
+        #expect(FleetAnswer.has(lines, in: Array(body.utf8)) == has)
+    }
+
     @Test func limitsHold() throws {
         let line = Array("{}\n".utf8)
         #expect(try FleetLines(Array(repeating: line, count: FleetLines.entryLimit).flatMap(\.self)).poison.count == FleetLines.entryLimit)
@@ -103,7 +119,7 @@ struct FleetEntryTests {
         func at(_ generation: Int, _ place: Int64) -> FleetEntry { FleetEntry(person: nil, store: "s", generation: generation, place: place, key: "k", drink: nil) }
         #expect(at(0, 50).isBehind(at(1, 2)) && !at(1, 2).isBehind(at(0, 50)) && at(1, 1).isBehind(at(1, 2)) && !at(1, 1).isBehind(at(1, 1)))
         #expect(FleetStanding("s1 0 17") == FleetStanding(store: "s1", generation: 0, place: 17) && FleetStanding(store: "s1", generation: 3, place: 0).text == "s1 3 0")
-        for text in ["", "s1", "s1 -1 2", "s1 1 x", "s1 1 -2", " 1 2", "s1 1 2 3", "s1 99999999 1"] { #expect(FleetStanding(text) == nil, "\(text)") }
+        for text in ["", "s1", "s1 -1 2", "s1 1 x", "s1 1 -2", " 1 2", "s1 1 2 3", "s1 2000000001 1"] { #expect(FleetStanding(text) == nil, "\(text)") }
     }
 
     @Test func ofWhomALineTellsIsReadAlsoWhereItIsNoJSON() {

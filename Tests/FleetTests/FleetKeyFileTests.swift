@@ -477,6 +477,59 @@ struct FleetKeyFileTests {
         #expect(try people(restored) == ["anna", "bob"] && restored.isForgotten("dora"))
     }
 
+    /// Who was forgotten and known again while a restore was under way was forgotten anew by it, and the new key thrown away; and whose credential was taken back meanwhile was let in.
+    @Test func whatHappensWhileARestoreIsUnderWayHoldsThereToo() async throws {
+        _ = try await fleet.run("enrol", "chief", "--admin")
+        _ = try await fleet.run("backup", folder.file("a"), "--keys", keys)
+        // As at its end: it began with these keys.
+        let (target, restored) = try await other()
+        _ = try await target.run("restore", folder.file("a"), "--keys", keys)
+        #expect(try people(restored) == ["anna", "bob"])
+        _ = try await fleet.run("forget", "anna", "--keys", keys)
+        _ = try await fleet.run("allow", "one", "anna", "bob", "--keys", keys)
+        try tell(store, "anna", 7)
+        _ = try await fleet.run("forget", "bob", "--keys", keys)
+        _ = try await fleet.run("enrol", "chief", "--revoke")
+        _ = try await fleet.run("backup", folder.file("b"), "--keys", keys)
+        let newest = try BackupKeys(file: Array(Data(contentsOf: URL(fileURLWithPath: keys))))
+        for _ in 0..<2 { try restored.catchUp(newest.forgettings, outlived: BackupKeys(restored).outlived(by: newest), revoked: newest.revoked) }
+        #expect(try people(restored).isEmpty && !restored.isForgotten("anna") && restored.isForgotten("bob"))
+        #expect(try restored.connection.run("SELECT name FROM gateway WHERE revoked IS NOT NULL") == [["chief"]])
+        #expect(try said("anna") == [true] && said("bob") == [false])
+        // It throws nobody's key away.
+        _ = try await target.run("backup", folder.file("of-the-restored"), "--keys", keys)
+        let (again, third) = try await other()
+        _ = try await again.run("restore", folder.file("b"), "--keys", keys)
+        #expect(try people(third) == ["anna"] && said("anna") == [true])
+        _ = try await fleet.run("backup", folder.file("c"), "--keys", keys)
+    }
+
+    /// Where a restore was ended from outside PostgreSQL wrote the row that it was at into its log.
+    @Test func aRestoreThatIsEndedLeavesNobodyInTheLog() async throws {
+        let name = "Anna-Secret-\(UUID().uuidString.prefix(8))"
+        let one = try #require(try store.visitor("hash-one"))
+        #expect(try store.allow("one", people: nil))
+        for first in stride(from: Int64(1), through: 8001, by: 4000) {
+            _ = try store.take(FleetStoreTests.lines((first..<first + 4000).map { FleetEntryTests.entry($0, person: name, key: "k\($0)") }), from: one)
+        }
+        _ = try await fleet.run("backup", folder.file("a"), "--keys", keys)
+        let (target, restored) = try await other()
+        let backup = try Data(contentsOf: folder.url("a")), keyring = try BackupKeys(file: Array(Data(contentsOf: URL(fileURLWithPath: keys))))
+        var place = 0
+        #expect(throws: FleetFailure.self) {
+            _ = try FleetBackup.restore(into: restored, keys: keyring) { count in
+                // Behind the first pieces, with rows on their way.
+                if place > backup.count / 2 {
+                    try FleetConnection(target.words).run("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()")
+                }
+                defer { place += count }
+                return Array(backup.dropFirst(place).prefix(count))
+            }
+        }
+        #expect(try await !PostgreSQL.shared.value.running.error.contains(name))
+        #expect(try people(FleetStore(FleetConnection(target.words))).isEmpty)
+    }
+
     /// A person who is called like a gateway was let in by enrolling it, and forgotten again by the next backup: the first drink was answered with 200 and not stored.
     @Test func whoIsCalledLikeAGatewayIsKnownBeforeItTells() async throws {
         _ = try await fleet.run("backup", folder.file("a"), "--keys", keys)

@@ -1,5 +1,6 @@
 import Foundation
 import Outgoing
+import Packing
 import Store
 import Support
 import Synchronization
@@ -68,6 +69,75 @@ struct FleetOutletTests {
         }
         #expect(said.words.withLock { $0 }.contains { if case .trouble(let words) = $0 { words.hasSuffix("answered with status 503: PostgreSQL is away") } else { false } })
         #expect(said.words.withLock { $0 }.contains(.goesOn))
+    }
+
+    /// A page of a proxy in maintenance, a hotel's, another program's: whatever answered with status 200 had the drinks, and the fleet never.
+    @Test func whatAnswersOtherwiseThanAFleetHasNothing() async throws {
+        let peer = try await WebPeer()
+        try await peer.answers(#"[{"status": 200, "body": "<html>Down for maintenance</html>"}, {"status": 200, "body": "{\"taken\":2,\"known\":0,\"parked\":0}"}]"#)
+        try await with(peer) { outlet in
+            _ = try store.logDrink(ml: 250, context())
+            await outlet.poke()
+            let all = try await told(peer, 3)
+            #expect(all[0] == all[2] && all[1] == all[2] && all[2].map(\.drink?.ml) == [250])
+            let isDelivered = try await event { try store.waiting(for: FleetOutlet.name) == 0 ? true : nil }
+            #expect(isDelivered == true)
+        }
+        #expect(said.words.withLock { $0 }.contains { if case .trouble(let words) = $0 { words.contains("not as a fleet does") } else { false } })
+    }
+
+    /// A fleet that was there before the first drink, and whose first answer got lost, was told for ever that nothing was told: round and round, without a pause, and nothing of what came then.
+    @Test func theVeryFirstAnswerMayGetLost() async throws {
+        let peer = try await WebPeer()
+        try await with(peer) { outlet in
+            // Its answers get lost until it is known what it told.
+            try await peer.rule(#"{"close": true}"#)
+            let first = try store.logDrink(ml: 250, context()).drink.key
+            await outlet.poke()
+            _ = try await peer.seen(1)
+            try await peer.answers(#"[{"status": 409, "body": "{\"generation\": 1, \"keys\": [\"\#(first)\"]}"}]"#)
+            try await peer.rule("{}")
+            await outlet.poke()
+            let isDelivered = try await event { try store.waiting(for: FleetOutlet.name) == 0 ? true : nil }
+            #expect(isDelivered == true)
+        }
+        // What it stands at is never before what it told again.
+        let seen = try await peer.seen().filter { $0.path == "/v1/entries" }.map { ($0.headers["waterh-told"] ?? "").split(separator: " ").dropFirst().joined(separator: " ") }
+        #expect(seen.suffix(3) == ["0 0", "1 1", "1 1"] && seen.dropLast(2).allSatisfy { $0 == "0 0" }, "\(seen)")
+    }
+
+    /// A fleet that always knows more is a trouble, and not asked again at once for ever.
+    @Test func aFleetThatAlwaysKnowsMoreIsLeftAloneForAWhile() async throws {
+        let peer = try await WebPeer()
+        let key = try store.logDrink(ml: 250, context()).drink.key
+        let ahead = (1...9).flatMap { ["{\"status\": 409, \"body\": \"{\\\"generation\\\": \($0), \\\"keys\\\": [\\\"\(key)\\\"]}\"}", "{\"status\": 200}"] }
+        try await peer.answers("[\(ahead.joined(separator: ", "))]")
+        try await with(peer) { outlet in
+            _ = try store.logDrink(ml: 1, context())
+            await outlet.poke()
+            let isKnown = await event { await outlet.isInTrouble ? true : nil }
+            #expect(isKnown == true)
+        }
+        #expect(said.words.withLock { $0 }.contains { if case .trouble(let words) = $0 { words.contains("status 409") } else { false } })
+    }
+
+    /// What is told again is cut like what is told, where a proxy takes little at once.
+    @Test func whatIsToldAgainIsToldLessAtOnceWhereThatIsTooMuch() async throws {
+        let peer = try await WebPeer()
+        let keys = try (0..<20).map { try store.logDrink(ml: 100 + $0, context()).drink.key }
+        let named = keys.map { "\\\"\($0)\\\"" }.joined(separator: ",")
+        try await with(peer) { outlet in
+            try await peer.answers("[{\"status\": 409, \"body\": \"{\\\"generation\\\": 1, \\\"keys\\\": [\(named)]}\"}, {\"status\": 413}, {\"status\": 413}]")
+            _ = try store.logDrink(ml: 1, context())
+            await outlet.poke()
+            let isDelivered = try await event { try store.waiting(for: FleetOutlet.name) == 0 ? true : nil }
+            #expect(isDelivered == true)
+        }
+        let all = try await peer.seen().filter { $0.path == "/v1/entries" }.map { seen in
+            try FleetLines(seen.headers["content-encoding"] == "gzip" ? Gzip.unpack(seen.bytes, limit: 1 << 20) : seen.bytes).entries
+        }
+        #expect(all.map(\.count) == [1, 20, 20, 15, 5, 1], "\(all.map(\.count))")
+        #expect(all.dropFirst(3).prefix(2).flatMap { $0 }.map(\.key) == keys)
     }
 
     /// It tells as somebody else, so that the two never overtake each other.

@@ -259,6 +259,23 @@ struct FleetServeTests {
         #expect(try await server.program.finish().exitCode == 0)
     }
 
+    /// Who was called with a mark of byte order before the name was taken for who is called so without it: that one was forgotten.
+    @Test func whoIsForgottenOverHTTPIsWhoWasNamed() async throws {
+        let fleet = try await Fleet()
+        let gateway = try await fleet.credential("ward-1", "--anybody"), admin = try await fleet.credential("chief", "--admin")
+        let server = try await fleet.serve()
+        let store = FleetStore(try FleetConnection(fleet.words))
+        // U+0600 joins with the sign behind it, which nothing escaped then.
+        let names = ["anna", "\u{feff}anna", "\u{600}<form action=x>", "x\"\u{301},y"]
+        for (place, name) in names.enumerated() { #expect(try await Self.post(server.url, gateway, FleetLines.bytes([FleetEntryTests.entry(Int64(place + 1), person: name, key: "k\(place)")])).status == 200) }
+        let page = try await Self.get(server.url + "/", admin).text, table = try await Self.get(server.url + "/v1/overview.csv", admin).text
+        #expect(!page.unicodeScalars.split(separator: "<").contains { String($0).hasPrefix("form") } && page.contains("&lt;form action=x&gt;"))
+        #expect(table.split(separator: "\n").contains { $0.utf8.starts(with: "\"x\"\"\u{301},y\",".utf8) }, "\(table)")
+        let answer = try await OutgoingClient().send(OutgoingRequest("DELETE", server.url + "/v1/people/%EF%BB%BFanna", headers: [("Authorization", "Bearer \(admin)")]))
+        #expect(answer.status == 200)
+        #expect(try store.connection.run("SELECT count(*) FROM person") == [["3"]] && store.days(of: "anna") != nil && !store.isForgotten("anna") && store.isForgotten("\u{feff}anna"))
+    }
+
     /// Names were decoded twice: doubts of `50%` became those of the one who is called like the gateway, and those of `a%41` became `aA`'s. What was no hour, no standing and no doubt
     /// was passed over without a word, and settled what it should have named.
     @Test func whatCannotBeReadOfDoubtsIsRefusedAndNamesAreDecodedOnce() async throws {
@@ -268,11 +285,11 @@ struct FleetServeTests {
         let store = FleetStore(try FleetConnection(fleet.words))
         let doubt = FleetDoubt(bottle: "A4:C1:38:01:02:03", raw: "1A020216151500100000016100", wall: nil, ml: 16, reason: "hostClock", received: Instant(milliseconds: 5))
         let body = try FleetLines.bytes([doubt])
-        for (name, told) in [("50%", "50%25"), ("a%41", "a%2541"), ("100%25", "100%2525"), ("a+b", "a%2Bb")] {
+        for (name, told) in [("50%", "50%25"), ("a%41", "a%2541"), ("100%25", "100%2525"), ("\u{feff}bom", "%EF%BB%BFbom"), ("a+b", "a%2Bb")] {
             #expect(try await Self.post(server.url, gateway, body, path: "/v1/doubts?store=s&person=\(told)").status == 200)
             #expect(try store.doubts(of: name) == [doubt], "\(name)")
         }
-        #expect(try store.connection.run("SELECT count(*) FROM doubt") == [["4"]])
+        #expect(try store.connection.run("SELECT count(*) FROM doubt") == [["5"]])
         let entry = try FleetLines.bytes([FleetEntryTests.entry()])
         for (path, body, type, more, status, code) in [
             ("/v1/doubts?store=s&person=a%2Bb", body + Array("{\"version\":1,\"verd\nrubbish\n".utf8), "application/x-ndjson", [], 400, "noDoubt"), ("/v1/doubts?store=s&person=a%2Bb&boundary=7", [], "application/x-ndjson", [], 400, "noHour"),
@@ -283,7 +300,7 @@ struct FleetServeTests {
             let answer = try await Self.post(server.url, gateway, body, type: type, more, path: path)
             #expect(answer.status == status && Self.code(answer) == code, "\(path): \(answer.status) \(String(decoding: answer.body, as: UTF8.self))")
         }
-        #expect(try store.connection.run("SELECT count(*) FROM doubt") == [["4"]] && store.days(of: "anna") == nil)
+        #expect(try store.connection.run("SELECT count(*) FROM doubt") == [["5"]] && store.days(of: "anna") == nil)
         // A fleet that does not know what the store told last asks for it.
         let asked = try await Self.post(server.url, gateway, entry, [("Waterh-Told", "s1 0 0"), ("Waterh-Doubts", "m1")])
         #expect(String(decoding: asked.body, as: UTF8.self) == #"{"taken":1,"known":0,"parked":0,"asksFor":["doubts"]}"# && FleetAnswer.asksForDoubts(asked.body))

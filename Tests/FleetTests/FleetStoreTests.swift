@@ -107,6 +107,30 @@ struct FleetStoreTests {
         #expect(try !store.overview(now: Instant(milliseconds: 0)).isBehind)
     }
 
+    /// Days were read before anybody asked whether something was missing in them: where another server ended adding up in between, old figures were shown as if they were of now.
+    @Test func whatIsAddedUpBetweenTwoQuestionsIsSeenOrSaidToBeMissing() async throws {
+        let words = try await PostgreSQL.database()
+        let store = FleetStore(try FleetConnection(words))
+        let gateway = try Self.gateway(store, "one")
+        _ = try store.take(Self.lines([FleetEntryTests.entry(1, ml: 70)]), from: gateway)
+        #expect(try store.days(of: "anna")?.map(\.ml) == [70])
+        _ = try store.take(Self.lines([FleetEntryTests.entry(2, key: "b", ml: 5)]), from: gateway)
+        let other = try FleetConnection(words)
+        try other.script("BEGIN; SELECT pg_advisory_xact_lock(\(FleetStore.rollLock)); LOCK TABLE stale IN ACCESS EXCLUSIVE MODE; UPDATE day_roll SET ml = 75, drinks = 2; DELETE FROM stale")
+        let (ends, end) = AsyncStream.makeStream(of: Result<(ml: [Int], isBehind: Bool)?, any Error>.self)
+        // On a thread of its own: other tests keep the pool's waiting.
+        Thread.detachNewThread {
+            end.yield(Result { try FleetStore(FleetConnection(words)).addedUpDays(of: "anna").map { ($0.days.map(\.ml), $0.isBehind) } })
+        }
+        let isAsking = try await eventAside {
+            try FleetConnection(words).run("SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE 'SELECT 1 FROM stale%' AND datname = current_database()").isEmpty ? nil : true
+        }
+        #expect(isAsking == true)
+        try other.script("COMMIT")
+        let found = try #require(try await ends.first { _ in true }?.get())
+        #expect(found.ml == [75] || found.isBehind)
+    }
+
     /// Swift takes both spellings of the letter for one: of two drinks one was lost behind a 200, and of a person one was not asked about a gateway could tell all the same.
     @Test func twoSpellingsOfALetterAreTwoNames() async throws {
         let store = FleetStore(try FleetConnection(try await PostgreSQL.database()))

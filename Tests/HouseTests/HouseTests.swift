@@ -48,6 +48,21 @@ struct HouseTests {
         #expect(broken == [])
     }
 
+    @Test("what a language reads by its signs is not looked for by Swift's characters, which a mark beside them hides")
+    func signs() throws {
+        let pattern = try Regex(#"\.replacing(OccurrencesOf)?\((of: )?"(&|<|>|\\"|'|\\n|\\r|#|%\{|\\\\)""#)
+        // The kernel's own list of mounts has no such texts.
+        let allowed = ["StoreFile.swift", "FleetConnection.swift"]
+        let folder = Repository.root.appending(path: "Sources")
+        let files = try FileManager.default.subpathsOfDirectory(atPath: folder.path).filter { $0.hasSuffix(".swift") }
+        let broken = try files.filter { file in
+            try !allowed.contains { file.hasSuffix($0) } && pattern.firstMatch(in: String(contentsOf: folder.appending(path: file), encoding: .utf8)) != nil
+        }
+        #expect(files.count > 300)
+        #expect(broken == [], "Escaping.replacing looks for them by Unicode scalars")
+        #expect(try pattern.firstMatch(in: #"text.replacing("<", with: "&lt;")"#) != nil && pattern.firstMatch(in: #"text.replacing("\"", with: "")"#) != nil)
+    }
+
     @Test("no module hands on what it imports")
     func reexports() throws {
         let broken = try Self.house.get().reexports()

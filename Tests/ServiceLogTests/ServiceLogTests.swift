@@ -72,6 +72,8 @@ import Testing
         #expect(text("x poll=99] error:") == #"It works. [bottle="x poll=99] error:" poll=7]"#)
         #expect(text(#"x" poll="9\"#) == #"It works. [bottle="x\" poll=\"9\\" poll=7]"#)
         #expect(text("") == #"It works. [bottle="" poll=7]"#)
+        // To Swift a quote and the accent behind it are another character, to a reader they are not.
+        #expect(text("x\"\u{301} poll=9").utf8.elementsEqual("It works. [bottle=\"x\\\"\u{301} poll=9\" poll=7]".utf8))
     }
 
     /// A sentence and the advice that goes with it are read one after the other.

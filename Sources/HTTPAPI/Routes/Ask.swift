@@ -1,4 +1,5 @@
 import Foundation
+import HTTPListening
 import HTTPTypes
 import Hummingbird
 import NIOCore
@@ -42,7 +43,7 @@ struct Ask: Sendable {
 
     /// A part of the path, by its name in the route.
     func part(_ name: String) throws -> String {
-        guard let part = visit.parameters.get(name)?.removingPercentEncoding, !part.isEmpty, part.utf8.count <= 256 else {
+        guard let part = visit.parameters.get(name).flatMap({ PathPart.decoded($0) }), !part.isEmpty, part.utf8.count <= 256 else {
             throw HTTPProblem.missing("There is nothing of that name.")
         }
         return part

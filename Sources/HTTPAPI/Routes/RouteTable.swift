@@ -1,3 +1,4 @@
+import HTTPListening
 import HTTPTypes
 import Hummingbird
 import TrackerDesk
@@ -93,7 +94,7 @@ final class RouteTable {
     private func respond(to method: HTTPRequest.Method, _ path: String, _ scope: Scope, _ answer: @escaping @Sendable (Ask) async throws -> Response) {
         let household = household
         on(path, method) { request, visit in
-            let named = visit.parameters.get("person").map { $0.removingPercentEncoding ?? "" }
+            let named = visit.parameters.get("person").map { PathPart.decoded($0) ?? "" }
             let person = household.person(named ?? visit.rights.meant(of: household.people.map(\.name), host: visit.host))
             // Who may see nobody does not hear who is there.
             guard let person else {

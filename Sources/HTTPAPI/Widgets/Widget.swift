@@ -1,3 +1,4 @@
+import Escaping
 import TrackerCore
 import TrackerDesk
 
@@ -122,14 +123,14 @@ enum Widget {
         let rim = isOnAnything ? " stroke=\"#FFFFFF\" stroke-width=\"\(digits(size / 6))\" stroke-linejoin=\"round\" paint-order=\"stroke\"" : ""
         return """
             <text x="\(digits(x))" y="\(digits(y))" font-family="system-ui, sans-serif" font-size="\(digits(size))" font-weight="\(weight)" \
-            text-anchor="\(anchor)" fill="#1A1A2E"\(rim)>\(escaped(words))</text>
+            text-anchor="\(anchor)" fill="#1A1A2E"\(rim)>\(Escaping.markup(words))</text>
             """
     }
 
     private static func frame(_ width: Double, _ height: Double, _ title: String, _ inside: String) -> String {
         """
         <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 \(digits(width)) \(digits(height))" width="\(digits(width))" height="\(digits(height))" \
-        role="img" aria-label="\(escaped(title))">\(inside)</svg>
+        role="img" aria-label="\(Escaping.markup(title))">\(inside)</svg>
         """
     }
 
@@ -137,9 +138,5 @@ enum Widget {
     private static func digits(_ number: Double) -> String {
         let thousandths = (number * 1000).rounded() / 1000
         return thousandths == thousandths.rounded() ? String(Int(thousandths)) : "\(thousandths)"
-    }
-
-    private static func escaped(_ words: String) -> String {
-        words.replacing("&", with: "&amp;").replacing("<", with: "&lt;").replacing(">", with: "&gt;").replacing("\"", with: "&quot;")
     }
 }

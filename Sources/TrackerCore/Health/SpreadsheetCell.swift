@@ -1,3 +1,5 @@
+import Escaping
+
 /// Cells that spreadsheets show and do not run. What begins with one of a few characters is a formula to them, whoever wrote it, and a name or a key may come
 /// from anybody: an apostrophe before it makes it a text (OWASP, "CSV Injection"). Our own reader takes that apostrophe away, so that a file that we wrote comes
 /// back as it was.
@@ -17,7 +19,7 @@ public enum SpreadsheetCell {
     public static func row(_ text: String) -> String {
         let text = shown(text)
         guard text.utf8.contains(where: { ",;\"\t\r\n".utf8.contains($0) }) else { return text }
-        return "\"" + text.replacing("\"", with: "\"\"") + "\""
+        return "\"" + Escaping.replacing(text, ["\"": "\"\""]) + "\""
     }
 
     /// Behind apostrophes, too: each of them stands for itself then.

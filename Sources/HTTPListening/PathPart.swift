@@ -1,0 +1,27 @@
+/// A part of an address' path, as it is meant.
+public enum PathPart {
+    /// Without its percent signs; `nil` where it is no UTF-8, or a percent sign stands before anything but two hexadecimal digits.
+    ///
+    /// By bytes: Foundation's `removingPercentEncoding` takes a mark of byte order (U+FEFF) at the beginning away, so that one name became another.
+    public static func decoded(_ part: some StringProtocol) -> String? {
+        var bytes: [UInt8] = [], rest = part.utf8[...]
+        while let byte = rest.popFirst() {
+            guard byte == UInt8(ascii: "%") else {
+                bytes.append(byte)
+                continue
+            }
+            guard let high = rest.popFirst().flatMap(digit), let low = rest.popFirst().flatMap(digit) else { return nil }
+            bytes.append(high << 4 | low)
+        }
+        return String(validating: bytes, as: UTF8.self)
+    }
+
+    private static func digit(_ byte: UInt8) -> UInt8? {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
+        default: nil
+        }
+    }
+}
