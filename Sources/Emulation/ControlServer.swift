@@ -67,7 +67,11 @@ public final class ControlServer: @unchecked Sendable {
 
     private func accept() {
         let descriptor = Glibc.accept(listener, nil, nil)
-        guard descriptor >= 0 else { return }
+        guard descriptor >= 0 else {
+            // They wait in the system's queue.
+            if errno == EMFILE || errno == ENFILE { pause() }
+            return
+        }
         _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
         _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK)
         guard connections.count < Self.mostConnections else {
@@ -78,6 +82,12 @@ public final class ControlServer: @unchecked Sendable {
         let source = DescriptorSource(owning: descriptor, queue: queue) { [weak self] _ in self?.read(descriptor) }
         connections[descriptor] = Connection(number: accepted, source: source)
         source.interest = .reading
+    }
+
+    /// No more files may be open: tries again in a second.
+    private func pause() {
+        source?.interest = []
+        queue.asyncAfter(deadline: .now() + .seconds(1)) { [weak self] in self?.source?.interest = .reading }
     }
 
     private func read(_ descriptor: Int32) {

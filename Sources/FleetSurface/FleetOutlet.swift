@@ -53,7 +53,7 @@ public actor FleetOutlet {
     }
 
     /// In the store.
-    public static let name = "fleet"
+    public static let name = TrackerStore.fleetOutlet
     /// So many entries are told at once: far less than a fleet takes.
     static let batchLimit = 1000
     /// A fleet that is switched off and has not got so many changes is not forgotten.
@@ -93,14 +93,18 @@ public actor FleetOutlet {
         defer { waking?.cancel() }
         while !Task.isCancelled {
             isPoked = false
+            var isTold = false
             var length = DayFollower.lookEvery(isTold: around.watch != nil)
             do {
-                if try lookAtPlan(), try await tellAll() { try await tellDoubts() }
+                if try lookAtPlan() { isTold = try await tellAll() }
+                if isTold { try await tellDoubts() }
             } catch {
                 await trouble("\(error)", after: nil)
                 length = DayFollower.lookOften
             }
-            await rest(max(.milliseconds(10), min(length, restsUntil.map { $0 - .now } ?? length)))
+            // A rest that is over is none where all was told: only doubts were refused then.
+            if let left = restsUntil.map({ $0 - .now }), !isTold || left > .zero { length = min(length, left) }
+            await rest(max(.milliseconds(10), length))
         }
     }
 
@@ -146,12 +150,10 @@ public actor FleetOutlet {
                 await refused(answer, plan)
                 return false
             }
-            try around.store.delivered(Self.name, through: last.sequence)
+            try around.store.delivered(Self.name, through: last.sequence, from: outlet.position)
             if FleetAnswer.asksForDoubts(answer.body) { askForDoubts() }
-            backoff.reset()
-            restsUntil = nil
-            if lastTrouble != nil { around.say(.goesOn) }
-            lastTrouble = nil
+            succeeded()
+            repeats = 0
         }
         return false
     }
@@ -237,6 +239,7 @@ public actor FleetOutlet {
         switch answer.status {
         case 200 where FleetAnswer.hasDoubts(in: answer.body):
             isAskedForDoubts = false
+            succeeded()
             try around.store.noteKept([mark], of: Self.name)
             try around.store.forgetKept(known.filter { $0 != mark }, of: Self.name)
         // An older fleet.
@@ -277,6 +280,13 @@ public actor FleetOutlet {
 
     /// Less is sent as it is.
     private static let packedFrom = 1000
+
+    private func succeeded() {
+        backoff.reset()
+        restsUntil = nil
+        if lastTrouble != nil { around.say(.goesOn) }
+        lastTrouble = nil
+    }
 
     private func refused(_ answer: OutgoingAnswer, _ plan: FleetPlan) async {
         let seconds = answer.header("Retry-After").flatMap(Int.init).map { min(max(0, $0), 3600) }

@@ -20,7 +20,8 @@ extension TrackerStore {
 
     /// Puts everything of a backup in the place of everything that is here, in one transaction: other programs that have the
     /// store open see the one or the other. What this store remembers of files that it wrote itself, and of those to whom it tells what happens, stays; a restore is
-    /// no news to them, what they are told next is what happens next. What a backup has on its way to somebody stays where it is.
+    /// no news to them, what they are told next is what happens next. What a backup has on its way to somebody stays where it is. A fleet is told on from the beginning: what it knows
+    /// of this store it names then, and is told as it is here now; and what it had not got yet, here or in the backup, still waits.
     /// - Parameters:
     ///   - file: a backup of this version or of an earlier one; it is only read.
     ///   - scratch: an existing folder, for a copy that is checked, and brought up to date, before anything is replaced.
@@ -85,6 +86,11 @@ extension TrackerStore {
 
     private static func replaceRows(_ db: Database) throws {
         let own: Set = ["written_file", "connection_state", "outlet", "outlet_topic", "told_through", "drink_change", "drink_sequence", "claim", "pocket_message", "pocket_address", "pocket_leaving", "pocket_trouble", "leaving", "leaving_tried"]
+        try db.execute(sql: """
+            CREATE TEMPORARY TABLE waiting AS
+                SELECT key FROM main.drink_change WHERE seq > (SELECT position FROM main.outlet WHERE name = :fleet AND isOpen)
+                UNION SELECT key FROM backup.drink_change WHERE seq > (SELECT position FROM backup.outlet WHERE name = :fleet AND isOpen)
+            """, arguments: ["fleet": fleetOutlet])
         for table in try tables(db) where !own.contains(table) {
             try db.execute(sql: "DELETE FROM main.\"\(table)\"; INSERT INTO main.\"\(table)\" SELECT * FROM backup.\"\(table)\"")
         }
@@ -97,13 +103,18 @@ extension TrackerStore {
                 WHERE drink.id = found;
             INSERT INTO main.drink_sequence (only, last) SELECT 1, place FROM main.drink ORDER BY place DESC LIMIT 1
                 ON CONFLICT (only) DO UPDATE SET last = max(last, excluded.last);
-            DELETE FROM main.sqlite_sequence WHERE name <> 'pocket_message';
-            INSERT INTO main.sqlite_sequence SELECT * FROM backup.sqlite_sequence WHERE name <> 'pocket_message';
+            DELETE FROM main.sqlite_sequence WHERE name NOT IN ('pocket_message', 'drink_change');
+            INSERT INTO main.sqlite_sequence SELECT * FROM backup.sqlite_sequence WHERE name NOT IN ('pocket_message', 'drink_change');
+            INSERT INTO main.sqlite_sequence SELECT * FROM backup.sqlite_sequence WHERE name = 'drink_change' AND NOT EXISTS (SELECT 1 FROM main.sqlite_sequence WHERE name = 'drink_change');
+            UPDATE main.sqlite_sequence SET seq = max(seq, coalesce((SELECT seq FROM backup.sqlite_sequence WHERE name = 'drink_change'), 0)) WHERE name = 'drink_change';
             DELETE FROM main.counter WHERE name LIKE 'health.%';
             DELETE FROM main.drink_change;
             UPDATE main.told_through SET place = coalesce((SELECT max(place) FROM main.notification), 0);
             DELETE FROM main.claim WHERE decision IS NOT NULL;
-            UPDATE main.outlet SET position = coalesce((SELECT seq FROM main.sqlite_sequence WHERE name = 'drink_change'), 0)
+            INSERT INTO main.drink_change (key) SELECT key FROM waiting WHERE key IN (SELECT key FROM main.drink) AND EXISTS (SELECT 1 FROM main.outlet WHERE name = '\(fleetOutlet)' AND isOpen);
+            DROP TABLE waiting;
+            UPDATE main.outlet SET position = iif(name = '\(fleetOutlet)', 0, coalesce((SELECT seq FROM main.sqlite_sequence WHERE name = 'drink_change'), 0));
+            DELETE FROM main.outlet_topic WHERE outlet = '\(fleetOutlet)' AND topic LIKE 'generation %'
             """)
         // An insertion of nothing would count, too.
         guard try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM backup.pocket_message)") == true else { return }

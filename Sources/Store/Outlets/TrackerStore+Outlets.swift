@@ -66,9 +66,10 @@ extension TrackerStore {
     }
 
     /// All changes up to this one have arrived; what every outlet has is forgotten.
-    public func delivered(_ outlet: String, through sequence: Int64) throws {
+    /// - Parameter position: where it stood when they were taken: the store may have been put back since, and then nothing is noted. `nil`: wherever it stands.
+    public func delivered(_ outlet: String, through sequence: Int64, from position: Int64? = nil) throws {
         try write { db in
-            try db.execute(sql: "UPDATE outlet SET position = max(position, ?) WHERE name = ?", arguments: [sequence, outlet])
+            try db.execute(sql: "UPDATE outlet SET position = max(position, ?) WHERE name = ? AND position = coalesce(?, position)", arguments: [sequence, outlet, position])
             try Self.prune(db)
         }
     }
@@ -87,6 +88,9 @@ extension TrackerStore {
         }
         return sum
     }
+
+    /// The outlet whose other end keeps each drink as it was told last, by its place: a fleet's.
+    public static let fleetOutlet = "fleet"
 
     // MARK: - What the other end keeps
 
