@@ -67,14 +67,14 @@ let package = Package(
         target("VirtualGadget", ["Bluetooth"]),
         target("Gateway", ["BottleProtocol", "Bluetooth", "TrackerCore"]),
         // A guided day with a real bottle: what is tried in which order, and what it says of the law's disputed points.
-        target("BenchDay", ["BottleProtocol", "Bluetooth"]),
+        target("BenchDay", ["BottleProtocol", "Bluetooth", "Escaping"]),
         // A bad day as a value, played on simulated time: bottle, link, engine, and a disk that is full now and then.
         target("Scenarios", ["Gateway", "Pauses", "VirtualBottle", "BottleProtocol", "Bluetooth", "TrackerCore"]),
         // What captures mean: attribution, drinks, and captures that answer as a bottle.
         target("Replay", ["BottleProtocol", "Bluetooth", "Captures", "VirtualBottle", "VirtualGadget"]),
 
         // One heavy dependency each.
-        target("Store", ["Descriptors", "Digests", "TrackerCore", grdb]),
+        target("Store", ["Descriptors", "Digests", "Escaping", "TrackerCore", grdb]),
         // The one way out over HTTP. No library is linked: it is opened when it is first needed.
         .systemLibrary(name: "CCurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         target("Outgoing", ["CCurl"]),

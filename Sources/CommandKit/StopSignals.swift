@@ -51,6 +51,8 @@ private final class SignalPipe: Sendable {
             for number in numbers.prefix(max(0, count)) { listeners.tell(Int32(number)) }
         }
         source.interest = .reading
+        // libdispatch opens what its timers wait with at the first one, and stops the process where no file may be opened any more: now one may.
+        DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(1)) {}
     }
 
     func add(_ continuation: AsyncStream<Int32>.Continuation, for numbers: [Int32]) {

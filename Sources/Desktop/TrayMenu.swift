@@ -1,4 +1,5 @@
 import DBus
+import Escaping
 import TrackerCore
 
 /// A status item's menu on the bus, as hosts draw it (com.canonical.dbusmenu, version 3): one level, whose root is 0.
@@ -10,7 +11,7 @@ struct TrayMenu: Sendable {
     let entries: [TrayEntry]
 
     /// An underline would be the next letter's key there.
-    private static func label(_ text: String) -> String { text.replacing("_", with: "__") }
+    private static func label(_ text: String) -> String { Escaping.replacing(text, ["_": "__"]) }
 
     private func properties(_ id: Int) -> [String: DBusValue]? {
         if id == 0 { return ["children-display": .string("submenu")] }

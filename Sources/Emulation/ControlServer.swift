@@ -37,6 +37,8 @@ public final class ControlServer: @unchecked Sendable {
         /// Requests that wait for the one before: a person's order is kept.
         var waiting: [Data] = []
         var isBusy = false
+        /// It says no more, and may still listen.
+        var hasEnded = false
     }
 
     /// Listens at once. A socket that a dead process left behind is replaced.
@@ -94,7 +96,7 @@ public final class ControlServer: @unchecked Sendable {
         var buffer = [UInt8](repeating: 0, count: 1024)
         let count = Glibc.read(descriptor, &buffer, buffer.count)
         guard count > 0 else {
-            if count == 0 || (errno != EAGAIN && errno != EINTR) { hangUp(descriptor) }
+            if count == 0 { end(descriptor) } else if errno != EAGAIN, errno != EINTR { hangUp(descriptor) }
             return
         }
         connections[descriptor]?.bytes.append(contentsOf: buffer.prefix(count))
@@ -108,7 +110,15 @@ public final class ControlServer: @unchecked Sendable {
         answerNext(on: descriptor)
     }
 
+    /// Who closed their writing half gets the answers that are due.
+    private func end(_ descriptor: Int32) {
+        guard let connection = connections[descriptor], connection.isBusy || !connection.waiting.isEmpty else { return hangUp(descriptor) }
+        connections[descriptor]?.hasEnded = true
+        connection.source.interest = []
+    }
+
     private func answerNext(on descriptor: Int32) {
+        if let connection = connections[descriptor], connection.hasEnded, !connection.isBusy, connection.waiting.isEmpty { return hangUp(descriptor) }
         guard let connection = connections[descriptor], !connection.isBusy, let line = connection.waiting.first else { return }
         connections[descriptor]?.waiting.removeFirst()
         connections[descriptor]?.isBusy = true

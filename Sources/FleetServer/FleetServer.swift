@@ -244,14 +244,15 @@ public struct FleetServer: Sendable {
         guard FleetEntry.isPrintable(store, 64), person.map({ FleetEntry.isPrintable($0, 64) }) ?? true else {
             throw FleetProblem(.badRequest, "noStore", "Say of which store these are: /v1/doubts?store=NAME, and person=NAME where there are several.")
         }
-        try await writers.withPlace {
+        let count = try await writers.withPlace {
             let visitor = try await visitor(credential, writers) { $0.role == .gateway }
-            try await writers.withShare(of: visitor.id) {
+            return try await writers.withShare(of: visitor.id) {
                 let doubts = try FleetLines.doubts(await Self.body(request))
                 try await writers.use { try $0.take(doubts, of: person, in: store, from: visitor, boundary: boundary, mark: mark) }
+                return doubts.count
             }
         }
-        return Self.answer("application/json", Array("{}".utf8))
+        return Self.answer("application/json", Array(#"{"doubts":\#(count)}"#.utf8))
     }
 
     private func look<Result: Sendable>(

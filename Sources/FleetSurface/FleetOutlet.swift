@@ -66,6 +66,8 @@ public actor FleetOutlet {
     private nonisolated let isKnown = Mutex(false)
     private var plan: FleetPlan?
     private var batch = FleetOutlet.batchLimit
+    /// So many smaller ones were taken since.
+    private var taken = 0
     private var backoff = Backoff(first: .seconds(1), longest: .seconds(300))
     private var restsUntil: ContinuousClock.Instant?
     private var lastTrouble: String?
@@ -153,6 +155,7 @@ public actor FleetOutlet {
             try around.store.delivered(Self.name, through: last.sequence, from: outlet.position)
             if FleetAnswer.asksForDoubts(answer.body) { askForDoubts() }
             succeeded()
+            grow()
             repeats = 0
         }
         return false
@@ -194,12 +197,21 @@ public actor FleetOutlet {
     /// Up to where the fleet knows all. What is told again in another generation is told at that place, and places begin at 1.
     private static func place(_ outlet: Outlet, in generation: Int) -> Int64 { generation == 0 ? outlet.position : max(1, outlet.position) }
 
-    /// A fleet that takes less at once is told less at once.
+    /// A fleet that takes less at once is told less at once, until it may take more again.
     private func isTooMuch(_ answer: OutgoingAnswer) -> Bool {
         guard answer.status == 413, batch > 1 else { return false }
-        batch = max(1, batch / 8)
+        (batch, taken) = (max(1, batch / 8), 0)
         return true
     }
+
+    /// What a proxy takes at once hardly ever changes, so it is seldom asked.
+    private func grow() {
+        guard batch < Self.batchLimit else { return }
+        taken += 1
+        if taken >= Self.triesMore { (batch, taken) = (min(Self.batchLimit, batch * 2), 0) }
+    }
+
+    private static let triesMore = 16
 
     private func askForDoubts() { (isAskedForDoubts, looksForDoubts) = (true, .now) }
 

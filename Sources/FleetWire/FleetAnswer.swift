@@ -9,16 +9,17 @@ public enum FleetAnswer {
         var asksFor: [String]?
     }
 
-    private struct Anything: Decodable {}
-
     /// Whether a fleet says so that it has so many lines of a batch. Whoever else answers at its address with status 200 (a proxy, a hotel's page, another program) has none.
     public static func has(_ lines: Int, in body: [UInt8]) -> Bool {
         guard let told = try? JSONDecoder().decode(Taken.self, from: Data(body)) else { return false }
         return [told.taken, told.known, told.parked].allSatisfy { (0...lines).contains($0) } && told.taken + told.known + told.parked == lines
     }
 
-    /// Whether a fleet says so that it has a store's doubts: by an object of JSON.
-    public static func hasDoubts(in body: [UInt8]) -> Bool { (try? JSONDecoder().decode(Anything.self, from: Data(body))) != nil }
+    /// Whether a fleet says so that it has a store's doubts: how many, `{"doubts":2}`; one of before 27 November 2026 said `{}`.
+    public static func hasDoubts(in body: [UInt8]) -> Bool {
+        guard let fields = try? JSONSerialization.jsonObject(with: Data(body)) as? [String: Any] else { return false }
+        return fields.isEmpty || fields["doubts"] is Int
+    }
 
     /// What stands under `asksFor` where the store is to tell its doubts again.
     public static let doubts = "doubts"

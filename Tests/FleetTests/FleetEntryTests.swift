@@ -92,6 +92,11 @@ struct FleetEntryTests {
         #expect(FleetAnswer.has(lines, in: Array(body.utf8)) == has)
     }
 
+    @Test(arguments: [("{}", true), (#"{"doubts":2}"#, true), ("[]", false), ("\"ok\"", false), (#"{"error":"log in first"}"#, false), ("<html></html>", false), ("", false), (#"{"doubts":"2"}"#, false)])
+    func onlyAFleetSaysThatItHasDoubts(body: String, has: Bool) {
+        #expect(FleetAnswer.hasDoubts(in: Array(body.utf8)) == has)
+    }
+
     @Test func limitsHold() throws {
         let line = Array("{}\n".utf8)
         #expect(try FleetLines(Array(repeating: line, count: FleetLines.entryLimit).flatMap(\.self)).poison.count == FleetLines.entryLimit)

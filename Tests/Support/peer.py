@@ -3,7 +3,7 @@
 usage: peer.py [PORT [CERTIFICATE KEY]]. Prints `port N` when it listens; with a certificate it speaks TLS.
 
 POST /control/answers with a JSON list says how the next requests are answered, one each; then everything is 200 with {}.
-At /v1/entries, where a fleet would be, it is 200 with how many lines came. {"status": 503, "headers": {"Retry-After": "1"}, "body": "text"}; "silent": seconds to wait before anything is said; "close": true
+At /v1/entries, where a fleet would be, it is 200 with how many lines came; at /v1/doubts with none. {"status": 503, "headers": {"Retry-After": "1"}, "body": "text"}; "silent": seconds to wait before anything is said; "close": true
 closes without a word; "cut": true closes in the middle of the body; "flood": so many bytes of body; "drip": a byte each tenth of a second.
 POST /control/rule with such an object says how everything is answered from then on; with {} as in the beginning.
 GET /control/seen lists the requests in the order they came: method, path, headers (lower case), body (as text and in base64), and when.
@@ -70,6 +70,8 @@ class Handler(BaseHTTPRequestHandler):
             self.close_connection = True
 
     def usual(self, body, number):
+        if self.path.startswith("/v1/doubts?"):
+            return {"doubts": 0}
         if self.path != "/v1/entries":
             return {"id": number}
         lines = (gzip.decompress(body) if self.headers.get("Content-Encoding") == "gzip" else body).split(b"\n")

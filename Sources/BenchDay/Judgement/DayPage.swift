@@ -1,5 +1,6 @@
 import Bluetooth
 import BottleProtocol
+import Escaping
 
 /// A draft of the page of evidence (hardware/evidence) for the bottle of a day. Addresses stand there by their first half, people nowhere.
 public struct DayPage {
@@ -61,5 +62,5 @@ public struct DayPage {
         }
     }
 
-    private static func cell(_ text: String) -> String { text.replacing("|", with: "\\|") }
+    private static func cell(_ text: String) -> String { Escaping.replacing(text, ["|": "\\|"]) }
 }

@@ -1,3 +1,4 @@
+import Escaping
 import Foundation
 
 /// What lies at a store's path, learnt by asking for its status: never by opening it.
@@ -75,7 +76,7 @@ struct StoreFile {
     /// Whether a mount is just that file (a container's volume of one file).
     /// - Parameter mounts: the kernel's list, in which the fifth word of a line is the place (proc_pid_mountinfo(5)).
     static func isMounted(_ file: String, in mounts: String) -> Bool {
-        let name = file.replacing("\\", with: #"\134"#).replacing(" ", with: #"\040"#).replacing("\t", with: #"\011"#).replacing("\n", with: #"\012"#)
+        let name = Escaping.replacing(file, ["\\": #"\134"#, " ": #"\040"#, "\t": #"\011"#, "\n": #"\012"#])
         return mounts.split(separator: "\n").contains { line in
             let words = line.split(separator: " ", maxSplits: 5)
             return words.count > 4 && words[4] == name

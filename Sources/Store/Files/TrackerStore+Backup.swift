@@ -111,7 +111,7 @@ extension TrackerStore {
             DELETE FROM main.drink_change;
             UPDATE main.told_through SET place = coalesce((SELECT max(place) FROM main.notification), 0);
             DELETE FROM main.claim WHERE decision IS NOT NULL;
-            INSERT INTO main.drink_change (key) SELECT key FROM waiting WHERE key IN (SELECT key FROM main.drink) AND EXISTS (SELECT 1 FROM main.outlet WHERE name = '\(fleetOutlet)' AND isOpen);
+            INSERT INTO main.drink_change (key) SELECT key FROM main.drink WHERE key IN (SELECT key FROM waiting) AND EXISTS (SELECT 1 FROM main.outlet WHERE name = '\(fleetOutlet)' AND isOpen) ORDER BY id;
             DROP TABLE waiting;
             UPDATE main.outlet SET position = iif(name = '\(fleetOutlet)', 0, coalesce((SELECT seq FROM main.sqlite_sequence WHERE name = 'drink_change'), 0));
             DELETE FROM main.outlet_topic WHERE outlet = '\(fleetOutlet)' AND topic LIKE 'generation %'

@@ -9,6 +9,9 @@ import TrackerCore
 /// returned from survives both `kill -9` and a power cut. Any number of processes may have the store open, and any may be
 /// killed; a writer waits at most `StoreError.busySeconds` for another. The store reads no clock and no time zone: callers pass both.
 public struct TrackerStore: Sendable {
+    /// The outlet whose other end keeps each drink as it was told last, by its place: a fleet's.
+    public static let fleetOutlet = "fleet"
+
     /// What a store is opened for.
     public enum Access: Sendable {
         /// Everything. Creates file and folder where missing, and brings an older schema up to date.

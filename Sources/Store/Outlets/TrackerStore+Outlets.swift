@@ -89,9 +89,6 @@ extension TrackerStore {
         return sum
     }
 
-    /// The outlet whose other end keeps each drink as it was told last, by its place: a fleet's.
-    public static let fleetOutlet = "fleet"
-
     // MARK: - What the other end keeps
 
     /// Topics at which the other end keeps something of ours.

@@ -1,0 +1,54 @@
+import Emulation
+import Foundation
+import Glibc
+import Support
+import Testing
+
+/// Conversations at the emulator's control socket, as a script has them.
+@Suite("The control socket") struct ControlServerTests {
+    private let folder: TemporaryFolder
+
+    init() throws { folder = try TemporaryFolder() }
+
+    /// On a thread of its own: it waits, five seconds at most.
+    private static func aside<Result: Sendable>(_ body: @escaping @Sendable () -> Result) async -> Result? {
+        let (results, result) = AsyncStream.makeStream(of: Result.self)
+        Thread.detachNewThread {
+            result.yield(body())
+            result.finish()
+        }
+        return await results.first { _ in true }
+    }
+
+    /// Says all of it at once, and nothing more; then listens to the end.
+    private static func say(_ text: String, at path: String) -> String? {
+        let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        defer { close(descriptor) }
+        var limit = timeval(tv_sec: 5, tv_usec: 0)
+        setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+        let isConnected = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size)) }
+        }
+        guard isConnected == 0, send(descriptor, text, text.utf8.count, Int32(MSG_NOSIGNAL)) == text.utf8.count, shutdown(descriptor, Int32(SHUT_WR)) == 0 else { return nil }
+        var said: [UInt8] = [], buffer = [UInt8](repeating: 0, count: 4096)
+        while true {
+            let count = recv(descriptor, &buffer, buffer.count, 0)
+            guard count > 0 else { return count == 0 ? String(decoding: said, as: UTF8.self) : nil }
+            said += buffer.prefix(count)
+        }
+    }
+
+    /// Who had nothing more to say, as a script's pipe, was hung up on before the answer came.
+    @Test func whoClosesTheirHalfGetsEveryAnswer() async throws {
+        let path = folder.file("c")
+        let server = try ControlServer(path: path) { _ in .refused("not now") }
+        defer { server.stop() }
+        for _ in 0..<50 {
+            let said = await Self.aside { Self.say("{}\nrubbish\n", at: path) }
+            #expect(said??.split(separator: "\n").count == 2, "\(said ?? "nothing")")
+        }
+    }
+}
