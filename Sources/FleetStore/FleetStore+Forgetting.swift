@@ -115,7 +115,8 @@ extension FleetStore {
         try connection.run("DELETE FROM stale WHERE person = $1", [person])
         try connection.run("DELETE FROM person WHERE name = $1", [person])
         try connection.run("UPDATE gateway SET people = array_remove(people, $1), wants = nullif(wants, $1) WHERE wants = $1 OR $1 = ANY (people)", [person])
-        // Lines of which they are known to be theirs went with the line in `forgotten`. What else names them as somebody's person, and what nobody can read whose it is and has
+        try connection.run("DELETE FROM parked WHERE whose = \(Self.digest("$1"))", [person])
+        // What else names them as somebody's person, and what nobody can read whose it is and has
         // the name as a text of its own, goes, too; other lines are others', and a short name stands in their words.
         try connection.run("""
             DELETE FROM parked p USING gateway g WHERE g.id = p.gateway

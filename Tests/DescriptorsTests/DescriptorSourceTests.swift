@@ -112,9 +112,9 @@ import Testing
                     }
                     box.source?.interest = [.reading, .writing]
                 }
-                let pause = UInt32.random(in: 0..<200, using: &random)
-                if pause > 100 { usleep(pause) }
-                if pause.isMultiple(of: 2) { _ = send(theirs, [1], 1, Int32(MSG_NOSIGNAL)) }
+                // Not always at the same moment.
+                for _ in 0..<Int.random(in: 0..<8, using: &random) { sched_yield() }
+                if Bool.random(using: &random) { _ = send(theirs, [1], 1, Int32(MSG_NOSIGNAL)) }
                 close(theirs)
             }
             for _ in 0..<16 { _ = room.wait(timeout: .now() + 30) }
