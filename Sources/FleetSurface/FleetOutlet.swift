@@ -152,7 +152,7 @@ public actor FleetOutlet {
                 await refused(answer, plan)
                 return false
             }
-            try around.store.delivered(Self.name, through: last.sequence, from: outlet.position)
+            try around.store.delivered(Self.name, through: last.sequence, as: outlet.id)
             if FleetAnswer.asksForDoubts(answer.body) { askForDoubts() }
             succeeded()
             grow()
@@ -189,6 +189,8 @@ public actor FleetOutlet {
         let before = try around.store.keptTopics(of: Self.name).filter { $0.hasPrefix(Self.generationMark) }
         try around.store.noteKept([Self.generationMark + "\(ahead.generation)"], of: Self.name)
         try around.store.forgetKept(before, of: Self.name)
+        // It names no more than so many.
+        if ahead.keys.count >= FleetStanding.Ahead.keyLimit { try around.store.tellFleetAgain() }
         // It may know others than those of the backup.
         askForDoubts()
         return true
@@ -240,10 +242,10 @@ public actor FleetOutlet {
         // The hour at which days begin as long as nobody chose another need not be told.
         let boundary = try around.store.settings().boundaryHour
         let whole = boundary == Settings().boundaryHour ? body : body + Array("boundary \(boundary)".utf8)
-        // Fowler, Noll and Vo's FNV-1a: whether it is the same as before, not whether somebody forged it. Another fleet was told nothing yet, nor of somebody who was called otherwise.
+        // Another fleet was told nothing yet, nor of somebody who was called otherwise.
         var told = Array(plan.address.utf8) + [0]
         if let person = around.person { told += Array(person.utf8) + [0] }
-        let name = String((told + whole).reduce(0xCBF2_9CE4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }, radix: 16)
+        let name = Self.fingerprint(told + whole)
         let mark = Self.doubtsMark + name
         let known = try around.store.keptTopics(of: Self.name).filter { $0.hasPrefix(Self.doubtsMark) }
         guard isAskedForDoubts || known != [mark] && !(known.isEmpty && whole.isEmpty) else { return }
@@ -262,6 +264,9 @@ public actor FleetOutlet {
             if answer.status == 400 { restsUntil = nil }
         }
     }
+
+    /// Fowler, Noll and Vo's FNV-1a: whether it is the same as before, not whether somebody forged it.
+    private static func fingerprint(_ bytes: [UInt8]) -> String { String(bytes.reduce(0xCBF2_9CE4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }, radix: 16) }
 
     private static func hex(_ bytes: [UInt8]) -> String { bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16, uppercase: true) }.joined() }
 
@@ -328,6 +333,7 @@ public actor FleetOutlet {
             isKnown = true
             return outlet
         }
+        if let plan = around.plan() { try around.store.tellFleet(Self.fingerprint(Array(plan.address.utf8))) }
         guard let here = around.home(), try around.store.standing(of: Self.name, at: here) != .known else { return outlet }
         try around.store.beginAnew(Self.name, id: newID(), at: here)
         return try around.store.openOutlet(Self.name, makeID: newID)

@@ -28,11 +28,14 @@ struct FleetOutletTests {
         WriteContext(now: Instant(milliseconds: 1_781_524_800_000), zone: .utc, source: "cli", makeID: { UUID().uuidString.lowercased() })
     }
 
-    func with(_ peer: WebPeer, store: TrackerStore? = nil, home: OutletHome? = nil, plan: FleetPlan? = nil, person: String = "anna", _ body: (FleetOutlet) async throws -> Void) async throws {
+    func with(
+        _ peer: WebPeer, store: TrackerStore? = nil, home: OutletHome? = nil, plan: FleetPlan? = nil, person: String = "anna", isOn: @escaping @Sendable () -> Bool = { true },
+        _ body: (FleetOutlet) async throws -> Void
+    ) async throws {
         let plan = plan ?? FleetPlan(url: peer.url + "/", tokenFile: folder.file("token"))
         let outlet = FleetOutlet(
             .init(
-                store: store ?? self.store, person: person, plan: { plan }, home: { home }, makeID: { UUID().uuidString }, say: said.add, chance: { 0 },
+                store: store ?? self.store, person: person, plan: { isOn() ? plan : nil }, home: { home }, makeID: { UUID().uuidString }, say: said.add, chance: { 0 },
                 limit: .seconds(5)))
         outlet.prepare()
         let running = Task { await outlet.run() }
@@ -175,7 +178,7 @@ struct FleetOutletTests {
         // To others a restore is no news.
         #expect(try store.waiting(for: "other") == 0)
         // A batch that was on its way meanwhile says nothing of these.
-        try store.delivered(FleetOutlet.name, through: last, from: 1)
+        try store.delivered(FleetOutlet.name, through: last, as: "one")
         #expect(try store.waiting(for: FleetOutlet.name) == 3)
     }
 

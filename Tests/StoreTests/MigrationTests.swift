@@ -35,6 +35,7 @@ import Testing
         ("pocketAddresses", "b9545f56aa904b13"),
         ("takingBack", "5874a4f66cd47b5e"),
         ("troubleTimes", "787ccf4430698de6"),
+        ("fleetTold", "1bd8d84232a25e0d"),
     ]
 
     @Test func aStepThatHasLandedIsNeverChanged() {

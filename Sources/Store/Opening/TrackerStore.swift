@@ -10,7 +10,7 @@ import TrackerCore
 /// killed; a writer waits at most `StoreError.busySeconds` for another. The store reads no clock and no time zone: callers pass both.
 public struct TrackerStore: Sendable {
     /// The outlet whose other end keeps each drink as it was told last, by its place: a fleet's.
-    public static let fleetOutlet = "fleet"
+    public static let fleetOutlet = FleetTold.outlet
 
     /// What a store is opened for.
     public enum Access: Sendable {

@@ -42,7 +42,7 @@ extension TrackerStore {
     public func outletTroubles() throws -> [OutletTrouble] {
         try read { db in
             try Row.fetchAll(db, sql: """
-                SELECT name, trouble AS words, troubleSince AS since, (SELECT count(*) FROM drink_change WHERE seq > position) AS waiting FROM outlet WHERE isOpen AND trouble IS NOT NULL
+                SELECT name, trouble AS words, troubleSince AS since, (SELECT count(*) FROM drink_change WHERE seq > position) + (SELECT count(*) FROM fleet_again WHERE seq > position AND name = '\(Self.fleetOutlet)') AS waiting FROM outlet WHERE isOpen AND trouble IS NOT NULL
                 UNION ALL
                 SELECT iif(outlet LIKE 'push-%', 'push', outlet), words, since, (SELECT count(*) FROM pocket_message m WHERE m.outlet = t.outlet AND state = 'waiting') FROM pocket_trouble t
                 ORDER BY name

@@ -12,7 +12,8 @@ extension TrackerStore {
             try beginTold(name, from: tellsAll && isAnew ? 0 : nil, db)
             if tellsAll, isAnew {
                 try db.execute(sql: "INSERT INTO outlet (name, id, position) VALUES (?, ?, 0)", arguments: [name, makeID()])
-                try db.execute(sql: "INSERT INTO drink_change (key) SELECT key FROM drink WHERE true ORDER BY id ON CONFLICT (key) DO NOTHING")
+                // What was put back since is no news.
+                try db.execute(sql: "INSERT INTO drink_change (key) SELECT key FROM drink WHERE born > coalesce((SELECT putBack FROM drink_sequence), 0) ORDER BY id ON CONFLICT (key) DO NOTHING")
             }
             try db.execute(sql: """
                 INSERT INTO outlet (name, id, position) VALUES (?, ?, coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'drink_change'), 0))
@@ -31,7 +32,7 @@ extension TrackerStore {
         guard try read({ db in try Self.outlet(name, db) }) != nil else { return false }
         if limit > 0, (1...limit).contains(try waiting(for: name)) { return false }
         try write { db in
-            try db.execute(sql: "UPDATE outlet SET isOpen = 0 WHERE name = ?", arguments: [name])
+            try db.execute(sql: "UPDATE outlet SET isOpen = 0, peer = NULL WHERE name = ?", arguments: [name])
             try db.execute(sql: "DELETE FROM told_through WHERE outlet = ?", arguments: [name])
             try Self.prune(db)
         }
@@ -45,11 +46,10 @@ extension TrackerStore {
     public func changes(for outlet: String, limit: Int) throws -> [DrinkChange] {
         try read { db in
             let statement = try db.cachedStatement(sql: """
-                SELECT \(StoredDrink.columns), drink_change.seq AS changeSeq, drink_change.key AS changeKey
-                FROM drink_change LEFT JOIN drink ON drink.key = drink_change.key
-                WHERE drink_change.seq > (SELECT position FROM outlet WHERE name = ?) ORDER BY drink_change.seq LIMIT ?
+                SELECT \(StoredDrink.columns), changed.seq AS changeSeq, changed.key AS changeKey
+                FROM (\(Self.changed) ORDER BY seq LIMIT :limit) AS changed LEFT JOIN drink ON drink.key = changed.key ORDER BY changed.seq
                 """)
-            return try Row.fetchAll(statement, arguments: [outlet, limit]).map { row in
+            return try Row.fetchAll(statement, arguments: ["outlet": outlet, "fleet": Self.fleetOutlet, "limit": limit]).map { row in
                 // A row that nobody can read is told as gone: it counts nowhere, and the doctor names it.
                 let drink = try? StoredDrink(row: row)
                 return DrinkChange(sequence: try row.checked("changeSeq"), key: try row.checked("changeKey"), drink: drink)
@@ -60,16 +60,23 @@ extension TrackerStore {
     /// How many changes an outlet has not got yet.
     public func waiting(for outlet: String) throws -> Int {
         try read { db in
-            try Int.fetchOne(
-                db, sql: "SELECT count(*) FROM drink_change WHERE seq > (SELECT position FROM outlet WHERE name = ?)", arguments: [outlet]) ?? 0
+            try Int.fetchOne(db, sql: "SELECT count(*) FROM (\(Self.changed))", arguments: ["outlet": outlet, "fleet": Self.fleetOutlet]) ?? 0
         }
     }
 
+    /// What an outlet has not got yet: what changed, and for the fleet what is told again.
+    private static let changed = """
+        SELECT key, seq FROM drink_change WHERE seq > (SELECT position FROM outlet WHERE name = :outlet)
+        UNION ALL SELECT key, seq FROM fleet_again WHERE seq > (SELECT position FROM outlet WHERE name = :outlet) AND :outlet = :fleet
+        """
+
     /// All changes up to this one have arrived; what every outlet has is forgotten.
-    /// - Parameter position: where it stood when they were taken: the store may have been put back since, and then nothing is noted. `nil`: wherever it stands.
-    public func delivered(_ outlet: String, through sequence: Int64, from position: Int64? = nil) throws {
+    /// - Parameter id: who it was when they were taken: the store may have been purged since, and then nothing is noted. `nil`: whoever it is.
+    public func delivered(_ outlet: String, through sequence: Int64, as id: String? = nil) throws {
         try write { db in
-            try db.execute(sql: "UPDATE outlet SET position = max(position, ?) WHERE name = ? AND position = coalesce(?, position)", arguments: [sequence, outlet, position])
+            guard try id == nil || String.fetchOne(db, sql: "SELECT id FROM outlet WHERE name = ?", arguments: [outlet]) == id else { return }
+            if outlet == Self.fleetOutlet { try FleetTold.note(through: sequence, db) }
+            try db.execute(sql: "UPDATE outlet SET position = max(position, ?) WHERE name = ?", arguments: [sequence, outlet])
             try Self.prune(db)
         }
     }
@@ -126,6 +133,9 @@ extension TrackerStore {
     }
 
     private static func prune(_ db: Database) throws {
-        try db.execute(sql: "DELETE FROM drink_change WHERE seq <= coalesce((SELECT min(position) FROM outlet WHERE isOpen), 9223372036854775807)")
+        try db.execute(sql: """
+            DELETE FROM drink_change WHERE seq <= coalesce((SELECT min(position) FROM outlet WHERE isOpen), 9223372036854775807);
+            DELETE FROM fleet_again WHERE seq <= coalesce((SELECT position FROM outlet WHERE name = '\(fleetOutlet)' AND isOpen), 9223372036854775807)
+            """)
     }
 }

@@ -17,7 +17,7 @@ enum Schema {
     static let migrations: [Migration] = [
         journal, tracker, readings, files, decisions, clocks, connection, witness, ownBottles, nearSettings, requests, agreements, bottleSettings,
         edits, outlets, lights, places, pocket, homes, outletTroubles, toldZones, push, phone, givenPlaces, telling, leavings, pocketAddresses, takingBack,
-        troubleTimes,
+        troubleTimes, fleetTold,
     ]
 
     /// - Parameter before: called with the number of steps that an older store has had, before the first that it takes now, while it is locked for writing.

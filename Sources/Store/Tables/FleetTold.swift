@@ -1,0 +1,37 @@
+import GRDB
+
+/// Which drinks the fleet was told, in the store's tables.
+enum FleetTold {
+    /// The fleet's outlet.
+    static let outlet = "fleet"
+
+    /// Whether changes are kept for it, and a fingerprint of whom it tells, where it has told anybody since it was opened.
+    static func standing(_ db: Database) throws -> (isOpen: Bool, peer: String?) {
+        guard let row = try Row.fetchOne(db, sql: "SELECT peer FROM outlet WHERE name = '\(outlet)' AND isOpen") else { return (false, nil) }
+        return (true, try row.checked("peer"))
+    }
+
+    /// Those that are there, in the order in which they came. What is not there any more stays as it was told: of that the fleet may have the only copy.
+    static let thatAreThere = "SELECT key, id AS n FROM drink WHERE key IN (SELECT key FROM fleet_told)"
+
+    /// They wait at new places, behind everything that was ever told.
+    /// - Parameter selection: columns `key`, and `n` by which they are ordered.
+    static func tellAgain(_ selection: String, _ db: Database) throws {
+        try db.execute(sql: """
+            INSERT INTO main.sqlite_sequence (name, seq) SELECT 'drink_change', 0 WHERE NOT EXISTS (SELECT 1 FROM main.sqlite_sequence WHERE name = 'drink_change');
+            INSERT INTO main.fleet_again (key, seq)
+                SELECT key, (SELECT seq FROM main.sqlite_sequence WHERE name = 'drink_change') + row_number() OVER (ORDER BY n, key) FROM (\(selection)) WHERE true
+                ON CONFLICT (key) DO UPDATE SET seq = excluded.seq;
+            UPDATE main.sqlite_sequence SET seq = max(seq, coalesce((SELECT max(seq) FROM main.fleet_again), 0)) WHERE name = 'drink_change'
+            """)
+    }
+
+    /// All of it up to here is noted.
+    static func note(through sequence: Int64, _ db: Database) throws {
+        try db.execute(sql: """
+            INSERT INTO fleet_told (key, peer) SELECT key, coalesce(peer, '')
+                FROM (SELECT key, seq FROM drink_change UNION ALL SELECT key, seq FROM fleet_again), outlet
+                WHERE name = '\(outlet)' AND seq > position AND seq <= ? ON CONFLICT (key) DO UPDATE SET peer = excluded.peer WHERE peer <> excluded.peer
+            """, arguments: [sequence])
+    }
+}
