@@ -247,6 +247,20 @@ extension FleetOutletTests {
         #expect(try waiting() == [2, nil])
     }
 
+    /// The amount was put right behind the backup: after the restore the fleet counted the sip twice, as it was and as it was put right.
+    @Test func whatWasPutRightBehindTheBackupCountsOnce() throws {
+        _ = try store.openOutlet(FleetOutlet.name) { "one" }
+        try store.tellFleet("a")
+        let key = try store.logDrink(ml: 1, context()).drink.key
+        try tell()
+        try store.backUp(to: folder.file("backup"))
+        _ = try store.editDrink(key, ml: 400, context())
+        #expect(try waiting() == [400, -1])
+        try tell()
+        try putBack()
+        #expect(try waiting() == [1, nil])
+    }
+
     /// A fleet that knew of more than ten thousand drinks since the backup named ten thousand, and the others stayed as they were told.
     @Test func aFleetThatNamesAsManyAsItMayIsToldEverything() async throws {
         let peer = try await WebPeer()

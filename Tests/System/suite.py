@@ -1,6 +1,6 @@
 """The parts of `hardware/bench test`, each with its time, and the verdict at the end.
 
-suite.py tests LABEL [--once-more] [--lane=FILTER]… REPORT -- swift test …
+suite.py tests LABEL [--once-more] [--beside] [--lane=FILTER]… [--workers=N] REPORT -- swift test …
                                                             a part that consists of Swift tests
 suite.py part LABEL [--once-more] [--beside] REPORT -- COMMAND…
                                                             any other part
@@ -17,10 +17,11 @@ With --beside a part runs while others do: the sum of all times leaves its own o
 
 Each part has its time, and what it took of the processors: on a machine with other work only the second says how much there is to do.
 
-With --lane the command runs once for each filter, all of them side by side: for tests that wait more than they count. Each lane's output is
-printed whole when it has ended.
+With --lane the command runs once for each filter, all of them side by side, or N at a time in the order in which they stand: for tests that wait more
+than they count. Each lane's output is printed whole when it has ended.
 """
 import collections
+import concurrent.futures
 import json
 import os
 import pathlib
@@ -29,6 +30,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 # A fault of ours shows in many tests at once; only few are run again.
@@ -104,20 +106,21 @@ def told(events):
     return ["--event-stream-output-path", str(events), "--event-stream-version", "0"]
 
 
-def run_lanes(command, lanes, folder):
-    """The same command with each filter, side by side. A lane that did not begin is as bad as a run that did not."""
-    running = []
-    for number, lane in enumerate(lanes):
-        output = open(pathlib.Path(folder) / f"output-{number}", "w+b")
-        events = pathlib.Path(folder) / f"events-{number}.jsonl"
-        running.append((subprocess.Popen(command + ["--filter", lane] + told(events), stdout=output, stderr=subprocess.STDOUT), output, events))
-    worst, whole = 0, Events()
-    for process, output, events in running:
-        status = process.wait()
-        output.seek(0)
-        shutil.copyfileobj(output, sys.stdout.buffer)
-        sys.stdout.buffer.flush()
-        output.close()
+def run_lanes(command, lanes, workers, folder):
+    """The same command with each filter, so many side by side; each one's output as soon as it has ended. A lane that did not begin is as bad as a run that did not."""
+    def lane(number):
+        output, events = pathlib.Path(folder) / f"output-{number}", pathlib.Path(folder) / f"events-{number}.jsonl"
+        with open(output, "wb") as file:
+            status = subprocess.run(command + ["--filter", lanes[number]] + told(events), stdout=file, stderr=subprocess.STDOUT).returncode
+        with printing:
+            sys.stdout.buffer.write(output.read_bytes())
+            sys.stdout.buffer.flush()
+        return status, events
+
+    printing, worst, whole = threading.Lock(), 0, Events()
+    with concurrent.futures.ThreadPoolExecutor(workers or len(lanes)) as pool:
+        ended = list(pool.map(lane, range(len(lanes))))
+    for status, events in ended:
         worst = worst or status
         if not events.exists():
             return status or 1, None
@@ -153,10 +156,10 @@ def cpu_seconds():
     return spent.children_user + spent.children_system
 
 
-def tests(label, once_more, lanes, command):
+def tests(label, once_more, lanes, workers, command):
     entry, flaky = blank(label), set()
     with tempfile.TemporaryDirectory() as folder:
-        status, events = run_lanes(command, lanes, folder) if lanes else run(command, folder)
+        status, events = run_lanes(command, lanes, workers, folder) if lanes else run(command, folder)
         if events is None:
             entry["failed"] = {label: [f"it ended with exit code {status} before a test began"]}
             return entry
@@ -260,14 +263,16 @@ def main(arguments):
     middle = arguments.index("--")
     kind, label, *options, report = arguments[:middle]
     lanes = [option.removeprefix("--lane=") for option in options if option.startswith("--lane=")]
+    workers = next((int(option.removeprefix("--workers=")) for option in options if option.startswith("--workers=")), 0)
     command = arguments[middle + 1:]
     print(f"== {label}", flush=True)
     # A shell that goes over to its last command leaves it what its children took before.
     begun, spent = time.monotonic(), cpu_seconds()
     if kind == "tests":
-        entry = tests(label, "--once-more" in options, lanes, command)
+        entry = tests(label, "--once-more" in options, lanes, workers, command)
     else:
-        entry = part(label, "--once-more" in options, command) | {"beside": "--beside" in options}
+        entry = part(label, "--once-more" in options, command)
+    entry["beside"] = "--beside" in options
     note(report, entry, time.monotonic() - begun, cpu_seconds() - spent)
     return 0
 

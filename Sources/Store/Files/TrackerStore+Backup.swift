@@ -86,13 +86,14 @@ extension TrackerStore {
 
     private static func replaceRows(_ db: Database) throws {
         let own: Set = ["written_file", "connection_state", "outlet", "outlet_topic", "fleet_told", "fleet_again", "told_through", "drink_change", "drink_sequence", "claim", "pocket_message", "pocket_address", "pocket_leaving", "pocket_trouble", "leaving", "leaving_tried"]
-        // With whether it was there: one that was not, and is not in the backup either, is told as gone.
+        // With whether it was there: one that was not, and is not in the backup either, is told as gone. So is one that stood instead of another that is there again.
         let waiting = ["main", "backup"].flatMap { store in
             ["drink_change", "fleet_again"].map { "SELECT key FROM \(store).\($0) WHERE seq > (SELECT position FROM \(store).outlet WHERE name = '\(fleetOutlet)' AND isOpen)" }
         }
         try db.execute(sql: """
             CREATE TEMPORARY TABLE waiting AS
-                SELECT key, EXISTS (SELECT 1 FROM main.drink AS here WHERE here.key = waits.key) AS wasThere FROM (\(waiting.joined(separator: " UNION "))) AS waits
+                SELECT key, EXISTS (SELECT 1 FROM main.drink AS here WHERE here.key = waits.key) AS wasThere FROM (\(waiting.joined(separator: " UNION "))) AS waits;
+            CREATE TEMPORARY TABLE corrected AS SELECT key, instead FROM main.drink WHERE instead IS NOT NULL AND key IN (SELECT key FROM main.fleet_told)
             """)
         for table in try tables(db) where !own.contains(table) {
             try db.execute(sql: "DELETE FROM main.\"\(table)\"; INSERT INTO main.\"\(table)\" SELECT * FROM backup.\"\(table)\"")
@@ -124,6 +125,7 @@ extension TrackerStore {
                 SELECT key, id AS n FROM main.drink WHERE key IN (SELECT key FROM waiting)
                     OR key IN (SELECT key FROM main.fleet_told WHERE peer = (SELECT peer FROM main.outlet WHERE name = '\(fleetOutlet)'))
                 UNION SELECT key, 9223372036854775807 FROM waiting WHERE NOT wasThere AND key NOT IN (SELECT key FROM main.drink)
+                UNION SELECT key, 9223372036854775807 FROM corrected WHERE key NOT IN (SELECT key FROM main.drink) AND instead IN (SELECT key FROM main.drink)
                 """, db)
         } else {
             // It is told when it is opened.
@@ -133,6 +135,7 @@ extension TrackerStore {
         }
         try db.execute(sql: """
             DROP TABLE waiting;
+            DROP TABLE corrected;
             UPDATE main.outlet SET position = coalesce((SELECT seq FROM main.sqlite_sequence WHERE name = 'drink_change'), 0) WHERE name <> '\(fleetOutlet)' OR NOT isOpen
             """)
         // An insertion of nothing would count, too.
