@@ -39,8 +39,8 @@ struct PageFile: Sendable {
 
     static let all: [PageFile] = (0..<Int(waterh_page_count)).map { index in
         let page = waterh_pages(UInt(index))
-        let bytes = ByteBuffer(bytes: UnsafeBufferPointer(start: page.bytes, count: Int(page.length)))
-        return PageFile(name: String(cString: page.name), bytes: bytes, tag: "\"\(String(hash(bytes.readableBytesView), radix: 36))\"")
+        let bytes = UnsafeRawBufferPointer(start: page.bytes, count: Int(page.length))
+        return PageFile(name: String(cString: page.name), bytes: ByteBuffer(bytes: bytes), tag: "\"\(String(hash(bytes), radix: 36))\"")
     }
 
     static func named(_ name: String) -> PageFile? { all.first { $0.name == name } }
@@ -65,8 +65,21 @@ struct PageFile: Sendable {
         }
     }
 
-    /// FNV-1a: tells files apart, no more.
-    private static func hash(_ bytes: some Sequence<UInt8>) -> UInt64 {
-        bytes.reduce(0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
+    /// FNV-1a over words of eight bytes and what is left behind the last: tells files apart, no more. Every service does this when it starts; byte by byte it was half
+    /// of what a debug build's start took.
+    private static func hash(_ bytes: UnsafeRawBufferPointer) -> UInt64 {
+        var (hash, at) = (0xcbf2_9ce4_8422_2325 as UInt64, 0)
+        while at + 8 <= bytes.count {
+            let word = UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: at, as: UInt64.self))
+            // Multiplication carries only upwards: what stands high in a word has to come down, too.
+            hash = (hash ^ word) &* 0x100_0000_01b3
+            hash ^= hash &>> 32
+            at += 8
+        }
+        while at < bytes.count {
+            hash = (hash ^ UInt64(bytes[at])) &* 0x100_0000_01b3
+            at += 1
+        }
+        return hash
     }
 }
