@@ -44,6 +44,8 @@ public final class Blur: Sendable {
         text.replace(/\b[0-9A-Fa-f]{1,4}(?::[0-9A-Fa-f]{1,4})*::[0-9A-Fa-f:]*|\b(?:[0-9A-Fa-f]{1,4}:){7}[0-9A-Fa-f]{1,4}\b/) { self.standIn("HOST", $0.0.lowercased()) }
         text.replace(/\/home\/[^\/\s"']+|\/root\b/) { _ in "/home/USER" }
         text.replace(/\b(\d+(?:[.,]\d+)*)(\s?)(ml|mL|cl|dl|l|L|oz|fl oz|litres?|liters?|ounces?)\b/) { "#\($0.2)\($0.3)" }
+        // A part of the usual goal is an amount, too.
+        text.replace(/(# ?(?:ml|mL|cl|dl|l|L|oz|fl oz)\s?[(,:]\s?)\d+(?:[.,]\d+)*(?=\s?%)/) { "\($0.1)#" }
         text.replace(/([A-Za-z]*(?:Ml|Oz|ml|oz|Liters?))(["']?\s*[:= ]\s*["']?)\d+(?:[.,]\d+)*/) { "\($0.1)\($0.2)#" }
         text.replace(/\b[A-Za-z0-9_+=-]{20,}/) { found in
             let word = found.0

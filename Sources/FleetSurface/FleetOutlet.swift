@@ -133,6 +133,8 @@ public actor FleetOutlet {
         var repeats = 0
         while !Task.isCancelled, let plan {
             if let restsUntil, restsUntil > .now { return false }
+            // Another fleet is named, or none, while this one took its time to answer.
+            guard around.plan() == plan else { return false }
             let outlet = try open()
             let generation = try generation()
             let changes = try around.store.changes(for: Self.name, limit: batch)
@@ -140,6 +142,7 @@ public actor FleetOutlet {
             let records = try around.store.records(ofDrinks: changes.map(\.key))
             let entries = changes.map { entry($0, outlet.id, generation, records[$0.key]) }
             let standing = FleetStanding(store: outlet.id, generation: generation, place: Self.place(outlet, in: generation))
+            try around.store.tellingFleet(through: last.sequence)
             guard let answer = await post(plan.address, try FleetLines.bytes(entries), plan, standing, doubts: try doubtsTold()) else { return false }
             // Only this means that it is stored there for good.
             guard answer.status == 200, FleetAnswer.has(entries.count, in: answer.body) else {
@@ -233,7 +236,7 @@ public actor FleetOutlet {
 
     /// All that lie in doubt, and when the person's days begin, where that is other than this fleet was told, or it asks for it.
     private func tellDoubts() async throws {
-        guard let plan, takesDoubts, looksForDoubts <= .now else { return }
+        guard let plan, around.plan() == plan, takesDoubts, looksForDoubts <= .now else { return }
         looksForDoubts = .now + Self.doubtsEvery
         let doubts = try around.store.doubtfulRecords(limit: FleetDoubt.limit).map { row in
             FleetDoubt(bottle: row.bottle, raw: Self.hex(row.raw), wall: row.wall, ml: row.amountMl, reason: row.reason ?? "unknown", received: row.received)
@@ -333,7 +336,11 @@ public actor FleetOutlet {
             isKnown = true
             return outlet
         }
-        if let plan = around.plan() { try around.store.tellFleet(Self.fingerprint(Array(plan.address.utf8))) }
+        if let plan = around.plan() {
+            // Who is called otherwise is somebody else there.
+            let person: [UInt8] = around.person.map { [0] + Array($0.utf8) } ?? []
+            try around.store.tellFleet(Self.fingerprint(Array(plan.address.utf8) + person))
+        }
         guard let here = around.home(), try around.store.standing(of: Self.name, at: here) != .known else { return outlet }
         try around.store.beginAnew(Self.name, id: newID(), at: here)
         return try around.store.openOutlet(Self.name, makeID: newID)

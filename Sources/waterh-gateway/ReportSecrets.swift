@@ -11,7 +11,8 @@ import TrackerDesk
 struct ReportSecrets {
     let blur: Blur
 
-    init(_ file: Configuration, _ stores: [TrackerStore], _ facts: BluetoothFacts) {
+    /// - Parameter served: who was served before, whose names are in older lines of a log.
+    init(_ file: Configuration, _ stores: [TrackerStore], _ facts: BluetoothFacts, served: ServedPeople? = nil) {
         var (names, secrets): (Set<String>, Set<String>) = ([], [])
         func take(_ settings: [String: String]) {
             for (name, text) in settings where !ReportParts.mayBeShown(name) {
@@ -25,6 +26,9 @@ struct ReportSecrets {
             names.formUnion([person.name] + person.bottles)
             take(person.pocket)
         }
+        if case .people(let those)? = served?.look() { names.formUnion(those.map(\.name)) }
+        // A zone is a place.
+        names.formUnion([file.zone, Machine.variable("WATERH_ZONE"), Machine.variable("TZ"), Machine.zone().id].compactMap { $0 })
         for store in stores {
             if let settings = try? store.settings() { take(settings.stored) }
             for bottle in (try? store.bottles()) ?? [] { names.formUnion([bottle.name] + bottle.identities) }
@@ -35,7 +39,7 @@ struct ReportSecrets {
         if case .running(let census) = facts.daemon { names.formUnion(census.devices.compactMap(\.name)) }
         names.formUnion([ProcessInfo.processInfo.hostName, NSUserName(), NSFullUserName(), Machine.variable("SUDO_USER") ?? ""])
         // What is everybody's says nothing, and would only be missed.
-        names.subtract(["root", "localhost", "waterh", "bluetooth", ""])
+        names.subtract(["root", "localhost", "waterh", "bluetooth", "UTC", "Etc/UTC", "GMT", ""])
         blur = Blur(names: names, secrets: secrets)
     }
 }

@@ -16,7 +16,7 @@ import TrackerCore
 struct FleetOutletTests {
     let folder: TemporaryFolder
     let store: TrackerStore
-    private let said = Said()
+    let said = Said()
 
     init() throws {
         folder = try TemporaryFolder()
@@ -44,7 +44,7 @@ struct FleetOutletTests {
         await running.value
     }
 
-    private final class Said: Sendable {
+    final class Said: Sendable {
         let words = Mutex<[FleetOutlet.Word]>([])
         func add(_ word: FleetOutlet.Word) { words.withLock { $0.append(word) } }
     }

@@ -123,7 +123,7 @@ extension TrackerStore {
             try FleetTold.tellAgain(
                 """
                 SELECT key, id AS n FROM main.drink WHERE key IN (SELECT key FROM waiting)
-                    OR key IN (SELECT key FROM main.fleet_told WHERE peer = (SELECT peer FROM main.outlet WHERE name = '\(fleetOutlet)'))
+                UNION \(FleetTold.thatAreThere)
                 UNION SELECT key, 9223372036854775807 FROM waiting WHERE NOT wasThere AND key NOT IN (SELECT key FROM main.drink)
                 UNION SELECT key, 9223372036854775807 FROM corrected WHERE key NOT IN (SELECT key FROM main.drink) AND instead IN (SELECT key FROM main.drink)
                 """, db)

@@ -3,8 +3,9 @@ import TrackerCore
 
 /// What a fleet was told, and is told again as it is now: behind a restore, and when it is switched on again.
 extension TrackerStore {
-    /// Whom the fleet's outlet tells from here on. What the same one was told before, it is told again as it is now; what another one was told is nobody's business any more.
-    /// - Parameter peer: tells fleets apart.
+    /// Whom the fleet's outlet tells from here on. What the same one was told before, it is told again as it is now. What another one was told stays in the list, for the
+    /// day on which that one is named again: an address may be a mistake of a minute.
+    /// - Parameter peer: tells fleets apart, and people at one.
     public func tellFleet(_ peer: String) throws {
         let isTold = { (db: Database) in
             let (isOpen, known) = try FleetTold.standing(db)
@@ -16,9 +17,14 @@ extension TrackerStore {
             if try FleetTold.standing(db).peer != nil { try db.execute(sql: "DELETE FROM fleet_again") }
             try db.execute(sql: "UPDATE outlet SET peer = ? WHERE name = ?", arguments: [peer, Self.fleetOutlet])
             try db.execute(sql: "UPDATE fleet_told SET peer = ? WHERE peer = ''", arguments: [peer])
-            try db.execute(sql: "DELETE FROM fleet_told WHERE peer <> ?", arguments: [peer])
             try FleetTold.tellAgain(FleetTold.thatAreThere, db)
         }
+    }
+
+    /// What waits up to here is on its way to the fleet. It counts as told from now on, whether an answer comes or not: it may get lost behind the fleet's commit.
+    public func tellingFleet(through sequence: Int64) throws {
+        guard try read({ try FleetTold.lacks(through: sequence, $0) }) else { return }
+        try write { try FleetTold.note(through: sequence, $0) }
     }
 
     /// Everything that the fleet was told, it is told again as it is now.

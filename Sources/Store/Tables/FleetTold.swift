@@ -11,8 +11,14 @@ enum FleetTold {
         return (true, try row.checked("peer"))
     }
 
-    /// Those that are there, in the order in which they came. What is not there any more stays as it was told: of that the fleet may have the only copy.
-    static let thatAreThere = "SELECT key, id AS n FROM drink WHERE key IN (SELECT key FROM fleet_told)"
+    /// Those that are there, in the order in which they came, and what stands instead of one of them: its amount may have been put right while the fleet was off. What is not
+    /// there any more stays as it was told: of that the fleet may have the only copy.
+    static let thatAreThere = """
+        SELECT key, id AS n FROM main.drink WHERE key IN (\(told)) OR instead IN (\(told)) OR instead IN (SELECT instead FROM main.drink WHERE instead IS NOT NULL AND key IN (\(told)))
+        """
+
+    /// Whom the outlet tells now was told these.
+    private static let told = "SELECT key FROM main.fleet_told WHERE peer = (SELECT peer FROM main.outlet WHERE name = '\(outlet)')"
 
     /// They wait at new places, behind everything that was ever told.
     /// - Parameter selection: columns `key`, and `n` by which they are ordered.
@@ -28,10 +34,17 @@ enum FleetTold {
 
     /// All of it up to here is noted.
     static func note(through sequence: Int64, _ db: Database) throws {
-        try db.execute(sql: """
-            INSERT INTO fleet_told (key, peer) SELECT key, coalesce(peer, '')
-                FROM (SELECT key, seq FROM drink_change UNION ALL SELECT key, seq FROM fleet_again), outlet
-                WHERE name = '\(outlet)' AND seq > position AND seq <= ? ON CONFLICT (key) DO UPDATE SET peer = excluded.peer WHERE peer <> excluded.peer
-            """, arguments: [sequence])
+        try db.execute(sql: "INSERT INTO fleet_told (key, peer) \(waiting) ON CONFLICT (key) DO UPDATE SET peer = excluded.peer WHERE peer <> excluded.peer", arguments: [sequence])
     }
+
+    /// Whether something up to here is not noted.
+    static func lacks(through sequence: Int64, _ db: Database) throws -> Bool {
+        let sql = "SELECT EXISTS (SELECT 1 FROM (\(waiting)) AS waits WHERE NOT EXISTS (SELECT 1 FROM fleet_told AS told WHERE told.key = waits.key AND told.peer = waits.peer))"
+        return try Bool.fetchOne(db, sql: sql, arguments: [sequence]) ?? false
+    }
+
+    private static let waiting = """
+        SELECT key, coalesce(peer, '') AS peer FROM (SELECT key, seq FROM drink_change UNION ALL SELECT key, seq FROM fleet_again), outlet
+            WHERE name = '\(outlet)' AND seq > position AND seq <= ?
+        """
 }
