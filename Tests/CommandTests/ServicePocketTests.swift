@@ -73,13 +73,13 @@ import Testing
 
     /// The server is away and the service is killed: it comes once, when both are there again.
     @Test func theServerIsAwayAndTheServiceIsKilled() async throws {
-        let rig = try await Rig("[gotify]\nurl = \"http://127.0.0.1:9\"\ntoken = \"A1\"\n")
+        let rig = try await Rig("[gotify]\nurl = \"http://127.0.0.1:9\"\ntoken = \"gt_s3cret\"\n")
         try await rig.peer.rule(#"{"status": 503}"#)
         var service = try rig.serve()
         #expect(await event { service.error.contains("ntfy: ") && service.error.contains("Gotify: ") ? true : nil } == true, "\(service.error)")
         service.send(signal: SIGKILL)
         let killed = try await service.finish()
-        #expect(killed.error.components(separatedBy: "ntfy: ").count == 2 && !killed.error.contains("A1"), "\(killed.error)")
+        #expect(killed.error.components(separatedBy: "ntfy: ").count == 2 && !killed.error.contains("gt_s3cret"), "\(killed.error)")
         let tries = try await rig.told(1).count
         try await rig.peer.rule("{}")
         service = try rig.serve()
