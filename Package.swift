@@ -17,7 +17,7 @@ let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
 /// a later Swift warns of more, and has to build this all the same.
 let strict: [SwiftSetting] = (Context.environment["WATERH_WARNINGS"] == "errors" ? [.treatAllWarnings(as: .error)] : []) + [.enableUpcomingFeature("ExistentialAny")]
 
-/// Also in a debug build.
+/// Optimised in a debug build, too: for what computes much and nobody debugs.
 let optimised: [SwiftSetting] = strict + [.unsafeFlags(["-O"], .when(configuration: .debug))]
 
 func target(_ name: String, _ dependencies: [Target.Dependency] = [], exclude: [String] = []) -> Target {

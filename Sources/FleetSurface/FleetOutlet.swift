@@ -133,8 +133,6 @@ public actor FleetOutlet {
         var repeats = 0
         while !Task.isCancelled, let plan {
             if let restsUntil, restsUntil > .now { return false }
-            // Another fleet is named, or none, while this one took its time to answer.
-            guard around.plan() == plan else { return false }
             let outlet = try open()
             let generation = try generation()
             let changes = try around.store.changes(for: Self.name, limit: batch)
@@ -236,7 +234,7 @@ public actor FleetOutlet {
 
     /// All that lie in doubt, and when the person's days begin, where that is other than this fleet was told, or it asks for it.
     private func tellDoubts() async throws {
-        guard let plan, around.plan() == plan, takesDoubts, looksForDoubts <= .now else { return }
+        guard let plan, takesDoubts, looksForDoubts <= .now else { return }
         looksForDoubts = .now + Self.doubtsEvery
         let doubts = try around.store.doubtfulRecords(limit: FleetDoubt.limit).map { row in
             FleetDoubt(bottle: row.bottle, raw: Self.hex(row.raw), wall: row.wall, ml: row.amountMl, reason: row.reason ?? "unknown", received: row.received)
@@ -273,8 +271,9 @@ public actor FleetOutlet {
 
     private static func hex(_ bytes: [UInt8]) -> String { bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16, uppercase: true) }.joined() }
 
-    /// - Returns: `nil` where nobody answered; that was said.
+    /// - Returns: `nil` where nobody answered, which was said; and where another fleet is named meanwhile, or none: the one before may have taken its time to answer.
     private func post(_ address: String, _ body: [UInt8], _ plan: FleetPlan, _ standing: FleetStanding?, doubts: String? = nil) async -> OutgoingAnswer? {
+        guard around.plan() == plan else { return nil }
         let token: String
         do { token = try Self.credential(plan.tokenFile) } catch {
             await trouble(error.description, after: nil)

@@ -159,6 +159,16 @@ extension FleetOutletTests {
         try (store ?? self.store).restore(from: folder.file(name), scratch: scratch.path)
     }
 
+    /// One drink of 1 ml that fleet a was told, a backup, and then 400 ml instead, of which it was not told yet.
+    private func putRightBehindABackup() throws {
+        _ = try store.openOutlet(FleetOutlet.name) { "one" }
+        try store.tellFleet("a")
+        let key = try store.logDrink(ml: 1, context()).drink.key
+        try tell()
+        try store.backUp(to: folder.file("backup"))
+        _ = try store.editDrink(key, ml: 400, context())
+    }
+
     /// A second restore while the answer to what the first one led to was on its way: that answer counted for what came behind it.
     @Test func whatIsOnItsWayDuringARestoreSaysNothingOfIt() throws {
         let outlet = try store.openOutlet(FleetOutlet.name) { "one" }
@@ -249,12 +259,7 @@ extension FleetOutletTests {
 
     /// The amount was put right behind the backup: after the restore the fleet counted the sip twice, as it was and as it was put right.
     @Test func whatWasPutRightBehindTheBackupCountsOnce() throws {
-        _ = try store.openOutlet(FleetOutlet.name) { "one" }
-        try store.tellFleet("a")
-        let key = try store.logDrink(ml: 1, context()).drink.key
-        try tell()
-        try store.backUp(to: folder.file("backup"))
-        _ = try store.editDrink(key, ml: 400, context())
+        try putRightBehindABackup()
         #expect(try waiting() == [400, -1])
         try tell()
         try putBack()
@@ -263,12 +268,7 @@ extension FleetOutletTests {
 
     /// The fleet had committed it, and its answer got lost or was on its way when the backup was put back: the sip counted as it was and as it was put right.
     @Test func whatWasPutRightAndIsOnItsWayCountsOnceBehindARestore() throws {
-        _ = try store.openOutlet(FleetOutlet.name) { "one" }
-        try store.tellFleet("a")
-        let key = try store.logDrink(ml: 1, context()).drink.key
-        try tell()
-        try store.backUp(to: folder.file("backup"))
-        _ = try store.editDrink(key, ml: 400, context())
+        try putRightBehindABackup()
         try store.tellingFleet(through: try #require(store.changes(for: FleetOutlet.name, limit: 9).last).sequence)
         try putBack()
         #expect(try waiting() == [1, nil])
@@ -294,12 +294,7 @@ extension FleetOutletTests {
 
     /// A typing error in the fleet's address, for some seconds: the list of what the right one was told was gone, and a restore behind that left it with other figures.
     @Test func anAddressThatWasAMistakeForgetsNothing() throws {
-        _ = try store.openOutlet(FleetOutlet.name) { "one" }
-        try store.tellFleet("a")
-        let key = try store.logDrink(ml: 1, context()).drink.key
-        try tell()
-        try store.backUp(to: folder.file("backup"))
-        _ = try store.editDrink(key, ml: 400, context())
+        try putRightBehindABackup()
         try tell()
         try store.tellFleet("b")
         #expect(try waiting() == [])
@@ -307,6 +302,15 @@ extension FleetOutletTests {
         #expect(try waiting() == [-1, 400])
         try putBack()
         #expect(try waiting() == [1, nil])
+    }
+
+    /// Of what one fleet was told another one is not even told that it is gone.
+    @Test func whatOneFleetWasToldIsNoBusinessOfAnother() throws {
+        try putRightBehindABackup()
+        try tell()
+        try store.tellFleet("b")
+        try putBack()
+        #expect(try waiting() == [])
     }
 
     /// Who is called otherwise is somebody else to the fleet: after a restore everything was told again under the new name, and stayed under the old one, too.

@@ -93,7 +93,7 @@ extension TrackerStore {
         try db.execute(sql: """
             CREATE TEMPORARY TABLE waiting AS
                 SELECT key, EXISTS (SELECT 1 FROM main.drink AS here WHERE here.key = waits.key) AS wasThere FROM (\(waiting.joined(separator: " UNION "))) AS waits;
-            CREATE TEMPORARY TABLE corrected AS SELECT key, instead FROM main.drink WHERE instead IS NOT NULL AND key IN (SELECT key FROM main.fleet_told)
+            CREATE TEMPORARY TABLE corrected AS SELECT key, instead FROM main.drink WHERE instead IS NOT NULL AND key IN (\(FleetTold.told))
             """)
         for table in try tables(db) where !own.contains(table) {
             try db.execute(sql: "DELETE FROM main.\"\(table)\"; INSERT INTO main.\"\(table)\" SELECT * FROM backup.\"\(table)\"")

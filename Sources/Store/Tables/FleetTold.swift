@@ -17,8 +17,8 @@ enum FleetTold {
         SELECT key, id AS n FROM main.drink WHERE key IN (\(told)) OR instead IN (\(told)) OR instead IN (SELECT instead FROM main.drink WHERE instead IS NOT NULL AND key IN (\(told)))
         """
 
-    /// Whom the outlet tells now was told these.
-    private static let told = "SELECT key FROM main.fleet_told WHERE peer = (SELECT peer FROM main.outlet WHERE name = '\(outlet)')"
+    /// Whom the outlet tells now was told these, and nobody else is told of them.
+    static let told = "SELECT key FROM main.fleet_told WHERE peer = (SELECT peer FROM main.outlet WHERE name = '\(outlet)')"
 
     /// They wait at new places, behind everything that was ever told.
     /// - Parameter selection: columns `key`, and `n` by which they are ordered.
