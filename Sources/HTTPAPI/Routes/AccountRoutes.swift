@@ -14,7 +14,7 @@ enum AccountRoutes {
         table.write(.post, "tokens", needs: .admin, way: .secret) { _, desk, fields in
             let (label, scope) = (try fields.text("label") ?? "http", try fields.scope("scope") ?? .log)
             try fields.finish()
-            return .json(try desk.makeToken(label: String(label.prefix(64)), scope: scope), status: .created)
+            return .json(try desk.makeToken(label: label, scope: scope), status: .created)
         }
         table.write(.delete, "tokens/:token", needs: .admin) { ask, desk, fields in
             try fields.finish()
@@ -27,9 +27,9 @@ enum AccountRoutes {
             return .json(try await desk.purge())
         }
         table.write(.post, "pairings", needs: .admin, way: .secret) { ask, _, fields in
-            let grant = PairingCodes.Grant(
-                scope: try fields.scope("scope") ?? .control, label: String((try fields.text("label") ?? "browser").prefix(64)), person: ask.person.name)
+            let grant = PairingCodes.Grant(scope: try fields.scope("scope") ?? .control, label: try fields.text("label") ?? "browser", person: ask.person.name)
             try fields.finish()
+            try TrackerDesk.checkLabel(grant.label)
             let code = await pairing.issue(grant)
             return .json(Pairing(code: code, seconds: Int(PairingCodes.lifetime), scope: grant.scope.rawValue, urls: addresses()), status: .created)
         }

@@ -43,9 +43,10 @@ struct Fields {
         return rest
     }
 
+    /// `null` is no text: who means to take a value back would be told that it is done.
     mutating func text(_ key: String) throws -> String? {
         switch rest.removeValue(forKey: key) {
-        case nil, .null: return nil
+        case nil: return nil
         case .text(let text): return text
         default: throw Self.mismatch(key, "a text")
         }
@@ -53,7 +54,7 @@ struct Fields {
 
     mutating func number(_ key: String) throws -> Double? {
         switch rest.removeValue(forKey: key) {
-        case nil, .null: return nil
+        case nil: return nil
         case .number(let number): return number
         default: throw Self.mismatch(key, "a number")
         }
@@ -67,7 +68,7 @@ struct Fields {
 
     mutating func flag(_ key: String) throws -> Bool? {
         switch rest.removeValue(forKey: key) {
-        case nil, .null: return nil
+        case nil: return nil
         case .flag(let flag): return flag
         default: throw Self.mismatch(key, "true or false")
         }

@@ -112,7 +112,7 @@ struct RemoteRow {
     private func checkPreset() throws {
         try name("userId")
         let label = try optionalText("name") ?? ""
-        guard (1...64).contains(label.count), Self.isPrintable(label) else { throw UnfitRow("its name must have 1 to 64 printable characters") }
+        guard (1...64).contains(label.count), PrintableText.hasNoControls(label) else { throw UnfitRow("its name must have 1 to 64 printable characters") }
         guard try choice("drinkType", DrinkType.allCases.map(\.rawValue)) != nil else { throw UnfitRow("drinkType is missing") }
         try number("sizeOz", above: 0, through: 100)
         try number("abv", from: 0, through: 100)
@@ -202,10 +202,5 @@ struct RemoteRow {
         return text
     }
 
-    static func isName(_ text: String) -> Bool { (1...200).contains(text.utf8.count) && isPrintable(text) }
-
-    /// No control characters, and none that turn the direction of writing.
-    static func isPrintable(_ text: String) -> Bool {
-        text.unicodeScalars.allSatisfy { ![.control, .format, .lineSeparator, .paragraphSeparator].contains($0.properties.generalCategory) || $0.value == 0x200D }
-    }
+    static func isName(_ text: String) -> Bool { (1...200).contains(text.utf8.count) && PrintableText.hasNoControls(text) }
 }

@@ -28,7 +28,7 @@ enum PresetTable {
     static func check(
         name: String, sizeOz: Double?, abv: Double?, estimate: Double, except id: String?, _ db: Database
     ) throws {
-        guard (1...64).contains(name.count), name.unicodeScalars.allSatisfy({ $0.value >= 32 && $0.value != 127 }) else {
+        guard PrintableText.isName(name, limit: 64) else {
             throw Refusal("presetName", "A preset's name must have 1 to 64 printable characters.")
         }
         let taken = try String.fetchOne(

@@ -13,6 +13,7 @@ extension TrackerDesk {
     /// - Parameters:
     ///   - publicKey: an uncompressed point of P-256, in base64url, as the browser tells it (`p256dh`).
     ///   - secret: 16 bytes likewise (`auth`).
+    ///   - label: by which its person knows it in a list, at most 64 printable characters; empty where the browser says none.
     ///   - token: by which it was let in; `nil` for a page of this machine.
     public func subscribe(endpoint: String, publicKey: String, secret: String, label: String, token: String?) throws -> PushReport {
         guard endpoint.hasPrefix("https://"), endpoint.utf8.count <= Self.longestEndpoint, endpoint.utf8.allSatisfy({ $0 > 32 && $0 < 127 }), let place = URLComponents(string: endpoint),
@@ -22,9 +23,9 @@ extension TrackerDesk {
             throw WrongInput("noPushKey", "\"p256dh\" is a key of 65 bytes in base64url, as the browser tells it.")
         }
         guard let shared = Self.decoded(secret), shared.count == 16 else { throw WrongInput("noPushSecret", "\"auth\" is 16 bytes in base64url, as the browser tells it.") }
-        let name = String(label.filter { !$0.isNewline && $0.unicodeScalars.allSatisfy { $0.value >= 32 && $0.value != 127 } }.prefix(64))
+        if !label.isEmpty { try Self.checkLabel(label) }
         return try change {
-            let new = PushSubscription(endpoint: endpoint, publicKey: key, secret: shared, label: name.isEmpty ? "Browser" : name, since: now)
+            let new = PushSubscription(endpoint: endpoint, publicKey: key, secret: shared, label: label.isEmpty ? "Browser" : label, since: now)
             try store.subscribe(new, letInBy: token)
             return PushReport(new)
         }

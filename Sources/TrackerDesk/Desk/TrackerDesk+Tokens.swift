@@ -7,14 +7,20 @@ extension TrackerDesk {
 
     /// Makes a token of 256 random bits. It is in this answer and nowhere else: the store keeps its fingerprint.
     /// - Parameters:
-    ///   - label: what it is for.
+    ///   - label: what it is for; 1 to 64 printable characters.
     ///   - scope: what it is good for.
     public func makeToken(label: String, scope: Scope) throws -> NewToken {
-        try change {
+        try Self.checkLabel(label)
+        return try change {
             let token = "wt_" + Self.secret()
             let record = try store.addToken(token, label: label, scope: scope.rawValue, context)
             return NewToken(id: record.id, label: label, scope: scope, token: token)
         }
+    }
+
+    /// A label stands in lists that terminals and pages show.
+    public static func checkLabel(_ label: String) throws {
+        guard PrintableText.isName(label, limit: 64) else { throw WrongInput("label", "A label must have 1 to 64 printable characters.") }
     }
 
     /// 256 random bits, as text.
