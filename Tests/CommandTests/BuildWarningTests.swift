@@ -18,7 +18,7 @@ import Testing
             try FileManager.default.setAttributes([.modificationDate: Date(timeIntervalSince1970: 1_700_000_000)], ofItemAtPath: file)
             // Also the program that the demonstration starts.
             for (name, script) in [
-                ("swift", "case \"$*\" in *--show-bin-path) echo \(folder.path) ;; build*) echo '\(file):3:7: warning: never used' ;; test\\ list*) echo T/a ;; esac"),
+                ("swift", "case \"$*\" in *--show-bin-path*) echo \(folder.path) ;; build*) echo '\(file):3:7: warning: never used' ;; test\\ list*) echo T/a ;; esac"),
                 ("waterh-gateway", "echo demonstrated"),
             ] {
                 try "#!/bin/sh\n\(script)\n".write(to: folder.url(name), atomically: true, encoding: .utf8)

@@ -90,11 +90,14 @@ import Testing
         #expect(result.error.isEmpty && result.output.hasSuffix("0\n"), "\(result)")
     }
 
-    /// A name of control characters: a token's label, and what refusals repeat.
+    /// A name of control characters: a token's label that an older version took, and what refusals repeat.
     @Test func noControlCharacterReachesTheTerminal() async throws {
         let evil = "\u{1B}[2J\u{9B}31m\u{202E}txt\u{7}\u{2066}\u{85}"
         let environment = ["EVIL": evil]
-        let added = try await shell("waterh-tracker token new --label \"$EVIL\" >/dev/null; waterh-tracker token list; waterh-tracker preset delete \"no $EVIL\"; waterh-tracker log \"$EVIL\"", environment)
+        let refused = try await shell("waterh-tracker token new --label \"$EVIL\"", environment)
+        #expect(refused.exitCode != 0 && refused.output.isEmpty && refused.error.contains("1 to 64 printable characters"), "\(refused)")
+        let older = "waterh-tracker token new >/dev/null && sqlite3 \"$WATERH_STORE\" \"UPDATE token SET label = '$EVIL'\""
+        let added = try await shell("\(older); waterh-tracker token list; waterh-tracker preset delete \"no $EVIL\"; waterh-tracker log \"$EVIL\"", environment)
         for output in [added.output, added.error] {
             #expect(!output.unicodeScalars.contains { $0.value < 0x20 && $0 != "\n" || evil.unicodeScalars.contains($0) && $0.value > 0x7F }, "\(output.debugDescription)")
         }
