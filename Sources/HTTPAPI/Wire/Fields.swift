@@ -43,7 +43,7 @@ struct Fields {
         return rest
     }
 
-    /// `null` is no text: who means to take a value back would be told that it is done.
+    /// `null` is refused, here and below: if it counted as a key that is absent, somebody who means to take a value back would read that it was done.
     mutating func text(_ key: String) throws -> String? {
         switch rest.removeValue(forKey: key) {
         case nil: return nil

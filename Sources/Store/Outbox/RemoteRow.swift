@@ -112,6 +112,7 @@ struct RemoteRow {
     private func checkPreset() throws {
         try name("userId")
         let label = try optionalText("name") ?? ""
+        // Characters as they are seen: older versions counted so, and took more code points than `PresetTable.check` does.
         guard (1...64).contains(label.count), PrintableText.hasNoControls(label) else { throw UnfitRow("its name must have 1 to 64 printable characters") }
         guard try choice("drinkType", DrinkType.allCases.map(\.rawValue)) != nil else { throw UnfitRow("drinkType is missing") }
         try number("sizeOz", above: 0, through: 100)

@@ -1,7 +1,7 @@
-/// A text that a person gave something as a name, and that terminals and pages show to others.
+/// What may be in a name that a person gives, since terminals and pages show it to others.
 public enum PrintableText {
-    /// Whether a text has 1 to `limit` code points, none of them a control character (C0, DEL, C1), a separator of lines, or one that is not seen and changes what is
-    /// (U+202E turns the direction of writing). Joiners and tags, of which emoji and some scripts are made, are text.
+    /// Whether a text has 1 to `limit` code points, and none of them is a control character (C0, DEL, C1), a separator of lines, or an unseen one that changes how the
+    /// others look (U+202E turns the direction of writing). The joiners and tags of which emoji and some scripts are made are allowed.
     public static func isName(_ text: String, limit: Int) -> Bool { (1...limit).contains(text.unicodeScalars.count) && hasNoControls(text) }
 
     /// The same without a length.
