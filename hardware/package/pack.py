@@ -372,6 +372,11 @@ Copyright: Linus Torvalds and others
 License: GPL-2
 Comment: Debian's kernel, unpacked and otherwise unchanged, and in the initrd modules of it. Its source is Debian's source package linux of the same version.
 
+Files: usr/lib/waterh-bench-machine/machine/linux
+Copyright: Linus Torvalds and others
+License: GPL-2
+Comment: Built by build-kernel with linux.config, both beside it, from Debian's package linux-source, which has its source.
+
 Files: usr/lib/waterh-bench-machine/machine/initrd usr/lib/waterh-bench-machine/machine/bluez-*
 Copyright: the authors of BlueZ, BusyBox, D-Bus, glibc and the libraries that they need
 License: GPL-2
@@ -387,10 +392,10 @@ def machine(shipped, out):
     def fill(folder):
         home = os.path.join(folder, "usr/lib/waterh-bench-machine")
         put(os.path.join(home, "vm"), source=os.path.join(ROOT, "hardware/machine/vm"), mode=0o755)
-        for name, mode in (("guest", 0o755), ("command", 0o755), ("finish", 0o644), ("eatt.conf", 0o644), ("build-bluez", 0o755)):
+        for name, mode in (("guest", 0o755), ("command", 0o755), ("finish", 0o644), ("eatt.conf", 0o644), ("build-bluez", 0o755), ("build-kernel", 0o755), ("linux.config", 0o644)):
             put(os.path.join(home, name), source=os.path.join(ROOT, "hardware/machine", name), mode=mode)
         for name in sorted(os.listdir(shipped)):
-            put(os.path.join(home, name), source=os.path.join(shipped, name))
+            put(os.path.join(home, name), source=os.path.join(shipped, name), mode=0o755 if name == "linux" else 0o644)
         os.makedirs(os.path.join(folder, "usr/bin"))
         os.symlink("../lib/waterh-bench-machine/vm", os.path.join(folder, "usr/bin/waterh-bench-vm"))
         doc = os.path.join(folder, "usr/share/doc/waterh-bench-machine")
