@@ -36,6 +36,8 @@ def main(folder, suite):
             print(f"        waterh-bench-vm -- true after the first: {took[1]} s, load {load:.0f}", flush=True)
             if load <= (os.cpu_count() or 1):
                 check(f"{suite}: that takes at most 2 s", float(took[1]) <= 2, took[1])
+        program = system.run("waterh-bench-vm --user-mode -- ls /sys/class/bluetooth", lonely=True, limit=300)
+        check(f"{suite}: Linux as a program, without a network", program.returncode == 0 and "hci1" in program.stdout, said(program))
         wrong = system.run("waterh-bench-vm --bluez 5.50 -- true", lonely=True)
         check(f"{suite}: a bluetoothd that is not in it is told", wrong.returncode == 125 and "5.50" in wrong.stderr, said(wrong))
         sources = system.run("waterh-bench-vm --bluez /srv -- true", lonely=True)
@@ -48,7 +50,7 @@ def main(folder, suite):
                 shutil.copy(file, system.path(file))
         result = system.run(f"python3 -m venv /opt/test && /opt/test/bin/pip install -q {bleak}", limit=300)
         check(f"{suite}: a test's own library", result.returncode == 0, said(result))
-        for version in ("5.66", "5.82"):
+        for version in ("5.66", "5.82", "5.82 --user-mode"):
             result = system.run(f"waterh-bench-vm --bluez {version} -- /opt/test/bin/python {example}", lonely=True, limit=600)
             check(f"{suite}: the example meets the bottle by bluetoothd {version}", result.returncode == 0 and "250 ml came" in result.stdout, said(result))
     finally:
