@@ -19,8 +19,10 @@ public enum TerminalText {
             return true
         }
         guard !isPlain else { return }
-        for scalar in text.unicodeScalars {
-            if let colour = TextColour.escape(of: scalar) {
+        var rest = text.unicodeScalars[...]
+        while let scalar = rest.popFirst() {
+            if let colour = TextColour.escape(of: scalar, before: rest.first) {
+                rest.removeFirst()
                 if isColoured { bytes += colour.utf8 }
             } else if isControl(scalar), !(scalar == "\n" && keepsLines) {
                 let digits = String(scalar.value, radix: 16)
@@ -61,13 +63,18 @@ public enum TextColour: String, CaseIterable, Sendable {
     public func paint(_ text: String) -> String { Self.mark(Self.allCases.firstIndex(of: self) ?? 0) + text + Self.mark(Self.end) }
 
     /// The terminal's escape for a mark; `nil` for any other character.
-    static func escape(of scalar: Unicode.Scalar) -> String? {
-        guard (0xFDD0...0xFDEF).contains(scalar.value) else { return nil }
+    /// - Parameter next: what stands behind it.
+    static func escape(of scalar: Unicode.Scalar, before next: Unicode.Scalar?) -> String? {
+        guard (0xFDD0...0xFDEF).contains(scalar.value), next == seal else { return nil }
         let number = Int(scalar.value - 0xFDD0)
         return number == end ? "\u{1B}[0m" : number < allCases.count ? "\u{1B}[\(allCases[number].rawValue)m" : nil
     }
 
     private static let end = 31
+    /// Behind each mark, and another one in each process: a name from the air or from a file may hold the same noncharacters.
+    private static let seal = Unicode.Scalar(UInt32.random(in: 0x100000...0x10FFFD))
     /// Noncharacters: Unicode leaves them to programs, for use inside.
-    private static func mark(_ number: Int) -> String { String(Unicode.Scalar(UInt32(0xFDD0 + number)).map(Character.init) ?? " ") }
+    private static func mark(_ number: Int) -> String {
+        String(String.UnicodeScalarView([Unicode.Scalar(UInt32(0xFDD0 + number)), seal].compactMap { $0 }))
+    }
 }

@@ -133,6 +133,20 @@ extension Finding.Status {
 }
 
 enum DoctorChecks {
+    /// Why nothing can be written into a store that can be read.
+    private static func trouble(_ path: String) -> Finding? {
+        // SQLite writes its log beside the file, and drinks need some room.
+        let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
+        guard access(path, W_OK) == 0, access(folder, W_OK) == 0 else {
+            return Finding(
+                "store", .bad, "\(path) takes no writes",
+                advice: "Look whether its disk is mounted read-only, and at the owner and the permissions of the file and of \(folder).")
+        }
+        var disk = statvfs()
+        guard statvfs(folder, &disk) == 0, UInt64(disk.f_bavail) * UInt64(disk.f_frsize) < 256 << 10 else { return nil }
+        return Finding("store", .bad, "the disk with \(path) is full", advice: "Free some space. What was stored before is intact.")
+    }
+
     /// Looks into the store where there is one, and whether one could be made where there is none. Writes nothing.
     /// - Parameter zone: in which instants are told; `nil`: the day's own.
     static func store(_ place: StorePlace, zone: String? = nil) -> [Finding] {
@@ -155,16 +169,13 @@ enum DoctorChecks {
             case .older: "\(path): \(counted(counts.drinks, "drink")), \(counts.quarantined) suspect; of an earlier version, the next poll brings it up to date"
             case .nothing: "\(path) is empty; the first poll makes a store of it"
             }
-            var findings = [Finding("store", .good, words)]
+            var findings = [trouble(path) ?? Finding("store", .good, words)]
             let unreadable = try store.unreadableRows()
             if let first = unreadable.first {
                 findings.append(
                     Finding("rows", .bad, "\(counted(unreadable.count, "row")) that cannot be read, counted nowhere: \(first)", advice: "See them all with: waterh-tracker check --doctor"))
             }
             if let other = place.beside { findings.append(Finding("service", .note, "a system service keeps another day in \(other)")) }
-            if access(path, W_OK) != 0 {
-                findings.append(Finding("store", .bad, "\(path) takes no writes", advice: "Check its owner and permissions."))
-            }
             let day = (try? Depot.zones(zone, place))?.day ?? .utc
             for trouble in try store.outletTroubles() {
                 let words = trouble.text(now: Machine.now()) { "\(day.wall(at: $0).dateText) \(day.wall(at: $0).timeText)" }

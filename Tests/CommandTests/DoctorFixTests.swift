@@ -31,6 +31,23 @@ import Testing
         #expect(try mode() == 0o600 && checks(mended, "privacy").isEmpty)
     }
 
+    @Test("a store on a full disk, and on one that is read-only, is told as such", arguments: ["dd if=/dev/zero of=$0/fill bs=4k 2>/dev/null; true", "mount -o remount,ro $0"])
+    func disk(trouble: String) async throws {
+        let folder = try TemporaryFolder()
+        let unshare = try #require(Program(system: "unshare"))
+        let words = (geteuid() == 0 ? [] : ["--user", "--map-root-user"]) + ["--mount"]
+        guard try await unshare.run(words + ["true"]).exitCode == 0 else { return }
+        let path = Program.products + ":/usr/bin:/bin:/usr/sbin:/sbin"
+        let line = """
+            mount -t tmpfs -o size=4m none $0 && waterh-tracker log 100 --store $0/s.sqlite >/dev/null && \(trouble)
+            waterh-gateway doctor --json --link unix:$0/none.sock --store $0/s.sqlite
+            """
+        let result = try await unshare.run(words + ["sh", "-c", line, folder.path], environment: ["PATH": path])
+        let object = try #require(try JSONSerialization.jsonObject(with: Data(result.outputBytes)) as? [String: Any], "\(result.error)")
+        let found = checks(object, "store")
+        #expect(result.exitCode != 0 && found.count == 1 && (found.first?["found"] as? String)?.contains(trouble.hasPrefix("dd") ? "full" : "takes no writes") == true, "\(found)")
+    }
+
     /// Programs that only say that they were called stand before the system's on PATH.
     @Test("what is bad is mended by the line that mends it, as root; others get the line to type")
     func line() async throws {

@@ -115,6 +115,13 @@ import Testing
         #expect(TerminalText.safe(TextColour.red.paint("x")) == "x", "colours are nothing where no terminal reads")
     }
 
+    @Test func theMarksOfColoursInANameAreWrittenOut() {
+        // Swift has no way of writing a noncharacter in a text.
+        let (red, end) = (String(decoding: [0xEF, 0xB7, 0x92], as: UTF8.self), String(decoding: [0xEF, 0xB7, 0xAF], as: UTF8.self))
+        #expect(TerminalText.safe("Water\(red)RED\(end)") == #"Water\ufdd2RED\ufdef"#)
+        #expect(TerminalText.safe(TextColour.red.paint("\(red)x\(end)")) == #"\ufdd2x\ufdef"#)
+    }
+
     private func shell(_ line: String, _ environment: [String: String] = [:]) async throws -> Program.Result {
         let path = Program.products + ":" + (ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin")
         return try await Program(path: "/bin/bash").run(

@@ -242,4 +242,17 @@ import TrackerCore
             }
         }
     }
+
+    /// SQL's lower() knows ASCII only: three presets had one name, and the first of them was deleted for another.
+    @Test func presetsWhoseNamesDifferByCaseOrNormalFormAreOne() throws {
+        _ = try store.addPreset(name: "\u{C4}pfel", drinkType: .beer, sizeOz: nil, abv: nil, estimate: 9, at("20:00"))
+        for name in ["\u{E4}pfel", "A\u{308}pfel", "a\u{308}PFEL"] {
+            #expect(throws: Refusal.self) { try store.addPreset(name: name, drinkType: .beer, sizeOz: nil, abv: nil, estimate: 1, at("20:01")) }
+        }
+        // As a store of an earlier version has them: who is named exactly is meant.
+        let other = try store.addPreset(name: "x", drinkType: .beer, sizeOz: nil, abv: nil, estimate: 1, at("20:02"))
+        try store.write { try $0.execute(sql: "UPDATE preset SET name = ? WHERE id = ?", arguments: ["\u{E4}pfel", other.id]) }
+        #expect(try store.preset(named: "\u{E4}pfel")?.id == other.id)
+        #expect(try store.preset(named: "\u{C4}PFEL")?.id != nil)
+    }
 }

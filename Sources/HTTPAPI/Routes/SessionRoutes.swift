@@ -112,6 +112,9 @@ enum SessionRoutes {
             let name = try fields.text("name")
             var values = try values(&fields)
             values.name = name
+            guard values != PresetValues() else {
+                throw HTTPProblem.wrong("missingField", "Say what to change: \"name\", \"type\", \"oz\", \"abv\" or \"estimate\".")
+            }
             return .json(try desk.editPreset(try ask.part("preset"), values))
         }
         table.write(.delete, "presets/:preset", needs: .control) { ask, desk, fields in

@@ -31,10 +31,9 @@ enum PresetTable {
         guard PrintableText.isName(name, limit: 64) else {
             throw Refusal("presetName", "A preset's name must have 1 to 64 printable characters.")
         }
-        let taken = try String.fetchOne(
-            db, sql: "SELECT id FROM preset WHERE deleted = 0 AND lower(name) = lower(?) AND id <> ?",
-            arguments: [name, id ?? ""])
-        guard taken == nil else { throw Refusal("presetNameTaken", "There already is a preset named \"\(name)\".") }
+        // As `preset(named:)` looks: whatever the case and the normal form, of which SQL's lower() knows ASCII's only.
+        let others = try String.fetchAll(db, sql: "SELECT name FROM preset WHERE deleted = 0 AND id <> ?", arguments: [id ?? ""])
+        guard !others.contains(where: { $0.lowercased() == name.lowercased() }) else { throw Refusal("presetNameTaken", "There already is a preset named \"\(name)\".") }
         guard StandardDrinks.range.contains(estimate) else { throw WaterlineSession.Refusal.estimate }
         if let sizeOz, !(sizeOz > 0 && sizeOz <= 100) {
             throw Refusal("presetSize", "A preset's size must be more than 0 and at most 100 oz.")

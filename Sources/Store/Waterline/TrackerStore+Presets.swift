@@ -12,7 +12,9 @@ extension TrackerStore {
     /// A preset by its id, or by its name whatever the case.
     public func preset(named name: String) throws -> DrinkPreset? {
         let all = try presets()
-        return all.first { $0.id == name } ?? all.first { $0.name.lowercased() == name.lowercased() }
+        // A store of an earlier version, or of two devices, may hold names that differ in that only: the one that is written so is meant.
+        return all.first { $0.id == name } ?? all.first { $0.name.utf8.elementsEqual(name.utf8) } ?? all.first { $0.name == name }
+            ?? all.first { $0.name.lowercased() == name.lowercased() }
     }
 
     /// Adds a preset.

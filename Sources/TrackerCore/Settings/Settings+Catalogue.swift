@@ -149,9 +149,7 @@ extension Settings {
         isName(text) && !text.contains("+") && !text.contains("#") && !text.hasPrefix("/") && !text.hasSuffix("/") && !text.hasPrefix("$")
     }
 
-    @Sendable static func isName(_ text: String) -> Bool {
-        (1...64).contains(text.count) && text.unicodeScalars.allSatisfy { $0.value >= 32 && $0.value != 127 }
-    }
+    @Sendable static func isName(_ text: String) -> Bool { PrintableText.isName(text, limit: 64) }
 
     /// What may stand behind `Authorization: Bearer`.
     public static func isToken(_ text: String) -> Bool {
