@@ -50,7 +50,7 @@ def main(folder, suite):
                 shutil.copy(file, system.path(file))
         result = system.run(f"python3 -m venv /opt/test && /opt/test/bin/pip install -q {bleak}", limit=300)
         check(f"{suite}: a test's own library", result.returncode == 0, said(result))
-        for version in ("5.66", "5.82", "5.82 --user-mode"):
+        for version in ("5.66", "5.82"):
             result = system.run(f"waterh-bench-vm --bluez {version} -- /opt/test/bin/python {example}", lonely=True, limit=600)
             check(f"{suite}: the example meets the bottle by bluetoothd {version}", result.returncode == 0 and "250 ml came" in result.stdout, said(result))
     finally:
