@@ -114,6 +114,8 @@ import TrackerDesk
             try await ask("DELETE", "/session/logs/\(entry)", "{}", as: "/session/logs/{entry}")
 
             try await ask("POST", "/presets", #"{"name": "pale ale", "type": "beer", "oz": 16, "abv": 5.5}"#)
+            let unchanged = try await house.ask("PATCH", "/api/v1/presets/pale%20ale", "{}", headers: house.page)
+            #expect(unchanged.code == "missingField", "a change of nothing: \(unchanged.body)")
             try await ask("PATCH", "/presets/pale%20ale", #"{"name": "ale", "estimate": 2}"#, as: "/presets/{preset}")
             try await ask("GET", "/presets")
             try await ask("DELETE", "/presets/ale", "{}", as: "/presets/{preset}")
