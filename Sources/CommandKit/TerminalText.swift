@@ -1,8 +1,8 @@
 /// Text as it may go to a terminal. Names come from the air and from files: a control character among them could move the
 /// cursor, change the title or turn the direction of the line.
 public enum TerminalText {
-    /// The text with every control character written out as `\u001b`: C0 and C1, the ones that set the direction of text,
-    /// line separators, and Unicode's noncharacters. Inside JSON that is the same string.
+    /// The text with every control character written out as `\u001b`: C0 and C1, the ones that set the direction of text or are not seen at all
+    /// (two names with and without one look alike), line separators, and Unicode's noncharacters. Inside JSON that is the same string.
     /// - Parameter keepsLines: for blocks of several lines, whose line breaks are meant.
     public static func safe(_ text: String, keepsLines: Bool = false) -> String {
         var bytes: [UInt8] = []
@@ -42,7 +42,7 @@ public enum TerminalText {
         switch scalar.value {
         case 0x09: false
         case 0..<0x20, 0x7F...0x9F: true
-        case 0x61C, 0x200E, 0x200F, 0x2028...0x202E, 0x2066...0x2069: true
+        case 0xAD, 0x61C, 0x200B, 0x200E, 0x200F, 0x2028...0x202E, 0x2060...0x2069, 0xFEFF: true
         case 0xFDD0...0xFDEF, 0xFFFE, 0xFFFF: true
         default: false
         }

@@ -329,16 +329,14 @@ public actor FleetOutlet {
     @discardableResult
     private nonisolated func open() throws -> Outlet {
         let newID = { [around] in String(around.makeID().filter { $0 != "-" }.prefix(24)) }
+        // Who is called otherwise is somebody else there.
+        let person: [UInt8] = around.person.map { [0] + Array($0.utf8) } ?? []
+        let peer = around.plan().map { Self.fingerprint(Array($0.address.utf8) + person) }
         // A store that has none any more was purged: what was drunk since is news.
         let outlet = try isKnown.withLock { isKnown in
-            let outlet = try around.store.openOutlet(Self.name, tellsAll: isKnown, makeID: newID)
+            let outlet = try around.store.openOutlet(Self.name, tellsAll: isKnown, telling: peer, makeID: newID)
             isKnown = true
             return outlet
-        }
-        if let plan = around.plan() {
-            // Who is called otherwise is somebody else there.
-            let person: [UInt8] = around.person.map { [0] + Array($0.utf8) } ?? []
-            try around.store.tellFleet(Self.fingerprint(Array(plan.address.utf8) + person))
         }
         guard let here = around.home(), try around.store.standing(of: Self.name, at: here) != .known else { return outlet }
         try around.store.beginAnew(Self.name, id: newID(), at: here)

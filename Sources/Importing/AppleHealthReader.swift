@@ -10,6 +10,8 @@ final class AppleHealthReader: FormatReader {
     private let linesBefore: Int
     private var depth = 0
     private var current: HealthSample?
+    /// Whether its key came whole already, and not as XML can hold it.
+    private var hasWholeKey = false
     /// What ended the reading: C cannot be thrown through.
     private var trouble: (any Error)?
 
@@ -76,11 +78,20 @@ final class AppleHealthReader: FormatReader {
             if isEqual(name, "Record") {
                 guard attributes["type"].map({ $0.elementsEqual(HealthFiles.waterType.utf8) }) ?? false else { return }
                 let none = UnsafeRawBufferPointer(start: nil, count: 0)
+                hasWholeKey = false
                 current = try SampleFields.sample(
                     date: attributes["startDate"] ?? none, value: attributes["value"] ?? none, unit: attributes["unit"] ?? none, line: line)
                 current?.sourceName = try attributes["sourceName"].flatMap { try SampleFields.name($0, "sourceName", line: line) }
-            } else if current != nil, isEqual(name, "MetadataEntry"), attributes["key"].map({ $0.elementsEqual("HKExternalUUID".utf8) }) ?? false {
-                current?.uuid = try attributes["value"].flatMap { try SampleFields.name($0, "HKExternalUUID", line: line) }
+            } else if current != nil, isEqual(name, "MetadataEntry"), let key = attributes["key"] {
+                if key.elementsEqual("HKExternalUUID".utf8) {
+                    if !hasWholeKey { current?.uuid = try attributes["value"].flatMap { try SampleFields.name($0, "HKExternalUUID", line: line) } }
+                } else if key.elementsEqual(HealthFiles.wholeKey.utf8), let value = attributes["value"] {
+                    guard let whole = HealthFiles.unescaped(String(decoding: value, as: UTF8.self)) else {
+                        throw HealthFileError(line: line, reason: "\"\(SampleFields.shown(value))\" is no key that was escaped.")
+                    }
+                    current?.uuid = try SampleFields.name(whole, HealthFiles.wholeKey)
+                    hasWholeKey = true
+                }
             }
         } catch {
             stop(error)

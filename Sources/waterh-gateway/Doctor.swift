@@ -133,20 +133,6 @@ extension Finding.Status {
 }
 
 enum DoctorChecks {
-    /// Why nothing can be written into a store that can be read.
-    private static func trouble(_ path: String) -> Finding? {
-        // SQLite writes its log beside the file, and drinks need some room.
-        let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
-        guard access(path, W_OK) == 0, access(folder, W_OK) == 0 else {
-            return Finding(
-                "store", .bad, "\(path) takes no writes",
-                advice: "Look whether its disk is mounted read-only, and at the owner and the permissions of the file and of \(folder).")
-        }
-        var disk = statvfs()
-        guard statvfs(folder, &disk) == 0, UInt64(disk.f_bavail) * UInt64(disk.f_frsize) < 256 << 10 else { return nil }
-        return Finding("store", .bad, "the disk with \(path) is full", advice: "Free some space. What was stored before is intact.")
-    }
-
     /// Looks into the store where there is one, and whether one could be made where there is none. Writes nothing.
     /// - Parameter zone: in which instants are told; `nil`: the day's own.
     static func store(_ place: StorePlace, zone: String? = nil) -> [Finding] {
@@ -169,7 +155,8 @@ enum DoctorChecks {
             case .older: "\(path): \(counted(counts.drinks, "drink")), \(counts.quarantined) suspect; of an earlier version, the next poll brings it up to date"
             case .nothing: "\(path) is empty; the first poll makes a store of it"
             }
-            var findings = [trouble(path) ?? Finding("store", .good, words)]
+            let trouble = StorePlace.writingTrouble(path)
+            var findings = [trouble.map { Finding("store", .bad, $0.words, advice: $0.advice) } ?? Finding("store", .good, words)]
             let unreadable = try store.unreadableRows()
             if let first = unreadable.first {
                 findings.append(

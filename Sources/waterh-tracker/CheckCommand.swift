@@ -1,5 +1,6 @@
 import ArgumentParser
 import CommandKit
+import CommandStore
 import Desktop
 import Foundation
 import Store
@@ -118,6 +119,7 @@ private enum Doctor {
             Finding(
                 name: "store", ok: problems.isEmpty, detail: problems.isEmpty ? desk.path : problems.joined(separator: "; "),
                 advice: problems.isEmpty ? nil : "Copy it away, then: sqlite3 \(desk.path) .recover | sqlite3 repaired.sqlite"),
+            writing(desk.path),
             Finding(
                 name: "journal", ok: counts.quarantined == 0,
                 detail: "\(counted(counts.drinks, "drink")), \(counted(counts.notDrinks, "other record")), \(counts.quarantined) not counted"
@@ -145,6 +147,11 @@ private enum Doctor {
                     bottle.name + (bottle.identities.contains(bottle.name) || bottle.identities.isEmpty ? "" : " = \(bottle.identities.joined(separator: ", "))") + (bottle.batteryPercent.map { " (battery \($0) %)" } ?? "")
                 }.joined(separator: ", "), advice: nil),
         ]
+    }
+
+    private static func writing(_ path: String) -> Finding {
+        let trouble = path == ":memory:" ? nil : StorePlace.writingTrouble(path)
+        return Finding(name: "disk", ok: trouble == nil, detail: trouble?.words ?? "takes writes", advice: trouble?.advice)
     }
 
     /// What stands between the service and a broker, a phone's server or a webhook, as it was when a service tried last.

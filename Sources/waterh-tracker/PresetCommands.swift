@@ -43,14 +43,30 @@ struct PresetCommand: ParsableCommand {
         @Argument(help: "Its name or id.") var preset: String
         @Option(help: "A new name.") var name: String?
         @Option(help: "beer, wine, liquor or cocktail.") var type: DrinkType?
-        @Option(help: "Ounces.") var oz: Double?
-        @Option(help: "Percent of alcohol by volume.") var abv: Double?
+        @Option(help: "Ounces, or none.") var oz: Amount?
+        @Option(help: "Percent of alcohol by volume, or none.") var abv: Amount?
         @Option(help: "Standard drinks, 0.1-10.") var estimate: Double?
 
         func run(_ desk: Desk) throws {
-            let changed = try desk.tracker.editPreset(preset, PresetValues(name: name, type: type, sizeOz: oz, abv: abv, estimate: estimate))
+            var without: Set<PresetValues.Part> = []
+            if oz == .nothing { without.insert(.size) }
+            if abv == .nothing { without.insert(.strength) }
+            let changed = try desk.tracker.editPreset(
+                preset, PresetValues(name: name, type: type, sizeOz: oz?.value, abv: abv?.value, estimate: estimate, without: without))
             try desk.say(changed) { ["Changed.", changed.line] }
         }
+    }
+
+    /// A number, or the word that takes one back.
+    enum Amount: ExpressibleByArgument, Equatable {
+        case nothing
+        case number(Double)
+
+        init?(argument: String) {
+            if argument == "none" { self = .nothing } else if let number = Double(argument) { self = .number(number) } else { return nil }
+        }
+
+        var value: Double? { if case .number(let number) = self { number } else { nil } }
     }
 
     struct Delete: StoreCommand {

@@ -41,11 +41,14 @@ import Testing
         let line = """
             mount -t tmpfs -o size=4m none $0 && waterh-tracker log 100 --store $0/s.sqlite >/dev/null && \(trouble)
             waterh-gateway doctor --json --link unix:$0/none.sock --store $0/s.sqlite
+            waterh-tracker check --doctor --json --store $0/s.sqlite >&2
             """
         let result = try await unshare.run(words + ["sh", "-c", line, folder.path], environment: ["PATH": path])
         let object = try #require(try JSONSerialization.jsonObject(with: Data(result.outputBytes)) as? [String: Any], "\(result.error)")
         let found = checks(object, "store")
-        #expect(result.exitCode != 0 && found.count == 1 && (found.first?["found"] as? String)?.contains(trouble.hasPrefix("dd") ? "full" : "takes no writes") == true, "\(found)")
+        #expect(object["ok"] as? Bool != true && found.count == 1 && (found.first?["found"] as? String)?.contains(trouble.hasPrefix("dd") ? "full" : "takes no writes") == true, "\(found)")
+        // The tracker's own doctor sees the same.
+        #expect(result.error.contains(trouble.hasPrefix("dd") ? " is full\"" : " takes no writes\""), "\(result.error)")
     }
 
     /// Programs that only say that they were called stand before the system's on PATH.

@@ -60,7 +60,7 @@ extension FleetOutletTests {
 
     /// Whatever is put back in whatever order, and whichever answers get lost: of each drink that is here the fleet knows how it is here.
     @Test(.enabled(if: PostgreSQL.isInstalled, "PostgreSQL 15 is not installed")) func aStoreIsToldAsItIsWhateverIsPutBack() async throws {
-        let seed = UInt64.random(in: 0 ... .max)
+        let seed = ProcessInfo.processInfo.environment["WATERH_FLEET_SEED"].flatMap(UInt64.init) ?? UInt64.random(in: 0 ... .max)
         var numbers = seed
         func next(_ limit: Int) -> Int {
             numbers = numbers &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
@@ -139,7 +139,7 @@ extension FleetOutletTests {
         for key in Set(keys) {
             guard let here = try store.drinks(named: key).first(where: { $0.drink.key == key })?.drink else { continue }
             let row = try there.connection.run("SELECT ml, deleted FROM drink WHERE person = 'anna' AND key = $1", [key]).first
-            #expect(row == ["\(here.ml)", here.isDeleted ? "t" : "f"] || row == nil && untold.contains(key), "\(seed) \(steps)")
+            #expect(row == ["\(here.ml)", here.isDeleted ? "t" : "f"] || row == nil && untold.contains(key), "\(keys.firstIndex(of: key) ?? -1): here \(here.ml)\(here.isDeleted ? " deleted" : ""), there \(row ?? []); \(seed) \(steps)")
         }
         server.program.send(signal: SIGTERM)
         _ = try await server.program.finish()

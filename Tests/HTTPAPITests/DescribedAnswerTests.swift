@@ -117,6 +117,8 @@ import TrackerDesk
             let unchanged = try await house.ask("PATCH", "/api/v1/presets/pale%20ale", "{}", headers: house.page)
             #expect(unchanged.code == "missingField", "a change of nothing: \(unchanged.body)")
             try await ask("PATCH", "/presets/pale%20ale", #"{"name": "ale", "estimate": 2}"#, as: "/presets/{preset}")
+            let plain = try await ask("PATCH", "/presets/ale", #"{"oz": null, "abv": null}"#, as: "/presets/{preset}").json
+            #expect(plain["sizeOz"] as? Double == nil && plain["abv"] as? Double == nil && plain["standardDrinkEstimate"] as? Double == 2, "\(plain)")
             try await ask("GET", "/presets")
             try await ask("DELETE", "/presets/ale", "{}", as: "/presets/{preset}")
 

@@ -130,12 +130,25 @@ import TrackerDesk
     @Test(arguments: [
         ("POST", "/api/v1/drinks", #"{"ml": 100, "ml": 2000}"#, "ml"), ("POST", "/api/v1/drinks", #"{"ml": 100, "\u006dl": 2000}"#, "ml"),
         ("PATCH", "/api/v1/settings", #"{"hydration.goalMl": 2000, "hydration.cupMl": 200, "hydration.goalMl": 3000}"#, "hydration.goalMl"),
+        // An adversary's finding: names of settings are taken whatever their case.
+        ("PATCH", "/api/v1/settings", #"{"hydration.goalMl": 2000, "HYDRATION.goalMl": 3000}"#, "hydration.goalMl"),
         ("POST", "/api/v1/setup", #"{"goal": 2000, "goal": 2000}"#, "goal"), ("POST", "/api/v1/pair", #"{"code": "1", "code": "2"}"#, "code"),
     ])
     func aKeyThatStandsTwiceIsRefusedByName(method: String, path: String, body: String, key: String) async throws {
         try await ServedHousehold.serve { house async throws in
             let reply = try await house.ask(method, path, body, headers: house.page)
             #expect(reply.status == 422 && reply.code == "repeatedField" && (reply.json["detail"] as? String)?.hasPrefix("\"\(key)\"") == true, "\(reply.body)")
+            #expect(try await house.ask("GET", "/api/v1/state").json["dailyTotalMl"] as? Int == 0)
+        }
+    }
+
+    /// An adversary's finding: in UTF-16 a key could stand twice.
+    @Test(arguments: [String.Encoding.utf16LittleEndian, .utf16BigEndian, .utf32LittleEndian])
+    func aBodyInAnotherEncodingIsRefused(encoding: String.Encoding) async throws {
+        let body = String(decoding: try #require(#"{"ml": 100, "ml": 2000}"#.data(using: encoding)), as: UTF8.self)
+        try await ServedHousehold.serve { house async throws in
+            let reply = try await house.ask("POST", "/api/v1/drinks", body, headers: house.page)
+            #expect(reply.status == 400 && reply.body.contains("not text in UTF-8"), "\(reply.status) \(reply.body)")
             #expect(try await house.ask("GET", "/api/v1/state").json["dailyTotalMl"] as? Int == 0)
         }
     }

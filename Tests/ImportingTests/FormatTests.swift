@@ -74,6 +74,24 @@ import TrackerCore
         for sign in "=+-@" { #expect(!line.contains(",\(sign)") && !line.contains(",\"\(sign)"), "\(line)") }
     }
 
+    /// An adversary's finding: of a key with U+FFFE, which XML cannot hold, another one came back, and the drink counted twice.
+    @Test(arguments: [HealthFiles.Format.appleHealth, .csv, .json], [[0xEF, 0xBF, 0xBE], [0x25, 0xEF, 0xBF, 0xBF, 0xC3, 0xA4], [0x26, 0x3C, 0x22], [0xEF, 0xBF, 0xBD]])
+    func aKeyThatXMLCannotHoldComesBack(format: HealthFiles.Format, bytes: [UInt8]) throws {
+        let at = try #require(Instant(iso: "2026-06-02T03:30:00Z"))
+        let drinks = ["a" + String(decoding: bytes, as: UTF8.self) + "|1", "plain"].map {
+            Drink(key: $0, at: at, calendar: DayCalendar(zone: .utc), ml: 100, source: .health, updatedAt: at)
+        }
+        let text = HealthExport.text(format, drinks)
+        // Swift takes texts for the same that Unicode calls equal.
+        #expect(try HealthReader.samples(text).map { Array($0.importKey.utf8) }.sorted { $0.lexicographicallyPrecedes($1) } == drinks.map { Array($0.key.utf8) }, "\(text)")
+        #expect(text.contains(HealthFiles.wholeKey) == (format == .appleHealth && bytes.contains(0xEF) && bytes != [0xEF, 0xBF, 0xBD]))
+    }
+
+    @Test(arguments: ["%", "%4", "%zz", "a b", "%41", "%ef%bf%be", "%FF", "ä", "%00"]) func whatIsNoEscapedKeyIsSaid(value: String) {
+        let record = " <Record type=\"HKQuantityTypeIdentifierDietaryWater\" unit=\"mL\" value=\"200\" startDate=\"2026-11-20 10:00:00 +0100\"><MetadataEntry key=\"waterh-bench-key\" value=\"\(value)\"/></Record>\n"
+        #expect(throws: HealthFileError.self) { try HealthReader.samples("<HealthData>\n\(record)</HealthData>\n") }
+    }
+
     @Test(arguments: ["\tx", "\rx", "\nx", "'\tx"]) func whatHidesAFormulaBehindBlanksIsATextToo(key: String) {
         #expect(SpreadsheetCell.shown(key) == "'" + key && SpreadsheetCell.read(SpreadsheetCell.shown(key).utf8) == key)
     }

@@ -206,7 +206,7 @@ struct OutletTests {
     static let commands: [(String, String, String)] = [
         ("goal", "2000.0", "ok"), ("goal", "9", "settingRule"), ("reminders", "OFF", "ok"), ("settings", #"{"hydration.cupMl": 330}"#, "ok"),
         ("settings", #"{"mqtt.url": "mqtt://evil"}"#, "notOverMQTT"), ("settings", #"{"health.inbox": "/etc"}"#, "notOverMQTT"), ("settings", "{}", "missingField"), ("settings", #"{"waterline.units": "ml"}"#, "waterlineNotShared"), ("log", "", "missingField"), ("log", "0", "amountRange"),
-        ("log", "lots", "notAnAmount"), ("log", #"{"ml": 5, "mll": 6}"#, "unknownField"), ("log", "{{", "notJSON"), ("log", #"{"ml": 5, "ml": 500}"#, "repeatedField"), ("undo", #"{"x": 1}"#, "unknownField"),
+        ("log", "lots", "notAnAmount"), ("log", #"{"ml": 5, "mll": 6}"#, "unknownField"), ("log", "{{", "notJSON"), ("log", #"{"ml": 5, "ml": 500}"#, "repeatedField"), ("log", #"{"ml": 5, "at": null}"#, "wrongType"), ("log", #"{"ml": null}"#, "wrongType"), ("undo", #"{"x": 1}"#, "unknownField"),
         ("delete", "d99", "noSuchDrink"), ("edit", #"{"drink": "d1"}"#, "missingField"), ("edit", #"{"drink": "w1", "estimate": 9}"#, "noSessionEntry"), ("delete", "w1", "noSuchDrink"), ("water", "", "waterlineNotShared"), ("start", "", "waterlineNotShared"),
         ("nonsense", "", "unknownCommand"), ("check", "PRESS", "ok"), ("flash", "", "ok"), ("light", "calm", "ok"), ("light", "rainbow", "bottle"), ("light", "", "missingField"),
         ("light", #"{"mode": "calm", "colour": "FF0000"}"#, "ok"), ("bottle-reminder", #"{"mode": "smart", "hours": "08:00-20:00", "minutes": 30}"#, "ok"),

@@ -211,7 +211,7 @@ class Restore(Verb):
 
     def judge(self, place, code, said):
         yield from super().judge(place, code, said)
-        kept = [file for file in place.folder.glob("s.sqlite-replaced-*") if not file.name.endswith(("-wal", "-shm", "-journal"))]
+        kept = [file for file in place.folder.glob("s.sqlite-replaced-*") if not file.name.endswith(("-wal", "-shm", "-journal", ".new"))]
         is_whole = [place.amounts(file) == self.before for file in kept]
         if 101 in place.amounts() and 102 in place.amounts() and not any(is_whole):
             yield f"replaced, and what was there is not kept: {said[:300]}"

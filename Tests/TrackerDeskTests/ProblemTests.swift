@@ -42,6 +42,8 @@ struct ProblemTests {
         Case(code: "presetName", category: .refused) { _ = try $0.addPreset("Stout\u{202E}", PresetValues()) },
         Case(code: "presetName", category: .refused) { _ = try $0.addPreset("Stout" + String(decoding: [0xEF, 0xBF, 0xBE], as: UTF8.self), PresetValues()) },
         Case(code: "presetName", category: .refused) { _ = try $0.addPreset("e" + String(repeating: "\u{301}", count: 64), PresetValues()) },
+        Case(code: "presetName", category: .refused) { _ = try $0.addPreset(" \u{A0}\u{3164}", PresetValues()) },
+        Case(code: "repeatedField", category: .invalid) { _ = try $0.set([("hydration.goalMl", "2000"), ("Hydration.GoalMl", "3000")]) },
         Case(code: "label", category: .invalid) { _ = try $0.makeToken(label: "\u{1B}[2J", scope: .read) },
         Case(code: "label", category: .invalid) { _ = try $0.makeToken(label: String(repeating: "a", count: 65), scope: .read) },
         Case(code: "label", category: .invalid) { _ = try $0.makeToken(label: "", scope: .read) },

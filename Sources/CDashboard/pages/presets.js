@@ -47,6 +47,8 @@ export function presetList(presets) {
     ], { onsave: async () => {
       const wanted = { name: name.value.trim(), type: type.value };
       for (const [key, input] of [['oz', oz], ['abv', abv], ['estimate', estimate]]) if (input.value !== '') wanted[key] = Number(input.value);
+      // What a preset has and is emptied is taken back.
+      for (const [key, input, had] of [['oz', oz, preset?.sizeOz], ['abv', abv, preset?.abv]]) if (input.value === '' && had != null) wanted[key] = null;
       if (preset) {
         const old = { name: preset.name, type: preset.drinkType, oz: preset.sizeOz, abv: preset.abv, estimate: preset.standardDrinkEstimate };
         const changes = Object.fromEntries(Object.entries(wanted).filter(([key, value]) => value !== old[key]));

@@ -110,8 +110,11 @@ enum SessionRoutes {
         }
         table.write(.patch, "presets/:preset", needs: .control) { ask, desk, fields in
             let name = try fields.text("name")
+            var without: Set<PresetValues.Part> = []
+            if fields.takeNull("oz") { without.insert(.size) }
+            if fields.takeNull("abv") { without.insert(.strength) }
             var values = try values(&fields)
-            values.name = name
+            (values.name, values.without) = (name, without)
             guard values != PresetValues() else {
                 throw HTTPProblem.wrong("missingField", "Say what to change: \"name\", \"type\", \"oz\", \"abv\" or \"estimate\".")
             }

@@ -23,14 +23,18 @@ struct Fields {
             return
         }
         let text = Data(bytes.readableBytesView)
+        // The decoder would take UTF-16 and UTF-32, too, in which nothing else here sees a key that stands twice.
+        guard !text.contains(0), String(validating: text, as: UTF8.self) != nil else { throw HTTPProblem.unreadable("The body is not text in UTF-8.") }
         do {
             rest = try JSONDecoder().decode([String: Value].self, from: text)
         } catch DecodingError.typeMismatch(_, let context) where context.codingPath.isEmpty {
             throw HTTPProblem.wrong("notAnObject", "The body is to be one JSON object.")
+        } catch DecodingError.valueNotFound {
+            throw HTTPProblem.wrong("notAnObject", "The body is to be one JSON object.")
         } catch DecodingError.typeMismatch(_, let context) {
             throw HTTPProblem.wrong("notPlain", "\(Self.name(context.codingPath)) is to be a text, a number, true, false, null, or a list of those.")
         } catch {
-            throw HTTPProblem.unreadable("The body is not JSON.")
+            throw HTTPProblem.unreadable("The body is not JSON, or it holds a number that is too large or half of a surrogate pair.")
         }
         if let key = RepeatedKey.first(in: text) { throw HTTPProblem.wrong("repeatedField", "\"\(key.prefix(64))\" stands in the body more than once.") }
     }
@@ -50,6 +54,13 @@ struct Fields {
         case .text(let text): return text
         default: throw Self.mismatch(key, "a text")
         }
+    }
+
+    /// Whether the key is there as `null`, which takes a value back: for those that can be.
+    mutating func takeNull(_ key: String) -> Bool {
+        guard rest[key] == .null else { return false }
+        rest[key] = nil
+        return true
     }
 
     mutating func number(_ key: String) throws -> Double? {

@@ -25,7 +25,7 @@ struct CommandRequest: Hashable {
     init(name: String, payload: [UInt8]) throws {
         (self.name, self.payload) = (name, payload)
         guard payload.count <= Self.limit else { throw WrongInput("tooLarge", "A command has \(Self.limit) bytes at most.") }
-        guard let text = String(validating: payload, as: UTF8.self) else { throw WrongInput("notText", "A command is text in UTF-8.") }
+        guard !payload.contains(0), let text = String(validating: payload, as: UTF8.self) else { throw WrongInput("notText", "A command is text in UTF-8.") }
         let word = text.trimmingCharacters(in: .whitespacesAndNewlines)
         guard word.hasPrefix("{") else {
             guard word.utf8.count <= 256, !word.hasPrefix("[") else { throw WrongInput("notAnObject", "A command is a JSON object or one word.") }
@@ -51,7 +51,7 @@ struct CommandRequest: Hashable {
             }
         }
         switch values.removeValue(forKey: "pressed") {
-        case nil, .null: break
+        case nil: break
         case .number(let seconds): pressed = seconds
         default: throw WrongInput("wrongType", "\"pressed\" is to be a number: seconds since 1970.")
         }

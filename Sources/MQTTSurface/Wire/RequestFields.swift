@@ -40,9 +40,10 @@ struct RequestFields: Hashable {
 
     init(_ rest: [String: Value] = [:]) { self.rest = rest }
 
+    /// `null` is refused, here and below: if it counted as a key that is absent, a drink without its time would be logged now.
     mutating func text(_ key: String) throws -> String? {
         switch rest.removeValue(forKey: key) {
-        case nil, .null: return nil
+        case nil: return nil
         case .text(let text): return text
         default: throw Self.mismatch(key, "a text")
         }
@@ -50,7 +51,7 @@ struct RequestFields: Hashable {
 
     mutating func texts(_ key: String) throws -> [String]? {
         switch rest.removeValue(forKey: key) {
-        case nil, .null: return nil
+        case nil: return nil
         case .texts(let texts): return texts
         default: throw Self.mismatch(key, "a list of texts")
         }
@@ -58,7 +59,7 @@ struct RequestFields: Hashable {
 
     mutating func number(_ key: String) throws -> Double? {
         switch rest.removeValue(forKey: key) {
-        case nil, .null: return nil
+        case nil: return nil
         case .number(let number): return number
         case .text(let text): if let number = Double(text), number.isFinite { return number } else { throw Self.mismatch(key, "a number") }
         default: throw Self.mismatch(key, "a number")
@@ -74,8 +75,8 @@ struct RequestFields: Hashable {
     /// A number, a switch or a word, as a person would type it.
     mutating func word(_ key: String) throws -> String? {
         switch rest.removeValue(forKey: key) {
-        case nil, .null: return nil
-        case .texts: throw Self.mismatch(key, "a word")
+        case nil: return nil
+        case .texts, .null: throw Self.mismatch(key, "a word")
         case let value?: return value.word
         }
     }

@@ -11,7 +11,7 @@ public enum ReplacedStore {
         let wall = Zone.utc.wall(at: now).description.filter { $0 != "-" && $0 != ":" }
         let name = store + ending + wall + "Z"
         var (file, number) = (name, 1)
-        while access(file, F_OK) == 0 {
+        while access(file, F_OK) == 0 || access(file + unfinished, F_OK) == 0 {
             number += 1
             file = "\(name)-\(number)"
         }
@@ -20,18 +20,45 @@ public enum ReplacedStore {
 
     private static let ending = "-replaced-"
 
-    /// Writes everything that the store has into the file, for its owner alone, and brings it to the disk.
+    /// Writes everything that the store has into the file, for its owner alone, and brings it to the disk. It has another name until it is whole.
     /// - Parameter file: must not exist. Where this fails it does not exist afterwards either.
     static func write(_ file: String, _ db: Database) throws {
-        let descriptor = open(file, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        removeUnfinished(beside: file)
+        let new = file + unfinished
+        let descriptor = open(new, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw trouble(file) }
         defer { close(descriptor) }
+        // Says to others that its writer lives.
+        flock(descriptor, LOCK_EX | LOCK_NB)
         do {
-            try TrackerStore.sentences(at: file) { try db.execute(sql: "VACUUM main INTO ?", arguments: [file]) }
-            guard fsync(descriptor) == 0 else { throw trouble(file) }
+            try TrackerStore.sentences(at: file) { try db.execute(sql: "VACUUM main INTO ?", arguments: [new]) }
+            guard fsync(descriptor) == 0, rename(new, to: file) else { throw trouble(file) }
         } catch {
-            unlink(file)
+            unlink(new)
             throw error
+        }
+    }
+
+    /// Never over a file that is there, which may be what another restore has kept.
+    private static func rename(_ new: String, to file: String) -> Bool {
+        if link(new, file) == 0 { return unlink(new) == 0 }
+        // A file system may have no second names for a file.
+        guard errno == EPERM || errno == ENOTSUP, access(file, F_OK) != 0 else { return false }
+        return Foundation.rename(new, file) == 0
+    }
+
+    private static let unfinished = ".new"
+
+    /// What a restore left that was killed. One that lives holds its file.
+    private static func removeUnfinished(beside file: String) {
+        guard let end = file.range(of: ending, options: .backwards) else { return }
+        let store = URL(fileURLWithPath: String(file[..<end.lowerBound]))
+        let folder = store.deletingLastPathComponent().path
+        for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] where name.hasSuffix(unfinished) && isOurs(name, of: store.lastPathComponent) {
+            let descriptor = open(folder + "/" + name, O_RDWR | O_NOFOLLOW | O_CLOEXEC)
+            guard descriptor >= 0 else { continue }
+            defer { close(descriptor) }
+            if flock(descriptor, LOCK_EX | LOCK_NB) == 0 { unlink(folder + "/" + name) }
         }
     }
 
@@ -47,8 +74,8 @@ public enum ReplacedStore {
         for name in names where isOurs(name, of: url.lastPathComponent) || OlderStore.isOurs(name, of: url.lastPathComponent) { try FileManager.default.removeItem(atPath: folder + "/" + name) }
     }
 
-    /// Whether a restore has made this file for that store.
+    /// Whether a restore has made this file for that store, or is about to.
     static func isOurs(_ name: String, of store: String) -> Bool {
-        name.hasPrefix(store + ending) && name.dropFirst((store + ending).count).wholeMatch(of: /\d{8}T\d{6}Z(?:-\d+)?(?:-wal|-shm|-journal)?/) != nil
+        name.hasPrefix(store + ending) && name.dropFirst((store + ending).count).wholeMatch(of: /\d{8}T\d{6}Z(?:-\d+)?(?:\.new)?(?:-wal|-shm|-journal)?/) != nil
     }
 }

@@ -7,18 +7,8 @@ extension TrackerStore {
     /// day on which that one is named again: an address may be a mistake of a minute.
     /// - Parameter peer: tells fleets apart, and people at one.
     public func tellFleet(_ peer: String) throws {
-        let isTold = { (db: Database) in
-            let (isOpen, known) = try FleetTold.standing(db)
-            return !isOpen || known == peer
-        }
-        guard try !read(isTold) else { return }
-        try write { db in
-            guard try !isTold(db) else { return }
-            if try FleetTold.standing(db).peer != nil { try db.execute(sql: "DELETE FROM fleet_again") }
-            try db.execute(sql: "UPDATE outlet SET peer = ? WHERE name = ?", arguments: [peer, Self.fleetOutlet])
-            try db.execute(sql: "UPDATE fleet_told SET peer = ? WHERE peer = ''", arguments: [peer])
-            try FleetTold.tellAgain(FleetTold.thatAreThere, db)
-        }
+        guard try !read({ try FleetTold.isTold(peer, $0) }) else { return }
+        try write { try FleetTold.tell(peer, $0) }
     }
 
     /// What waits up to here is on its way to the fleet. It counts as told from now on, whether an answer comes or not: it may get lost behind the fleet's commit.

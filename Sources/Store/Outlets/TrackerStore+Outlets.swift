@@ -4,10 +4,15 @@ import TrackerCore
 extension TrackerStore {
     /// Makes sure of an outlet. One that is new, or was closed, begins with what is stored from now on.
     /// - Parameter tellsAll: one that is new begins with everything that is stored: of a store that was purged under it all of that is news.
-    public func openOutlet(_ name: String, tellsAll: Bool = false, makeID: () -> String) throws -> Outlet {
-        if let known = try read({ db in try Self.outlet(name, db) }) { return known }
+    /// - Parameter peer: whom the fleet's outlet tells, as `tellFleet` takes it. In the same step: nobody sees one that is open and has nothing to tell.
+    public func openOutlet(_ name: String, tellsAll: Bool = false, telling peer: String? = nil, makeID: () -> String) throws -> Outlet {
+        let known = { (db: Database) in try peer.map { try FleetTold.isTold($0, db) } == false ? nil : try Self.outlet(name, db) }
+        if let known = try read(known) { return known }
         return try write { db in
-            if let known = try Self.outlet(name, db) { return known }
+            if let known = try Self.outlet(name, db) {
+                if let peer { try FleetTold.tell(peer, db) }
+                return known
+            }
             let isAnew = try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM outlet WHERE name = ?)", arguments: [name]) == false
             try beginTold(name, from: tellsAll && isAnew ? 0 : nil, db)
             if tellsAll, isAnew {
@@ -19,6 +24,7 @@ extension TrackerStore {
                 INSERT INTO outlet (name, id, position) VALUES (?, ?, coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'drink_change'), 0))
                 ON CONFLICT (name) DO UPDATE SET position = iif(isOpen, position, excluded.position), isOpen = 1
                 """, arguments: [name, makeID()])
+            if let peer { try FleetTold.tell(peer, db) }
             guard let outlet = try Self.outlet(name, db) else { preconditionFailure("the outlet \(name) was written in this very transaction") }
             return outlet
         }

@@ -20,6 +20,21 @@ enum FleetTold {
     /// Whom the outlet tells now was told these, and nobody else is told of them.
     static let told = "SELECT key FROM main.fleet_told WHERE peer = (SELECT peer FROM main.outlet WHERE name = '\(outlet)')"
 
+    /// Whether the outlet tells this one already, or nobody.
+    static func isTold(_ peer: String, _ db: Database) throws -> Bool {
+        let (isOpen, known) = try standing(db)
+        return !isOpen || known == peer
+    }
+
+    /// It tells this one from here on; what this one was told before waits again.
+    static func tell(_ peer: String, _ db: Database) throws {
+        guard try !isTold(peer, db) else { return }
+        if try standing(db).peer != nil { try db.execute(sql: "DELETE FROM fleet_again") }
+        try db.execute(sql: "UPDATE outlet SET peer = ? WHERE name = '\(outlet)'", arguments: [peer])
+        try db.execute(sql: "UPDATE fleet_told SET peer = ? WHERE peer = ''", arguments: [peer])
+        try tellAgain(thatAreThere, db)
+    }
+
     /// They wait at new places, behind everything that was ever told.
     /// - Parameter selection: columns `key`, and `n` by which they are ordered.
     static func tellAgain(_ selection: String, _ db: Database) throws {

@@ -28,18 +28,20 @@ enum PresetTable {
     static func check(
         name: String, sizeOz: Double?, abv: Double?, estimate: Double, except id: String?, _ db: Database
     ) throws {
-        guard PrintableText.isName(name, limit: 64) else {
+        // Older versions took other names, too: such a preset can be changed in everything else.
+        guard try PrintableText.isName(name, limit: 64) || name == String.fetchOne(db, sql: "SELECT name FROM preset WHERE id = ?", arguments: [id]) else {
             throw Refusal("presetName", "A preset's name must have 1 to 64 printable characters.")
         }
         // As `preset(named:)` looks: whatever the case and the normal form, of which SQL's lower() knows ASCII's only.
         let others = try String.fetchAll(db, sql: "SELECT name FROM preset WHERE deleted = 0 AND id <> ?", arguments: [id ?? ""])
         guard !others.contains(where: { $0.lowercased() == name.lowercased() }) else { throw Refusal("presetNameTaken", "There already is a preset named \"\(name)\".") }
-        guard StandardDrinks.range.contains(estimate) else { throw WaterlineSession.Refusal.estimate }
         if let sizeOz, !(sizeOz > 0 && sizeOz <= 100) {
             throw Refusal("presetSize", "A preset's size must be more than 0 and at most 100 oz.")
         }
         if let abv, !(0...100).contains(abv) {
             throw Refusal("presetStrength", "A preset's strength must be 0 to 100 percent by volume.")
         }
+        // Last: it may follow from the two.
+        guard StandardDrinks.range.contains(estimate) else { throw WaterlineSession.Refusal.estimate }
     }
 }

@@ -32,7 +32,7 @@ public struct HealthExport {
 
     /// Writes one drink.
     ///
-    /// apple-health: a `Record` under `HealthData`, as Apple's own export writes them. json: an object with `startDate`,
+    /// apple-health: a `Record` under `HealthData`, as Apple's own export writes them; beside a key that XML cannot hold, that key escaped. json: an object with `startDate`,
     /// `endDate` (ISO, with offset), `value_ml`, `uuid`, `zone`, `day`, `drinkSource`: all that a drink has; and `original` where it is one that
     /// somebody corrected.
     /// - Parameter original: the key of the drink that it stands instead of.
@@ -48,6 +48,9 @@ public struct HealthExport {
             }
             bytes += "\" value=\"\(ml)\">\n  <MetadataEntry key=\"HKExternalUUID\" value=\"".utf8
             Self.appendXML(drink.key, to: &bytes)
+            if !Self.isInXML(drink.key) {
+                bytes += "\"/>\n  <MetadataEntry key=\"\(HealthFiles.wholeKey)\" value=\"\(HealthFiles.escaped(drink.key))".utf8
+            }
             bytes += "\"/>\n </Record>\n".utf8
         case .csv:
             HealthFiles.appendDate(drink.at, zone, isISO: false, to: &bytes)
@@ -86,6 +89,13 @@ public struct HealthExport {
 
     // MARK: - Parts
 
+    /// XML 1.0 has no other control characters and no noncharacters, not even written as numbers.
+    private static func isInXML(_ scalar: Unicode.Scalar) -> Bool {
+        scalar.value >= 32 ? scalar.value != 0xFFFE && scalar.value != 0xFFFF : scalar == "\t" || scalar == "\n" || scalar == "\r"
+    }
+
+    private static func isInXML(_ text: String) -> Bool { text.unicodeScalars.allSatisfy(isInXML) }
+
     private static func appendXML(_ text: String, to bytes: inout [UInt8]) {
         for scalar in text.unicodeScalars {
             switch scalar {
@@ -94,8 +104,7 @@ public struct HealthExport {
             case ">": bytes += "&gt;".utf8
             case "\"": bytes += "&quot;".utf8
             case "\t", "\n", "\r": bytes += "&#\(scalar.value);".utf8
-            // XML 1.0 has no other control characters and no noncharacters, not even written as numbers.
-            case _ where scalar.value < 32 || scalar.value == 0xFFFE || scalar.value == 0xFFFF: bytes += "\u{FFFD}".utf8
+            case _ where !isInXML(scalar): bytes += "\u{FFFD}".utf8
             default: bytes += String(scalar).utf8
             }
         }

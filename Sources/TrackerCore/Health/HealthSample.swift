@@ -76,6 +76,36 @@ public enum HealthFiles {
     /// Apple Health's name of what they hold.
     public static let waterType = "HKQuantityTypeIdentifierDietaryWater"
 
+    /// Beside `HKExternalUUID`, for the few keys with characters that XML has no way to write: the key, `escaped`.
+    public static let wholeKey = "waterh-bench-key"
+
+    /// A text in ASCII, its other bytes in UTF-8 as `%EF`.
+    static func escaped(_ text: String) -> String {
+        var result = ""
+        for byte in text.utf8 {
+            switch byte {
+            case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"): result.unicodeScalars.append(Unicode.Scalar(byte))
+            default: result += (byte < 16 ? "%0" : "%") + String(byte, radix: 16, uppercase: true)
+            }
+        }
+        return result
+    }
+
+    /// The text again; `nil` for what `escaped` does not write.
+    public static func unescaped(_ text: String) -> String? {
+        var (bytes, rest): ([UInt8], Substring.UTF8View) = ([], text[...].utf8)
+        while let byte = rest.popFirst() {
+            guard byte == UInt8(ascii: "%") else {
+                bytes.append(byte)
+                continue
+            }
+            guard rest.count >= 2, let value = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16) else { return nil }
+            bytes.append(value)
+            rest = rest.dropFirst(2)
+        }
+        return String(validating: bytes, as: UTF8.self).flatMap { escaped($0) == text ? $0 : nil }
+    }
+
     /// Ml in one of the unit, by the name that Apple's export gives it.
     static func millilitres(per unit: String) -> Double? {
         switch unit.lowercased() {

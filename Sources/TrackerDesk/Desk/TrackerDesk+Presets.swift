@@ -21,8 +21,8 @@ extension TrackerDesk {
             var changed = try preset(name)
             changed.name = values.name ?? changed.name
             changed.drinkType = values.type ?? changed.drinkType
-            changed.sizeOz = values.sizeOz ?? changed.sizeOz
-            changed.abv = values.abv ?? changed.abv
+            changed.sizeOz = values.sizeOz ?? (values.without.contains(.size) ? nil : changed.sizeOz)
+            changed.abv = values.abv ?? (values.without.contains(.strength) ? nil : changed.abv)
             let computed = values.sizeOz == nil && values.abv == nil ? nil : PresetValues.estimate(changed.sizeOz, changed.abv)
             if let estimate = values.estimate ?? computed {
                 guard estimate.isFinite else { throw WaterlineSession.Refusal.estimate }

@@ -24,7 +24,8 @@ extension TrackerDesk {
     /// named, its id is what the setting keeps.
     /// - Returns: the settings named, as they are now.
     public func set(_ changes: [(name: String, text: String)]) throws -> SettingsReport {
-        try change {
+        try Self.checkOnce(changes.map(\.name))
+        return try change {
             let settings = try store.changeSettings(try changes.map { (name: $0.name, text: try meantText($0)) }, context)
             return SettingsReport(changes.map { Self.line($0.name, settings) })
         }
@@ -38,7 +39,18 @@ extension TrackerDesk {
     /// Gives one bottle settings of its own: all that are named or, where a rule refuses one, none.
     /// - Parameter changes: `nil` takes a bottle's own setting back: it follows the store's again.
     public func set(_ changes: [(name: String, text: String?)], ofBottle bottle: String) throws -> BottleSettingsReport {
-        try change { Self.report(bottle, try store.changeSettings(changes, ofBottle: bottle)) }
+        try Self.checkOnce(changes.map(\.name))
+        return try change { Self.report(bottle, try store.changeSettings(changes, ofBottle: bottle)) }
+    }
+
+    /// Names are taken whatever their case, so one setting may come in two spellings, which no surface sees: which of the values is meant nobody knows.
+    private static func checkOnce(_ names: [String]) throws {
+        var spellings: [String: String] = [:]
+        guard let name = names.first(where: { name in
+            defer { spellings[name.lowercased()] = name }
+            return spellings[name.lowercased()].map { $0 != name } ?? false
+        }) else { return }
+        throw Refusal("repeatedField", "\"\(name.prefix(64))\" is set more than once: nothing was changed.", category: .invalid, values: ["key": name])
     }
 
     /// The goal that a person's store begins with: nothing happens where one was ever chosen.

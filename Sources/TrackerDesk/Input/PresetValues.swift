@@ -12,9 +12,14 @@ public struct PresetValues: Hashable, Sendable {
     public var abv: Double?
     /// Standard drinks; where none is given, they follow from size and strength.
     public var estimate: Double?
+    /// What the preset is to have no longer.
+    public var without: Set<Part> = []
 
-    public init(name: String? = nil, type: DrinkType? = nil, sizeOz: Double? = nil, abv: Double? = nil, estimate: Double? = nil) {
-        (self.name, self.type, self.sizeOz, self.abv, self.estimate) = (name, type, sizeOz, abv, estimate)
+    /// What a preset may lack.
+    public enum Part: Hashable, Sendable { case size, strength }
+
+    public init(name: String? = nil, type: DrinkType? = nil, sizeOz: Double? = nil, abv: Double? = nil, estimate: Double? = nil, without: Set<Part> = []) {
+        (self.name, self.type, self.sizeOz, self.abv, self.estimate, self.without) = (name, type, sizeOz, abv, estimate, without)
     }
 
     /// Standard drinks of a size and a strength.

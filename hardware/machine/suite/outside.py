@@ -1,0 +1,70 @@
+"""What somebody meets who starts `vm`: variables, folders and readers of their own. Runs beside the machine, not in it. Arguments: vm's path, then options for each machine."""
+import os
+import subprocess
+import sys
+import tempfile
+
+VM, OPTIONS = sys.argv[1], sys.argv[2:]
+
+
+class Failure(Exception):
+    pass
+
+
+def expect(holds, words):
+    if not holds:
+        raise Failure(words)
+
+
+def vm(*command, shell=None, **variables):
+    """The machine without adapters; `shell` is what follows it in a pipe."""
+    words = [VM, "--quiet", *OPTIONS, "--adapters", "0", "--no-bluetoothd", "--timeout", "100", "--", *command]
+    script = '"$@"' + (f' | {shell}; echo "codes ${{PIPESTATUS[*]}}"' if shell else "")
+    return subprocess.run(["bash", "-c", script, "bash", *words], env=os.environ | variables, capture_output=True, text=True, timeout=200)
+
+
+def the_variables_of_the_caller_arrive():
+    names = "ADAPTERS AIR BLUETOOTHD COMMAND FOLDER HOST_PATH IFS LIMIT LOGS OTHER_FILES RW SUSPEND SYSTEMD USER_MODE box err log out process shared work words".split()
+    given = {name: f"mine {number}" for number, name in enumerate(names)}
+    answer = vm("sh", "-c", "env; exit 7", **given)
+    lines = answer.stdout.splitlines()
+    expect(answer.returncode == 7, f"exit code {answer.returncode}: {answer.stderr}")
+    # bash takes IFS from nobody.
+    absent = [name for name, value in given.items() if f"{name}={value}" not in lines and name != "IFS"]
+    expect(not absent, f"came out changed or not at all: {absent}\n{answer.stdout}")
+
+
+def a_folder_for_files_in_passing_may_have_any_name():
+    with tempfile.TemporaryDirectory() as folder:
+        odd = f"{folder}/a, b 'c'"
+        os.mkdir(odd)
+        answer = vm("sh", "-c", "echo here; exit 5", TMPDIR=odd)
+        expect((answer.returncode, answer.stdout) == (5, "here\n"), f"{answer}")
+        expect(os.listdir(odd) == [], f"left behind: {os.listdir(odd)}")
+
+
+def a_slow_reader_gets_everything():
+    answer = vm("sh", "-c", "seq 300000; exit 3", shell="(sleep 6; sha256sum)")
+    known = subprocess.run("seq 300000 | sha256sum", shell=True, capture_output=True, text=True).stdout
+    expect(answer.stdout == known + "codes 3 0\n", f"{answer.stdout} {answer.stderr}")
+
+
+def a_reader_that_goes_away_ends_the_machine():
+    answer = vm("sh", "-c", "while echo more; do :; done; sleep 90", shell="head -n 1")
+    expect(answer.stdout == "more\ncodes 141 0\n", f"{answer.stdout} {answer.stderr}")
+
+
+failed = False
+for test in (
+    the_variables_of_the_caller_arrive,
+    a_folder_for_files_in_passing_may_have_any_name,
+    a_slow_reader_gets_everything,
+    a_reader_that_goes_away_ends_the_machine,
+):
+    try:
+        test()
+        print(f"passed {test.__name__}", flush=True)
+    except (Failure, subprocess.TimeoutExpired) as error:
+        failed = True
+        print(f"FAILED {test.__name__}\n  {error}", flush=True)
+sys.exit(1 if failed else 0)
