@@ -48,6 +48,7 @@ public struct HTTPListener: Sendable {
 
     /// Serves until the task is cancelled.
     /// - Parameter ready: told once, with the port in use.
+    /// - Throws: in words, where nothing can be listened there.
     public func run<Responder: HTTPResponder>(_ responder: Responder, ready: @escaping @Sendable (_ port: Int?) async -> Void) async throws
     where Responder.Context: InitializableFromSource<ApplicationRequestContextSource> {
         let address: BindAddress
@@ -75,13 +76,30 @@ public struct HTTPListener: Sendable {
         try await withTaskCancellationHandler {
             do {
                 try await serving.value
-            } catch where connections.isStopping {}
+            } catch where connections.isStopping {
+            } catch let error as IOError {
+                throw NotListening(error)
+            }
         } onCancel: {
             connections.stop()
             // For what goes on without a connection: nothing is accepted any more by then.
             Task {
                 try? await Task.sleep(for: Self.stopLimit)
                 serving.cancel()
+            }
+        }
+    }
+
+    /// Why nothing can be listened at an address, in words: NIO's name the call of the system that failed.
+    struct NotListening: Error, CustomStringConvertible {
+        let description: String
+
+        init(_ error: IOError) {
+            description = switch error.errnoCode {
+            case EADDRINUSE: "another program listens there already (ss -ltnp says which)"
+            case EACCES, EPERM: "this user may not listen there"
+            case EADDRNOTAVAIL: "this machine does not have that address"
+            case let code: String(cString: strerror(code))
             }
         }
     }

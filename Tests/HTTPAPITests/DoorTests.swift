@@ -1,5 +1,6 @@
 import Foundation
 @testable import HTTPAPI
+import Logging
 import Store
 import Support
 import Synchronization
@@ -24,6 +25,18 @@ import TrackerDesk
         ("ftp://localhost:8077", "localhost:8077", false),
     ])
     func anOriginIsTheVeryPlace(origin: String, host: String, isSame: Bool) { #expect(HostRule.isSame(origin: origin, as: host) == isSame) }
+
+    /// "bind(descriptor:ptr:bytes:): Address already in use) (errno: 98)" stood there.
+    @Test func aPlaceWhereAnotherListensIsToldInWords() async throws {
+        try await ServedHousehold.serve { house async throws in
+            var log = Logger(label: "test")
+            log.logLevel = .critical
+            let second = HTTPServer(house.people, names: { [] }, log: log, random: { 0 }, passing: { ServedHousehold.noon }, addresses: { [] })
+            await #expect {
+                try await second.run(on: .tcp(host: "127.0.0.1", port: house.port)) { _ in }
+            } throws: { error in "\(error)" == "another program listens there already (ss -ltnp says which)" }
+        }
+    }
 
     /// The library's own clock for this field ticked each second, whether anybody asked or not.
     @Test func everyAnswerSaysWhenItWasWritten() async throws {
