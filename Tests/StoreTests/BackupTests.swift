@@ -201,6 +201,27 @@ import TrackerCore
         #expect(try names() == foreign.sorted(), "a purge deletes those, and nobody else's")
     }
 
+    /// An adversary's finding: of two restores in one second the second one was told of a fault of the disk.
+    @Test func aNameThatAnotherRestoreTookIsNoFaultOfTheDisk() throws {
+        let now = try context("2026-02-03T18:00:00Z")
+        let store = try TrackerStore(path: scratch.path)
+        let old = folder.appendingPathComponent("old").path
+        try store.backUp(to: old)
+        _ = try store.logDrink(ml: 500, now)
+        let (kept, place) = (try #require(ReplacedStore.newFile(beside: scratch.path, at: now.now)), try newFolder())
+        for file in [kept, kept + ".new"] {
+            try Data("another's".utf8).write(to: URL(fileURLWithPath: file))
+            let descriptor = open(file, O_RDWR | O_CLOEXEC)
+            defer { close(descriptor) }
+            try #require(flock(descriptor, LOCK_EX | LOCK_NB) == 0)
+            #expect(throws: ReplacedStore.Taken.self) { try store.restore(from: old, scratch: place, keeping: kept) }
+            #expect(try String(contentsOfFile: file, encoding: .utf8) == "another's" && store.allDrinks().map(\.ml) == [500])
+            unlink(file)
+        }
+        try store.restore(from: old, scratch: place, keeping: kept)
+        #expect(try store.allDrinks().isEmpty)
+    }
+
     /// An adversary's finding: a restore that was killed left an empty file, which looked like a store that had been empty.
     @Test func whatAKilledRestoreLeftGoesAndOneThatLivesKeepsItsFile() throws {
         let now = try context("2026-02-03T18:00:00Z")
@@ -208,14 +229,14 @@ import TrackerCore
         let old = folder.appendingPathComponent("old").path
         try store.backUp(to: old)
         let (dead, living) = (scratch.path + "-replaced-20260203T170000Z.new", scratch.path + "-replaced-20260203T170000Z-2.new")
-        for file in [dead, living] { try Data("half".utf8).write(to: URL(fileURLWithPath: file)) }
+        for file in [dead, dead + "-journal", living, living + "-journal"] { try Data("half".utf8).write(to: URL(fileURLWithPath: file)) }
         let descriptor = open(living, O_RDWR | O_CLOEXEC)
         defer { close(descriptor) }
         try #require(flock(descriptor, LOCK_EX | LOCK_NB) == 0)
         let kept = try #require(ReplacedStore.newFile(beside: scratch.path, at: now.now))
         try store.restore(from: old, scratch: try newFolder(), keeping: kept)
         let names = try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { $0.contains("-replaced-") }.sorted()
-        #expect(names == ["waterh.sqlite-replaced-20260203T170000Z-2.new", "waterh.sqlite-replaced-20260203T180000Z"])
+        #expect(names == ["waterh.sqlite-replaced-20260203T170000Z-2.new", "waterh.sqlite-replaced-20260203T170000Z-2.new-journal", "waterh.sqlite-replaced-20260203T180000Z"])
         #expect(try #require(ReplacedStore.newFile(beside: scratch.path, at: try context("2026-02-03T17:00:00Z").now)).hasSuffix("T170000Z"))
         try store.removeWrittenFiles()
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).allSatisfy { !$0.contains("-replaced-") })

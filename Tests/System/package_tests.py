@@ -217,7 +217,18 @@ def walk(system, suite, package, archive, symbols):
 
     # An upgrade that was interrupted after the files, and goes on.
     killed = system.run("""
-        dpkg --force-downgrade --unpack /srv/packages/waterh.deb & sleep 0.7; kill -KILL $!; wait $! || true
+        for attempt in $(seq 9); do
+            dpkg --force-downgrade --unpack /srv/packages/waterh.deb & unpacking=$!
+            for look in $(seq 20000); do
+                set -- /usr/bin/*.dpkg-new /usr/lib/waterh*/*.dpkg-new
+                if [ -e "$1" ] || [ -e "$2" ]; then break; fi
+            done
+            kill -KILL $unpacking || true
+            # 137: it had not come to its end.
+            wait $unpacking && code=0 || code=$?
+            if [ $code = 137 ]; then break; fi
+        done
+        test $code = 137 || { echo "it was always over before it was killed"; exit 1; }
         dpkg --configure -a || true; dpkg --force-downgrade -i /srv/packages/waterh.deb && dpkg --verify waterh && test -z "$(dpkg --audit)\"""")
     check(f"{suite}: an upgrade that is killed in the middle of its files is mended by the next one", killed.returncode == 0 and system.drinks() == drinks, said(killed))
     step("an upgrade again", "cd /srv/packages && apt-get install -y --no-install-recommends ./later.deb")

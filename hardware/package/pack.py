@@ -264,14 +264,17 @@ def stripped(source, target):
     subprocess.run(["chrpath", "-d", target], check=True, stdout=subprocess.DEVNULL)
 
 
-def dependencies(folder):
+def linked(*programs):
     """What the programs link, as packages with the versions that they need (dpkg-shlibdeps)."""
     with tempfile.TemporaryDirectory() as place:
         put(os.path.join(place, "debian/control"), f"Source: waterh\nMaintainer: {maintainer()}\n\nPackage: waterh\nArchitecture: any\n")
-        words = ["dpkg-shlibdeps", "-O"] + sorted(glob.glob(os.path.join(folder, "usr/bin/*")))
-        line = output(*words, cwd=place)
-    found = line.strip().removeprefix("shlibs:Depends=").split(", ")
-    return ", ".join(sorted(found + OTHER_DEPENDENCIES))
+        line = output("dpkg-shlibdeps", "-O", *programs, cwd=place)
+    return line.strip().removeprefix("shlibs:Depends=").split(", ")
+
+
+def dependencies(folder):
+    """Of the commands."""
+    return ", ".join(sorted(linked(*sorted(glob.glob(os.path.join(folder, "usr/bin/*")))) + OTHER_DEPENDENCIES))
 
 
 def control(folder):
@@ -367,17 +370,17 @@ def side_package(name, architecture, lines, fill, out):
 
 
 MACHINE_LICENCES = """
-Files: usr/lib/waterh-bench-machine/machine/kernel
+Files: usr/lib/waterh-bench-machine/kernel
 Copyright: Linus Torvalds and others
 License: GPL-2
 Comment: Debian's kernel, unpacked and otherwise unchanged, and in the initrd modules of it. Its source is Debian's source package linux of the same version.
 
-Files: usr/lib/waterh-bench-machine/machine/linux
+Files: usr/lib/waterh-bench-machine/linux
 Copyright: Linus Torvalds and others
 License: GPL-2
 Comment: Built by build-kernel with linux.config, both beside it, from Debian's package linux-source, which has its source.
 
-Files: usr/lib/waterh-bench-machine/machine/initrd usr/lib/waterh-bench-machine/machine/bluez-*
+Files: usr/lib/waterh-bench-machine/initrd usr/lib/waterh-bench-machine/bluez-*
 Copyright: the authors of BlueZ, BusyBox, D-Bus, glibc and the libraries that they need
 License: GPL-2
 Comment: Debian's programs as they are. Their sources are Debian's source packages bluez, busybox, dbus, glibc and those of the libraries.
@@ -408,7 +411,7 @@ def machine(shipped, out):
         put(os.path.join(folder, "usr/share/lintian/overrides/waterh-bench-machine"), source=os.path.join(HERE, "debian/lintian-overrides-machine"))
 
     return side_package("waterh-bench-machine", output("dpkg", "--print-architecture").strip(), (
-        "Depends: qemu-system-x86\nRecommends: waterh\nSection: utils\nPriority: optional\n"
+        f"Depends: {', '.join(sorted(linked(os.path.join(os.path.abspath(shipped), 'linux')) + ['qemu-system-x86']))}\nRecommends: waterh\nSection: utils\nPriority: optional\n"
         "Description: machine with virtual Bluetooth adapters, for tests\n"
         " A command runs in a virtual machine with Debian's kernel, system bus and\n bluetoothd and with virtual Bluetooth LE adapters. Neither Bluetooth, nor\n"
         " /dev/kvm, nor a network is needed. Kernel and initramfs are inside.\n"), fill, out)

@@ -20,19 +20,29 @@ public enum ReplacedStore {
 
     private static let ending = "-replaced-"
 
+    /// Another restore has taken that name meanwhile: nothing was replaced, and another name may be tried.
+    public struct Taken: Error, CustomStringConvertible {
+        let file: String
+        /// Which one.
+        public var description: String { "\(file) was made by another restore meanwhile." }
+    }
+
     /// Writes everything that the store has into the file, for its owner alone, and brings it to the disk. It has another name until it is whole.
     /// - Parameter file: must not exist. Where this fails it does not exist afterwards either.
     static func write(_ file: String, _ db: Database) throws {
         removeUnfinished(beside: file)
         let new = file + unfinished
         let descriptor = open(new, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw trouble(file) }
+        guard descriptor >= 0 else {
+            if errno == EEXIST { throw Taken(file: file) }
+            throw trouble(file)
+        }
         defer { close(descriptor) }
         // Says to others that its writer lives.
         flock(descriptor, LOCK_EX | LOCK_NB)
         do {
             try TrackerStore.sentences(at: file) { try db.execute(sql: "VACUUM main INTO ?", arguments: [new]) }
-            guard fsync(descriptor) == 0, rename(new, to: file) else { throw trouble(file) }
+            guard fsync(descriptor) == 0, try rename(new, to: file) else { throw trouble(file) }
         } catch {
             unlink(new)
             throw error
@@ -40,8 +50,9 @@ public enum ReplacedStore {
     }
 
     /// Never over a file that is there, which may be what another restore has kept.
-    private static func rename(_ new: String, to file: String) -> Bool {
+    private static func rename(_ new: String, to file: String) throws -> Bool {
         if link(new, file) == 0 { return unlink(new) == 0 }
+        if errno == EEXIST { throw Taken(file: file) }
         // A file system may have no second names for a file.
         guard errno == EPERM || errno == ENOTSUP, access(file, F_OK) != 0 else { return false }
         return Foundation.rename(new, file) == 0
@@ -59,6 +70,12 @@ public enum ReplacedStore {
             guard descriptor >= 0 else { continue }
             defer { close(descriptor) }
             if flock(descriptor, LOCK_EX | LOCK_NB) == 0 { unlink(folder + "/" + name) }
+        }
+        // SQLite's own files, of one that is gone.
+        for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] where isOurs(name, of: store.lastPathComponent) {
+            for more in ["-journal", "-wal", "-shm"] where name.hasSuffix(unfinished + more) && access(folder + "/" + name.dropLast(more.count), F_OK) != 0 {
+                unlink(folder + "/" + name)
+            }
         }
     }
 

@@ -29,6 +29,8 @@ extension TrackerStore {
     /// - Throws: `StoreError`, after which the store is as it was.
     public func restore(from file: String, scratch: String, keeping kept: String? = nil) throws {
         let copy = scratch + "/restored.sqlite"
+        // It may be tried once more in the same folder.
+        for more in ["", "-wal", "-shm", "-journal"] { unlink(copy + more) }
         try Self.speakingOfTheBackup(file) { try check(file, copy) }
         try replaceAll(from: copy, keeping: kept)
     }

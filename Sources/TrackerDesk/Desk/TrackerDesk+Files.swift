@@ -51,11 +51,22 @@ extension TrackerDesk {
     /// - Parameter scratch: an existing folder of the caller's.
     public func restore(from file: String, scratch: String) throws -> ContentsReport {
         try change {
-            let kept = try store.isUsed() ? ReplacedStore.newFile(beside: store.path, at: now) : nil
-            try store.restore(from: file, scratch: scratch, keeping: kept)
+            let kept = try restore(from: file, scratch: scratch, attempts: 100)
             var contents = try contents()
             contents.replaced = kept
             return contents
+        }
+    }
+
+    /// - Returns: where that lies what was there.
+    private func restore(from file: String, scratch: String, attempts: Int) throws -> String? {
+        let kept = try store.isUsed() ? ReplacedStore.newFile(beside: store.path, at: now) : nil
+        do {
+            try store.restore(from: file, scratch: scratch, keeping: kept)
+            return kept
+        } catch let taken as ReplacedStore.Taken {
+            guard attempts > 1 else { throw StoreError(.busy, "\(taken)", at: store.path) }
+            return try restore(from: file, scratch: scratch, attempts: attempts - 1)
         }
     }
 

@@ -24,13 +24,14 @@ def vm(*command, shell=None, **variables):
 
 
 def the_variables_of_the_caller_arrive():
-    names = "ADAPTERS AIR BLUETOOTHD COMMAND FOLDER HOST_PATH IFS LIMIT LOGS OTHER_FILES RW SUSPEND SYSTEMD USER_MODE box err log out process shared work words".split()
+    # The first of them mean something to bash, which lets nobody set the next four.
+    names = "POSIXLY_CORRECT BASH_ENV UID EUID PPID BASHOPTS ADAPTERS AIR BLUETOOTHD COMMAND FOLDER HOST_PATH IFS LIMIT LOGS OTHER_FILES RW SUSPEND SYSTEMD USER_MODE box err log out process shared work words".split()
     given = {name: f"mine {number}" for number, name in enumerate(names)}
     answer = vm("sh", "-c", "env; exit 7", **given)
     lines = answer.stdout.splitlines()
     expect(answer.returncode == 7, f"exit code {answer.returncode}: {answer.stderr}")
-    # bash takes IFS from nobody.
-    absent = [name for name, value in given.items() if f"{name}={value}" not in lines and name != "IFS"]
+    # bash takes these from nobody, so they end at `vm`.
+    absent = [name for name, value in given.items() if f"{name}={value}" not in lines and name not in ("IFS", "UID", "EUID", "PPID", "BASHOPTS")]
     expect(not absent, f"came out changed or not at all: {absent}\n{answer.stdout}")
 
 
@@ -41,6 +42,30 @@ def a_folder_for_files_in_passing_may_have_any_name():
         answer = vm("sh", "-c", "echo here; exit 5", TMPDIR=odd)
         expect((answer.returncode, answer.stdout) == (5, "here\n"), f"{answer}")
         expect(os.listdir(odd) == [], f"left behind: {os.listdir(odd)}")
+
+
+def a_folder_may_be_named_from_here():
+    with tempfile.TemporaryDirectory(dir=".") as folder:
+        answer = vm("echo", "here", TMPDIR=os.path.basename(folder))
+        expect((answer.returncode, answer.stdout) == (0, "here\n"), f"{answer}")
+
+
+def what_cannot_be_written_is_told():
+    for target, code in ((">/dev/full", 125), ("2>/dev/full", 125), (">&-", 7)):
+        words = [VM, "--quiet", *OPTIONS, "--adapters", "0", "--no-bluetoothd", "--", "sh", "-c", "echo out; echo err >&2; exit 7"]
+        answer = subprocess.run(["bash", "-c", f'"$@" {target}', "bash", *words], capture_output=True, text=True, timeout=100)
+        expect(answer.returncode == code, f"{target}: {answer}")
+        expect("could not be handed on" in answer.stderr or target != ">/dev/full", f"{target}: {answer}")
+
+
+def nothing_outlives_a_machine_that_is_killed():
+    with tempfile.TemporaryDirectory() as folder:
+        words = [VM, "--quiet", *OPTIONS, "--adapters", "0", "--no-bluetoothd", "--", "sh", "-c", "echo up; sleep 300"]
+        machine = subprocess.Popen(words, env=os.environ | {"TMPDIR": folder}, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        expect(machine.stdout.readline() == b"up\n", "it came up")
+        machine.kill()
+        # Who lives holds the pipes.
+        machine.communicate(timeout=30)
 
 
 def a_slow_reader_gets_everything():
@@ -58,6 +83,9 @@ failed = False
 for test in (
     the_variables_of_the_caller_arrive,
     a_folder_for_files_in_passing_may_have_any_name,
+    a_folder_may_be_named_from_here,
+    what_cannot_be_written_is_told,
+    nothing_outlives_a_machine_that_is_killed,
     a_slow_reader_gets_everything,
     a_reader_that_goes_away_ends_the_machine,
 ):
