@@ -51,7 +51,7 @@ def a_folder_may_be_named_from_here():
 
 
 def what_cannot_be_written_is_told():
-    for target, code in ((">/dev/full", 125), ("2>/dev/full", 125), (">&-", 7)):
+    for target, code in ((">/dev/full", 125), ("2>/dev/full", 125), ("2>&-", 7), (">&-", 7)):
         words = [VM, "--quiet", *OPTIONS, "--adapters", "0", "--no-bluetoothd", "--", "sh", "-c", "echo out; echo err >&2; exit 7"]
         answer = subprocess.run(["bash", "-c", f'"$@" {target}', "bash", *words], capture_output=True, text=True, timeout=100)
         expect(answer.returncode == code, f"{target}: {answer}")
