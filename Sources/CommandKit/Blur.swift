@@ -28,6 +28,11 @@ public final class Blur: Sendable {
     public func text(_ text: String) -> String {
         var text = text
         for (name, standIn) in known { text = Self.replacing(name, in: text, with: standIn) }
+        // What its own name or its beginning gives away.
+        text.replace(/\b([A-Za-z_.-]*(?:passw(?:or)?d|token|secret|credential|api_?key)["']?\s*[:=]\s*["']?)([^\s"',;(][^\s"',;]*)/.ignoresCase()) { "\($0.1)SECRET" }
+        text.replace(/\b(Bearer|Basic)(\s+)[^\s"',;]+/) { "\($0.1)\($0.2)SECRET" }
+        text.replace(/\b(?:wt|wht|wf|whsec|tk)_[A-Za-z0-9_+=-]+/) { _ in "SECRET" }
+        text.replace(/\b(esphome:)([^\s:,;"')\]]+)/) { "\($0.1)\(self.standIn("HOST", String($0.2)))" }
         // A bottle's name as it is on the air: after our own words for it, whatever it is called; our programs have no capitals.
         text.replace(/(a bottle(?: that [^:\n]*)? is there: )([^\n]+)/) { "\($0.1)\(self.standIn("BOTTLE", String($0.2)))" }
         // A sentence that begins with one: "NAME (ADDRESS) is here, but …", "NAME is here and hides its address".
@@ -43,10 +48,10 @@ public final class Blur: Sendable {
         text.replace(/\b(?:\d{1,3}\.){3}\d{1,3}\b/) { $0.0.hasPrefix("127.") || $0.0 == "0.0.0.0" ? String($0.0) : self.standIn("HOST", String($0.0)) }
         text.replace(/\b[0-9A-Fa-f]{1,4}(?::[0-9A-Fa-f]{1,4})*::[0-9A-Fa-f:]*|\b(?:[0-9A-Fa-f]{1,4}:){7}[0-9A-Fa-f]{1,4}\b/) { self.standIn("HOST", $0.0.lowercased()) }
         text.replace(/\/home\/[^\/\s"']+|\/root\b/) { _ in "/home/USER" }
-        text.replace(/\b(\d+(?:[.,]\d+)*)(\s?)(ml|mL|cl|dl|l|L|oz|fl oz|litres?|liters?|ounces?)\b/) { "#\($0.2)\($0.3)" }
+        text.replace(/\b(\d+(?:[.,]\d+)*)(\s?)(ml|cl|dl|l|oz|fl oz|(?:milli|centi|deci)?lit(?:re|er)s?|(?:fluid )?ounces?)\b/.ignoresCase()) { "#\($0.2)\($0.3)" }
         // A part of the usual goal is an amount, too.
         text.replace(/(# ?(?:ml|mL|cl|dl|l|L|oz|fl oz)\s?[(,:]\s?)\d+(?:[.,]\d+)*(?=\s?%)/) { "\($0.1)#" }
-        text.replace(/([A-Za-z]*(?:Ml|Oz|ml|oz|Liters?))(["']?\s*[:= ]\s*["']?)\d+(?:[.,]\d+)*/) { "\($0.1)\($0.2)#" }
+        text.replace(/([A-Za-z]*(?:Ml|Oz|ml|oz|Liters?|[Tt]otal|[Gg]oal|[Aa]mount))(["']?\s*[:= ]\s*["']?)\d+(?:[.,]\d+)*/) { "\($0.1)\($0.2)#" }
         text.replace(/\b[A-Za-z0-9_+=-]{20,}/) { found in
             let word = found.0
             return word.contains(where: \.isNumber) && word.contains(where: \.isLetter) ? "SECRET" : String(word)

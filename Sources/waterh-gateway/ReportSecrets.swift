@@ -12,8 +12,15 @@ struct ReportSecrets {
     let blur: Blur
 
     /// - Parameter served: who was served before, whose names are in older lines of a log.
-    init(_ file: Configuration, _ stores: [TrackerStore], _ facts: BluetoothFacts, served: ServedPeople? = nil) {
+    /// - Parameter link: as it was named on the command line.
+    init(_ file: Configuration, _ stores: [TrackerStore], _ facts: BluetoothFacts, link: String? = nil, served: ServedPeople? = nil) {
         var (names, secrets): (Set<String>, Set<String>) = ([], [])
+        // A proxy and a controller over TCP are machines of somebody's.
+        for link in [link, file.link, Machine.variable("WATERH_LINK")].compactMap({ $0 }) {
+            let parts = link.split(separator: ":", maxSplits: 1)
+            guard parts.count == 2, ["esphome", "hci"].contains(parts[0]) else { continue }
+            names.insert(String(parts[1].prefix { $0 != ":" && $0 != "," }))
+        }
         func take(_ settings: [String: String]) {
             for (name, text) in settings where !ReportParts.mayBeShown(name) {
                 if name.hasSuffix("oken") || name.hasSuffix("assword") || name.hasSuffix("ecret") { secrets.insert(text) } else { names.insert(text) }
@@ -39,7 +46,7 @@ struct ReportSecrets {
         if case .running(let census) = facts.daemon { names.formUnion(census.devices.compactMap(\.name)) }
         names.formUnion([ProcessInfo.processInfo.hostName, NSUserName(), NSFullUserName(), Machine.variable("SUDO_USER") ?? ""])
         // What is everybody's says nothing, and would only be missed.
-        names.subtract(["root", "localhost", "waterh", "bluetooth", "UTC", "Etc/UTC", "GMT", ""])
+        names.subtract(["root", "localhost", "vm", "bench", "debian", "waterh", "bluetooth", "UTC", "Etc/UTC", "GMT", ""])
         blur = Blur(names: names, secrets: secrets)
     }
 }

@@ -9,6 +9,7 @@ import Testing
     private static let planted = [
         "A4:C1:38:0A:0B:0C", "A4C1380A0B0C", "a4_c1_38_0a_0b_0c", "Annegret", "annegrets-topic", "tk_Zq81hhUw", "whsec_bW9yZSB3YXRlcg", "a-broker-user", "broker.example", "192.168.77.12",
         "fe80::1234:5678", "1,234 ml", "1234", "417", "2345", "shelf.example", "anne@mail.example", "Küchenflasche", "/home/annegret", "1A 02 02 16 15 0F 00 10",
+        "hunter2", "wht_abcdef", "abcdef0123", "mumble", "4070", "8781", "8792", "kitchen-proxy",
     ]
 
     private func unpacked(_ archive: String, into folder: TemporaryFolder) async throws -> [String: String] {
@@ -56,6 +57,7 @@ import Testing
             2026-11-23 10:00:03 client 192.168.77.12 and fe80::1234:5678 as a-broker-user at mqtt://broker.example for anne@mail.example
             2026-11-23 10:00:04 /org/bluez/hci0/dev_a4_c1_38_0a_0b_0c, store /home/annegret/.local/state, record 1A 02 02 16 15 0F 00 10 00 00 01 61 00
             2026-11-23 10:00:05 what matters: Connection lost
+            2026-11-23 10:00:06 password=hunter2 token=wht_abcdef Authorization: Bearer abcdef0123 {"secret": "mumble"} dailyTotal=4070, 8781 millilitres, 8792 ML, esphome:kitchen-proxy.local
 
             """.utf8
         ).write(to: folder.url("service.log"))
