@@ -67,18 +67,23 @@ struct Undo: AskingCommand {
 
     func run(_ desk: Desk) throws {
         let outcome = try desk.tracker.undo()
-        try desk.say(outcome) { [Self.words(outcome.undone), desk.standing(outcome.state)] }
+        try desk.say(outcome) { [Self.words(outcome.undone, desk), desk.standing(outcome.state)] }
     }
 
     func request(_ desk: () throws -> Desk) throws -> (target: String, body: [JSONValue.Member]) { ("undo", []) }
 
     func words(_ answer: Data, _ desk: Desk) throws -> [String] {
-        [Self.words(try JSONDecoder().decode(Answer.self, from: answer).undone), try desk.standing()]
+        [Self.words(try JSONDecoder().decode(Answer.self, from: answer).undone, desk), try desk.standing()]
     }
 
     private struct Answer: Decodable { var undone: String }
 
-    private static func words(_ undone: String) -> String { "Took back: \(undone)." }
+    /// The store remembers millilitres.
+    private static func words(_ undone: String, _ desk: Desk) -> String {
+        let units = (try? desk.tracker.settingsInForce().amountUnits) ?? .ml
+        let shown = units == .ml ? undone : undone.replacing(/\b(\d+) ml\b/) { Int($0.1).map(units.text) ?? String($0.0) }
+        return "Took back: \(shown)."
+    }
 }
 
 struct Edit: StoreCommand {

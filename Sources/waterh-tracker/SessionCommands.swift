@@ -37,11 +37,16 @@ struct Water: AskingCommand {
     static let configuration = CommandConfiguration(commandName: "water", abstract: "Log a water in the Waterline session.")
     @OptionGroup var options: StoreOptions
     @Option(help: "Ounces. Default: the setting waterline.defaultWaterOz.") var oz: Double?
-    @Option(help: "Millilitres, instead of ounces.") var ml: Double?
+    @Option(help: "Millilitres, instead of ounces, or with a unit as at log.", transform: Self.millilitres) var ml: Double?
     @Option(help: "When: 22:10, 2026-06-15T22:10, or with an offset. Default: now.") var at: String?
 
     func validate() throws {
         guard oz == nil || ml == nil else { throw ValidationError("Say --oz or --ml, not both.") }
+    }
+
+    private static func millilitres(_ text: String) throws -> Double {
+        guard let ml = Double(text) ?? Amounts.typed(text).map(Double.init) else { throw ValidationError("'\(text)' is no amount: write 250, 0.25l or 8oz.") }
+        return ml
     }
 
     func run(_ desk: Desk) throws {

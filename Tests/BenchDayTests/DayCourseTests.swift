@@ -23,7 +23,7 @@ import VirtualBottle
         "a habit that contradicts the law is named",
         arguments: [
             ("unasked=50", [.quiet]), ("frame=4", [.oneFrame]), ("shuffle", [.oldestFirst]), ("twice=100", [.onceEach]), ("split=20", [.wholeEntries]),
-            ("counts", [.acknowledgeWithoutDump]), ("forget=100", [.acknowledgeOne, .acknowledgeAll]), ("resend=4", [.acknowledgeAll]), ("step=3600", [.clockRuns]), ("lie=100", [.logAnswer]),
+            ("counts", [.acknowledgeWithoutDump]), ("forget=100", [.acknowledgeOne, .acknowledgeAll]), ("resend=4", [.acknowledgeAll]), ("step=3600", [.clockRuns]), ("power=1", [.clockRuns]), ("lie=100", [.logAnswer]),
             ("ignore=100", [.soon, .snapshotLength, .logAnswer, .bareThree]), ("unasked=50,frame=4,counts,step=3600,keep-alive", [.quiet, .oneFrame, .acknowledgeWithoutDump, .clockRuns, .onlyResponseNotifies]),
         ] as [(String, Set<DayPoint>)])
     func contradicting(_ faults: String, _ expected: Set<DayPoint>) async throws {

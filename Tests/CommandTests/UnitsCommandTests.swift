@@ -38,6 +38,23 @@ import Testing
         #expect(wrong.exitCode == 2 && wrong.error.contains("write it as: sip ML"), "\(wrong.error)")
     }
 
+    @Test("what is chosen, taken back, refused and sent to a bottle may be in ounces, too")
+    func rest() async throws {
+        let folder = try TemporaryFolder()
+        _ = try await tracker(folder, ["settings", "set", "hydration.units", "oz", "hydration.quickAddMl", "8oz, 12oz,16oz,100"])
+        #expect(try await tracker(folder, ["log", "quick2"]).output.contains("Logged 12 oz at"))
+        #expect(try await tracker(folder, ["undo"]).output.contains("Took back: log 12 oz."))
+        let most = try await Program("waterh-tracker").run(["log", "99oz", "--store", folder.file("s.sqlite")])
+        #expect(most.exitCode != 0 && most.error.contains("99 oz is outside the range of one drink: 1-2000 ml (up to 67.6 oz)."), "\(most.error)")
+        _ = try await tracker(folder, ["session", "start"])
+        #expect(try await tracker(folder, ["water", "--ml", "8oz"]).output.contains("Logged a water of 8 oz"))
+        let pair = try await Pair()
+        let sent = try await Program("waterh-gateway").run(["send", "goal", "64oz", "--link", pair.socket, "--store", pair.store])
+        #expect(sent.exitCode == 0, "\(sent.error)")
+        let state = try await Program("waterh-emulator").run(["control", "--control", pair.control, "--json", "status"])
+        #expect(state.output.contains("1893"), "\(state.output)\(state.error)")
+    }
+
     @Test("reminders and the bar say it, too")
     func reminders() async throws {
         let folder = try TemporaryFolder()

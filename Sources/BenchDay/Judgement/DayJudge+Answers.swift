@@ -16,7 +16,7 @@ extension DayJudge {
         guard let value = step.values.first(where: { $0.characteristic == day.response }) else {
             return DayFinding(.soon, .contradicted, "It was asked \(Self.counted(step.sendings, "time")), and did not answer.", [line(step)])
         }
-        let words = step.sendings == 1 ? "It answered at once, after \(Self.seconds(value.after))." : "It answered when it was asked for the \(step.sendings). time, after \(Self.seconds(value.after))."
+        let words = step.sendings == 1 ? "It answered at once, after \(Self.seconds(value.after))." : "It answered when it was asked \(step.sendings) times, after \(Self.seconds(value.after))."
         return DayFinding(.soon, .confirmed, words, [line(step), line(step, value)])
     }
 
@@ -24,7 +24,10 @@ extension DayJudge {
         let answers = day.steps.filter { $0.kind == .snapshot }
         guard let step = answers.first else { return untried(.snapshotLength) }
         guard let (_, after, frame, _) = day.snapshots.first(where: { $0.step == step }) else {
-            return DayFinding(.snapshotLength, .contradicted, "Nothing that came is a snapshot.", lines(step))
+            let values = step.values.filter { $0.characteristic == day.response }
+            let isInPieces = values.count > 1 && (try? Frame(decoding: values.flatMap(\.bytes))).flatMap { try? Snapshot(decoding: $0) } != nil
+            let words = isInPieces ? "It came in \(values.count) notifications, and not in one." : "Nothing that came is a snapshot."
+            return DayFinding(.snapshotLength, .contradicted, words, lines(step))
         }
         let usual = day.name.flatMap(BottleModel.init(advertisedName:)).map(\.snapshotLength)
         let isUsual = usual.map { $0 == frame.payload.count } ?? BottleModel.allCases.contains { $0.snapshotLength == frame.payload.count }
@@ -47,6 +50,11 @@ extension DayJudge {
         let unset = Set(day.steps[..<before].map(\.connection))
         var leads: [Int: (lead: Int64, text: String)] = [:]
         for (step, after, frame, snapshot) in day.snapshots where unset.contains(step.connection) && leads[step.connection] == nil {
+            // It is there, and is none: a bottle whose power went begins at zero.
+            if let entry = (try? frame.entries())?.first(where: { $0.type == .clock }), BottleClock(entry.data.prefix(6))?.wallSeconds == nil {
+                let words = "On connection \(step.connection) what it showed was no time: \(HexText.of(entry.data))."
+                return DayFinding(.clockRuns, .contradicted, words, ["\(Self.time(step.at)) \(HexText.of(frame.encoded))"])
+            }
             guard let clock = snapshot.clock, let bottle = clock.wallSeconds, let host = step.at.wallSeconds else { continue }
             leads[step.connection] = (bottle - host - Int64(after.components.seconds), "connection \(step.connection), \(Self.time(step.at)): \(clock), \(HexText.of(frame.encoded))")
         }
@@ -64,7 +72,8 @@ extension DayJudge {
         let log = DayLog(step, from: response)
         let isAnswered = log.announced != nil || !log.headers.isEmpty
         let isExpected = byte != 1 || day.profile == .draft
-        let words = isAnswered ? "The log came: \(Self.counted(log.records.count, "record"))." : step.values.isEmpty ? "Nothing came." : "Something else came."
+        let words = !log.headers.isEmpty ? "The log came: \(Self.counted(log.records.count, "record"))."
+            : log.announced.map { $0 ? "RP 06 said 01, and no record came." : "RP 06 said 00: nothing is stored." } ?? (step.values.isEmpty ? "Nothing came." : "Something else came.")
         return DayFinding(point, isAnswered == isExpected ? .confirmed : .contradicted, words, lines(step))
     }
 

@@ -6,7 +6,7 @@ extension TrackerStore {
     /// - Throws: `Refusal` for an amount outside 1–2000 ml or a time in the future.
     public func logDrink(ml: Int, at instant: Instant? = nil, _ context: WriteContext) throws -> StoredDrink {
         let instant = instant ?? context.now
-        try Self.refuse(ml: ml)
+        try refuse(ml: ml)
         try Self.refuse(instant: instant, now: context.now, in: context.zone)
         return try write { db in
             let day = try dayCalendar(context.zone, db).day(of: instant)
@@ -29,7 +29,7 @@ extension TrackerStore {
     public func editDrink(
         _ name: String, ml: Int? = nil, at instant: Instant? = nil, time: TimeOfDay? = nil, _ context: WriteContext
     ) throws -> StoredDrink {
-        if let ml { try Self.refuse(ml: ml) }
+        if let ml { try refuse(ml: ml) }
         return try write { db in
             let old = try found(name, db)
             let place = (try? Zone(old.zone)) ?? context.zone
@@ -115,10 +115,12 @@ extension TrackerStore {
         return try StoredDrink(row: row)
     }
 
-    static func refuse(ml: Int) throws {
+    private func refuse(ml: Int) throws {
         guard Drink.manualMl.contains(ml) else {
+            let units = (try? settings().amountUnits) ?? .ml
+            let given = units == .ml ? "\(ml) ml" : units.text(ml), most = units == .ml ? "" : " (up to \(units.text(Drink.manualMl.upperBound)))"
             throw Refusal(
-                "amountRange", "\(ml) ml is outside the range of one drink: \(Drink.manualMl.lowerBound)-\(Drink.manualMl.upperBound) ml.")
+                "amountRange", "\(given) is outside the range of one drink: \(Drink.manualMl.lowerBound)-\(Drink.manualMl.upperBound) ml\(most).")
         }
     }
 

@@ -130,7 +130,7 @@ extension Settings {
         name: "hydration.quickAddMl", rule: "It must be 1 to 12 amounts from 1 to 2000 ml, with commas between.",
         read: { .list($0.quickAddMl) }
     ) { settings, text in
-        let parts = text.split(separator: ",", omittingEmptySubsequences: false).map { Int(String($0.trimmingSpaces())) }
+        let parts = text.split(separator: ",", omittingEmptySubsequences: false).map { Amounts.typed(String($0.trimmingSpaces())) }
         let amounts = parts.compactMap(\.self)
         guard (1...12).contains(parts.count), amounts.count == parts.count, amounts.allSatisfy((1...2000).contains) else { return false }
         settings.quickAddMl = amounts
