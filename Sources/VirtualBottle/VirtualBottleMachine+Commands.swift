@@ -98,7 +98,8 @@ extension VirtualBottleMachine {
         let report = Frame(.report, [Entry(.level, flash.levelMl)]).encoded
         send(injector.spoil(log: values, report: report), at: now)
         if plan.endless { session?.isEndless = true }
-        log("\(values.reduce(0) { $0 + $1.records.count }) records on their way")
+        let leaving = values.reduce(0) { $0 + $1.records.count }
+        log(leaving == 1 ? "1 record on its way" : "\(leaving) records on their way")
     }
 
     /// Drops exactly what is named: the oldest of the records that were sent, whatever came or went since. A bottle that
@@ -114,7 +115,7 @@ extension VirtualBottleMachine {
         let records = flash.records.filter { named.contains($0.number) }
         if plan.resend > 0 { acknowledged = (acknowledged + records).suffix(plan.resend) }
         if !records.isEmpty { change { $0.drop(named) } }
-        log("\(records.count) of \(count) records dropped, \(flash.records.count) left")
+        log("\(records.count) of \(count) record\(count == 1 ? "" : "s") dropped, \(flash.records.count) left")
     }
 
     // MARK: Questions

@@ -35,6 +35,16 @@ import VirtualBottle
         await day.close()
     }
 
+    /// An adversary's finding: the repeat of the answer before stood among the answers to the settings, and contradicted them.
+    @Test("values that come twice contradict only that each comes once")
+    func repeatsOfTheAnswerBefore() async throws {
+        let day = try await RehearsedDay(faults: "twice=100")
+        try await day.course.run()
+        let found = await day.contradicted()
+        #expect(found == [.onceEach], "\(found)")
+        await day.close()
+    }
+
     @Test("a bottle of the founding documents writes 1A also in the next year")
     func strict() async throws {
         let day = try await RehearsedDay(BottleIdentity(dialect: .strict))

@@ -27,9 +27,14 @@ case $prefix in /*) ;; *) fail "--prefix is a folder from the root on, not $pref
 case $prefix in *[!A-Za-z0-9/._+-]*) fail "--prefix holds letters, digits and / . _ + - only: the units name it" ;; esac
 root=${DESTDIR:-}
 # A system service takes root, and a folder that every user may look into.
-if [ "$service" = yes ] && [ -z "$root" ] && [ "$(id -u)" != 0 ]; then
+why=
+[ "$(id -u)" = 0 ] || why='no root'
+# Not every system has its users' homes below /home.
+case $prefix/ in /home/* | /root/*) why="$prefix is below a home" ;; esac
+case ${HOME:-/} in /?*) case $prefix/ in "${HOME%/}"/*) why=${why:-"$prefix is below a home"} ;; esac ;; esac
+if [ "$service" = yes ] && [ -z "$root" ] && [ -n "$why" ]; then
     service=no
-    printf 'install.sh: no root, so no system service. A service of your own: systemctl --user enable --now waterh-gateway-user\n'
+    printf 'install.sh: %s, so no system service. A service of your own: systemctl --user enable --now waterh-gateway-user\n' "$why"
 fi
 
 # Before anything is written: do the programs run here at all?

@@ -184,9 +184,18 @@ def configuration_page(date):
 
 
 def plain_page(name, what, help_text, date):
-    """The page of a program that only has a help text: its examples are those of the help."""
+    """The page of a program that only has a help text: a usage, paragraphs, and options indented by two blanks, each with its text further in."""
+    synopsis, *paragraphs = re.split(r"\n\n+", help_text.strip())
     lines = head(name, "1", date, "The bench of WaterH bottles") + [".SH NAME", f"{escaped(name)} \\- {escaped(what)}"]
-    lines += [".SH DESCRIPTION", ".nf", escaped(help_text.strip()), ".fi", ".SH EXAMPLES"]
+    lines += [".SH SYNOPSIS", escaped(re.sub(r"\s+", " ", synopsis.removeprefix("usage:")).strip()), ".SH DESCRIPTION"]
+    for paragraph in paragraphs:
+        options = re.split(r"\n(?=  --)", "\n" + paragraph)[1:]
+        if not options:
+            lines += [".PP", escaped(" ".join(paragraph.split()))]
+        for option in options:
+            words, text = re.fullmatch(r"  (--\S+(?: \S+)*)(?:\n|  +)(.*)", option, re.S).groups()
+            lines += [".TP", f"\\fB{escaped(words)}\\fR", escaped(" ".join(text.split()))]
+    lines.append(".SH EXAMPLES")
     for sentence, example in (("Which adapters there are:", f"{name} -- bluetoothctl list"), ("A test of your own, with bluetoothd of Debian 13:", f"{name} --bluez 5.82 -- python3 your_test.py")):
         lines += [".PP", escaped(sentence), ".PP", ".RS 4", ".nf", escaped(example), ".fi", ".RE"]
     return "\n".join(lines) + "\n"

@@ -406,7 +406,7 @@ def machine(shipped, out):
         put(os.path.join(doc, "copyright"), copyright_text().split("\nFiles: linked/")[0].rstrip() + "\n" + MACHINE_LICENCES)
         for example in sorted(glob.glob(os.path.join(ROOT, "hardware/ci/machine*"))):
             put(os.path.join(doc, "examples", os.path.basename(example)), source=example)
-        help_text = output(os.path.join(ROOT, "hardware/machine/vm"), "--help")
+        help_text = output(os.path.join(ROOT, "hardware/machine/vm"), "--help").replace("hardware/bench vm", "waterh-bench-vm")
         put(os.path.join(folder, "usr/share/man/man1/waterh-bench-vm.1.gz"), zipped(manual.plain_page("waterh-bench-vm", "runs a command where there is Bluetooth", help_text, epoch())))
         put(os.path.join(folder, "usr/share/lintian/overrides/waterh-bench-machine"), source=os.path.join(HERE, "debian/lintian-overrides-machine"))
 

@@ -9,6 +9,8 @@ actor DayClient {
     /// Answers to requests, oldest first.
     private var answers: [CentralEvent] = []
     private var notified: [(at: MonotonicInstant, handle: UInt16, bytes: [UInt8])] = []
+    /// The last value of the step before: it may come a second time, and is no answer then.
+    private var lastBefore: [UInt8]?
     private var waiter: CheckedContinuation<Void, Never>?
     private(set) var mtu: Int?
     private(set) var isCutOff = false
@@ -115,7 +117,10 @@ actor DayClient {
     // MARK: - Notifications
 
     /// From now on what comes counts as the next step's.
-    func forget() { notified = [] }
+    func forget() {
+        lastBefore = notified.last?.bytes ?? lastBefore
+        notified = []
+    }
 
     /// Whether a value of that characteristic has come by now.
     func hasCome(from handle: UInt16) -> Bool { notified.contains { $0.handle == handle } }
@@ -124,13 +129,19 @@ actor DayClient {
     /// for all of `limit`.
     func listen(within limit: Duration, quiet: Duration? = nil, until isDone: @Sendable ([[UInt8]]) -> Bool = { _ in false }) async throws {
         let end = clock.now().advanced(by: limit)
-        while !isCutOff, !isOver, !isDone(notified.map(\.bytes)), notified.count < Self.limit {
+        while !isCutOff, !isOver, !isDone(new), notified.count < Self.limit {
             try Task.checkCancellation()
             let last = notified.last?.at
             let due = quiet.flatMap { quiet in last.map { $0.advanced(by: quiet) } } ?? end
             guard clock.now() < due else { return }
             await rest(until: due)
         }
+    }
+
+    /// What came, without a repeat of what came before.
+    private var new: [[UInt8]] {
+        let values = notified.map(\.bytes)
+        return values.first == lastBefore ? Array(values.dropFirst()) : values
     }
 
     /// Waits until the bottle hangs up, or `limit` is over.

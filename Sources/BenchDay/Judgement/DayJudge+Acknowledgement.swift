@@ -36,7 +36,7 @@ extension DayJudge {
         let log = DayLog(step, from: response)
         let known = Set(day.logs { $0 != step.kind }.flatMap(\.log.records))
         let again = log.records.filter(known.contains)
-        let words = again.isEmpty ? "Of \(count) records none came again." : "Of \(count) records \(again.count) came again."
+        let words = again.isEmpty ? "Of \(Self.counted(count, "record")) none came again." : "Of \(Self.counted(count, "record")) \(again.count) came again."
         return DayFinding(.acknowledgeAll, again.isEmpty ? .confirmed : .contradicted, words, acknowledgements(before: step) + lines(step))
     }
 

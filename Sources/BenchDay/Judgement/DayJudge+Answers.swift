@@ -114,7 +114,11 @@ extension DayJudge {
     var settingsTaken: DayFinding {
         guard let step = commandStep({ if case .settings = $0 { true } else { false } }) else { return untried(.settingsTaken) }
         guard step.refusal == nil else { return untried(.settingsTaken, "It could not be written: \(step.refusal ?? "")") }
-        let frames = step.values.compactMap { try? Frame(decoding: $0.bytes) }.filter { $0.operation == .response }
+        var values = step.values.map(\.bytes)
+        // A value may come twice, the second time when the next thing is asked: that is told of elsewhere, and says nothing of this answer.
+        if let before = day.steps.firstIndex(of: step).flatMap({ day.steps[..<$0].last })?.values.last?.bytes, values.first == before { values.removeFirst() }
+        let frames = values.enumerated().filter { $0.offset == 0 || $0.element != values[$0.offset - 1] }
+            .compactMap { try? Frame(decoding: $0.element) }.filter { $0.operation == .response }
         let types = frames.map { frame in ((try? frame.entries()) ?? []).map(\.type) }
         let isOne = frames.count == 1 && frames[0].payload.count == 15 && types[0] == [.goal, .clock, .reminder]
         let words = frames.isEmpty ? "Nothing came." : "\(Self.counted(frames.count, "frame")) came, of \(frames.map { "\($0.payload.count)" }.joined(separator: ", ")) payload bytes."

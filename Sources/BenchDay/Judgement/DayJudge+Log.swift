@@ -26,7 +26,7 @@ extension DayJudge {
             return DayFinding(.oneFrame, .contradicted, "A dump of \(Self.counted(log.records.count, "record")) came in \(log.headers.count) frames.", log.headers.map { line(step, $0) })
         }
         guard let (step, log) = fullest, log.records.count > 8 else { return untried(.oneFrame, "No dump had more than the eight records of one entry.") }
-        return DayFinding(.oneFrame, .confirmed, "\(log.records.count) records came in one frame.", log.headers.map { line(step, $0) })
+        return DayFinding(.oneFrame, .confirmed, "\(Self.counted(log.records.count, "record")) came in one frame.", log.headers.map { line(step, $0) })
     }
 
     var wholeEntries: DayFinding {
@@ -66,7 +66,7 @@ extension DayJudge {
         for (first, second) in zip(log.records, log.records.dropFirst()) where second.prefix(6).lexicographicallyPrecedes(first.prefix(6)) {
             return DayFinding(.oldestFirst, .contradicted, "A later record came first.", [HexText.of(first), HexText.of(second)])
         }
-        return DayFinding(.oldestFirst, .confirmed, "So it was of \(log.records.count) records.", log.headers.map { line(step, $0) })
+        return DayFinding(.oldestFirst, .confirmed, "So it was of \(Self.counted(log.records.count, "record")).", log.headers.map { line(step, $0) })
     }
 
     var onceEach: DayFinding {
