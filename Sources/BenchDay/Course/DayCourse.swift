@@ -222,7 +222,7 @@ public actor DayCourse {
             guard let log = self.lastLog, log.isWhole else { return self.omitStay("its log did not come whole") }
             guard !log.records.isEmpty else { return }
             guard log.records.count == 1, log.records[0][1...2].elementsEqual([date, date]) else {
-                return self.omitStay("the bottle has \(DayJudge.counted(log.records.count, "record"))\(log.records.count == 1 ? ", and it is not that one" : ", and not all are that one")")
+                return self.omitStay(log.records.count == 1 ? "the bottle has another record" : "the bottle has \(log.records.count) records, and not all are that one")
             }
             // It is in the folder: that is where this one belongs.
             self.add(try await bottle.send(.acknowledge(bytes: UInt16(DrinkRecord.size)), isAnswered: false))
