@@ -67,7 +67,9 @@ public enum CommandRunner {
         }
         if code.isSuccess {
             // --help and --version are answers, not diagnostics.
-            if !text.isEmpty { TextOutput.standard.block(text) }
+            // A verb's help has its own exit codes, or else those of all.
+            let isBareHelp = text.contains("\nUSAGE: ") && !text.localizedCaseInsensitiveContains("exit code")
+            if !text.isEmpty { TextOutput.standard.block(isBareHelp ? text + (text.hasSuffix("\n") ? "\n" : "\n\n") + ExitStatus.wrappedHelp : text) }
             return ExitStatus.done.rawValue
         }
         guard !(error is ExitCode) else { return code.rawValue }

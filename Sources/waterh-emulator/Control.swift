@@ -17,7 +17,7 @@ struct Control: ParsableCommand {
     @Flag(help: "Print the bottle's state as JSON.")
     var json = false
 
-    @Argument(help: "What to do; see above.")
+    @Argument(help: "What to do; see above.", completion: .list(ControlMessages.actions.compactMap { $0.words.split(separator: " ").first.map(String.init) }))
     var action: String
 
     @Argument(help: "How much.")

@@ -29,7 +29,7 @@ struct Run: AsyncParsableCommand {
     @Option(help: "Bluetooth address, its identity on links without a radio; by default derived from the name.")
     var address: BluetoothAddress?
 
-    @Option(parsing: .upToNextOption, help: "Captures whose drinks fill the log.")
+    @Option(parsing: .upToNextOption, help: "Captures whose drinks fill the log.", completion: .file())
     var capture: [String] = []
 
     @Option(help: "Requests that the model does not know: model ignores them, capture answers as recorded, strict also hangs up on what the captures never saw.")
@@ -41,12 +41,12 @@ struct Run: AsyncParsableCommand {
     @Option(help: "today: shift recorded days so that the last one is today; keep: serve them as recorded.")
     var restamp = Restamp.keep
 
-    @Option(help: ArgumentHelp("Keep the bottle's flash in this file over restarts.", valueName: "file"))
+    @Option(help: ArgumentHelp("Keep the bottle's flash in this file over restarts.", valueName: "file"), completion: .file())
     var store: String?
 
     @Option(help: ArgumentHelp(
         "Record what passes on the link: btsnoop, or pcapng by suffix. Over bluez: the bottle's own ATT; the whole air is for 'waterh-replay record'.",
-        valueName: "file"))
+        valueName: "file"), completion: .file())
     var record: String?
 
     @Option(help: "Over bluez: offer centrals' values by socket (default) or by signals only, as older programs do.")
@@ -61,7 +61,7 @@ struct Run: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Where 'waterh-emulator control' finds it.", valueName: "unix:PATH"))
     var control: ControlPath?
 
-    @Option(help: ArgumentHelp("Be any peripheral instead of a bottle: a document of 'waterh-replay clone'.", valueName: "file"))
+    @Option(help: ArgumentHelp("Be any peripheral instead of a bottle: a document of 'waterh-replay clone'.", valueName: "file"), completion: .file())
     var gadget: String?
 
     @Option(help: ArgumentHelp(

@@ -12,7 +12,7 @@ struct BackupCommand: ParsableCommand {
             it any more, and is in no backup any more either. Servers may go on meanwhile: the backup is of the moment in which it begins.
             """)
 
-    @Argument(help: "The file; one that is there is replaced when the new one is whole.")
+    @Argument(help: "The file; one that is there is replaced when the new one is whole.", completion: .file())
     var file: String
 
     @Option(help: "The file of the keys: of the same fleet, or new.")

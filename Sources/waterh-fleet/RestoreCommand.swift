@@ -13,7 +13,7 @@ struct RestoreCommand: ParsableCommand {
             no more; of those who lost theirs later nobody knows that here.
             """)
 
-    @Argument(help: "What waterh-fleet backup wrote.")
+    @Argument(help: "What waterh-fleet backup wrote.", completion: .file())
     var file: String
 
     @Option(help: "The newest file of its keys.")

@@ -17,7 +17,7 @@ struct Poll: AsyncParsableCommand {
     @Flag(help: "Acknowledge nothing: the bottle keeps its log.")
     var keep = false
 
-    @Flag(inversion: .prefixedNo, help: "Set the bottle's clock when it is more than 120 s off.")
+    @Flag(inversion: .prefixedNo, help: "Whether the bottle's clock is set when it is more than 120 s off.")
     var setClock = true
 
     @Flag(help: "This computer's clock is right, whatever store and bottle say: date and acknowledge by it, and set the bottle's.")

@@ -27,7 +27,7 @@ struct RunScenario: AsyncParsableCommand {
             A broker that goes away is Debian's mosquitto then.
             """)
 
-    @Argument(help: ArgumentHelp("Scenarios, or folders of them.", valueName: "file"))
+    @Argument(help: ArgumentHelp("Scenarios, or folders of them.", valueName: "file"), completion: .file())
     var files: [String]
 
     @Flag(help: "Print a JSON object for each.")
@@ -36,7 +36,7 @@ struct RunScenario: AsyncParsableCommand {
     @Flag(help: "Tell what happens, also where all holds.")
     var story = false
 
-    @Option(help: ArgumentHelp("Write the result as JUnit's XML, too: a test case for each scenario.", valueName: "file"))
+    @Option(help: ArgumentHelp("Write the result as JUnit's XML, too: a test case for each scenario.", valueName: "file"), completion: .file())
     var junit: String?
 
     @Option(help: ArgumentHelp("Play for real, over this link.", valueName: "link"))
@@ -100,7 +100,7 @@ struct RunScenario: AsyncParsableCommand {
 struct ListScenarios: ParsableCommand {
     static let configuration = CommandConfiguration(commandName: "list", abstract: "Tell of scenarios as a page: what happens on each day, and what is promised.")
 
-    @Argument(help: ArgumentHelp("Scenarios, or folders of them.", valueName: "file"))
+    @Argument(help: ArgumentHelp("Scenarios, or folders of them.", valueName: "file"), completion: .file())
     var files: [String]
 
     func run() throws {

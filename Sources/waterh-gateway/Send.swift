@@ -27,7 +27,7 @@ struct Send: AsyncParsableCommand {
     @Flag(help: "One JSON object on standard output.")
     var json = false
 
-    @Argument(help: "goal, clock, reminder, light, flash, amount, recalibrate, raw HEX, with what belongs to it.")
+    @Argument(help: "goal, clock, reminder, light, flash, amount, recalibrate, raw HEX, with what belongs to it.", completion: .list(["goal", "clock", "reminder", "light", "flash", "amount", "recalibrate", "raw"]))
     var command: [String]
 
     func run() async throws {

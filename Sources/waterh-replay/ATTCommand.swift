@@ -6,7 +6,7 @@ struct ATTCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "att", abstract: "Every ATT PDU, in order: whose, which way, what it is, its bytes.")
 
-    @Argument(help: "A capture of any format; - for standard input.")
+    @Argument(help: "A capture of any format; - for standard input.", completion: .file())
     var file: String
 
     @OptionGroup var filter: FilterArguments

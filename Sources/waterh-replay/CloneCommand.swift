@@ -16,7 +16,7 @@ struct CloneCommand: ParsableCommand {
             Several captures of one peripheral make one gadget.
             """)
 
-    @Argument(help: "Captures of any format; - for standard input.")
+    @Argument(help: "Captures of any format; - for standard input.", completion: .file())
     var files: [String]
 
     @Option(help: ArgumentHelp("Which peripheral, where the captures hold several: its address, or its number in the list.", valueName: "address"))
@@ -28,7 +28,7 @@ struct CloneCommand: ParsableCommand {
     @Option(help: ArgumentHelp("Conversations before this moment.", valueName: "time"))
     var to: MomentArgument?
 
-    @Option(name: .shortAndLong, help: ArgumentHelp("The file to write; - for standard output.", valueName: "file"))
+    @Option(name: .shortAndLong, help: ArgumentHelp("The file to write; - for standard output.", valueName: "file"), completion: .file())
     var output: String
 
     func validate() throws {

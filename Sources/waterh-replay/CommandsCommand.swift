@@ -6,7 +6,7 @@ struct CommandsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "commands", abstract: "What the host wrote to the bottle, with its meaning.")
 
-    @Argument(help: "A capture of any format; - for standard input.")
+    @Argument(help: "A capture of any format; - for standard input.", completion: .file())
     var file: String
 
     @OptionGroup var attribution: AttributionArguments

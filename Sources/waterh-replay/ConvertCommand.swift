@@ -14,10 +14,10 @@ struct ConvertCommand: ParsableCommand {
             so that the characteristics are known. Formats: \(CaptureFormat.named.map(\.name).joined(separator: " "))
             """)
 
-    @Argument(help: "The capture to read; - for standard input.")
+    @Argument(help: "The capture to read; - for standard input.", completion: .file())
     var input: String
 
-    @Argument(help: "The file to write; - for standard output.")
+    @Argument(help: "The file to write; - for standard output.", completion: .file())
     var output: String
 
     @Option(help: "The format to write.", completion: .list(CaptureFormat.named.map(\.name)))

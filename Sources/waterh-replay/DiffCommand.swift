@@ -9,10 +9,10 @@ struct DiffCommand: ParsableCommand {
         abstract: "What two captures say differently of a bottle: drinks, deliveries and commands.",
         discussion: "Record numbers, capture times and formats may differ. Exit code 4 when something else does.")
 
-    @Argument(help: "A capture of any format.")
+    @Argument(help: "A capture of any format.", completion: .file())
     var first: String
 
-    @Argument(help: "Another.")
+    @Argument(help: "Another.", completion: .file())
     var second: String
 
     @OptionGroup var filter: FilterArguments

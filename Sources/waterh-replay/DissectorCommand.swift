@@ -11,7 +11,7 @@ struct DissectorCommand: ParsableCommand {
             or name it: tshark -X lua_script:waterh.lua -r FILE -Y waterh -T fields -e waterh.at -e waterh.amount. The package installs it.
             """)
 
-    @Option(name: .shortAndLong, help: "The file to write; - for standard output.")
+    @Option(name: .shortAndLong, help: "The file to write; - for standard output.", completion: .file())
     var output = "-"
 
     func run() throws {

@@ -13,7 +13,7 @@ struct DrinksCommand: ParsableCommand {
             the next file: name the parts in their order.
             """)
 
-    @Argument(help: "Captures of any format; - for standard input.")
+    @Argument(help: "Captures of any format; - for standard input.", completion: .file())
     var files: [String]
 
     @OptionGroup var records: RecordArguments

@@ -11,7 +11,7 @@ struct EvidenceCommand: ParsableCommand {
             likelier than the next, the captures cannot tell, and what they lack is named.
             """)
 
-    @Argument(help: "Captures of any format; - for standard input.")
+    @Argument(help: "Captures of any format; - for standard input.", completion: .file())
     var files: [String]
 
     @OptionGroup var attribution: AttributionArguments

@@ -8,7 +8,7 @@ struct InfoCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "info", abstract: "What a capture is and what is in it.")
 
-    @Argument(help: "A capture of any format; - for standard input.")
+    @Argument(help: "A capture of any format; - for standard input.", completion: .file())
     var file: String
 
     @OptionGroup var records: RecordArguments

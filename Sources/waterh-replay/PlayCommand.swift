@@ -18,7 +18,7 @@ struct PlayCommand: AsyncParsableCommand {
             The bottle's own links have other names: give --bottle where a capture holds several.
             """)
 
-    @Argument(help: "A capture of any format.")
+    @Argument(help: "A capture of any format.", completion: .file())
     var file: String
 
     @Option(help: ArgumentHelp("unix:PATH, stream:PATH, bluez, bluez:hci1, l2cap:hci1 or hci:HOST:PORT.", valueName: "link"))

@@ -19,7 +19,7 @@ struct RecordCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("The adapter, hci0 or its address.", valueName: "adapter"))
     var adapter = "hci0"
 
-    @Option(help: ArgumentHelp("The file to write; - for standard output.", valueName: "file"))
+    @Option(help: ArgumentHelp("The file to write; - for standard output.", valueName: "file"), completion: .file())
     var output: String
 
     @Option(help: ArgumentHelp("Only the traffic with this bottle.", valueName: "address"))

@@ -13,10 +13,10 @@ struct ReportCommand: ParsableCommand {
             says how many it leaves out. --from, --to, --device, --handle and --only choose.
             """)
 
-    @Argument(help: "A capture of any format; - for standard input.")
+    @Argument(help: "A capture of any format; - for standard input.", completion: .file())
     var file: String
 
-    @Argument(help: "Another one, to compare it with.")
+    @Argument(help: "Another one, to compare it with.", completion: .file())
     var other: String?
 
     @Option(name: [.short, .long], help: "The page to write; - for standard output.", completion: .file(extensions: ["html"]))

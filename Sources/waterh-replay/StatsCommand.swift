@@ -12,7 +12,7 @@ struct StatsCommand: ParsableCommand {
             out. What is not as it should be is told in sentences at the end.
             """)
 
-    @Argument(help: "Captures of any format; - for standard input.")
+    @Argument(help: "Captures of any format; - for standard input.", completion: .file())
     var files: [String]
 
     @OptionGroup var filter: FilterArguments

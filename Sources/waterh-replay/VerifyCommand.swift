@@ -15,13 +15,13 @@ struct VerifyCommand: ParsableCommand {
             Exit code 4 when anything differs.
             """)
 
-    @Argument(help: "The folder with the captures.")
+    @Argument(help: "The folder with the captures.", completion: .directory)
     var directory: String
 
     @Flag(help: "Write the expectations anew.")
     var update = false
 
-    @Option(help: ArgumentHelp("Write the result as JUnit's XML, too: a test case for each capture.", valueName: "file"))
+    @Option(help: ArgumentHelp("Write the result as JUnit's XML, too: a test case for each capture.", valueName: "file"), completion: .file())
     var junit: String?
 
     @Flag(help: "Print the result as TAP (Test Anything Protocol, version 13).")

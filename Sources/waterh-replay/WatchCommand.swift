@@ -17,7 +17,7 @@ struct WatchCommand: AsyncParsableCommand {
             Ctrl-C, and when all pipes have ended and no adapter is named.
             """)
 
-    @Argument(help: ArgumentHelp("Adapters, all, pipes or files.", valueName: "source"))
+    @Argument(help: ArgumentHelp("Adapters, all, pipes or files.", valueName: "source"), completion: .file())
     var sources: [String]
 
     @OptionGroup var records: RecordArguments

@@ -15,7 +15,7 @@ struct SettingsCommand: ParsableCommand {
         var access: TrackerStore.Access { .looking }
         @Option(help: ArgumentHelp("Of this bottle: its address or name. What it has of its own goes before the settings of all bottles.", valueName: "bottle"))
         var bottle: String?
-        @Argument(help: "A setting's name, e.g. hydration.goalMl.") var name: String?
+        @Argument(help: "A setting's name, e.g. hydration.goalMl.", completion: .list(Settings.catalogue.map(\.name))) var name: String?
 
         func run(_ desk: Desk) throws {
             if let bottle { return try say(desk.tracker.settings(ofBottle: bottle), desk) }
@@ -44,7 +44,7 @@ struct SettingsCommand: ParsableCommand {
         @OptionGroup var options: StoreOptions
         @Option(help: ArgumentHelp("For this bottle alone: its address or name. Only settings that begin with bottle.; the value inherit takes its own back.", valueName: "bottle"))
         var bottle: String?
-        @Argument(help: "Name and value, in turn. An optional setting is taken back with: unset") var pairs: [String]
+        @Argument(help: "Name and value, in turn. An optional setting is taken back with: unset", completion: .list(Settings.catalogue.map(\.name))) var pairs: [String]
 
         /// A bottle's own setting is given up.
         private static let asAll = "inherit"

@@ -153,6 +153,28 @@ import Testing
         #expect(try !Self.text(root.file("usr/share/doc/waterh/copyright")).isEmpty)
     }
 
+    /// An adversary's finding: with the package installed, a shell completed no file behind `waterh-replay info`; and a verb's help had no exit codes.
+    @Test func aFileIsCompletedWhereAVerbTakesOne() async throws {
+        let files: Set = ["file", "files", "capture", "captures", "directory", "input", "output", "first", "second", "other", "source"]
+        var seen = 0
+        for command in Self.commands {
+            let tree = try await Program(command).run(["--experimental-dump-help"])
+            let root = try #require(try JSONSerialization.jsonObject(with: Data(tree.outputBytes)) as? [String: Any])
+            for (path, verb) in Self.verbs(below: try #require(root["command"] as? [String: Any])) {
+                for argument in verb["arguments"] as? [[String: Any]] ?? [] where argument["kind"] as? String != "flag" {
+                    guard let name = argument["valueName"] as? String, files.contains(name) else { continue }
+                    let kind = (argument["completionKind"] as? [String: Any])?.keys.first
+                    #expect(kind == "file" || kind == "directory", "\(command) \(path): \(name) is completed by \(kind ?? "nothing")")
+                    seen += 1
+                }
+            }
+        }
+        #expect(seen > 30)
+        for words in [["waterh-gateway", "poll"], ["waterh-tracker", "log"], ["waterh-emulator", "run"], ["waterh-replay", "verify"]] {
+            #expect(try await Program(words[0]).run([words[1], "--help"]).output.localizedCaseInsensitiveContains("exit code"), "\(words)")
+        }
+    }
+
     /// Codes that no waiting mends end a service for good; all others start it again.
     @Test(arguments: ["waterh-gateway.service", "waterh-emulator@.service", "waterh-gateway-user.service"])
     func aWrongConfigurationIsNotTriedAgain(_ unit: String) async throws {
@@ -168,11 +190,14 @@ import Testing
         }
     }
 
-    private static func paths(below command: [String: Any]) -> [String] {
+    private static func paths(below command: [String: Any]) -> [String] { verbs(below: command).map(\.path) }
+
+    /// Every verb and the verbs below it, as somebody types them.
+    private static func verbs(below command: [String: Any]) -> [(path: String, verb: [String: Any])] {
         let below = (command["subcommands"] as? [[String: Any]] ?? []).filter { $0["shouldDisplay"] as? Bool ?? true }
-        return below.flatMap { one -> [String] in
+        return below.flatMap { one -> [(path: String, verb: [String: Any])] in
             guard let name = one["commandName"] as? String, name != "help" else { return [] }
-            return [name] + paths(below: one).map { "\(name) \($0)" }
+            return [(name, one)] + verbs(below: one).map { ("\(name) \($0.path)", $0.verb) }
         }
     }
 }

@@ -130,6 +130,11 @@ def walk(system, suite, package, archive, symbols):
     demo = step("waterh-gateway demo --once", "cd / && waterh-gateway demo --once", lonely=True).stdout
     check(f"{suite}: the demo finds the shipped capture", "filled from boost_two-days.btsnoop" in demo and "40 received: 40 new" in demo, demo)
     step("the files are as packed", "dpkg --verify waterh")
+    # The README's three doors, as somebody types them who has the package and no checkout.
+    doors = re.split(r"^### (I .*)$", (HERE / "README.md").read_text().split("## Three doors")[1].split("### Which bottles")[0], flags=re.M)[1:]
+    check(f"{suite}: the README has three doors", len(doors) == 6, doors[::2])
+    for door, text in zip(doors[::2], doors[1::2]):
+        step(f"README: {door}", "cd /usr/share/waterh; export HOME=$(mktemp -d); B=$HOME\n" + "\n".join(re.findall(r"^```sh\n(.*?)^```", text, re.M | re.S)), user="daemon", lonely=True)
 
     # What the scripts have made.
     modes = system.run("stat -c '%A %U:%G' /etc/waterh/waterh.toml /var/lib/waterh; systemctl --version >/dev/null 2>&1 || echo no systemd").stdout.split("\n")

@@ -13,6 +13,7 @@ import re
 import shlex
 import subprocess
 import sys
+import textwrap
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 COMMANDS = ["waterh-emulator", "waterh-gateway", "waterh-replay", "waterh-tracker"]
@@ -98,12 +99,19 @@ def argument_lines(command):
 
 
 def blocks(text):
-    """Paragraphs stay paragraphs; what is indented or a table stays as it was set."""
+    """Paragraphs stay paragraphs, and lines begin where they began; a word with its text, in two columns or behind a colon, becomes a term."""
     for paragraph in re.split(r"\n\s*\n", text.strip("\n")):
-        if "\n" in paragraph:
-            yield from (".PP", ".nf", escaped(paragraph), ".fi")
-        else:
-            yield from (".PP", escaped(paragraph))
+        yield ".PP"
+        is_text = False
+        for line in paragraph.split("\n"):
+            term = re.fullmatch(r"\s*(\S+(?: \S+)*?)\s{2,}(\S.*)", line) or re.fullmatch(r"\s{2,}([^:]+): (\S.*)", line)
+            if term:
+                yield from (".TP", f"\\fB{escaped(term[1])}\\fR", escaped(" ".join(term[2].split())))
+            elif line.startswith("  "):
+                yield from (".nf", escaped(line), ".fi")
+            else:
+                yield from ([".br"] if is_text else []) + [escaped(line)]
+            is_text = not term and not line.startswith("  ")
 
 
 def body(path, command):
@@ -176,7 +184,11 @@ def configuration_page(date):
     lines = head("waterh.toml", "5", date, "The bench of WaterH bottles")
     lines += [".SH NAME", "waterh.toml \\- how the WaterH commands and their service are set up", ".SH DESCRIPTION"]
     lines += [escaped("A text in TOML. Options go before the environment (WATERH_...), and that before this file. What belongs to a person's day is a setting in the store: waterh-tracker settings.")]
-    lines += [".PP", escaped("The file as it is installed, with every key that there is:"), ".PP", ".nf", escaped(text.rstrip("\n")), ".fi"]
+    lines += [".PP", escaped("The file as it is installed, with every key that there is:"), ".PP", ".nf"]
+    for line in text.rstrip("\n").split("\n"):
+        # Sentences are set anew for a narrow page; a key stays on its line.
+        lines += map(escaped, textwrap.wrap(line, 71, subsequent_indent="# ", break_on_hyphens=False) if line.startswith("# ") and len(line) > 71 else [line])
+    lines.append(".fi")
     lines += [".SH EXAMPLES", escaped("Only this bottle, and a page that the house can see:"), ".PP", ".RS 4", ".nf"]
     lines += [escaped('bottle = "A4:C1:38:01:02:03"\nlisten = "0.0.0.0:8077"'), ".fi", ".RE"]
     lines += ['.SH "SEE ALSO"', ".BR waterh\\-gateway (1) ,\n.BR waterh\\-tracker (1)"]
