@@ -47,6 +47,9 @@ struct Adopt: AsyncParsableCommand {
         guard !BottleName.isBottle(identity) || identity.contains(" at ") || identity.contains("(private address)") else {
             throw CommandFailure(.wrongUse, "\(identity) is a name that many bottles bear.", advice: "Give its address, as waterh-gateway scan shows it.")
         }
+        guard BluetoothAddress(identity) != nil || other != nil || BottleName.isBottle(identity) || identity.contains(" at ") || identity.contains("(private address)") else {
+            throw CommandFailure(.wrongUse, "\(identity) is neither an address nor a bottle's name.", advice: "waterh-gateway scan shows the bottles that are there.")
+        }
         // Only now: what is refused must not make a store.
         let file = try Configuration.load(place.config)
         let store = try place.place(file)

@@ -89,6 +89,7 @@ final class Resident: Sendable {
     /// Goes on with another plan of the same store and link.
     func take(_ new: PersonPlan) async {
         plan.take(new)
+        store.usualUnits = new.store.units
         noteSharing()
         await desk.take(new)
         await publishing.withLock { $0 }?.poke()

@@ -87,7 +87,7 @@ struct Send: AsyncParsableCommand {
 
     private static func object(_ answer: CommandAnswer, _ report: PollReport) -> JSONValue {
         [
-            "bottle": JSONValue(report.bottle), "command": .string(hex(answer.command.encoded)), "meaning": .string(answer.command.meaning),
+            "bottle": JSONValue(report.bottle), "command": .string(hex(answer.command.encoded)), "meaning": .string(meaning(answer)),
             "sent": .bool(answer.sent), "answer": JSONValue(answer.answer.map { hex($0.encoded) }),
         ]
     }
@@ -95,8 +95,11 @@ struct Send: AsyncParsableCommand {
     /// What came back, for people.
     static func words(_ answer: CommandAnswer) -> String {
         let came = answer.answer.map { "answer: \(hex($0.encoded))" } ?? (answer.sent ? "sent; no answer came (not every command has one)" : "not sent")
-        return "\(answer.command.meaning): \(came)\(Registration(answer).map { $0.isDone ? " (\($0.sentence))" : "" } ?? "")"
+        return "\(meaning(answer)): \(came)\(Registration(answer).map { $0.isDone ? " (\($0.sentence))" : "" } ?? "")"
     }
+
+    /// Bytes that somebody typed may be a command that has words.
+    private static func meaning(_ answer: CommandAnswer) -> String { HostCommand(decoding: answer.command.encoded).meaning }
 
     private static func hex(_ bytes: [UInt8]) -> String {
         bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16, uppercase: true) }.joined(separator: " ")

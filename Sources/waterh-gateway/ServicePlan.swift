@@ -50,9 +50,7 @@ struct ServicePlan: Sendable {
             // Nobody named a store, and the one of the system's service is not this user's to write: a service of one's own keeps a day of one's own.
             if store.origin == .service, store.isShut(for: .writing) {
                 remarks.append("The system's service keeps another day in \(store.path), which is not yours to write: this service keeps yours in \(Paths.store).")
-                let units = store.units
                 store = StorePlace(path: Paths.store, origin: .own, beside: store.path)
-                store.units = units
             }
             people = [try PersonPlan(link, place, store, file, keep: keep)]
             neighbours = file.people.filter { store.person != nil && $0.name != store.person?.name }
@@ -139,6 +137,8 @@ struct PersonPlan: Sendable {
 
     init(_ link: LinkOptions, _ place: StoreOptions, _ store: StorePlace, _ file: Configuration, keep: Bool) throws {
         listed = store.person?.name
+        var store = store
+        store.units = file.units
         self.store = store
         var link = link
         link.fill(file, for: store.person)

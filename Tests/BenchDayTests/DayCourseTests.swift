@@ -45,6 +45,26 @@ import VirtualBottle
         await day.close()
     }
 
+    /// An adversary's finding: answers that came after their step's wait were laid to the next step, and contradicted eight points of the law.
+    @Test("a bottle that only answers late contradicts nothing")
+    func lateAnswers() async throws {
+        let day = try await RehearsedDay(faults: "slow=700")
+        try await day.course.run()
+        let found = await day.contradicted()
+        #expect(found == [], "\(found)")
+        await day.close()
+    }
+
+    /// An adversary's finding: the founding documents' bottle contradicted what is known of bottles on sale only.
+    @Test("a bottle of the draft profile is not judged by what only bottles on sale do")
+    func draft() async throws {
+        let day = try await RehearsedDay(BottleIdentity(profile: .draft))
+        try await day.course.run()
+        let found = await day.contradicted()
+        #expect(found == [], "\(found)")
+        await day.close()
+    }
+
     @Test("a bottle of the founding documents writes 1A also in the next year")
     func strict() async throws {
         let day = try await RehearsedDay(BottleIdentity(dialect: .strict))

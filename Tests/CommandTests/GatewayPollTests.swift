@@ -197,7 +197,7 @@ import Testing
     }
 
     /// Wrong names make nothing: neither a bottle nor a store.
-    @Test(arguments: ["WaterH-Boost-24oz", "WaterH-Vita", "", "A4:C1:38:01:02:0", "A4:C1"]) func adoptTakesNoNameThatManyBottlesBear(_ name: String) async throws {
+    @Test(arguments: ["WaterH-Boost-24oz", "WaterH-Vita", "", "A4:C1:38:01:02:0", "A4:C1", "xx"]) func adoptTakesNoNameThatManyBottlesBear(_ name: String) async throws {
         let folder = try TemporaryFolder()
         let result = try await Program("waterh-gateway").run(["adopt", name, "--store", folder.file("s.sqlite")])
         #expect(result.exitCode == 2 && result.output.isEmpty, "\(result.error)")

@@ -79,4 +79,24 @@ import Testing
         let wrong = try await Program("waterh-tracker").run(["status"] + config)
         #expect(wrong.exitCode == 4 && wrong.error.contains("'units' is to be \"ml\", \"l\" or \"oz\""), "\(wrong.error)")
     }
+
+    /// An adversary's finding: a service that was told to read waterh.toml again went on in millilitres; and where people are listed it never took `units` at all.
+    @Test("a service takes units from waterh.toml when it reads it again", arguments: [false, true])
+    func reloaded(_ areListed: Bool) async throws {
+        let pair = try await Pair()
+        let config = pair.folder.url("w.toml")
+        let body = areListed ? "[[person]]\nname = \"anna\"\nlink = \"\(pair.socket)\"\nstore = \"\(pair.store)\"\n" : "link = \"\(pair.socket)\"\nstore = \"\(pair.store)\"\n"
+        try Data(body.utf8).write(to: config)
+        let service = try Program("waterh-gateway").start(["run", "--config", config.path, "--listen", "127.0.0.1:0", "--verbose"])
+        let page = try #require(await event { service.error.firstMatch(of: /page is at (http:\/\/[0-9.:]+\/)/).map { String($0.1) } }, "\(service.error)")
+        func state() async throws -> String {
+            try await Program(path: "/usr/bin/curl").run(["-sS", "--max-time", "20", page + (areListed ? "api/v1/people/anna/state" : "api/v1/state")]).output
+        }
+        #expect(try await state().contains("2,500 ml"))
+        try Data(("units = \"oz\"\n" + body).utf8).write(to: config)
+        service.send(signal: SIGHUP)
+        #expect(try await event(within: 20) { try await state().contains("84.5 oz") ? true : nil } == true, "\(service.error)")
+        service.send(signal: SIGTERM)
+        #expect(try await service.finish(limit: 20).exitCode == 0)
+    }
 }

@@ -4,7 +4,8 @@ import BottleProtocol
 /// The bottle on one connection: steps are tried on it, each with everything that came meanwhile.
 actor DayBottle {
     private let client: DayClient
-    private let limits: DayLimits
+    /// Of a bottle that answers late, longer ones: what came after its step would be laid to the next.
+    private(set) var limits: DayLimits
     private let clock: MonotonicClock
     private let wall: @Sendable () -> BottleClock
     private let connection: Int
@@ -115,8 +116,14 @@ actor DayBottle {
             step.sendings += 1
             guard wait else { break }
             try await client.listen(within: limits.answer, quiet: limits.quiet, until: isDone)
+            // A log that was announced has the time of an answer to begin; silence ends one that has begun.
+            if await client.hasCome(BottleMessage.logFollows.frame.encoded, andNothingOf: FrameOperation.put.letters) {
+                try await client.listen(within: limits.answer) { $0.contains { $0.starts(with: FrameOperation.put.letters) } }
+                try await client.listen(within: limits.quiet, quiet: limits.quiet, until: isDone)
+            }
             if await client.isCutOff { throw LinkError(.disconnected, "The bottle hung up.", isTransient: true) }
             let hasCome = await client.hasCome(from: response)
+            if let first = await client.values(since: start, names).first(where: { $0.characteristic == self.response.uuid }) { limits.wait(forAnswersAfter: first.after) }
             guard again, !hasCome, step.sendings < limits.sendings else {
                 // What was asked more than once is answered more than once, and none of it belongs to the next step.
                 if step.sendings > 1, hasCome { try await client.listen(within: limits.answer) }

@@ -125,6 +125,11 @@ actor DayClient {
     /// Whether a value of that characteristic has come by now.
     func hasCome(from handle: UInt16) -> Bool { notified.contains { $0.handle == handle } }
 
+    /// Whether that value has come, and none that begins with those bytes.
+    func hasCome(_ value: [UInt8], andNothingOf letters: [UInt8]) -> Bool {
+        notified.contains { $0.bytes == value } && !notified.contains { $0.bytes.starts(with: letters) }
+    }
+
     /// Waits until `isDone` of what came says so, nothing came for `quiet` after something had, or nothing at all within `limit`. Without `quiet`
     /// for all of `limit`.
     func listen(within limit: Duration, quiet: Duration? = nil, until isDone: @Sendable ([[UInt8]]) -> Bool = { _ in false }) async throws {

@@ -15,7 +15,7 @@ public actor DayCourse {
     /// What was seen until now.
     public private(set) var day: BenchDayRecord
     private let surroundings: DaySurroundings
-    private let limits: DayLimits
+    private var limits: DayLimits
     private var connections = 0
     private var peer: Advertisement?
     /// Records that are stored where they count.
@@ -261,7 +261,9 @@ public actor DayCourse {
         let link = try await surroundings.open(name)
         let client = DayClient(link, clock: surroundings.clock)
         do {
-            try await body(try await connect(client, isFirst: isFirst))
+            let bottle = try await connect(client, isFirst: isFirst)
+            try await body(bottle)
+            limits.answer = await bottle.limits.answer
         } catch {
             await client.close()
             try? await surroundings.close(name)

@@ -22,6 +22,9 @@ public struct DayLimits: Hashable, Sendable {
     /// Every limit at its default.
     public init() {}
 
+    /// The bottle took so long for an answer: others may take twice as long, within reason.
+    mutating func wait(forAnswersAfter seen: Duration) { answer = max(answer, min(seen * 2 + .milliseconds(500), .seconds(20))) }
+
     /// With a bottle that does not exist.
     public static var rehearsal: DayLimits {
         var limits = DayLimits()

@@ -21,6 +21,7 @@ extension DayJudge {
     }
 
     var oneFrame: DayFinding {
+        guard day.profile != .draft else { return untried(.oneFrame, "The draft profile sends a log in several frames.") }
         let logs = day.logs()
         if let (step, log) = logs.first(where: { $0.log.headers.count > 1 }) {
             return DayFinding(.oneFrame, .contradicted, "A dump of \(Self.counted(log.records.count, "record")) came in \(log.headers.count) frames.", log.headers.map { line(step, $0) })
