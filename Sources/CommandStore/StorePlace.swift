@@ -33,18 +33,20 @@ public struct StorePlace: Equatable, Sendable {
     ///   - flag: what `--store` says.
     ///   - person: what `--person` says.
     ///   - own, service: the usual places.
+    ///   - isServed: whether there is a service whose day is kept where this user may not look.
     /// - Throws: `CommandFailure` where only a file that this user may not read says which store it is.
     public static func find(
         _ flag: String?, person: String? = nil, _ configuration: Configuration, environment: [String: String] = ProcessInfo.processInfo.environment,
-        own: String = Paths.store, service: String = Paths.serviceStore
+        own: String = Paths.store, service: String = Paths.serviceStore,
+        isServed: Bool = Paths.hasService
     ) throws -> StorePlace {
-        var place = try look(flag, person: person, configuration, environment: environment, own: own, service: service)
+        var place = try look(flag, person: person, configuration, environment: environment, own: own, service: service, isServed: isServed)
         place.units = configuration.units
         return place
     }
 
     private static func look(
-        _ flag: String?, person: String?, _ configuration: Configuration, environment: [String: String], own: String, service: String
+        _ flag: String?, person: String?, _ configuration: Configuration, environment: [String: String], own: String, service: String, isServed: Bool
     ) throws -> StorePlace {
         if let person {
             guard flag == nil else { throw CommandFailure(.wrongUse, "--person names a store already.", advice: "Leave --store out, or --person.") }
@@ -56,10 +58,10 @@ public struct StorePlace: Equatable, Sendable {
         }
         if let first = configuration.people.first { return try listed(first, configuration) }
         if let path = configuration.store { return StorePlace(path: path, origin: .configuration) }
-        let hasService = isServices(service)
+        let hasService = isServices(service, isServed)
         if isThere(own) { return StorePlace(path: own, origin: .own, beside: hasService && service != own ? service : nil) }
         if hasService { return StorePlace(path: service, origin: .service) }
-        guard !configuration.isHidden else {
+        guard !configuration.isHidden || !isServed else {
             throw CommandFailure(
                 .failed, "A service keeps the day, and its configuration \(Paths.configuration) is not yours to read.",
                 advice: "Name the store with --store, or read the configuration as the service's user (sudo -u waterh).")
@@ -95,10 +97,10 @@ public struct StorePlace: Equatable, Sendable {
         return stat(path, &status) == 0
     }
 
-    /// Whether a service has its store there: one can be seen, or its folder cannot be looked into, or is our own.
-    private static func isServices(_ path: String) -> Bool {
+    /// Whether a service has its store there: one that may be opened, or whose folder cannot be looked into while there is a service, or is our own.
+    private static func isServices(_ path: String, _ isServed: Bool) -> Bool {
         var status = stat()
-        if stat(path, &status) == 0 || errno == EACCES { return true }
+        if stat(path, &status) == 0 || errno == EACCES { return isServed || access(path, R_OK) == 0 }
         let folder = (path as NSString).deletingLastPathComponent
         return geteuid() != 0 && stat(folder, &status) == 0 && status.st_uid == geteuid()
     }

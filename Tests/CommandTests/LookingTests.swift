@@ -134,6 +134,27 @@ import Testing
         #expect(try find(configuration, flag: "/f", ["WATERH_STORE": "/e"]) == StorePlace(path: "/f", origin: .flag))
     }
 
+    /// An adversary's finding: after a purge, which keeps the drinks, nobody else could keep a day on that machine: there was no service to ask.
+    @Test func whatAServiceThatIsGoneLeftIsNobodysDay() throws {
+        let home = try TemporaryFolder()
+        let own = home.file("own/waterh.sqlite")
+        func find(_ service: String, _ isServed: Bool) throws -> StorePlace {
+            try StorePlace.find(nil, Configuration(), environment: [:], own: own, service: service, isServed: isServed)
+        }
+        let shut = home.file("shut")
+        try FileManager.default.createDirectory(atPath: shut, withIntermediateDirectories: true)
+        chmod(shut, 0)
+        defer { chmod(shut, 0o700) }
+        // Root looks into every folder: the package's tests have this as another user.
+        if geteuid() != 0 {
+            #expect(try find(shut + "/waterh.sqlite", true).origin == .service)
+            #expect(try find(shut + "/waterh.sqlite", false) == StorePlace(path: own, origin: .own))
+        }
+        // What may be opened is a day all the same.
+        _ = try TrackerStore(path: home.file("left.sqlite"))
+        #expect(try find(home.file("left.sqlite"), false).origin == .service)
+    }
+
     /// As nobody, beside a service whose folder is shut: the day is not "0 ml", and no store of nobody's is made.
     @Test func aStoreThatIsShutIsNamedWithWhatToDo() async throws {
         let home = try TemporaryFolder()

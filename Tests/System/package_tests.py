@@ -285,6 +285,10 @@ def walk(system, suite, package, archive, symbols):
     purged = step("purging", "apt-get purge -y waterh")
     check(f"{suite}: a purge takes the configuration", not system.path("/etc/waterh").exists() and not wanted.is_symlink(), said(purged))
     check(f"{suite}: and says that the drinks stay, and where", "the drinks in /var/lib/waterh stay" in purged.stdout and system.path(STORE).exists(), said(purged))
+    own = step("after a purge there is no service to ask: somebody else keeps a day of their own", """
+        export HOME=/home/person && cd && rm -rf .local && tar xzf /srv/packages/waterh.tar.gz && waterh-*/install.sh --prefix /home/person/.local
+        .local/bin/waterh-tracker log 8oz && .local/bin/waterh-tracker status && .local/share/waterh/uninstall.sh""", user="person")
+    check(f"{suite}: and it is that person's", "237 ml" in own.stdout, said(own))
     step("installing after a purge", "cd /srv/packages && apt-get install -y --no-install-recommends ./waterh.deb")
     check(f"{suite}: even then the drinks are there", system.drinks() == drinks, "")
     step("purging once more", "apt-get purge -y waterh && rm -r /var/lib/waterh")

@@ -77,7 +77,13 @@ for file in "$here"/bin/*; do
     first=${first:-$(basename "$file")}
 done
 [ ! -e "$here/libexec/swift-backtrace" ] || put 755 "$here/libexec/swift-backtrace" "$prefix/libexec/waterh/swift-backtrace"
-(cd "$here" && find share -type f) | sort | while read -r file; do put 644 "$here/$file" "$prefix/$file"; done
+(cd "$here" && find share -type f) | sort | while read -r file; do
+    case $file in
+        # Debian's zsh looks there, and every other one here.
+        share/zsh/vendor-completions/*) put 644 "$here/$file" "$prefix/share/zsh/site-functions/${file##*/}" ;;
+        *) put 644 "$here/$file" "$prefix/$file" ;;
+    esac
+done
 put 755 "$here/uninstall.sh" "$prefix/share/waterh/uninstall.sh"
 
 # A home has its own place for units and configuration; everything else is the system's.
@@ -90,6 +96,10 @@ for file in "$here"/units/user/*; do put_unit "$file" "$users/$(basename "$file"
 
 if [ "$service" = yes ]; then
     for file in "$here"/units/system/*; do put_unit "$file" "/etc/systemd/system/$(basename "$file")"; done
+    # On a console fish looks below /usr and /etc only.
+    for file in "$here"/share/fish/vendor_completions.d/*; do
+        [ "$prefix" = /usr ] || [ ! -e "$file" ] || put 644 "$file" "/etc/fish/completions/$(basename "$file")"
+    done
     put 644 "$here/units/waterh.sysusers" /usr/lib/sysusers.d/waterh.conf
     put 644 "$here/units/waterh-bus-policy.conf" /etc/dbus-1/system.d/waterh.conf
     put 644 "$here/units/70-waterh.rules" /etc/udev/rules.d/70-waterh.rules
