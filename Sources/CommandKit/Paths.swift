@@ -8,13 +8,6 @@ public enum Paths {
     /// The store of a system service.
     public static let serviceStore = "/var/lib/waterh/waterh.sqlite"
 
-    /// Whether there is a system service on this machine: its unit, or its sockets while it runs. What a purge leaves (drinks) or a removal (the
-    /// configuration) is no service.
-    public static var hasService: Bool {
-        let units = ["/etc/systemd/system", "/usr/local/lib/systemd/system", "/usr/lib/systemd/system", "/lib/systemd/system"].map { $0 + "/waterh-gateway.service" }
-        return (units + [ServiceSocket.systemFolder]).contains { access($0, F_OK) == 0 }
-    }
-
     /// The configuration: `$XDG_CONFIG_HOME/waterh/waterh.toml` where it exists, else `/etc/waterh/waterh.toml` where that exists, else the first.
     public static var configuration: String {
         let own = base("XDG_CONFIG_HOME", "\(home)/.config") + "/waterh/waterh.toml"

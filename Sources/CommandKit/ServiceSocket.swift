@@ -16,7 +16,7 @@ public struct ServiceSocket: Sendable {
     public init(path: String, advice: @escaping @Sendable (_ code: String) -> String? = { _ in nil }) { (self.path, self.advice) = (path, advice) }
 
     /// Where a system service has its sockets (`RuntimeDirectory` of its unit).
-    static let systemFolder = "/run/waterh"
+    private static let systemFolder = "/run/waterh"
 
     /// Where the service that keeps a store listens: in the folder that systemd made for it, else in the user's own; one for each store.
     /// - Returns: and whether its group may open it, as it may a system service's.

@@ -9,7 +9,7 @@ import TrackerCore
 /// [[person]]
 /// name = "anna"
 /// store = "/var/lib/waterh/anna.sqlite"
-/// goal = 2200                            # ml a day that a new store begins with; afterwards the day's own setting counts
+/// goal = 2200                            # ml a day (or "75oz") that a new store begins with; afterwards the day's own setting counts
 /// bottles = ["A4:C1:38:01:02:03"]        # addresses or names; without it the bottles that are the store's own
 /// link = "bluez:hci0"                    # where it is another than everybody's
 /// share-waterline = false                # where it is otherwise than for everybody
@@ -64,7 +64,7 @@ public struct PersonEntry: Equatable, Sendable {
         guard Self.isName(name) else { throw wrong("name", Self.nameRule) }
         store = try text(table["store"]?.string, "store")
         if let value = table["goal"] {
-            guard let goal = value.int else { throw wrong("goal", "a whole number of ml") }
+            guard let goal = value.int ?? value.string.flatMap(Amounts.typed) else { throw wrong("goal", "a whole number of ml, or an amount in quotes, as \"75oz\"") }
             do {
                 var settings = Settings()
                 try settings.set([("hydration.goalMl", "\(goal)")])

@@ -38,7 +38,7 @@ public struct StorePlace: Equatable, Sendable {
     public static func find(
         _ flag: String?, person: String? = nil, _ configuration: Configuration, environment: [String: String] = ProcessInfo.processInfo.environment,
         own: String = Paths.store, service: String = Paths.serviceStore,
-        isServed: Bool = Paths.hasService
+        isServed: Bool = StorePlace.hasService
     ) throws -> StorePlace {
         var place = try look(flag, person: person, configuration, environment: environment, own: own, service: service, isServed: isServed)
         place.units = configuration.units
@@ -91,6 +91,13 @@ public struct StorePlace: Equatable, Sendable {
     }
 
     // MARK: - A service's store
+
+    /// Whether there is a system service on this machine: its unit, or its sockets while it runs. What a purge leaves (drinks) or a removal (the
+    /// configuration) is no service.
+    public static var hasService: Bool {
+        let units = ["/etc/systemd/system", "/usr/local/lib/systemd/system", "/usr/lib/systemd/system", "/lib/systemd/system"].map { $0 + "/waterh-gateway.service" }
+        return (units + ["/run/waterh"]).contains { access($0, F_OK) == 0 }
+    }
 
     private static func isThere(_ path: String) -> Bool {
         var status = stat()

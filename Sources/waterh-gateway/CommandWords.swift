@@ -39,7 +39,7 @@ enum CommandWords {
     private static func wrong(_ sentence: String) -> CommandFailure { CommandFailure(.wrongUse, sentence, advice: "Commands: " + help) }
 
     private static func millilitres(_ text: String) throws -> UInt16 {
-        guard let ml = Amounts.typed(text).flatMap(UInt16.init(exactly:)) else { throw wrong("'\(text)' is no amount: 0 to 65535 ml, or with a unit, as 64oz or 2l.") }
+        guard let ml = Amounts.typed(text).flatMap(UInt16.init(exactly:)) else { throw wrong("'\(text)' is no amount: 0 to 65535 ml (2,216 oz), or with a unit, as 64oz or 2l.") }
         return ml
     }
 

@@ -14,7 +14,7 @@ struct Doctor: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor",
         abstract: "What is there, what is missing, and what to do about each.",
-        discussion: "Looks at store, zone, bottles, broker, link, kernel, adapters, bluetoothd and rights. With --fix it does what it can do itself, says what it did, and gives the line to type for the rest. What a build of this project needs says hardware/bench doctor in a checkout.")
+        discussion: "Looks at store, zone, bottles, broker, page, link, kernel, adapters, bluetoothd and rights. With --fix it does what it can do itself, says what it did, and gives the line to type for the rest. What a build of this project needs says hardware/bench doctor in a checkout.")
 
     @OptionGroup var link: LinkOptions
     @OptionGroup var place: StoreOptions
@@ -29,7 +29,11 @@ struct Doctor: AsyncParsableCommand {
         var (findings, repairs) = (try await DoctorChecks.all(link, place), [Repair]())
         if fix {
             repairs = await Repair.all(of: findings)
-            if repairs.contains(where: \.isDone) { findings = try await DoctorChecks.all(link, place) }
+            // What was started takes a moment: bluetoothd switches its adapters on by itself.
+            for attempt in 0..<6 where repairs.contains(where: \.isDone) && (attempt == 0 || findings.contains { $0.status == .bad }) {
+                if attempt > 0 { try await Task.sleep(for: .milliseconds(500)) }
+                findings = try await DoctorChecks.all(link, place)
+            }
         }
         let bad = findings.filter { $0.status == .bad }
         json ? TextOutput.standard.line(Self.object(findings, fix ? repairs : nil)) : show(findings, repairs)
@@ -69,7 +73,7 @@ extension DoctorChecks {
             let found = store(place, zone: options.namedZone(file)) + [zone(options.namedZone(file), place), bottles(OwnBottles.look(place), place.person)]
             findings += (found + (await broker(place, file))).map { $0.about(places.count > 1 ? place.person?.name : nil) }
         }
-        findings += proxy(file) + (await links(places, link, file))
+        findings += PageCheck.finding(file, places) + proxy(file) + (await links(places, link, file))
         let own = places.flatMap { OwnBottles.look($0) }
         let wanted = file.bottle(flag: link.bottle).map { [$0] } ?? places.flatMap { $0.person?.bottles ?? [] }
         let selectors = wanted.compactMap { OwnBottle.meant($0, among: own) }.map(BottleSelector.init(text:))

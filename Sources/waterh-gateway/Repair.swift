@@ -23,7 +23,7 @@ struct Repair {
     private static func mend(_ check: String, _ remedy: Remedy) async -> Repair {
         let line = line(remedy)
         guard !remedy.needsRoot || geteuid() == 0 else { return Repair(check: check, isDone: false, words: line) }
-        guard let name = remedy.words.first, let program = OtherProgram(name) else { return Repair(check: check, isDone: false, words: "\(line) (there is no \(remedy.words.first ?? "such program") here)") }
+        guard let name = remedy.words.first, let program = OtherProgram(name) else { return Repair(check: check, isDone: false, words: "\(line) (there is no \(remedy.words.first ?? "such program") here: install it first)") }
         guard let result = await program.run(Array(remedy.words.dropFirst())) else { return Repair(check: check, isDone: false, words: "\(line) (it did not end)") }
         let said = result.output.split(separator: "\n").first.map { ": \($0)" } ?? ""
         return result.exitCode == 0 ? Repair(check: check, isDone: true, words: line) : Repair(check: check, isDone: false, words: "\(line) (tried; exit code \(result.exitCode)\(said))")

@@ -79,7 +79,7 @@ enum ReportParts {
             stat(found.place.path, &status)
             var lines = ["store \(number + 1): \(found.place.origin), \(status.st_size) bytes, mode \(String(status.st_mode & 0o777, radix: 8)), \(found.store.found)"]
             lines.append("integrity: \((try? found.store.integrityProblems()).map { $0.isEmpty ? "good" : "\($0.count) problems: \($0.prefix(5).joined(separator: "; "))" } ?? "cannot be read")")
-            lines += ((try? found.store.rowCounts()) ?? []).map { "  \($0.table): \($0.rows)" }
+            lines += ((try? found.store.rowCounts()) ?? []).map { "  \($0.rows) in \($0.table)" }
             if let counts = try? found.store.journalCounts() { lines.append("journal: \(counts.drinks) drinks, \(counts.notDrinks) others, \(counts.quarantined) suspect") }
             if let unreadable = try? found.store.unreadableRows() { lines.append("unreadable rows: \(unreadable.count)") }
             if let quarantine = try? found.store.quarantineCounts() { lines.append("undecodable deliveries: \(quarantine.received), \(quarantine.evicted) no longer kept") }

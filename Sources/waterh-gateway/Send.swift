@@ -56,7 +56,8 @@ struct Send: AsyncParsableCommand {
         let report = await Interruptible.run { [options] in await driver.poll(options, for: party) }
         await driver.close()
         watcher.clear()
-        for answer in report.answers { TextOutput.standard.line(json ? Self.object(answer, report).text : Self.words(answer)) }
+        let units = (try? place.open(hostZone: nil, for: .looking).settings().amountUnits) ?? file.units ?? .ml
+        for answer in report.answers { TextOutput.standard.line(json ? Self.object(answer, report).text : Self.words(answer, in: units)) }
         if let failure = report.commandFailure(besideServiceOf: place.path) { throw failure }
         if let answer = report.answers.first, !answer.sent {
             throw CommandFailure(.failed, "The bottle refused to be written to.", advice: "Is it a WaterH bottle? Try waterh-gateway poll --verbose.")
@@ -93,13 +94,19 @@ struct Send: AsyncParsableCommand {
     }
 
     /// What came back, for people.
-    static func words(_ answer: CommandAnswer) -> String {
+    static func words(_ answer: CommandAnswer, in units: AmountUnits = .ml) -> String {
         let came = answer.answer.map { "answer: \(hex($0.encoded))" } ?? (answer.sent ? "sent; no answer came (not every command has one)" : "not sent")
-        return "\(meaning(answer)): \(came)\(Registration(answer).map { $0.isDone ? " (\($0.sentence))" : "" } ?? "")"
+        return "\(meaning(answer, in: units)): \(came)\(Registration(answer).map { $0.isDone ? " (\($0.sentence))" : "" } ?? "")"
     }
 
     /// Bytes that somebody typed may be a command that has words.
-    private static func meaning(_ answer: CommandAnswer) -> String { HostCommand(decoding: answer.command.encoded).meaning }
+    private static func meaning(_ answer: CommandAnswer, in units: AmountUnits = .ml) -> String {
+        switch HostCommand(decoding: answer.command.encoded) {
+        case .goal(let ml) where units != .ml: "set the goal to \(units.text(Int(ml))) (\(ml) ml)"
+        case .amount(let ml) where units != .ml: "show \(units.text(Int(ml))) (\(ml) ml) as today's amount"
+        case let command: command.meaning
+        }
+    }
 
     private static func hex(_ bytes: [UInt8]) -> String {
         bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16, uppercase: true) }.joined(separator: " ")

@@ -55,6 +55,21 @@ import VirtualBottle
         await day.close()
     }
 
+    /// An adversary's finding: a request for the log that the bottle ignored was taken for an empty log, and an acknowledgement of one record for the end of all.
+    @Test("a request that is not answered says nothing of what an acknowledgement drops")
+    func unansweredRequest() async throws {
+        // Of each connection the first three seconds are deaf, longer than the three times that a question is asked.
+        let day = try await RehearsedDay(faults: "early=3000")
+        try? await day.course.run()
+        let found = await day.findings()
+        for point in [DayPoint.acknowledgeWithoutDump, .acknowledgeOne, .acknowledgeAll] {
+            #expect(found[point]?.verdict != .contradicted, "\(point): \(found[point]?.words ?? "")")
+        }
+        // Nor is that bottle's clock sent into the next year with records in its log.
+        #expect(await day.status?.clock.year == 2026)
+        await day.close()
+    }
+
     /// An adversary's finding: the founding documents' bottle contradicted what is known of bottles on sale only.
     @Test("a bottle of the draft profile is not judged by what only bottles on sale do")
     func draft() async throws {

@@ -99,4 +99,41 @@ import Testing
         service.send(signal: SIGTERM)
         #expect(try await service.finish(limit: 20).exitCode == 0)
     }
+
+    /// An adversary's findings: what is sent to a bottle, a refused goal and a person's goal in waterh.toml were in millilitres alone.
+    @Test("commands to the bottle, refused settings and a listed person's goal know ounces")
+    func everywhereElse() async throws {
+        let pair = try await Pair()
+        let store = ["--store", pair.store]
+        #expect(try await Program("waterh-tracker").run(["settings", "set", "hydration.units", "oz"] + store).exitCode == 0)
+        let refused = try await Program("waterh-tracker").run(["settings", "set", "hydration.goalMl", "9000"] + store)
+        #expect(refused.exitCode != 0 && refused.error.contains("500 to 5000 ml (16.9 oz to 169.1 oz)."), "\(refused.error)")
+        let goal = try await Program("waterh-gateway").run(["send", "goal", "80oz", "--link", pair.socket] + store)
+        #expect(goal.output.hasPrefix("set the goal to 80 oz (2366 ml): "), "\(goal.output)\(goal.error)")
+        let amount = try await Program("waterh-gateway").run(["send", "amount", "12oz", "--link", pair.socket] + store)
+        #expect(amount.output.hasPrefix("show 12 oz (355 ml) as today's amount: "), "\(amount.output)\(amount.error)")
+        // Bytes that somebody types may be a command that has words.
+        let raw = try await Program("waterh-gateway").run(["send", "raw", "47540001FF", "--link", pair.socket] + store)
+        #expect(raw.output.hasPrefix("ask for a snapshot: "), "\(raw.output)\(raw.error)")
+
+        let config = pair.folder.file("people.toml")
+        try Data("units = \"oz\"\n[[person]]\nname = \"anna\"\nstore = \"\(pair.folder.file("anna.sqlite"))\"\nlink = \"\(pair.socket)\"\ngoal = \"75oz\"\n".utf8).write(to: URL(fileURLWithPath: config))
+        let poll = try await Program("waterh-gateway").run(["poll", "--config", config, "--person", "anna"])
+        #expect(poll.output.contains("/ 75 oz"), "\(poll.output)\(poll.error)")
+    }
+
+    /// An adversary's finding: the one doctor said nothing of a foreign program in the page's place.
+    @Test("the doctor says whose the page's place is", arguments: [true, false])
+    func doctorLooksAtThePage(_ isOurs: Bool) async throws {
+        let pair = try await Pair()
+        let other = try (isOurs ? Program("waterh-gateway") : Program(path: "/usr/bin/python3")).start(
+            isOurs ? ["run", "--link", pair.socket, "--store", pair.store, "--listen", "127.0.0.1:0", "--verbose"] : ["-u", "-m", "http.server", "0", "--bind", "127.0.0.1", "--directory", pair.folder.path])
+        let port = try #require(await event(within: 30) { (other.error + other.output).firstMatch(of: /http:\/\/127\.0\.0\.1:([0-9]+)/).map { String($0.1) } }, "\(other.error)")
+        let config = pair.folder.file("page.toml")
+        try Data("store = \"\(pair.store)\"\nlink = \"\(pair.socket)\"\n".utf8).write(to: URL(fileURLWithPath: config))
+        let doctor = try await Program("waterh-gateway").run(["doctor", "--config", config], environment: ["WATERH_LISTEN": "127.0.0.1:\(port)"])
+        #expect(doctor.output.contains(isOurs ? "page: it is shown at 127.0.0.1:\(port)" : "page: another program listens at 127.0.0.1:\(port)"), "\(doctor.output)\(doctor.error)")
+        other.send(signal: SIGTERM)
+        _ = try await other.finish(limit: 20)
+    }
 }

@@ -5,8 +5,8 @@ import BottleProtocol
 struct DayLog {
     /// In order of arrival, 13 bytes each.
     let records: [[UInt8]]
-    /// Every PT frame came to its end.
-    let isWhole: Bool
+    /// Every PT frame came to its end; nothing at all is no log of a bottle that says so when nothing is stored.
+    private(set) var isWhole: Bool
     /// What RP 06 said: records follow, or none. `nil`: it said nothing.
     let announced: Bool?
     /// Values that begin with a PT header.
@@ -26,6 +26,15 @@ struct DayLog {
             guard let frame = try? Frame(decoding: value.bytes) else { return true }
             return frame.operation == .put
         }
+    }
+
+    /// Something of a log came, or word that there is none.
+    var isAnswered: Bool { announced != nil || !headers.isEmpty }
+
+    fileprivate var broken: DayLog {
+        var log = self
+        log.isWhole = false
+        return log
     }
 
     private static func isHeader(_ value: DayValue) -> Bool { value.bytes.starts(with: FrameOperation.put.letters) }
@@ -82,7 +91,11 @@ extension BenchDayRecord {
     /// The dumps of that kind, read.
     func logs(_ wanted: (DayStep.Kind) -> Bool = \.isDump) -> [(step: DayStep, log: DayLog)] {
         guard let response else { return [] }
-        return steps.filter { wanted($0.kind) && $0.refusal == nil }.map { ($0, DayLog($0, from: response)) }
+        return steps.filter { wanted($0.kind) && $0.refusal == nil }.map { step in
+            let log = DayLog(step, from: response)
+            // The draft profile has no answer for an empty log.
+            return (step, profile == .draft || log.isAnswered ? log : log.broken)
+        }
     }
 
     func log(_ kind: DayStep.Kind) -> (step: DayStep, log: DayLog)? { logs { $0 == kind }.first }

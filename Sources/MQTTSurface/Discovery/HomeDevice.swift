@@ -87,7 +87,7 @@ extension HomeDevice {
                 "value_template": .text("{% set day = value_json | default({}) %}{{ [day.get('dailyGoalMl', 0) - day.get('dailyTotalMl', 0), 0] | max }}"), "icon": .text("mdi:cup-outline"),
             ]),
             HomeComponent("sensor", "behind", "Behind", [
-                "unit_of_measurement": .text("mL"), "state_class": .text("measurement"), "value_template": value("deficitMl"),
+                "device_class": .text("volume_storage"), "unit_of_measurement": .text("mL"), "state_class": .text("measurement"), "value_template": value("deficitMl"),
                 "icon": .text("mdi:timer-sand"), "expire_after": expires,
             ]),
             HomeComponent("sensor", "urgency", "Urgency", [
@@ -101,10 +101,10 @@ extension HomeDevice {
                 "icon": .text("mdi:counter"),
             ]),
             HomeComponent("sensor", "goal", "Goal", isOffered: !commands, [
-                "unit_of_measurement": .text("mL"), "value_template": value("dailyGoalMl"), "icon": .text("mdi:flag-checkered"),
+                "device_class": .text("volume_storage"), "unit_of_measurement": .text("mL"), "value_template": value("dailyGoalMl"), "icon": .text("mdi:flag-checkered"),
             ]),
             HomeComponent("number", "goal_ml", "Goal", isOffered: commands, [
-                "unit_of_measurement": .text("mL"), "min": .whole(Settings.goals.lowerBound), "max": .whole(Settings.goals.upperBound), "step": .whole(50), "mode": .text("box"),
+                "device_class": .text("volume_storage"), "unit_of_measurement": .text("mL"), "min": .whole(Settings.goals.lowerBound), "max": .whole(Settings.goals.upperBound), "step": .whole(50), "mode": .text("box"),
                 "value_template": value("dailyGoalMl"), "command_topic": .text(topics.command("goal")), "icon": .text("mdi:flag-checkered"),
                 "entity_category": .text("config"),
             ]),

@@ -15,11 +15,13 @@ extension SettingEntry {
         _ name: String, _ path: any WritableKeyPath<Settings, Int> & Sendable, _ range: ClosedRange<Int>, _ unit: String = ""
     ) -> SettingEntry {
         let rule = "It must be a whole number from \(range.lowerBound) to \(range.upperBound)\(unit.isEmpty ? "" : " " + unit)."
-        return SettingEntry(name: name, rule: rule, read: { .integer($0[keyPath: path]) }) { settings, text in
+        var entry = SettingEntry(name: name, rule: rule, read: { .integer($0[keyPath: path]) }) { settings, text in
             guard let value = unit == "ml" ? Amounts.typed(text) : Int(text), range.contains(value) else { return false }
             settings[keyPath: path] = value
             return true
         }
+        if unit == "ml" { entry.amounts = range }
+        return entry
     }
 
     static func oneOf(

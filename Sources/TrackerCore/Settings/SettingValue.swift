@@ -74,6 +74,8 @@ public struct SettingEntry: Sendable {
     let write: @Sendable (inout Settings, String) -> Bool
     /// Set, but never shown.
     public private(set) var isSecret = false
+    /// The range of an amount, in millilitres: who reads in other units is told it in those, too.
+    var amounts: ClosedRange<Int>?
 
     init(
         name: String, rule: String, read: @escaping @Sendable (Settings) -> SettingValue,
@@ -98,9 +100,14 @@ public struct SettingEntry: Sendable {
         return isSecret && value != .unset ? .text("(set)") : value
     }
 
+    private func inUnits(_ rule: String, _ units: AmountUnits) -> String {
+        guard let amounts, units != .ml, rule.hasSuffix(".") else { return rule }
+        return "\(rule.dropLast()) (\(units.text(amounts.lowerBound)) to \(units.text(amounts.upperBound)))."
+    }
+
     func refusal(_ given: String, _ rule: String, _ settings: Settings) -> SettingRefusal {
         // What stands before the @ of an address may be a password.
         let isTelling = isSecret || (name.hasSuffix(".url") && given.contains("@"))
-        return SettingRefusal(name: name, given: isTelling ? "(hidden)" : given, rule: rule, kept: shown(settings).text)
+        return SettingRefusal(name: name, given: isTelling ? "(hidden)" : given, rule: inUnits(rule, settings.amountUnits), kept: shown(settings).text)
     }
 }
