@@ -21,9 +21,10 @@ public final class OutputFile {
 
     /// - Parameters:
     ///   - mode: the permissions of a new file, before the umask: for its owner alone, as what is drunk is nobody else's business.
-    ///   - sparing: files that must not be replaced, whatever name they are given by, such as the open store.
+    ///   - sparing: files that must not be replaced, whatever name they are given by, such as the open store, nor made, where there are none yet.
+    ///   - replacesBackups: an older backup may be replaced, which is a database at rest. Otherwise no database is: it may be somebody's store.
     /// - Throws: `CommandFailure`. Nothing has been changed until `commit`.
-    public init(_ path: String, mode: mode_t = 0o600, sparing: [String] = []) throws {
+    public init(_ path: String, mode: mode_t = 0o600, sparing: [String] = [], replacesBackups: Bool = false) throws {
         self.path = path
         if path == "-" {
             (descriptor, way) = (STDOUT_FILENO, .through)
@@ -35,8 +36,12 @@ public final class OutputFile {
         if exists, old.isKind(S_IFDIR) {
             throw CommandFailure(.failed, "\(path) is a directory.", advice: "Name a file in it, for example \(path.hasSuffix("/") ? path : path + "/")FILE")
         }
-        if exists, let spared = sparing.first(where: old.isSame) {
+        if let spared = sparing.first(where: { exists ? old.isSame($0) : OutputPlace.isSameName(path, $0) }) {
             throw CommandFailure(.wrongUse, "\(path) is \(spared) itself, which is in use.", advice: "Name another file to write.")
+        }
+        if exists, old.isKind(S_IFREG), let database = OutputPlace.database(path), database == .inUse || !replacesBackups {
+            throw CommandFailure(
+                .wrongUse, "\(path) is a database\(database == .inUse ? ", a store perhaps" : "; it may be a store or a backup"), and is not replaced.", advice: "Name another file to write, or take that one away first.")
         }
         if OutputPlace.isDescriptor(path) || exists && !old.isKind(S_IFREG) {
             (descriptor, way) = (open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY), .through)

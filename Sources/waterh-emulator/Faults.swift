@@ -21,6 +21,6 @@ struct Faults: ParsableCommand {
             }
         }
         list("The bottle's, on every link:", bottle)
-        list("The link's, on unix:, l2cap: and hci:; over bluez all but mtu, and only what the bottle itself gets, answers and notifies counts:", link)
+        list("The link's, on unix:, l2cap: and hci:; over bluez all but mtu, and only what the bottle itself gets, answers and notifies counts; N counts from 1, and P is a chance from 0 to 1:", link)
     }
 }

@@ -48,7 +48,7 @@ struct Report: AsyncParsableCommand {
             ("log.txt", try await ReportParts.log(log, lines: lines)),
         ]
         let path = output ?? "waterh-report-\(Machine.zone().wall(at: Machine.now()).description.prefix(10)).tar.gz"
-        try await ReportArchive.write(parts.map { ($0.name, blur.text($0.text)) }, to: path)
+        try await ReportArchive.write(parts.map { ($0.name, blur.text($0.text)) }, to: path, sparing: places.map(\.path) + [place.config ?? Paths.configuration] + [log].compactMap(\.self))
         TextOutput.standard.line("\(path): \(parts.map(\.name).joined(separator: ", "))")
         TextOutput.standard.line("Addresses, names, credentials and amounts are blurred. Look before you send it: tar -xzOf \(PrintedCommands.quoted(path)) | less")
     }

@@ -3,8 +3,9 @@ import Foundation
 
 /// Texts as one packed file, by the system's tar.
 enum ReportArchive {
+    /// - Parameter sparing: what the report was made of.
     /// - Throws: `CommandFailure` where it cannot be packed; nothing is left behind then.
-    static func write(_ parts: [(name: String, text: String)], to path: String) async throws {
+    static func write(_ parts: [(name: String, text: String)], to path: String, sparing: [String]) async throws {
         guard let tar = OtherProgram("tar") else { throw CommandFailure(.failed, "There is no tar on this machine.", advice: "apt-get install tar gzip") }
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("waterh-report-\(UUID().uuidString)")
         let inner = folder.appendingPathComponent("waterh-report")
@@ -21,7 +22,7 @@ enum ReportArchive {
         guard let result, result.exitCode == 0, let bytes = try? Data(contentsOf: URL(fileURLWithPath: packed)) else {
             throw CommandFailure(.failed, "tar did not pack it: \(result?.output ?? "it did not end")", advice: "Look whether gzip is there (apt-get install gzip).")
         }
-        let file = try OutputFile(path)
+        let file = try OutputFile(path, sparing: sparing)
         try file.write(Array(bytes))
         try file.commit()
     }

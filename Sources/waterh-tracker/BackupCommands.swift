@@ -19,7 +19,7 @@ struct Backup: StoreCommand {
     @Argument(help: "The file to write; - for standard output.", completion: .file()) var file: String
 
     func run(_ desk: Desk) throws {
-        let output = try OutputFile(file, sparing: desk.storeFiles)
+        let output = try OutputFile(file, sparing: desk.storeFiles + [options.config ?? Paths.configuration], replacesBackups: true)
         let scratch = try ScratchFolder()
         let copy = scratch.file("backup.sqlite")
         try desk.tracker.backUp(to: copy)

@@ -41,7 +41,7 @@ struct Log: AskingCommand {
     }
 
     private static func words(_ drink: StoredDrink, _ desk: Desk) -> String {
-        "Logged \(desk.amount(drink.ml)) at \(desk.time(drink.at)) as d\(drink.number)."
+        "Logged \(desk.amount(drink.ml)) \(desk.when(drink.at)) as d\(drink.number)."
     }
 }
 

@@ -57,7 +57,7 @@ struct Export: WaitingCommand {
                 .wrongUse, "With --json the answer is one JSON object, and \(format?.rawValue ?? "this") is none.",
                 advice: "Leave --json out, or name a file with --output.")
         }
-        let file = try OutputFile(output ?? "-", sparing: desk.storeFiles)
+        let file = try OutputFile(output ?? "-", sparing: desk.storeFiles + [options.config ?? Paths.configuration])
         let report: ExportReport
         do {
             if isAnswer { try file.write(Array(#"{"drinks": "#.utf8)) }

@@ -71,7 +71,7 @@ struct JournalCommand: ParsableCommand {
         @Option(name: .shortAndLong, help: "The file to write; - or nothing for standard output.", completion: .file()) var output: String?
 
         func run(_ desk: Desk) throws {
-            let file = try OutputFile(output ?? "-", sparing: desk.storeFiles)
+            let file = try OutputFile(output ?? "-", sparing: desk.storeFiles + [options.config ?? Paths.configuration])
             let report: JournalExportReport
             do {
                 report = try desk.tracker.exportJournal { try file.write($0) }

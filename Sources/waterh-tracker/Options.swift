@@ -103,6 +103,12 @@ struct Desk {
     /// `HH:mm` on the wall of the zone in force.
     func time(_ instant: Instant) -> String { String(zone.wall(at: instant).timeText.prefix(5)) }
 
+    /// `at 14:00`; of another day than today's date `on 2026-06-14 at 14:00`.
+    func when(_ instant: Instant) -> String {
+        let date = zone.wall(at: instant).dateText
+        return date == zone.wall(at: now).dateText ? "at \(time(instant))" : "on \(date) at \(time(instant))"
+    }
+
     /// `2026-06-15 14:00`.
     func dateTime(_ instant: Instant) -> String {
         "\(zone.wall(at: instant).dateText) \(time(instant))"

@@ -16,8 +16,8 @@ struct Setup: AsyncParsableCommand {
     @Option(help: "Time-based reminders: on or off.") var timeReminders: String?
     @Option(help: "Minutes between them: 10, 15, 20, 30, 45 or 60.") var interval: String?
     @Option(help: "The value at which the Waterline warns, 1-10.") var threshold: String?
-    @Option(help: "oz or ml.") var units: String?
-    @Option(help: "The day's goal, ml.") var goal: String?
+    @Option(help: "oz or ml, of the day and of the Waterline.") var units: String?
+    @Option(help: "The day's goal, ml, or with a unit: 80oz.") var goal: String?
     @Option(help: "enable (sends a test notification) or skip.") var notifications: Notifications?
 
     enum Notifications: String, ExpressibleByArgument, CaseIterable { case enable, skip }
@@ -56,6 +56,8 @@ struct Setup: AsyncParsableCommand {
             desk.console.line("")
         }
         if isFirst, asks { changes += try ask(desk, except: changes.map(\.name)) }
+        // Who says oz or ml says it of the day, too, unless that has been said already.
+        if settings.hydrationUnits == nil, let units = changes.last(where: { $0.name == "waterline.units" })?.text { changes.append(("hydration.units", units)) }
         return Answers(isFirst: isFirst, changes: changes, notifications: try await allowNotifications(desk, asks: isFirst && asks))
     }
 
@@ -73,7 +75,7 @@ struct Setup: AsyncParsableCommand {
         let questions = [
             ("waterline.waterEveryNDrinks", "A water every how many drinks?"), ("waterline.timeReminders", "Time-based reminders?"),
             ("waterline.intervalMinutes", "Minutes between them?"), ("waterline.warningThreshold", "Warn at which value?"),
-            ("waterline.units", "oz or ml?"), ("hydration.goalMl", "Your goal a day, ml?"),
+            ("waterline.units", "oz or ml?"), ("hydration.goalMl", "Your goal a day, ml, or with a unit (80oz)?"),
         ]
         var settings = try desk.tracker.settingsInForce()
         var changes: [(name: String, text: String)] = []

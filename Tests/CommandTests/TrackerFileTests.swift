@@ -31,6 +31,23 @@ import Testing
         #expect(try await shell("waterh-tracker status --json --now 2027-01-01T12:00").output == before)
     }
 
+    /// An adversary's findings: a report was written over the store that it had just read, a backup under the name of the store's journal went with the next verb.
+    @Test func noOutputTakesTheNameOfAStore() async throws {
+        _ = try await shell("waterh-tracker log 250; cp waterh.sqlite other.sqlite; echo 'units = \"oz\"' >t.toml; echo said >service.log; waterh-tracker backup b.sqlite")
+        let before = try await shell("waterh-tracker export --format csv; cat t.toml service.log").output
+        for line in [
+            "waterh-gateway report --link unix:none -o waterh.sqlite", "waterh-gateway report --link unix:none -o b.sqlite", "waterh-gateway report --link unix:none --log service.log -o service.log",
+            "waterh-tracker backup waterh.sqlite-journal", "waterh-tracker export --format json -o ./waterh.sqlite-journal", "waterh-tracker backup other.sqlite",
+            "waterh-tracker export -o b.sqlite", "waterh-tracker backup t.toml --config t.toml", "waterh-replay dissector -o other.sqlite",
+        ] {
+            let result = try await shell(line)
+            #expect(result.exitCode == 2 && result.error.contains("Name another file to write"), "\(line): \(result)")
+        }
+        #expect(try await shell("ls waterh.sqlite-journal").exitCode != 0)
+        #expect(try await shell("waterh-tracker backup b.sqlite").exitCode == 0, "an older backup is replaced")
+        #expect(try await shell("waterh-tracker export --format csv; cat t.toml service.log").output == before)
+    }
+
     /// With --json the answer is one object; a file is written in the format that is asked for.
     @Test func exportObeysJSON() async throws {
         _ = try await shell("waterh-tracker log 250; waterh-tracker log 300")

@@ -122,6 +122,19 @@ import Testing
         #expect(poll.output.contains("/ 75 oz"), "\(poll.output)\(poll.error)")
     }
 
+    /// An adversary's findings: who chose ounces at the welcome had a day in millilitres; a drink of yesterday was said to be of today.
+    @Test("the welcome's units are the day's, and a drink says its day")
+    func welcome() async throws {
+        let folder = try TemporaryFolder()
+        _ = try await tracker(folder, ["setup", "--yes", "--units", "oz"])
+        #expect(try await tracker(folder, ["status"]).output.contains("0 oz / 84.5 oz"))
+        #expect(try await tracker(folder, ["log", "8oz", "--at", "11:00"]).output.hasPrefix("Logged 8 oz at 11:00 as d1."))
+        #expect(try await tracker(folder, ["log", "8oz", "--at", "2026-06-14T11:00"]).output.hasPrefix("Logged 8 oz on 2026-06-14 at 11:00 as d2."))
+        let plain = try TemporaryFolder()
+        _ = try await tracker(plain, ["setup", "--yes"])
+        #expect(try await tracker(plain, ["status"]).output.contains("0 ml / 2,500 ml"))
+    }
+
     /// An adversary's finding: the one doctor said nothing of a foreign program in the page's place.
     @Test("the doctor says whose the page's place is", arguments: [true, false])
     func doctorLooksAtThePage(_ isOurs: Bool) async throws {

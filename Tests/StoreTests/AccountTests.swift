@@ -22,6 +22,8 @@ import TrackerCore
         #expect(try store.accepts(token: "secret one") && !store.accepts(token: "secret") && !store.accepts(token: ""))
         #expect(try store.revokeTokens(String(first.id.prefix(8)), now) == 1)
         #expect(try !store.accepts(token: "secret one") && store.accepts(token: "secret two"))
+        // An adversary's finding: what begins with a NUL was an empty beginning, which is everybody's.
+        for beginning in ["\u{0}", "", "\u{0}" + first.id, first.id + "\u{0}"] { #expect(throws: Refusal.self) { try store.revokeTokens(beginning, now) } }
         #expect(try store.revokeTokens(nil, now) == 1)
         let bytes = try Data(contentsOf: URL(fileURLWithPath: scratch.path + "-wal")) + Data(contentsOf: URL(fileURLWithPath: scratch.path))
         #expect(bytes.range(of: Data("secret one".utf8)) == nil)

@@ -1,7 +1,7 @@
 // Commands to the bottle. Beside each stands the bottle's own answer.
 import { request } from './api.js';
 import { h, setText, show } from './dom.js';
-import { goals } from './format.js';
+import { fieldMl, goals, inUnits } from './format.js';
 import { ask, live } from './live.js';
 import { said, t } from './texts.js';
 import { card, confirmThen, option } from './ui.js';
@@ -12,8 +12,14 @@ const LIGHTS = ['blue', 'breathe', 'calm', 'rainbow', 'warmth', 'christmas'];
 
 export function commands() {
   const numberField = (value, min, max) => h('input', { type: 'number', inputmode: 'numeric', min, max, value });
-  const goal = numberField(live.state?.dailyGoalMl ?? goals.usual, goals.least, goals.most);
-  const amount = numberField(live.state?.dailyTotalMl ?? 0, 0, 10000);
+  // The service reads units as the command line does; what nobody touched goes to the millilitre.
+  const amountField = (value, min, max) => {
+    const stood = fieldMl(value);
+    const input = stood === String(value) ? numberField(value, min, max) : h('input', { type: 'text', inputmode: 'decimal', autocomplete: 'off', value: stood });
+    return { input, read: () => (input.value === stood ? value : input.value) };
+  };
+  const goal = amountField(live.state?.dailyGoalMl ?? goals.usual, goals.least, goals.most);
+  const amount = amountField(live.state?.dailyTotalMl ?? 0, 0, 10000);
   const light = h('select', {}, LIGHTS.map((each) => option(each, t.lights[each])));
   const colour = h('input', { type: 'color', value: '#1e88e5' });
   const mode = h('select', {}, ['off', 'periodic', 'smart'].map((each) => option(each, t.reminderModes[each])));
@@ -55,11 +61,11 @@ export function commands() {
   light.addEventListener('change', () => show(colour, COLOURED.includes(light.value)));
 
   return card(t.askBottle, { class: 'commands-card' },
-    row('goal', [inner(t.goalMl, goal)], () => [goal.value]),
+    row('goal', [inner(inUnits(t.goalMl), goal.input)], () => [goal.read()]),
     row('clock', [], () => []),
     row('reminder', [inner(t.mode, mode), reminderFields], () => (mode.value === 'off' ? ['off'] : [mode.value, `${from.value}-${to.value}`, ...(every.value ? [every.value] : [])])),
     row('light', [inner(t.light, light), inner(t.colour, colour)], () => (COLOURED.includes(light.value) ? [light.value, colour.value.slice(1).toUpperCase()] : [light.value])),
-    row('amount', [inner(t.amountLabel, amount)], () => [amount.value]),
+    row('amount', [inner(inUnits(t.amountLabel), amount.input)], () => [amount.read()]),
     row('flash', [], () => []),
     row('recalibrate', [inner(t.fill, full)], () => [full.value], { question: t.recalibrateQuestion }));
 }

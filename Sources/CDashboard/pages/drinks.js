@@ -1,7 +1,7 @@
 // Drinks: logging, the list of a day, editing and taking back.
 import { get, query, request } from './api.js';
 import { announce, dialog, field, iconButton, toast } from './ui.js';
-import { clock, ml, typedMl } from './format.js';
+import { clock, fieldMl, inUnits, ml, typedMl } from './format.js';
 import { h, icon, keyedRows, setText } from './dom.js';
 import { acceptState, live, serviceNow } from './live.js';
 import { enqueue, isoOf } from './queue.js';
@@ -56,7 +56,7 @@ export const amountInput = (value) => h('input', { type: 'text', inputmode: 'dec
 
 export function askAmount() {
   const input = amountInput();
-  dialog(t.customTitle, field(t.amountLabel, input, { hint: t.amountHint }), {
+  dialog(t.customTitle, field(inUnits(t.amountLabel), input, { hint: t.amountHint }), {
     save: t.add, onsave: async () => { logDrink(amountOf(input)).catch((error) => toast(error.message, { isProblem: true })); },
   });
 }
@@ -75,13 +75,15 @@ async function change(method, drink, changed, body) {
 }
 
 function editDrink(drink, changed) {
-  const amount = amountInput(drink.ml);
+  const stood = fieldMl(drink.ml);
+  const amount = amountInput(stood);
   const before = clock(drink.at, drink.zone);
   const time = h('input', { type: 'time', required: true, value: before });
-  dialog(t.editDrink, [field(t.amountLabel, amount, { hint: t.amountHint }), field(t.timeLabel, time)], {
+  dialog(t.editDrink, [field(inUnits(t.amountLabel), amount, { hint: t.amountHint }), field(t.timeLabel, time)], {
     onsave: async () => {
       const body = {};
-      if (amountOf(amount) !== drink.ml) body.ml = amountOf(amount);
+      // What nobody touched stays to the millilitre: shown were tenths of an ounce.
+      if (amount.value !== stood && amountOf(amount) !== drink.ml) body.ml = amountOf(amount);
       if (!time.value) throw new Error(t.timeRule);
       // The clock of where it was drunk, on the day whose list this is: which date and which instant that is the service knows.
       if (time.value !== before) body.time = time.value.slice(0, 5);

@@ -63,6 +63,12 @@ export function ml(value) {
   return units === 'l' ? `${number(value / 1000)} l` : `${number(value)} ml`;
 }
 
+/** How a field for an amount begins: in those units, so that `typedMl` reads it back; millilitres are a number alone. */
+export const fieldMl = (value) => (['oz', 'l'].includes(live.state?.units) ? ml(value) : String(value));
+
+/** The name of such a field: `Amount, ml` where that is what the person reads, else `Amount, oz`. */
+export const inUnits = (name) => (['oz', 'l'].includes(live.state?.units) ? name.replace(/ml$/, live.state.units) : name);
+
 /** The same where there is no room for more: litres, or whole ounces, without their unit. */
 export const mlShort = (value) => (live.state?.units === 'oz' ? number(Math.round(value / ML_PER_OZ)) : litres(value));
 

@@ -2,7 +2,7 @@
 // the stepper can only show 8 glasses (K-A8).
 import { request } from './api.js';
 import { h, setText, show } from './dom.js';
-import { goals, litres, ml } from './format.js';
+import { fieldMl, goals, inUnits, litres, ml, typedMl } from './format.js';
 import { ask } from './live.js';
 import { said, t } from './texts.js';
 import { announce, card, field, option, stepperField } from './ui.js';
@@ -16,7 +16,9 @@ export function goalForm(values) {
   const glass = () => stands['hydration.glassMl'];
   const glasses = h('input', { type: 'number', inputmode: 'numeric', min: 4, max: 16, step: 1 });
   const total = h('output', { class: 'goal-total' });
-  const exact = h('input', { type: 'number', inputmode: 'numeric', min: goals.least, max: goals.most, step: 'any' });
+  // A number field takes no unit: it is one where millilitres are what the person reads.
+  const isPlain = fieldMl(goals.usual) === String(goals.usual);
+  const exact = isPlain ? h('input', { type: 'number', inputmode: 'numeric', min: goals.least, max: goals.most, step: 'any' }) : h('input', { type: 'text', inputmode: 'decimal', autocomplete: 'off' });
   const time = (name, from, to) => {
     const list = quarters(from, to);
     const own = stands[name];
@@ -31,7 +33,7 @@ export function goalForm(values) {
 
   function showGoal(goal, { but } = {}) {
     if (but !== glasses) glasses.value = String(Math.floor(goal / glass()));
-    if (but !== exact) exact.value = String(goal);
+    if (but !== exact) exact.value = fieldMl(goal);
     setText(total, t.goalTotal(ml(goal), litres(goal)));
   }
 
@@ -49,8 +51,9 @@ export function goalForm(values) {
     showGoal(touched['hydration.goalMl'], { but: glasses });
   });
   exact.addEventListener('input', () => {
-    if (exact.value === '') return;
-    touched['hydration.goalMl'] = Number(exact.value);
+    const typed = isPlain ? Number(exact.value) : typedMl(exact.value);
+    if (exact.value === '' || typed === null) return;
+    touched['hydration.goalMl'] = typed;
     showGoal(touched['hydration.goalMl'], { but: exact });
   });
   const step = (by) => {
@@ -80,7 +83,7 @@ export function goalForm(values) {
     }
   } },
   h('div', { class: 'goal-fields' },
-    stepperField(t.glasses, glasses, step), field(t.exactGoal, exact), field(t.wake, wake), field(t.sleep, sleep)),
+    stepperField(t.glasses, glasses, step), field(inUnits(t.exactGoal), exact), field(t.wake, wake), field(t.sleep, sleep)),
   total, error,
   h('div', { class: 'actions' }, saved,
     h('button', { type: 'button', class: 'quiet', onclick: () => { fill(); announce(t.discarded); } }, t.cancel),

@@ -65,7 +65,11 @@ extension TrackerStore {
     /// - Returns: how many were revoked.
     /// - Throws: a refusal where there is none, or several begin so; then nothing is written, and the errand is not done.
     public func revokeTokens(_ beginning: String?, _ context: WriteContext) throws -> Int {
-        try write { db in
+        // Ids are hex digits. SQLite would read what has a NUL in it to that, and an empty beginning is everybody's.
+        guard beginning?.isEmpty != true, beginning?.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) ?? true else {
+            throw Refusal("noSuchToken", "There is no such token that is still valid.", category: .notFound)
+        }
+        return try write { db in
             try db.execute(
                 sql: "UPDATE token SET revokedAt = ? WHERE revokedAt IS NULL AND (? IS NULL OR substr(id, 1, length(?)) = ?)",
                 arguments: [context.now.milliseconds, beginning, beginning, beginning])
