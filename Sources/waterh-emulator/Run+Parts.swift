@@ -43,7 +43,7 @@ extension Run {
     func makeRecorder(_ path: String, _ identity: BottleIdentity, _ log: @escaping @Sendable (String) -> Void) throws -> LinkRecorder {
         let now = MonotonicClock.system.now()
         let epoch = HostClock.sinceEpoch() - .nanoseconds(now.nanoseconds)
-        return try Self.failing { try LinkRecorder(path: path, peer: identity.address, epoch: epoch, log: log) }
+        return try Self.failing { try LinkRecorder(path: path, peer: identity.address, epoch: epoch, log: { Diagnostics.warning($0) }) }
     }
 
     /// Whether centrals see an address of the bottle's.

@@ -55,6 +55,17 @@ import VirtualBottle
         await day.close()
     }
 
+    /// An adversary's finding: a firmware that cuts at 20 bytes had no snapshot, and nothing that depends on one was tried.
+    @Test("a bottle that cuts its answers has one habit, and is judged in everything else")
+    func cutAnswers() async throws {
+        let day = try await RehearsedDay(faults: "split=20")
+        try await day.course.run()
+        let findings = await day.findings()
+        #expect(await day.contradicted() == [.wholeEntries])
+        for point in [DayPoint.snapshotLength, .snapshotEntries, .goalTaken, .reminderTaken, .settingsTaken] { #expect(findings[point]?.verdict == .confirmed, "\(point): \(findings[point]?.words ?? "")") }
+        await day.close()
+    }
+
     /// An adversary's finding: a request for the log that the bottle ignored was taken for an empty log, and an acknowledgement of one record for the end of all.
     @Test("a request that is not answered says nothing of what an acknowledgement drops")
     func unansweredRequest() async throws {

@@ -24,10 +24,7 @@ extension DayJudge {
         let answers = day.steps.filter { $0.kind == .snapshot }
         guard let step = answers.first else { return untried(.snapshotLength) }
         guard let (_, after, frame, _) = day.snapshots.first(where: { $0.step == step }) else {
-            let values = step.values.filter { $0.characteristic == day.response }
-            let isInPieces = values.count > 1 && (try? Frame(decoding: values.flatMap(\.bytes))).flatMap { try? Snapshot(decoding: $0) } != nil
-            let words = isInPieces ? "It came in \(values.count) notifications, and not in one." : "Nothing that came is a snapshot."
-            return DayFinding(.snapshotLength, .contradicted, words, lines(step))
+            return DayFinding(.snapshotLength, .contradicted, "Nothing that came is a snapshot.", lines(step))
         }
         let usual = day.name.flatMap(BottleModel.init(advertisedName:)).map(\.snapshotLength)
         let isUsual = usual.map { $0 == frame.payload.count } ?? BottleModel.allCases.contains { $0.snapshotLength == frame.payload.count }
@@ -114,7 +111,7 @@ extension DayJudge {
     var settingsTaken: DayFinding {
         guard let step = commandStep({ if case .settings = $0 { true } else { false } }) else { return untried(.settingsTaken) }
         guard step.refusal == nil else { return untried(.settingsTaken, "It could not be written: \(step.refusal ?? "")") }
-        var values = step.values.map(\.bytes)
+        var values = step.answers(from: day.response).map(\.bytes)
         // A value may come twice, the second time when the next thing is asked: that is told of elsewhere, and says nothing of this answer.
         if let before = day.steps.firstIndex(of: step).flatMap({ day.steps[..<$0].last })?.values.last?.bytes, values.first == before { values.removeFirst() }
         let frames = values.enumerated().filter { $0.offset == 0 || $0.element != values[$0.offset - 1] }

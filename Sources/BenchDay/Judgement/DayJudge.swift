@@ -78,7 +78,7 @@ public struct DayJudge {
 
     /// A frame's entry of that type among the answers of a step.
     func answer(in step: DayStep, _ type: EntryType) -> (value: DayValue, entry: Entry)? {
-        for value in step.values where value.characteristic == day.response {
+        for value in step.answers(from: day.response) {
             guard let frame = try? Frame(decoding: value.bytes), frame.operation == .response, let entries = try? frame.entries() else { continue }
             if let entry = entries.first(where: { $0.type == type }) { return (value, entry) }
         }

@@ -53,8 +53,8 @@ public struct BenchDayRecord: Hashable, Sendable {
     /// Every snapshot that was asked for, with the step in which it came and the bytes that say it. A single answer with the battery reads as one, too.
     var snapshots: [(step: DayStep, after: Duration, frame: Frame, snapshot: Snapshot)] {
         steps.filter { $0.kind == .snapshot || $0.kind == .soon }.flatMap { step in
-            step.values.compactMap { value in
-                guard value.characteristic == response, let frame = try? Frame(decoding: value.bytes), let snapshot = try? Snapshot(decoding: frame) else { return nil }
+            step.answers(from: response).compactMap { value in
+                guard let frame = try? Frame(decoding: value.bytes), let snapshot = try? Snapshot(decoding: frame) else { return nil }
                 return (step, value.after, frame, snapshot)
             }
         }

@@ -9,8 +9,8 @@ export default [
   [/^It must be true or false\.$/, 'Es muss an oder aus sein.'],
   [/^It must be a full hour from (\d+) to (\d+), or unset\.$/, 'Es muss eine volle Stunde von $1 bis $2 sein, oder nicht gesetzt.'],
   [/^It must be a time from (\S+) to (\S+) in steps of 15 minutes(, or unset)?\.$/, (_, von, bis, ende) => `Es muss eine Zeit von ${von} bis ${bis} in Schritten von 15 Minuten sein${oderNichts(ende)}.`],
-  [/^It must be (?:a whole number|a number) from (\S+) to ([\d.]+)(?: (\S+?))?(?: in steps of ([\d.]+))?\.$/, (_, von, bis, wort, schritt) =>
-    `Es muss eine Zahl von ${komma(von)} bis ${komma(bis)}${mitEinheit(wort)} sein${schritt ? `, in Schritten von ${komma(schritt)}` : ''}.`],
+  [/^It must be (?:a whole number|a number) from (\S+) to ([\d.]+)(?: (\S+?))?(?: in steps of ([\d.]+))?(?: \((\S+) (\S+) to (\S+) \S+\))?\.$/, (_, von, bis, wort, schritt, least, unit, most) =>
+    `Es muss eine Zahl von ${komma(von)} bis ${komma(bis)}${mitEinheit(wort)} sein${schritt ? `, in Schritten von ${komma(schritt)}` : ''}${unit ? ` (${komma(least)} bis ${komma(most)} ${unit})` : ''}.`],
   [/^It must be (\d+) to (\d+) glasses\.$/, 'Es müssen $1 bis $2 Gläser sein.'],
   [/^It must be 1 to 12 amounts from 1 to 2000 ml, with commas between\.$/, 'Es müssen 1 bis 12 Mengen von 1 bis 2000 ml sein, mit Kommas dazwischen.'],
   [/^It must be one of ([\d., ]*\d)(?: ([a-z]+))?\.$/, (_, werte, wort) => `Es muss eines von diesen sein: ${werte}${mitEinheit(wort)}.`],
@@ -33,7 +33,7 @@ export default [
   [/^"(.+)" names a file or folder of the machine where the service runs: it is set there only\.$/, '„$1“ nennt eine Datei oder einen Ordner auf der Maschine des Dienstes: es wird nur dort gesetzt.'],
 
   // Getränke.
-  [/^(\d+) ml is outside the range of one drink: (\d+)-(\d+) ml\.$/, '$1 ml ist keine Menge eines Getränks: $2–$3 ml.'],
+  [/^([\d.,]+) (ml|l|oz) is outside the range of one drink: (\d+)-(\d+) ml(?: \(up to (\S+) \S+\))?\.$/, (_, menge, wort, von, bis, most) => `${komma(menge)} ${wort} ist keine Menge eines Getränks: ${von}–${bis} ml${most ? ` (bis ${komma(most)} ${wort})` : ''}.`],
   [/^"?(.+?)"? lies in the future: a drink is logged when it has been drunk\.$/, '$1 liegt in der Zukunft: ein Getränk wird eingetragen, wenn es getrunken ist.'],
   [/^There is no drink (?:".*"|\S+)\.$/, 'Dieses Getränk gibt es nicht mehr.'],
   [/^Something was changed after this was asked for, so nothing was taken back: (.+)\.$/, 'Danach wurde noch etwas geändert, darum wurde nichts zurückgenommen: $1.'],
