@@ -16,6 +16,11 @@ public final class Blur: Sendable {
         var known: [(String, String)] = []
         for secret in Set(secrets) where secret.count > 1 { known.append((secret, "SECRET")) }
         for (number, name) in Set(names).sorted().enumerated() where Self.isTelling(name) { known.append((name, "NAME-\(number + 1)")) }
+        // In a log a name may stand between quotation marks, with a backslash before its own.
+        known += known.compactMap { text, standIn in
+            let quoted = String(String.UnicodeScalarView(text.unicodeScalars.flatMap { $0 == "\"" || $0 == "\\" ? ["\\", $0] : [$0] }))
+            return quoted == text ? nil : (quoted, standIn)
+        }
         // What holds another one goes first.
         self.known = known.sorted { $0.0.count > $1.0.count }.map { (text: $0.0, standIn: $0.1) }
     }
@@ -32,6 +37,10 @@ public final class Blur: Sendable {
         text.replace(/\b([A-Za-z_.-]*(?:passw(?:or)?d|token|secret|credential|api_?key)["']?\s*[:=]\s*["']?)([^\s"',;(][^\s"',;]*)/.ignoresCase()) { "\($0.1)SECRET" }
         text.replace(/\b(Bearer|Basic)(\s+)[^\s"',;]+/) { "\($0.1)\($0.2)SECRET" }
         text.replace(/\b(?:wt|wht|wf|whsec|tk)_[A-Za-z0-9_+=-]+/) { _ in "SECRET" }
+        // A value that was refused may be part of an address that holds a credential, and be mended by now; so may a broker's user.
+        text.replace(/(cannot be ")[^\n]*?("(?=[:.,;] |$|\\"))/) { "\($0.1)…\($0.2)" }
+        text.replace(/(connected with \S+ at )([^\s,;]+)/) { "\($0.1)\(self.standIn("PREFIX", String($0.2)))" }
+        text.replace(/(connected with [^\n]*?, as )([^\s,;.]+)/) { "\($0.1)\(self.standIn("USER", String($0.2)))" }
         text.replace(/\b(esphome:)([^\s:,;"')\]]+)/) { "\($0.1)\(self.standIn("HOST", String($0.2)))" }
         // A bottle's name as it is on the air: after our own words for it, whatever it is called; our programs have no capitals.
         text.replace(/(a bottle(?: that [^:\n]*)? is there: )([^\n]+)/) { "\($0.1)\(self.standIn("BOTTLE", String($0.2)))" }

@@ -34,7 +34,7 @@ extension Run {
             let now = MonotonicClock.system.now()
             return try Self.failing {
                 try LinkRecorder(
-                    path: path, peer: peer, isPeerRandom: gadget.addressType == .random, epoch: HostClock.sinceEpoch() - .nanoseconds(now.nanoseconds), log: log)
+                    path: path, peer: peer, isPeerRandom: gadget.addressType == .random, epoch: HostClock.sinceEpoch() - .nanoseconds(now.nanoseconds), log: { Diagnostics.warning($0) })
             }
         }
         var instruments = LinkInstruments(faults: words.link, seed: seed, log: log)

@@ -40,7 +40,8 @@ extension Run {
         return (identity, flash)
     }
 
-    func makeRecorder(_ path: String, _ identity: BottleIdentity, _ log: @escaping @Sendable (String) -> Void) throws -> LinkRecorder {
+    /// What it says is that the recording ends: that is told with --quiet, too.
+    func makeRecorder(_ path: String, _ identity: BottleIdentity) throws -> LinkRecorder {
         let now = MonotonicClock.system.now()
         let epoch = HostClock.sinceEpoch() - .nanoseconds(now.nanoseconds)
         return try Self.failing { try LinkRecorder(path: path, peer: identity.address, epoch: epoch, log: { Diagnostics.warning($0) }) }

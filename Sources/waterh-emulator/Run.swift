@@ -100,7 +100,7 @@ struct Run: AsyncParsableCommand {
         let log = log
         let store = try store.map { path in try Self.failing { try FlashStore(path: path) } }
         let (identity, flash) = try bottle(store, capacity: words.bottle.ring, log)
-        let recorder = try record.map { path in try makeRecorder(path, identity, log) }
+        let recorder = try record.map { path in try makeRecorder(path, identity) }
         var instruments = LinkInstruments(faults: words.link, seed: seed, log: log)
         if let recorder {
             instruments.observe = { recorder.observe($0) }

@@ -128,9 +128,13 @@ import Testing
             ("link l2cap:A4:C1:38:54:9B:63, mac:A4C138549B62", "link l2cap:ADDRESS-1, mac:ADDRESS-2"), ("store of X, x and y", "store of NAME-3, NAME-3 and y"),
             ("error: WaterH Vita Kathrin H (A4:C1:38:0A:0B:0C) is here, but this store belongs to another", "error: BOTTLE-1 (ADDRESS-1) is here, but this store belongs to another"),
             ("Kathrins Flasche (A4:C1:38:0A:0B:0C), retail", "BOTTLE-1 (ADDRESS-1), retail"), ("Kathrins Flasche is here and hides its address", "BOTTLE-1 is here and hides its address"),
+            // Adversaries' findings: a name with a quotation mark, an address that was refused and mended, a broker's former user and prefix.
+            (#"bottle="Zq \"flasche\" \\x" and Zq "flasche" \x"#, #"bottle="NAME-4" and NAME-4"#),
+            (#"'url' of [webhook] cannot be "hook.zz/api/webhook/AzZ7": It must be one."#, #"'url' of [webhook] cannot be "…": It must be one."#),
+            ("MQTT: connected with mqtt.zz at zqprefix, as zqmuser with a password, discovery at ha", "MQTT: connected with mqtt.zz at PREFIX-1, as USER-1 with a password, discovery at ha"),
             ("a bottle is there: Anna-Bottle", "a bottle is there: BOTTLE-1"), ("a bottle that is not this store's is there: Blue one", "a bottle that is not this store's is there: BOTTLE-1"),
         ])
     func blur(_ text: String, _ blurred: String) {
-        #expect(Blur(names: ["Anna", "Ben", "X", "x"], secrets: ["hunter2!"]).text(text) == blurred)
+        #expect(Blur(names: ["Anna", "Ben", "X", "x", #"Zq "flasche" \x"#], secrets: ["hunter2!"]).text(text) == blurred)
     }
 }

@@ -289,6 +289,20 @@ def walk(system, suite, package, archive, symbols):
         export HOME=/home/person && cd && rm -rf .local && tar xzf /srv/packages/waterh.tar.gz && waterh-*/install.sh --prefix /home/person/.local
         .local/bin/waterh-tracker log 8oz && .local/bin/waterh-tracker status && .local/share/waterh/uninstall.sh""", user="person")
     check(f"{suite}: and it is that person's", "237 ml" in own.stdout, said(own))
+    # What somebody had made before: a user of that name in another group; a group without the user; drinks on another disk, of a number that nobody has any more.
+    step("a user waterh in another group", """
+        userdel waterh; groupdel waterh 2>/dev/null || true; groupadd folks && useradd -m -g folks waterh
+        cd /srv/packages && apt-get install -y --no-install-recommends ./waterh.deb && test "$(stat -c %G /etc/waterh/waterh.toml)" = waterh
+        apt-get purge -y waterh && userdel -r waterh 2>/dev/null; groupdel waterh""")
+    moved = step("a group waterh without a user, drinks behind a link", """
+        groupadd waterh && mkdir -p /srv/disk && mv /var/lib/waterh /srv/disk/waterh && ln -s /srv/disk/waterh /var/lib/waterh && chown -R 777:777 /srv/disk/waterh
+        cd /srv/packages && apt-get install -y --no-install-recommends ./waterh.deb && stat -c %U:%G /srv/disk/waterh/waterh.sqlite
+        apt-get purge -y waterh && rm /var/lib/waterh""")
+    check(f"{suite}: and the drinks are the service's", "waterh:waterh" in moved.stdout, said(moved))
+    elsewhere = step("a folder that leads to a disk that is not there", """
+        ln -s /mnt/elsewhere /var/lib/waterh && cd /srv/packages && apt-get install -y --no-install-recommends ./waterh.deb && dpkg --audit && apt-get purge -y waterh
+        rm /var/lib/waterh && mv /srv/disk/waterh /var/lib/waterh""")
+    check(f"{suite}: is told", "/mnt/elsewhere, which is not there now" in elsewhere.stderr, said(elsewhere))
     step("installing after a purge", "cd /srv/packages && apt-get install -y --no-install-recommends ./waterh.deb")
     check(f"{suite}: even then the drinks are there", system.drinks() == drinks, "")
     step("purging once more", "apt-get purge -y waterh && rm -r /var/lib/waterh")

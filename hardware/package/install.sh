@@ -123,10 +123,12 @@ if [ "$service" = yes ] && [ -z "$root" ]; then
         if command -v systemd-sysusers >/dev/null; then
             systemd-sysusers
         else
-            useradd --system --user-group --home-dir /var/lib/waterh --no-create-home --shell /usr/sbin/nologin waterh
+            getent group waterh >/dev/null || groupadd --system waterh
+            useradd --system --gid waterh --home-dir /var/lib/waterh --no-create-home --shell /usr/sbin/nologin waterh
         fi
     fi
-    [ -d /var/lib/waterh ] || install -d -o waterh -g waterh -m 0750 /var/lib/waterh
+    getent group waterh >/dev/null || groupadd --system waterh
+    [ -d /var/lib/waterh ] || [ -L /var/lib/waterh ] || install -d -o waterh -g waterh -m 0750 /var/lib/waterh
     chgrp waterh /etc/waterh/waterh.toml
     if [ -d /run/systemd/system ]; then
         systemctl daemon-reload

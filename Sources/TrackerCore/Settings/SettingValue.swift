@@ -106,8 +106,8 @@ public struct SettingEntry: Sendable {
     }
 
     func refusal(_ given: String, _ rule: String, _ settings: Settings) -> SettingRefusal {
-        // What stands before the @ of an address may be a password.
-        let isTelling = isSecret || (name.hasSuffix(".url") && given.contains("@"))
+        // What stands before the @ of an address may be a password; of a phone's server the whole address is one, and so is every piece of it.
+        let isTelling = isSecret || (name.hasSuffix(".url") && (given.contains("@") || ["ntfy.", "gotify.", "webhook."].contains(where: name.hasPrefix)))
         return SettingRefusal(name: name, given: isTelling ? "(hidden)" : given, rule: inUnits(rule, settings.amountUnits), kept: shown(settings).text)
     }
 }
