@@ -75,6 +75,7 @@ extension TrackerDesk {
         if let client = try SyncClient.named(by: store.settings()), let profile = try store.profile() { try await client.deleteUser(profile.userID) }
         return try change {
             try store.removeWrittenFiles { try store.purge() }
+            ScratchFolder.sweep()
             return PurgeReport(purged: true)
         }
     }
