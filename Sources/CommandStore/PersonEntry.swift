@@ -69,7 +69,7 @@ public struct PersonEntry: Equatable, Sendable {
                 var settings = Settings()
                 try settings.set([("hydration.goalMl", "\(goal)")])
             } catch let refusal {
-                throw wrong("goal", "a goal: \(refusal.sentence)")
+                throw wrong("goal", "a goal: \(refusal.rule.hasSuffix(".") ? String(refusal.rule.dropLast()) : refusal.rule)")
             }
             goalMl = goal
         }

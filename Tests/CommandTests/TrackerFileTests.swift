@@ -70,7 +70,8 @@ import Testing
     @Test func aBackupThatIsNoneIsToldAsABackup() async throws {
         _ = try await shell("waterh-tracker log 250; waterh-tracker backup good; head -c 9000 good >cut; echo Dear diary >text; : >empty")
         _ = try await shell("cp good newer; python3 -c \"import sqlite3; sqlite3.connect('newer').execute('PRAGMA user_version = 999')\"; python3 -c \"import sqlite3; sqlite3.connect('foreign').execute('CREATE TABLE t (a)')\"")
-        for (file, words) in [("cut", "backup"), ("text", "text"), ("empty", "There is no backup"), ("newer", "The backup was written by a later version"), ("foreign", "foreign")] {
+        _ = try await shell("cp good lowered; python3 -c \"import sqlite3; sqlite3.connect('lowered').execute('PRAGMA user_version = 29')\"")
+        for (file, words) in [("cut", "backup"), ("text", "text"), ("empty", "There is no backup"), ("newer", "The backup was written by a later version"), ("foreign", "foreign"), ("lowered", "not those of the version")] {
             let result = try await shell("waterh-tracker restore \(file) --yes")
             #expect(result.exitCode == 4 && result.error.contains(words) && result.error.contains("(\(file))"), "\(file): \(result.error)")
             #expect(result.error.contains("The store is as it was.") && !result.error.contains("--store") && !result.error.contains("he store is damaged"), "\(file): \(result.error)")

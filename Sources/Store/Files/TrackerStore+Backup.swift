@@ -31,7 +31,14 @@ extension TrackerStore {
         let copy = scratch + "/restored.sqlite"
         // It may be tried once more in the same folder.
         for more in ["", "-wal", "-shm", "-journal"] { unlink(copy + more) }
-        try Self.speakingOfTheBackup(file) { try check(file, copy) }
+        try Self.speakingOfTheBackup(file) {
+            do {
+                try check(file, copy)
+            } catch let error as StoreError where error.kind == .other {
+                // A step that the file says it has yet to take has been taken.
+                throw StoreError(.foreign, "The file's tables are not those of the version that it names", at: file)
+            }
+        }
         try replaceAll(from: copy, keeping: kept)
     }
 
