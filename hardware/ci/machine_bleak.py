@@ -43,9 +43,8 @@ async def drain(device):
         assert (await asyncio.wait_for(values.get(), 30))[:2] != b"PT"
 
 async def test():
-    device = None
     for _ in range(4):  # One search in sixty saw nothing on a busy machine: search anew.
-        device = device or await BleakScanner.find_device_by_name("WaterH-CI", timeout=20, bluez={"adapter": "hci0"})
+        if device := await BleakScanner.find_device_by_name("WaterH-CI", timeout=20, bluez={"adapter": "hci0"}): break
     assert device, "the bottle was not found"
     for left in (4, 3, 2, 1, 0):  # bluetoothd 5.66 answers Connect before it is connected, and bleak takes that for an end: connect again.
         try:
