@@ -55,6 +55,5 @@ async def test():
 asyncio.run(test())
 control.sendall(b'{"do": "status"}\n')
 assert json.loads(answers.readline())["status"]["acknowledged"] == 1
-print("250 ml came")
 bottle.terminate()
-sys.exit(bottle.wait(30))
+sys.exit(bottle.wait(30) or print("250 ml came"))
