@@ -28,6 +28,8 @@ struct ReportSecrets {
         }
         take(file.mqtt)
         take(file.pocket)
+        // A folder that somebody chose may be called after them.
+        names.formUnion(([file.store] + file.people.map(\.store)).compactMap { $0 }.filter { $0 != Paths.serviceStore })
         names.formUnion([file.fleet?.url, file.fleet?.tokenFile, file.bottle, file.publicURL].compactMap { $0 } + (file.names ?? []))
         for person in file.people {
             names.formUnion([person.name] + person.bottles)

@@ -7,7 +7,7 @@ import Testing
 @Suite("A report of a fault") struct ReportCommandTests {
     /// Everything here is somebody's.
     private static let planted = [
-        "A4:C1:38:0A:0B:0C", "A4C1380A0B0C", "a4_c1_38_0a_0b_0c", "Annegret", "annegrets-topic", "tk_Zq81hhUw", "whsec_bW9yZSB3YXRlcg", "a-broker-user", "broker.example", "192.168.77.12",
+        "A4:C1:38:0A:0B:0C", "A4C1380A0B0C", "a4_c1_38_0a_0b_0c", "Annegret", "annegrets-topic", "annegrets-folder", "tk_Zq81hhUw", "whsec_bW9yZSB3YXRlcg", "a-broker-user", "broker.example", "192.168.77.12",
         "fe80::1234:5678", "1,234 ml", "1234", "417", "2345", "shelf.example", "anne@mail.example", "Küchenflasche", "/home/annegret", "1A 02 02 16 15 0F 00 10",
         "hunter2", "wht_abcdef", "abcdef0123", "mumble", "4070", "8781", "8792", "kitchen-proxy",
     ]
@@ -25,7 +25,8 @@ import Testing
     @Test("no address, credential, name or amount is in it, whatever is configured, stored and logged")
     func nothingLeaks() async throws {
         let folder = try TemporaryFolder()
-        let store = folder.file("s.sqlite")
+        let (store, chosen) = (folder.file("s.sqlite"), folder.file("annegrets-folder/../s.sqlite"))
+        try FileManager.default.createDirectory(atPath: folder.file("annegrets-folder"), withIntermediateDirectories: false)
         let pair = try await Pair(["--address", "A4:C1:38:0A:0B:0C", "--name", "WaterH-Annegret"])
         try await pair.sip(417)
         _ = try await Program("waterh-gateway").run(["poll", "--link", pair.socket, "--store", store])
@@ -37,7 +38,7 @@ import Testing
         try #require(set.exitCode == 0, "\(set.error)")
         try Data(
             """
-            store = "\(store)"
+            store = "\(chosen)"
             link = "\(pair.socket)"
             bottle = "A4:C1:38:0A:0B:0C"
             names = ["shelf.example"]
