@@ -12,8 +12,19 @@ public enum StopSignals {
         return stream
     }
 
+    /// What ends a command that a person waits for: both of them, and SIGHUP, which a terminal that is closed or a connection that breaks brings; not where whoever
+    /// started us had it ignored (nohup).
+    public static var interrupting: [Int32] {
+        var inherited = sigaction()
+        let isHeard = sigaction(SIGHUP, nil, &inherited) == 0 && unsafeBitCast(inherited.__sigaction_handler.sa_handler, to: Int.self) != ignoring
+        return [SIGINT, SIGTERM] + (isHeard ? [SIGHUP] : [])
+    }
+
+    /// SIG_IGN, which Swift does not import (signal(2)).
+    private static let ignoring = 1
+
     /// The exit code that a signal asks for: 130 when a person interrupts, 0 when a supervisor stops a service.
-    public static func status(for number: Int32) -> ExitStatus { number == SIGINT ? .interrupted : .done }
+    public static func status(for number: Int32) -> ExitStatus { number == SIGINT || number == SIGHUP ? .interrupted : .done }
 }
 
 /// From signal handlers, which may only write a byte, to the streams. A dispatch source for signals would not do: it is

@@ -83,7 +83,7 @@ enum Interruptible {
     /// As `run`; `stopped` is what the first signal asks the command to exit with.
     static func stoppable<Result: Sendable>(_ body: @escaping @Sendable () async -> Result) async -> (result: Result, stopped: ExitStatus?) {
         let work = Task { await body() }
-        let signals = StopSignals.stream()
+        let signals = StopSignals.stream(StopSignals.interrupting)
         let guardian = Task {
             var first: ExitStatus?
             for await signal in signals {

@@ -51,14 +51,15 @@ import Testing
         #expect(try FileManager.default.attributesOfItem(atPath: pair.folder.file("day"))[.posixPermissions] as? Int == 0o700)
     }
 
-    @Test("Ctrl-C leaves what was recorded, and the bottle its log; an earlier day's folder is not written into")
-    func interrupted() async throws {
+    /// SIGHUP: an adversary's finding. A terminal that was closed left a bottle in the next year, and no findings.
+    @Test("Ctrl-C and a closed terminal leave what was recorded, and the bottle its log; an earlier day's folder is not written into", arguments: [SIGINT, SIGHUP])
+    func interrupted(_ signal: Int32) async throws {
         let pair = try await Pair(["--capture", Program.repository + "/captures/boost_two-days.btsnoop"])
         let arguments = ["bench-day", "--link", pair.socket, "--rehearse", pair.control, "--folder", pair.folder.file("day")]
         let day = try Program("waterh-gateway").start(arguments)
         let isKept = await event(within: 30) { FileManager.default.fileExists(atPath: pair.folder.file("day/records.txt")) ? true : nil }
         #expect(isKept == true)
-        day.send(signal: SIGINT)
+        day.send(signal: signal)
         let result = try await day.finish()
         #expect(result.exitCode == 130, "\(result.error)")
         #expect(try String(contentsOfFile: pair.folder.file("day/findings.json"), encoding: .utf8).contains("\"complete\":false"))

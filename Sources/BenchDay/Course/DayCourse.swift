@@ -209,6 +209,8 @@ public actor DayCourse {
             let date: UInt8 = now.month == 2 ? 3 : 2
             let next = BottleClock(yearByte: now.yearByte + 1, month: date, day: date, hour: 12, minute: 0, second: 0)
             self.add(try await bottle.send(.clock(next)))
+            // Whoever pulls the plug now leaves it so.
+            self.surroundings.say("The bottle's clock is in the next year until that is done. Should this be torn off, a poll that is told to trust this computer's clock sets it right.")
             do {
                 try await self.live(DayQuestion("sipNextYear", "Drink about 50 ml, and wait until it has counted them.", .done, act: .sip(ml: 50)), on: bottle)
                 try await self.addLog(try await bottle.dump(.dumpOfNextYear))

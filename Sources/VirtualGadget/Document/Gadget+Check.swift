@@ -14,12 +14,16 @@ extension Gadget {
     public func check() throws(GadgetFault) {
         if let mtu, !(ATTPDU.defaultMTU...ATTPDU.maximumMTU).contains(mtu) { throw GadgetFault("mtu", "an MTU is 23 to 517, not \(mtu)") }
         if let name, name.utf8.count > 248 { throw GadgetFault("name", "a Bluetooth name has at most 248 bytes") }
-        for (key, data) in [("advertisement", advertisement), ("scanResponse", scanResponse)] {
-            if let data, data.bytes.count > 254 { throw GadgetFault(key, "advertising data has at most 254 bytes, not \(data.bytes.count)") }
-        }
+        // One after the other: of a list of both the compiler made the same code in one of two orders, and no two packages were alike.
+        try Self.check(advertisement, "advertisement")
+        try Self.check(scanResponse, "scanResponse")
         try checkTable()
         try checkConversations()
         try checkRules()
+    }
+
+    private static func check(_ advertised: Octets?, _ key: String) throws(GadgetFault) {
+        if let count = advertised?.bytes.count, count > 254 { throw GadgetFault(key, "advertising data has at most 254 bytes, not \(count)") }
     }
 
     private func checkTable() throws(GadgetFault) {
