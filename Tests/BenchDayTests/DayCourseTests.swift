@@ -35,23 +35,14 @@ import VirtualBottle
         await day.close()
     }
 
-    /// An adversary's finding: the repeat of the answer before stood among the answers to the settings, and contradicted them.
-    @Test("values that come twice contradict only that each comes once")
-    func repeatsOfTheAnswerBefore() async throws {
-        let day = try await RehearsedDay(faults: "twice=100")
+    /// Adversaries' findings: the repeat of the answer before stood among the answers to the settings; answers that came after their step's wait were laid to
+    /// the next; the founding documents' bottle was judged by what only bottles on sale do.
+    @Test("a habit contradicts what it breaks, and nothing else", arguments: [("twice=100", OfferedProfiles.retail, [.onceEach]), ("slow=700", .retail, []), ("", .draft, [])] as [(String, OfferedProfiles, Set<DayPoint>)])
+    func nothingElse(_ faults: String, _ profile: OfferedProfiles, _ expected: Set<DayPoint>) async throws {
+        let day = try await RehearsedDay(BottleIdentity(profile: profile), faults: faults)
         try await day.course.run()
         let found = await day.contradicted()
-        #expect(found == [.onceEach], "\(found)")
-        await day.close()
-    }
-
-    /// An adversary's finding: answers that came after their step's wait were laid to the next step, and contradicted eight points of the law.
-    @Test("a bottle that only answers late contradicts nothing")
-    func lateAnswers() async throws {
-        let day = try await RehearsedDay(faults: "slow=700")
-        try await day.course.run()
-        let found = await day.contradicted()
-        #expect(found == [], "\(found)")
+        #expect(found == expected, "\(found)")
         await day.close()
     }
 
@@ -78,16 +69,6 @@ import VirtualBottle
         }
         // Nor is that bottle's clock sent into the next year with records in its log.
         #expect(await day.status?.clock.year == 2026)
-        await day.close()
-    }
-
-    /// An adversary's finding: the founding documents' bottle contradicted what is known of bottles on sale only.
-    @Test("a bottle of the draft profile is not judged by what only bottles on sale do")
-    func draft() async throws {
-        let day = try await RehearsedDay(BottleIdentity(profile: .draft))
-        try await day.course.run()
-        let found = await day.contradicted()
-        #expect(found == [], "\(found)")
         await day.close()
     }
 

@@ -52,8 +52,10 @@ export function goalForm(values) {
   });
   exact.addEventListener('input', () => {
     const typed = isPlain ? Number(exact.value) : typedMl(exact.value);
-    if (exact.value === '' || typed === null) return;
-    touched['hydration.goalMl'] = typed;
+    if (exact.value === '') return;
+    // What is no amount goes as it is: the service says why not.
+    touched['hydration.goalMl'] = typed ?? exact.value;
+    if (typed === null) return;
     showGoal(touched['hydration.goalMl'], { but: exact });
   });
   const step = (by) => {
