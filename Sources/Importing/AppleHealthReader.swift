@@ -86,16 +86,22 @@ final class AppleHealthReader: FormatReader {
                 if key.elementsEqual("HKExternalUUID".utf8) {
                     if !hasWholeKey { current?.uuid = try attributes["value"].flatMap { try SampleFields.name($0, "HKExternalUUID", line: line) } }
                 } else if key.elementsEqual(HealthFiles.wholeKey.utf8), let value = attributes["value"] {
-                    guard let whole = HealthFiles.unescaped(String(decoding: value, as: UTF8.self)) else {
-                        throw HealthFileError(line: line, reason: "\"\(SampleFields.shown(value))\" is no key that was escaped.")
-                    }
-                    current?.uuid = try SampleFields.name(whole, HealthFiles.wholeKey)
+                    current?.uuid = try unescaped(value, HealthFiles.wholeKey)
                     hasWholeKey = true
+                } else if key.elementsEqual(HealthFiles.originalKey.utf8), let value = attributes["value"] {
+                    current?.original = try unescaped(value, HealthFiles.originalKey)
                 }
             }
         } catch {
             stop(error)
         }
+    }
+
+    private func unescaped(_ value: UnsafeRawBufferPointer, _ name: String) throws -> String? {
+        guard let text = HealthFiles.unescaped(String(decoding: value, as: UTF8.self)) else {
+            throw HealthFileError(line: line, reason: "\"\(SampleFields.shown(value))\" is no key that was escaped.")
+        }
+        return try SampleFields.name(text, name)
     }
 
     private func end(_ name: UnsafePointer<xmlChar>?) {

@@ -28,6 +28,8 @@ final class MQTTLoop: @unchecked Sendable {
     private struct Inbox {
         var orders: [(Order, Answer)] = []
         var end: MQTTFailure?
+        /// The broker has let us in, and said whether it knew us.
+        var knewUs: Bool?
     }
 
     /// Something that the broker has to confirm, in so many parts.
@@ -95,13 +97,15 @@ final class MQTTLoop: @unchecked Sendable {
 
     /// From any thread. Each order is answered once.
     func order(_ order: Order, _ answer: @escaping Answer) {
-        let refusal: MQTTFailure? = inbox.withLock { inbox in
-            if let end = inbox.end { return end }
-            guard inbox.orders.count < Self.inboxLimit else { return MQTTFailure(.tooMuch, "Too much waits for the broker") }
+        let known: Result<Bool, MQTTFailure>? = inbox.withLock { inbox in
+            if let end = inbox.end { return .failure(end) }
+            // The thread may deal with a message already, for as long as that takes.
+            if case .connection = order, let knewUs = inbox.knewUs { return .success(knewUs) }
+            guard inbox.orders.count < Self.inboxLimit else { return .failure(MQTTFailure(.tooMuch, "Too much waits for the broker")) }
             inbox.orders.append((order, answer))
             return nil
         }
-        if let refusal { return answer(.failure(refusal)) }
+        if let known { return answer(known) }
         var byte: UInt8 = 1
         _ = write(wakeup.write, &byte, 1)
     }
@@ -259,7 +263,14 @@ final class MQTTLoop: @unchecked Sendable {
             code == 0 ? .success(knewUs) : .failure(MQTTFailure(.refused, "The broker at \(options.address) refuses: \(words)"))
         lastSign = .now
         guard case .success? = admission else { return }
-        for answer in waitingForConnection { answer(.success(knewUs)) }
+        // Those, too, whose orders the thread has not seen: what comes next may be a message.
+        let orders = inbox.withLock { inbox in
+            inbox.knewUs = knewUs
+            let those = inbox.orders.filter { if case .connection = $0.0 { true } else { false } }
+            inbox.orders.removeAll { if case .connection = $0.0 { true } else { false } }
+            return those
+        }
+        for answer in waitingForConnection + orders.map(\.1) { answer(.success(knewUs)) }
         waitingForConnection = []
     }
 

@@ -11,12 +11,15 @@ import Testing
         init() throws { folder = try TemporaryFolder() }
 
         /// Runs a part whose runs come to these ends, one after the other.
-        /// - Parameter runs: for each run what became of the tests T/a() and T/b(): `p`assed, `f`ailed, `s`kipped, `x` never ended.
-        func part(_ runs: [String], onceMore: Bool = true, lanes: [String] = []) async throws {
+        /// - Parameter runs: for each run what became of the tests T/a() and T/b(): `p`assed, `f`ailed, `s`kipped, `x` never ended, `h`angs.
+        /// - Parameter limit: seconds without a test that begins or ends.
+        /// - Returns: what was printed.
+        @discardableResult
+        func part(_ runs: [String], onceMore: Bool = true, lanes: [String] = [], limit: Int? = nil) async throws -> String {
             let runner = folder.file("runner")
             let script = """
                 #!/usr/bin/env python3
-                import json, sys
+                import json, sys, time
                 at = sys.argv.index("--event-stream-output-path")
                 state = \(folder.file("state").debugDescription)
                 number = len(open(state).read()) if __import__("os").path.exists(state) else 0
@@ -25,7 +28,8 @@ import Testing
                 wanted = sys.argv[sys.argv.index("--filter") + 1] if "--filter" in sys.argv else None
                 with open(sys.argv[at + 1], "w") as out:
                     def event(kind, test, **more):
-                        out.write(json.dumps({"kind": "event", "payload": {"kind": kind, "testID": test, **more}}) + "\\n")
+                        print(json.dumps({"kind": "event", "payload": {"kind": kind, "testID": test, **more}}), file=out, flush=True)
+                    for letter in "ab": print(json.dumps({"kind": "test", "payload": {"kind": "function", "id": f"T/{letter}()/T.swift:1:2"}}), file=out)
                     for letter, end in zip("ab", ends):
                         import re
                         test = f"T/{letter}()"
@@ -35,14 +39,16 @@ import Testing
                         if end == "s": event("testSkipped", place, messages=words); continue
                         event("testStarted", place)
                         if end == "f": event("issueRecorded", place, issue={"isKnown": False}, messages=words)
+                        if end == "h": time.sleep(600)
                         if end != "x": event("testEnded", place)
                 sys.exit(1 if "f" in ends or "x" in ends else 0)
                 """
             try Data(script.utf8).write(to: folder.url("runner"))
             try? FileManager.default.removeItem(at: folder.url("state"))
-            let options = (onceMore ? ["--once-more"] : []) + lanes.map { "--lane=" + $0 }
+            let options = (onceMore ? ["--once-more"] : []) + lanes.map { "--lane=" + $0 } + (limit.map { ["--limit=\($0)"] } ?? [])
             let result = try await suite(["tests", "a part"] + options + [report, "--", try python().path, runner])
             #expect(result.exitCode == 0, "\(result.error)")
+            return result.output
         }
 
         func verdict() async throws -> Program.Result { try await suite(["verdict", report]) }
@@ -66,6 +72,33 @@ import Testing
         #expect(verdict.exitCode == status)
         #expect(verdict.output.contains(line), "\(verdict.output)")
         #expect(verdict.lines.last.map(String.init) == last)
+    }
+
+    /// A run of CI came to no end once, and said nothing of where it stood.
+    @Test(arguments: [
+        (["hp", "pp", "pp"], true, 0, "2 passed"), (["hp", "pp", "pp"], true, 0, "flaky (red, then green alone): T/a()\n    it hangs"),
+        (["hp", "pp"], false, 1, "failed: T/a()\n    it hangs"), (["hp", "pf", "pp", "pf"], true, 1, "failed: T/b()\n    words of b"),
+        (["ph", "ph"], true, 1, "failed: T/b()\n    it hangs"), (["hp", "ph"], false, 1, "failed: T/b()\n    it hangs"),
+    ])
+    func whatHangsIsEndedAndTheRestRunsAfterIt(runs: [String], onceMore: Bool, status: Int32, line: String) async throws {
+        let bench = try Bench()
+        let said = try await bench.part(runs, onceMore: onceMore, lanes: onceMore ? ["T/"] : [], limit: 1)
+        #expect(said.contains("it hangs: nothing new for 1 s; its processes:\n") && said.contains(bench.folder.file("runner")), "\(said)")
+        let verdict = try await bench.verdict()
+        #expect(verdict.exitCode == status && verdict.output.contains(line), "\(verdict.output)")
+    }
+
+    @Test func aPartThatHangsIsEndedWithAllThatItBegan() async throws {
+        let bench = try Bench()
+        let child = bench.folder.file("child")
+        let said = try await bench.suite(["part", "pages", "--limit=1", bench.report, "--", "bash", "-c", "sleep 600 & echo $! >\(child); wait; true"])
+        #expect(said.output.contains(" sleep 600\n"), "\(said.output)")
+        let number = try #require(Int32(String(contentsOfFile: child, encoding: .utf8).trimmingCharacters(in: .whitespacesAndNewlines)))
+        // Who takes in what lost its parent may take a while.
+        let state = (try? String(contentsOfFile: "/proc/\(number)/stat", encoding: .utf8))?.split(separator: " ")[2]
+        #expect(state == nil || state == "Z")
+        let verdict = try await bench.verdict()
+        #expect(verdict.exitCode == 1 && verdict.output.contains("failed: pages\n    exit code 1, and its last lines:\n    it hangs"), "\(verdict.output)")
     }
 
     @Test func flakyInTwoRunsInARowIsRed() async throws {

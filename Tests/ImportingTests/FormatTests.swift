@@ -87,8 +87,9 @@ import TrackerCore
         #expect(text.contains(HealthFiles.wholeKey) == (format == .appleHealth && bytes.contains(0xEF) && bytes != [0xEF, 0xBF, 0xBD]))
     }
 
-    @Test(arguments: ["%", "%4", "%zz", "a b", "%41", "%ef%bf%be", "%FF", "ä", "%00"]) func whatIsNoEscapedKeyIsSaid(value: String) {
-        let record = " <Record type=\"HKQuantityTypeIdentifierDietaryWater\" unit=\"mL\" value=\"200\" startDate=\"2026-11-20 10:00:00 +0100\"><MetadataEntry key=\"waterh-bench-key\" value=\"\(value)\"/></Record>\n"
+    @Test(arguments: ["%", "%4", "%zz", "a b", "%41", "%ef%bf%be", "%FF", "ä", "%00"], [HealthFiles.wholeKey, HealthFiles.originalKey])
+    func whatIsNoEscapedKeyIsSaid(value: String, name: String) {
+        let record = " <Record type=\"HKQuantityTypeIdentifierDietaryWater\" unit=\"mL\" value=\"200\" startDate=\"2026-11-20 10:00:00 +0100\"><MetadataEntry key=\"\(name)\" value=\"\(value)\"/></Record>\n"
         #expect(throws: HealthFileError.self) { try HealthReader.samples("<HealthData>\n\(record)</HealthData>\n") }
     }
 

@@ -142,8 +142,9 @@ struct MQTTSessionTests {
         #expect(await session.ended().kind == .lost && acknowledged() == 1)
         leaves.change { $0 = false }
         let again = try connect()
-        _ = try await again.connected()
         #expect(await event { began.value == 3 ? true : nil } == true, "\(broker.log)")
+        // What is said while the thread deals with a message: who asked a moment too late waited for its end, and this test for ever.
+        #expect(try await again.connected())
         goesOn.signal()
         #expect(await event { acknowledged() == 2 ? true : nil } == true, "\(broker.log)")
         held.change { $0 = nil }

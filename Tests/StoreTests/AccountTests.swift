@@ -167,7 +167,8 @@ import TrackerCore
     }
 
     /// An adversary's finding: 102 ml of the bottle were corrected to 150; exported, imported elsewhere, and polled there, both counted.
-    @Test(arguments: [true, false]) func aCorrectedDrinkCountsOnceAlsoWhereItWasImported(isPolledFirst: Bool) throws {
+    @Test(arguments: [true, false], [HealthFiles.Format.json, .appleHealth])
+    func aCorrectedDrinkCountsOnceAlsoWhereItWasImported(isPolledFirst: Bool, format: HealthFiles.Format) throws {
         let now = try context("2026-02-03T18:00:00Z")
         let batch = try (10..<13).map { try sip("2026-02-03T\($0):00:00", $0) }
         let store = try TrackerStore(inMemory: nil)
@@ -175,7 +176,7 @@ import TrackerCore
         let original = try #require(try store.allDrinks().first)
         _ = try store.editDrink("d1", ml: 150, now)
         let again = try store.editDrink("d4", ml: 160, now)
-        var export = HealthExport(.json)
+        var export = HealthExport(format)
         var bytes = Array(export.opening.utf8)
         try store.forEachDrink { drink, original in export.append(drink, insteadOf: original, to: &bytes) }
         let samples = try HealthReader.samples(bytes + Array(export.end.utf8))

@@ -32,7 +32,8 @@ public struct HealthExport {
 
     /// Writes one drink.
     ///
-    /// apple-health: a `Record` under `HealthData`, as Apple's own export writes them; beside a key that XML cannot hold, that key escaped. json: an object with `startDate`,
+    /// apple-health: a `Record` under `HealthData`, as Apple's own export writes them; beside a key that XML cannot hold, that key escaped, and the key that one which
+    /// somebody corrected stands instead of. json: an object with `startDate`,
     /// `endDate` (ISO, with offset), `value_ml`, `uuid`, `zone`, `day`, `drinkSource`: all that a drink has; and `original` where it is one that
     /// somebody corrected.
     /// - Parameter original: the key of the drink that it stands instead of.
@@ -50,6 +51,9 @@ public struct HealthExport {
             Self.appendXML(drink.key, to: &bytes)
             if !Self.isInXML(drink.key) {
                 bytes += "\"/>\n  <MetadataEntry key=\"\(HealthFiles.wholeKey)\" value=\"\(HealthFiles.escaped(drink.key))".utf8
+            }
+            if let original {
+                bytes += "\"/>\n  <MetadataEntry key=\"\(HealthFiles.originalKey)\" value=\"\(HealthFiles.escaped(original))".utf8
             }
             bytes += "\"/>\n </Record>\n".utf8
         case .csv:

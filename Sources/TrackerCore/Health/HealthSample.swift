@@ -79,6 +79,9 @@ public enum HealthFiles {
     /// Beside `HKExternalUUID`, for the few keys with characters that XML has no way to write: the key, `escaped`.
     public static let wholeKey = "waterh-bench-key"
 
+    /// Of a drink that somebody corrected: the key of the one that it stands instead of, `escaped`.
+    public static let originalKey = "waterh-bench-original"
+
     /// A text in ASCII, its other bytes in UTF-8 as `%EF`.
     static func escaped(_ text: String) -> String {
         var result = ""
