@@ -16,7 +16,8 @@ public final class ControlServer: @unchecked Sendable {
         public let description: String
     }
 
-    private static let mostConnections = 16
+    /// Then the one that was silent longest makes room: a test that never hangs up must not keep the next one out.
+    private static let mostConnections = 64
     private static let longestLine = 4096
     private static let mostWaiting = 64
 
@@ -28,11 +29,14 @@ public final class ControlServer: @unchecked Sendable {
     private let handler: @Sendable (ControlAction) async -> ControlReply
     private var source: DescriptorSource?
     private var connections: [Int32: Connection] = [:]
-    private var accepted = 0
+    /// Counts what happens: a number for each conversation, and for when it was heard last.
+    private var moments = 0
 
     private struct Connection {
         let number: Int
         let source: DescriptorSource
+        /// When something came last.
+        var heard: Int
         var bytes = Data()
         /// Requests that wait for the one before: a person's order is kept.
         var waiting: [Data] = []
@@ -76,13 +80,17 @@ public final class ControlServer: @unchecked Sendable {
         }
         _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
         _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK)
-        guard connections.count < Self.mostConnections else {
-            close(descriptor)
-            return
+        if connections.count >= Self.mostConnections {
+            let idle = connections.filter { !$0.value.isBusy && $0.value.waiting.isEmpty }.min { $0.value.heard < $1.value.heard }
+            guard let idle else {
+                close(descriptor)
+                return
+            }
+            hangUp(idle.key)
         }
-        accepted += 1
+        moments += 1
         let source = DescriptorSource(owning: descriptor, queue: queue) { [weak self] _ in self?.read(descriptor) }
-        connections[descriptor] = Connection(number: accepted, source: source)
+        connections[descriptor] = Connection(number: moments, source: source, heard: moments)
         source.interest = .reading
     }
 
@@ -99,6 +107,8 @@ public final class ControlServer: @unchecked Sendable {
             if count == 0 { end(descriptor) } else if errno != EAGAIN, errno != EINTR { hangUp(descriptor) }
             return
         }
+        moments += 1
+        connections[descriptor]?.heard = moments
         connections[descriptor]?.bytes.append(contentsOf: buffer.prefix(count))
         while let bytes = connections[descriptor]?.bytes, let end = bytes.firstIndex(of: UInt8(ascii: "\n")) {
             connections[descriptor]?.bytes = Data(bytes[(end + 1)...])

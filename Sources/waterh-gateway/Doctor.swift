@@ -142,6 +142,13 @@ enum DoctorChecks {
     static func store(_ place: StorePlace, zone: String? = nil) -> [Finding] {
         let path = place.path
         guard place.origin == .service || FileManager.default.fileExists(atPath: path) else {
+            if let target = try? FileManager.default.destinationOfSymbolicLink(atPath: path) {
+                return [
+                    Finding(
+                        "store", .bad, "\(path) is a link to \(target), and nothing is there",
+                        advice: "Bring back what it leads to (a disk that is not mounted?), or remove the link: a poll would begin another day at its end.")
+                ]
+            }
             var parent = URL(fileURLWithPath: path).deletingLastPathComponent()
             while parent.path != "/", !FileManager.default.fileExists(atPath: parent.path) { parent.deleteLastPathComponent() }
             let isWritable = access(parent.path, W_OK) == 0
@@ -154,9 +161,10 @@ enum DoctorChecks {
         do {
             let store = try place.open(hostZone: nil, for: .looking)
             let counts = try store.journalCounts()
+            let held = "\(path): \(counted(try store.countedDrinks(), "drink")); \(counted(counts.drinks, "record")) from bottles, \(counts.quarantined) suspect"
             let words = switch store.found {
-            case .store: "\(path): \(counted(counts.drinks, "drink")), \(counts.quarantined) suspect"
-            case .older: "\(path): \(counted(counts.drinks, "drink")), \(counts.quarantined) suspect; of an earlier version, the next poll brings it up to date"
+            case .store: held
+            case .older: "\(held); of an earlier version, the next poll brings it up to date"
             case .nothing: "\(path) is empty; the first poll makes a store of it"
             }
             let trouble = StorePlace.writingTrouble(path)

@@ -10,6 +10,24 @@ import Testing
 
     init() throws { folder = try TemporaryFolder() }
 
+    /// A connection that says nothing yet; -1 where nobody answers.
+    private static func dial(_ path: String) -> Int32 {
+        let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        var limit = timeval(tv_sec: 5, tv_usec: 0)
+        for option in [SO_RCVTIMEO, SO_SNDTIMEO] { setsockopt(descriptor, SOL_SOCKET, option, &limit, socklen_t(MemoryLayout<timeval>.size)) }
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+        let isConnected = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size)) }
+        }
+        guard isConnected == 0 else {
+            close(descriptor)
+            return -1
+        }
+        return descriptor
+    }
+
     /// On a thread of its own: it waits, five seconds at most.
     private static func aside<Result: Sendable>(_ body: @escaping @Sendable () -> Result) async -> Result? {
         let (results, result) = AsyncStream.makeStream(of: Result.self)
@@ -22,17 +40,10 @@ import Testing
 
     /// Says all of it at once, and nothing more; then listens to the end.
     private static func say(_ text: String, at path: String) -> String? {
-        let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        let descriptor = dial(path)
+        guard descriptor >= 0 else { return nil }
         defer { close(descriptor) }
-        var limit = timeval(tv_sec: 5, tv_usec: 0)
-        setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
-        var address = sockaddr_un()
-        address.sun_family = sa_family_t(AF_UNIX)
-        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
-        let isConnected = withUnsafePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size)) }
-        }
-        guard isConnected == 0, send(descriptor, text, text.utf8.count, Int32(MSG_NOSIGNAL)) == text.utf8.count, shutdown(descriptor, Int32(SHUT_WR)) == 0 else { return nil }
+        guard send(descriptor, text, text.utf8.count, Int32(MSG_NOSIGNAL)) == text.utf8.count, shutdown(descriptor, Int32(SHUT_WR)) == 0 else { return nil }
         var said: [UInt8] = [], buffer = [UInt8](repeating: 0, count: 4096)
         while true {
             let count = recv(descriptor, &buffer, buffer.count, 0)
@@ -49,6 +60,20 @@ import Testing
         for _ in 0..<50 {
             let said = await Self.aside { Self.say("{}\nrubbish\n", at: path) }
             #expect(said??.split(separator: "\n").count == 2, "\(said ?? "nothing")")
+        }
+    }
+
+    /// An adversary's finding: with sixteen connections that nobody used there was "no emulator" for everybody else.
+    @Test func whoSaysNothingKeepsNobodyOut() async throws {
+        let path = folder.file("c")
+        let server = try ControlServer(path: path) { _ in .refused("not now") }
+        defer { server.stop() }
+        let idle = await Self.aside { (0..<100).map { _ in Self.dial(path) } } ?? []
+        defer { for descriptor in idle where descriptor >= 0 { close(descriptor) } }
+        #expect(idle.count == 100 && !idle.contains(-1))
+        for _ in 0..<3 {
+            let said = await Self.aside { Self.say("{}\n", at: path) }
+            #expect(said??.split(separator: "\n").count == 1, "\(said ?? "nothing")")
         }
     }
 }

@@ -31,6 +31,18 @@ import Testing
         #expect(try mode() == 0o600 && checks(mended, "privacy").isEmpty)
     }
 
+    @Test("a store that is a link to nothing is no good store, and drinks by hand are counted")
+    func whatIsThere() async throws {
+        let folder = try TemporaryFolder()
+        let gone = folder.file("gone.sqlite")
+        try FileManager.default.createSymbolicLink(atPath: folder.file("s.sqlite"), withDestinationPath: gone)
+        let dangling = checks(try await doctor(folder, []), "store")
+        #expect(dangling.first?["status"] as? String == "bad" && (dangling.first?["found"] as? String)?.hasSuffix("is a link to \(gone), and nothing is there") == true, "\(dangling)")
+        for amount in ["100", "8oz"] { _ = try await Program("waterh-tracker").run(["log", amount, "--store", gone]) }
+        let found = checks(try await doctor(folder, []), "store")
+        #expect((found.first?["found"] as? String)?.hasSuffix(": 2 drinks; 0 records from bottles, 0 suspect") == true, "\(found)")
+    }
+
     @Test("a store on a full disk, and on one that is read-only, is told as such", arguments: ["dd if=/dev/zero of=$0/fill bs=4k 2>/dev/null; true", "mount -o remount,ro $0"])
     func disk(trouble: String) async throws {
         let folder = try TemporaryFolder()

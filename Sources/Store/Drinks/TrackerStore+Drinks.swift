@@ -18,6 +18,11 @@ extension TrackerStore {
         try read { db in try DrinkTable.drinks(on: day, db) }.filter { $0.drink.isKnown(at: asked) }
     }
 
+    /// How many drinks count, whoever said so.
+    public func countedDrinks() throws -> Int {
+        try read { db in try Int.fetchOne(db, sql: "SELECT count(*) FROM drink WHERE deleted = 0 AND ml > 0") ?? 0 }
+    }
+
     /// The counted drinks from one instant to another, both included, oldest first.
     public func drinks(from first: Instant, through last: Instant) throws -> [StoredDrink] {
         try read { db in try DrinkTable.drinks(from: first, through: last, db) }
