@@ -29,9 +29,11 @@ struct WebPages: Sendable {
         var backoff = Backoff(first: Self.firstPause, longest: Self.longestPause)
         var isTold = false
         let bound = Mutex(false)
+        var lock: NameLock?
         while !Task.isCancelled {
             do {
-                if case .unix(let path) = endpoint { try Self.clear(path) }
+                lock = nil
+                if case .unix(let path) = endpoint { lock = try Self.claim(path) }
                 try await server.run(on: endpoint, for: person) { port in
                     // A system service's is its group's, too: the unit's folder says who may come near.
                     if case .unix(let path) = endpoint { _ = chmod(path, Paths.ofService.map { path.hasPrefix($0 + "/") } == true ? 0o660 : 0o600) }
@@ -47,16 +49,27 @@ struct WebPages: Sendable {
             }
         }
         // Only our own: another service may listen there.
-        if case .unix(let path) = endpoint, bound.withLock({ $0 }) { unlink(path) }
+        if case .unix(let path) = endpoint, lock != nil, bound.withLock({ $0 }) { unlink(path) }
+        withExtendedLifetime(lock) {}
     }
 
     /// Takes the socket of a service that is no more out of the way; one that answers is left alone.
-    private static func clear(_ path: String) throws {
+    ///
+    /// A service that begins has bound its socket a moment before it listens, and nobody answers there meanwhile: which of two has the place, their lock says.
+    private static func claim(_ path: String) throws -> NameLock {
+        let lock: NameLock
+        do {
+            lock = try NameLock(path + ".lock")
+        } catch {
+            throw Taken(description: "\(path).lock cannot be made (\((error as? POSIXError).map { String(cString: strerror($0.code.rawValue)) } ?? "\(error)"))")
+        }
+        guard lock.isOurs else { throw Taken(description: "another service listens there") }
         var status = stat()
-        guard lstat(path, &status) == 0 else { return }
+        guard lstat(path, &status) == 0 else { return lock }
         guard status.st_mode & S_IFMT == S_IFSOCK, status.st_uid == geteuid() else { throw Taken(description: "something else lies there") }
         guard !ServiceSocket(path: path).isAnswering else { throw Taken(description: "another service listens there") }
         unlink(path)
+        return lock
     }
 
     private struct Taken: Error, CustomStringConvertible {

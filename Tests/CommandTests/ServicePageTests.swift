@@ -232,6 +232,31 @@ import Testing
         #expect(nudge.exitCode == 0, "\(nudge.error)")
     }
 
+    /// Two that began together: the second took the socket of the first away, which was bound and did not listen yet, and nobody could ask either in the end.
+    @Test func aServiceThatBeginsKeepsItsSocket() async throws {
+        let folder = try TemporaryFolder()
+        let path = folder.file("w.sock")
+        let lock = open(path + ".lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        let socket = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        defer { for descriptor in [lock, socket] { close(descriptor) } }
+        try #require(flock(lock, LOCK_EX | LOCK_NB) == 0)
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+        let isBound = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(socket, $0, socklen_t(MemoryLayout<sockaddr_un>.size)) }
+        }
+        try #require(isBound == 0)
+        func file() throws -> UInt64? { (try FileManager.default.attributesOfItem(atPath: path)[.systemFileNumber] as? NSNumber)?.uint64Value }
+        let before = try file()
+        let second = try Program("waterh-gateway").start(
+            ["run", "--link", "unix:" + folder.file("b.sock"), "--store", folder.file("w.sqlite"), "--listen", "unix:" + path], environment: ["XDG_RUNTIME_DIR": folder.path])
+        #expect(await event { second.error.contains("another service listens there") ? true : nil } == true, "\(second.error)")
+        second.send(signal: SIGTERM)
+        #expect(try await second.finish().exitCode == 0)
+        #expect(try before != nil && file() == before)
+    }
+
     @Test func aCommandReachesTheBottleThroughTheService() async throws {
         let served = try await Served()
         let reply = try await served.curl("api/v1/bottle/commands", [
