@@ -25,8 +25,16 @@ public final class FlashStore: Sendable {
     /// Held open and locked: one emulator a store.
     private let lock: Int32
 
-    /// Takes the file for this process. It need not exist; its directory is made.
+    /// Takes the file for this process. It need not exist; its directory is made. A symbolic link is followed; what is no ordinary file is refused, as it would be replaced.
     public init(path: String) throws(Failure) {
+        var status = stat()
+        let exists = stat(path, &status) == 0
+        guard !exists || status.st_mode & S_IFMT == S_IFREG else {
+            throw Failure(isBadContent: false, description: "\(path) is no ordinary file: name another")
+        }
+        let target = exists ? realpath(path, nil) : nil
+        defer { free(target) }
+        let path = target.map { String(cString: $0) } ?? path
         self.path = path
         let directory = URL(fileURLWithPath: path).deletingLastPathComponent()
         do {

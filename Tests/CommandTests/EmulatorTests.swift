@@ -297,6 +297,28 @@ struct EmulatorTests {
         try await bottle.kill(program)
     }
 
+    /// As root an emulator with --store /dev/full put a file in the device's place.
+    @Test("a store that is no ordinary file is refused, and a link to one is followed")
+    func oddStores() async throws {
+        let bottle = try Bottle()
+        let (pipe, link) = (bottle.folder.file("pipe"), bottle.folder.file("link"))
+        try #require(mkfifo(pipe, 0o600) == 0)
+        let refused = try await Program("waterh-emulator").run(["run", "--link", "unix:" + bottle.link, "--store", pipe], limit: 20)
+        #expect(refused.exitCode == 1 && refused.error.contains("no ordinary file"), "\(refused.error)")
+        var status = stat()
+        #expect(lstat(pipe, &status) == 0 && status.st_mode & S_IFMT == S_IFIFO)
+        try await bottle.kill(bottle.run(["--store", bottle.store]).0)
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: bottle.store)
+        let (program, _) = try await bottle.run(["--store", link])
+        #expect(try await bottle.control("sip", "150").exitCode == 0)
+        #expect((try? FileManager.default.destinationOfSymbolicLink(atPath: link)) != nil)
+        #expect(try String(contentsOfFile: bottle.store, encoding: .utf8).contains("150"))
+        // Under its other name it is in use, too.
+        let second = try await Program("waterh-emulator").run(["run", "--link", "unix:" + bottle.folder.file("b2.sock"), "--store", bottle.store])
+        #expect(second.exitCode == 1 && second.error.contains("another emulator"), "\(second.error)")
+        try await bottle.kill(program)
+    }
+
     @Test("faults lists every word")
     func faults() async throws {
         let result = try await Program("waterh-emulator").run(["faults"])
