@@ -68,7 +68,7 @@ public enum CommandRunner {
         if code.isSuccess {
             // --help and --version are answers, not diagnostics.
             // A verb's help has its own exit codes, or else those of all.
-            let isBareHelp = text.contains("\nUSAGE: ") && !text.localizedCaseInsensitiveContains("exit code")
+            let isBareHelp = text.contains("\nUSAGE: ") && !text.contains("Exit codes: ")
             if !text.isEmpty { TextOutput.standard.block(isBareHelp ? text + (text.hasSuffix("\n") ? "\n" : "\n\n") + ExitStatus.wrappedHelp : text) }
             return ExitStatus.done.rawValue
         }

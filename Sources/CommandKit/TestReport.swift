@@ -58,9 +58,13 @@ public struct TestReport: Sendable {
 
     private static func time(_ seconds: Double) -> String { String(format: "%.3f", seconds) }
 
-    /// A `#` would begin a directive, a line break a line.
+    /// A `#` would begin a directive, a line break a line, and other control characters would colour a terminal.
     private static func line(_ text: String) -> String {
-        Escaping.replacing(String(text.map { $0.isNewline ? " " : $0 }), ["\n": " ", "#": "\\#"])
+        var shown = String.UnicodeScalarView()
+        for scalar in String(text.map { $0.isNewline ? " " : $0 }).unicodeScalars {
+            shown.append(scalar.value < 32 || (127..<160).contains(scalar.value) ? "\u{FFFD}" : scalar)
+        }
+        return Escaping.replacing(Escaping.replacing(String(shown), ["\\": "\\\\"]), ["#": "\\#"])
     }
 
     private static func attribute(_ text: String) -> String {

@@ -66,11 +66,34 @@ public enum ControlMessages {
 
     /// The action of a request line; a value may be a number, too.
     public static func action(line: Data) throws(Malformed) -> ControlAction {
-        guard let object = (try? JSONSerialization.jsonObject(with: line)) as? [String: Any], let word = object["do"] as? String else {
+        let request: Request
+        do {
+            request = try JSONDecoder().decode(Request.self, from: line)
+        } catch DecodingError.typeMismatch(_, let context) where context.codingPath.first?.stringValue == "value" {
+            throw Malformed(description: "a value is a text or a number")
+        } catch {
             throw Malformed(description: #"a request is one JSON object a line, such as {"do":"sip","value":"120"}"#)
         }
-        let value = object["value"].flatMap { $0 as? String ?? ($0 as? NSNumber)?.stringValue }
-        return try action(word, value)
+        return try action(request.do, request.value?.text)
+    }
+
+    private struct Request: Decodable {
+        var `do`: String
+        var value: Value?
+    }
+
+    /// As it would be typed. A whole number is written without a point: some programs' JSON has one.
+    private struct Value: Decodable {
+        let text: String
+
+        init(from decoder: any Decoder) throws {
+            let container = try decoder.singleValueContainer()
+            if let number = try? container.decode(Double.self) {
+                text = Int(exactly: number).map(String.init) ?? "\(number)"
+            } else {
+                text = try container.decode(String.self)
+            }
+        }
     }
 
     /// The answer as an object: `ok`, and `status` or `error`.

@@ -19,12 +19,23 @@ public struct LinkAdvice: Sendable {
         case cable
     }
 
+    /// Who gives it.
+    public enum Adviser: Sendable {
+        case gateway
+        /// A bottle: no recording is a link of its.
+        case emulator
+        /// Who need not be named any more.
+        case doctor
+    }
+
     private let way: Way
+    private let adviser: Adviser
 
     /// - Parameters:
     ///   - linkName: as in `unix:/tmp/b.sock`.
     ///   - hasRadio: counts where the name says nothing.
-    public init(linkName: String, hasRadio: Bool) {
+    public init(linkName: String, hasRadio: Bool, by adviser: Adviser = .gateway) {
+        self.adviser = adviser
         switch try? LinkName(linkName) {
         case .bluez: way = .radio
         case .unix(let path), .stream(let path): way = .socket(name: linkName, path: path)
@@ -38,7 +49,7 @@ public struct LinkAdvice: Sendable {
 
     /// For an error of this class.
     public func about(_ code: LinkError.Code) -> String {
-        let usual = Self.radio(code)
+        let usual = radio(code)
         return switch way {
         case .radio: usual
         case .socket(let name, let path): Self.socket(code, name, path)
@@ -78,11 +89,13 @@ public struct LinkAdvice: Sendable {
         }
     }
 
-    private static func radio(_ code: LinkError.Code) -> String {
-        switch code {
-        case .noAdapter: "Plug one in, or use a link without hardware: --link unix:PATH or capture:FILE."
+    private func radio(_ code: LinkError.Code) -> String {
+        let others = adviser == .emulator ? "--link unix:PATH" : "--link unix:PATH or capture:FILE"
+        let doctor = { (what: String) in adviser == .doctor ? "" : "; waterh-gateway doctor \(what)" }
+        return switch code {
+        case .noAdapter: "Plug one in, or use a link without hardware: \(others)."
         case .poweredOff: "Switch the adapter on (bluetoothctl power on, or rfkill unblock bluetooth)."
-        case .permissionDenied: "Run as a member of the group bluetooth (adduser USER bluetooth, then log in anew); waterh-gateway doctor looks for the rest."
+        case .permissionDenied: "Run as a member of the group bluetooth (adduser USER bluetooth, then log in anew)\(doctor("looks for the rest"))."
         case .notFound: "Wake the bottle (lid or a shake), bring it nearer, and close the phone app that may hold its only connection."
         case .connectFailed: "Bring the bottle nearer, and close the phone app that may hold its only connection."
         case .inProgress: "Stop the other program that talks to the bottle, or restart Bluetooth."
@@ -91,8 +104,8 @@ public struct LinkAdvice: Sendable {
         case .refused, .protocolViolation: "If this is a WaterH bottle, record the connection (waterh-replay record) and report it."
         case .outOfStep: "Poll again."
         case .serviceLost:
-            "See whether bluetoothd runs (systemctl status bluetooth); waterh-gateway doctor says what is missing. Without an adapter use --link unix:PATH or capture:FILE."
-        default: "Try again; waterh-gateway doctor looks for the usual causes."
+            "See whether bluetoothd runs (systemctl status bluetooth)\(doctor("says what is missing")). Without an adapter use \(others)."
+        default: "Try again\(doctor("looks for the usual causes"))."
         }
     }
 

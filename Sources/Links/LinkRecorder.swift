@@ -10,7 +10,11 @@ import Replay
 /// All state belongs to the queue; that is what makes it safe to send.
 public final class LinkRecorder: @unchecked Sendable {
     private let queue = DispatchQueue(label: "recorder")
-    private let file: FileHandle
+    private let path: String
+    private let descriptor: Int32
+    private let isNew: Bool
+    /// The older file is gone, and what comes is written.
+    private var hasBegun = false
     private var peer: BluetoothAddress
     private var isPeerRandom: Bool
     /// Real time at monotonic zero.
@@ -22,7 +26,7 @@ public final class LinkRecorder: @unchecked Sendable {
     private var hasFailed = false
 
     /// - Parameters:
-    ///   - path: its suffix decides the format, btsnoop where it says nothing. An older file is replaced.
+    ///   - path: its suffix decides the format, btsnoop where it says nothing. An older file is written over from `begin` on; a FIFO or a device is written to.
     ///   - peer: the bottle's address; where the link knows it better, `identify` follows.
     ///   - isPeerRandom: the kind of that address.
     ///   - epoch: real time since 1970 at zero of the clock that stamps the observations.
@@ -31,16 +35,44 @@ public final class LinkRecorder: @unchecked Sendable {
         guard format.level == .hci else {
             throw CaptureFileError(path: path, sentence: "cannot be written: \(format) holds no HCI packets; end the name in .btsnoop or .pcapng")
         }
-        guard FileManager.default.createFile(atPath: path, contents: nil), let file = FileHandle(forWritingAtPath: path) else {
-            throw CaptureFileError(path: path, sentence: "cannot be written: \(String(cString: strerror(errno)))")
-        }
-        self.file = file
+        self.path = path
+        isNew = access(path, F_OK) != 0
+        descriptor = try Self.open(path)
         self.peer = peer
         self.isPeerRandom = isPeerRandom
         self.epoch = epoch
         self.log = log
         writer = CaptureWriter(format)
-        flush()
+    }
+
+    deinit {
+        if isNew, !hasBegun { unlink(path) }
+        close(descriptor)
+    }
+
+    /// From here on the file is this recording. To be called when the link is there: who is refused a link must not have taken away what another recorded on it.
+    public func begin() {
+        queue.sync {
+            // Nobody can shorten a pipe.
+            _ = ftruncate(descriptor, 0)
+            hasBegun = true
+            flush()
+        }
+    }
+
+    /// Without a word for the file: another may record into it.
+    private static func open(_ path: String) throws -> Int32 {
+        func failure(_ words: String) -> CaptureFileError { CaptureFileError(path: path, sentence: "cannot be written: \(words)") }
+        var status = stat()
+        // Of a FIFO that nobody reads yet the other kind of opening would wait for a reader.
+        let isPipe = stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFIFO
+        let descriptor = Glibc.open(path, (isPipe ? O_RDWR | O_NONBLOCK : O_WRONLY | O_CREAT | O_NOCTTY) | O_CLOEXEC, 0o666)
+        guard descriptor >= 0 else { throw failure(String(cString: strerror(errno))) }
+        if fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG, flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
+            close(descriptor)
+            throw failure("another program records into it")
+        }
+        return descriptor
     }
 
     /// From the next connection on the bottle has this address.
@@ -71,7 +103,7 @@ public final class LinkRecorder: @unchecked Sendable {
 
     /// Waits until everything observed is in the file.
     public func finish() {
-        queue.sync { try? file.close() }
+        queue.sync { flush() }
     }
 
     private func record(_ observation: LinkObservation) {
@@ -101,12 +133,15 @@ public final class LinkRecorder: @unchecked Sendable {
     }
 
     private func flush() {
-        let bytes = writer.takeOutput()
-        guard !bytes.isEmpty, !hasFailed else { return }
-        do {
-            try file.write(contentsOf: Data(bytes))
-        } catch {
-            fail(error.localizedDescription)
+        guard hasBegun else { return }
+        var rest = writer.takeOutput()[...]
+        while !rest.isEmpty, !hasFailed {
+            let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+            if count > 0 {
+                rest = rest.dropFirst(count)
+            } else if errno != EINTR {
+                fail("\(path): \(String(cString: strerror(errno)))")
+            }
         }
     }
 

@@ -30,6 +30,8 @@ final class MQTTLoop: @unchecked Sendable {
         var end: MQTTFailure?
         /// The broker has let us in, and said whether it knew us.
         var knewUs: Bool?
+        /// What has come and is not dealt with is left to the next connection.
+        var isHurried = false
     }
 
     /// Something that the broker has to confirm, in so many parts.
@@ -74,6 +76,8 @@ final class MQTTLoop: @unchecked Sendable {
     private var dismissal: Int32 = 0
     /// How many messages were handed on, and the library has not written that they arrived.
     private var handedOn = 0
+    /// Something was handed on since the library was asked to read.
+    private var hasHandedOn = false
     /// What was handed on last was not dealt with.
     private var isUndone = false
 
@@ -94,6 +98,9 @@ final class MQTTLoop: @unchecked Sendable {
 
     /// Why it is over; `nil` while it goes on. From any thread.
     var end: MQTTFailure? { inbox.withLock { $0.end } }
+
+    /// From any thread. No more messages are dealt with: where one comes, this connection ends without a word, and it comes again.
+    func hurry() { inbox.withLock { $0.isHurried = true } }
 
     /// From any thread. Each order is answered once.
     func order(_ order: Order, _ answer: @escaping Answer) {
@@ -158,10 +165,12 @@ final class MQTTLoop: @unchecked Sendable {
             if places[0].revents & Int16(POLLERR) != 0, admission == nil, let words = Self.trouble(of: socket) {
                 throw MQTTFailure(.unreachable, "The broker at \(options.address) cannot be reached: \(words)")
             }
-            handedOn = 0
+            (handedOn, hasHandedOn) = (0, false)
             if places[0].revents & Int16(POLLIN | POLLERR | POLLHUP) != 0 { try check(library.functions.loop_read(client, 1)) }
             // Before the library writes that it arrived.
             if isUndone { throw MQTTFailure(.lost, "The broker at \(options.address) is to send a message again that could not be dealt with") }
+            // That it took a while to deal with a message is not the broker's silence.
+            if hasHandedOn { lastSign = .now }
             if places[0].revents & Int16(POLLOUT) != 0 { try check(library.functions.loop_write(client, 1)) }
             // The good-bye is out.
             if closing != nil, library.functions.socket(client) < 0 { return }
@@ -296,8 +305,18 @@ final class MQTTLoop: @unchecked Sendable {
     func came(_ message: MQTTMessage) {
         // What comes behind one that is sent again is sent again, too.
         guard !isUndone else { return }
+        // It comes again.
+        if handedOn == 0, message.isConfirmed, inbox.withLock({ $0.isHurried }) {
+            isUndone = true
+            return
+        }
         receive(message)
         handedOn += 1
+        hasHandedOn = true
+        guard !isUndone, closing == nil, let client else { return }
+        // The library reads as many messages in one piece as it has sent: that this one arrived is said before the next is dealt with, or hundreds would come again where
+        // somebody dies over them. It has written the confirmation down before it called us, and nothing that it would call us back for is among what waits.
+        if library.functions.loop_write(client, 1) == 0, !library.functions.want_write(client) { handedOn = 0 }
     }
 
     /// By who is called by `receive`, on the thread: the broker does not hear that this message arrived, and sends it again to the next connection. This one ends.

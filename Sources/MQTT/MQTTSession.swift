@@ -45,6 +45,10 @@ public final class MQTTSession: Sendable {
     /// - Returns: `false` where that cannot be: others came just before, and would come again with it.
     public func leaveUndone() -> Bool { loop.leaveUndone() }
 
+    /// Whoever is asked to end need not do first what waits at the broker: where another message comes, the connection breaks off, and the next one gets it. The last will is
+    /// said then.
+    public func hurry() { loop.hurry() }
+
     /// Says good-bye; the last will stays unsaid.
     public func close() async {
         loop.order(.close) { _ in }

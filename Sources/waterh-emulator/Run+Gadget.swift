@@ -56,6 +56,7 @@ extension Run {
         } catch {
             throw Self.explain(error)
         }
+        recorder?.begin()
         if let recorder, let advertisement = machine.application.advertisement { recorder.observe(advertisement, at: MonotonicClock.system.now()) }
         TextOutput.standard.line(
             "ready link=\(self.link) gadget=\(gadget.name ?? gadget.address?.description ?? "nameless") mode=\(machine.mode.rawValue) services=\(gadget.services.count) characteristics=\(gadget.characteristics.count) exchanges=\(gadget.exchangeCount)")

@@ -94,7 +94,7 @@ extension Run {
             CommandFailure(
                 ExitReason.absent.status, sentence,
                 advice: [.poweredOff, .permissionDenied, .serviceLost].contains(error.code)
-                    ? LinkAdvice(linkName: "bluez", hasRadio: true).about(error.code)
+                    ? LinkAdvice(linkName: "bluez", hasRadio: true, by: .emulator).about(error.code)
                     : "Without an adapter use --link unix:PATH; waterh-gateway doctor says what is missing.")
         case let error as FlashStore.Failure: CommandFailure(error.exitReason.status, sentence)
         case is CommandFailure: error

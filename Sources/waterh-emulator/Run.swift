@@ -117,6 +117,7 @@ struct Run: AsyncParsableCommand {
         } catch {
             throw Self.explain(error)
         }
+        recorder?.begin()
         let control = try listen(driver, log)
         TextOutput.standard.line(ready(identity, records: flash.records.count))
         TextOutput.standard.flush()

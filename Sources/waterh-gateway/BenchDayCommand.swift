@@ -73,7 +73,7 @@ struct BenchDayCommand: AsyncParsableCommand {
             throw Self.failure(outcome, link, folder)
         }
         try written.get()
-        if let stopped { throw ExitCode(stopped.rawValue) }
+        if stopped != nil { throw ExitCode(ExitStatus.interrupted.rawValue) }
     }
 
     private func surroundings(
@@ -107,6 +107,10 @@ struct BenchDayCommand: AsyncParsableCommand {
             out.line("\(verdict.rawValue.prefix(1).uppercased() + verdict.rawValue.dropFirst()): \(some.count)")
             for finding in some { out.line("  \(finding.point.rawValue) (\(finding.point.law)): \(finding.words)") }
         }
+        if !day.omissions.isEmpty {
+            out.line("Left out: \(day.omissions.count)")
+            for sentence in day.omissions { out.line("  \(sentence)") }
+        }
         out.line("\(folder.path): \(folder.names.joined(separator: ", "))")
         if store == nil, FileManager.default.fileExists(atPath: folder.store) {
             out.line("The drinks are in the folder's store; into your own day with: waterh-tracker --store \(PrintedCommands.quoted(folder.store)) export --format json --output drinks.json && waterh-tracker import drinks.json")
@@ -115,7 +119,9 @@ struct BenchDayCommand: AsyncParsableCommand {
 
     private static func failure(_ error: any Error, _ link: LinkOptions, _ folder: BenchDayFolder) -> any Error {
         guard let error = error as? LinkError else { return error }
-        let advice = LinkAdvice(linkName: (try? link.name).map { "\($0)" } ?? "", hasRadio: (try? link.hasRadio) ?? true).about(error.code)
+        let usual = LinkAdvice(linkName: (try? link.name).map { "\($0)" } ?? "", hasRadio: (try? link.hasRadio) ?? true).about(error.code)
+        // What ends a day comes before anything is stored or acknowledged.
+        let advice = error.code == .disconnected ? "Nothing was acknowledged: the bottle has it all. Bring it nearer, and begin the day again." : usual
         return CommandFailure(.noLink, "\(sentence(error.description)) What was recorded until then is in \(folder.path).", advice: advice)
     }
 

@@ -30,6 +30,7 @@ actor BenchDayRecorders {
             let line = $0
             Task { await self?.note(line) }
         }
+        recorder.begin()
         recorders[chapter] = recorder
         return try link.open { recorder.observe($0) }
     }

@@ -244,7 +244,7 @@ enum DoctorChecks {
     static func link(_ options: LinkOptions, _ own: [OwnBottle]) async -> Finding {
         let central: any CentralLink
         do {
-            central = try options.open()
+            central = try options.open(by: .doctor)
         } catch let failure as CommandFailure {
             return Finding("link", .bad, failure.sentence, advice: failure.advice, isAbsence: failure.status == .noLink)
         } catch {
@@ -257,7 +257,7 @@ enum DoctorChecks {
         defer { end.cancel() }
         central.perform(.startScan)
         let check = "link \(central.name)"
-        let advice = LinkAdvice(linkName: central.name, hasRadio: central.hasRadio)
+        let advice = LinkAdvice(linkName: central.name, hasRadio: central.hasRadio, by: .doctor)
         var finding = Finding(check, .note, "works; no bottle was seen in 3 s", advice: advice.about(.notFound))
         look: for await event in central.events {
             switch event {

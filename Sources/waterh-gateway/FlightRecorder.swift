@@ -94,6 +94,7 @@ final class FlightRecorder: Sendable {
         do {
             try KeptFlights(store: store)?.keep(story, at: wall) { path in
                 let recorder = try LinkRecorder(path: path, peer: report.identity.flatMap { BluetoothAddress($0) } ?? BluetoothAddress(0), epoch: epoch) { _ in }
+                recorder.begin()
                 for observation in flights.flatMap(\.observations) { recorder.observe(observation) }
                 recorder.finish()
             }

@@ -38,7 +38,8 @@ struct LinkOptions: ParsableArguments {
     }
 
     /// - Parameter observe: hears what passes, on links that carry PDUs themselves.
-    func open(observe: (@Sendable (LinkObservation) -> Void)? = nil) throws -> any CentralLink {
+    /// - Parameter adviser: who says what can be tried.
+    func open(observe: (@Sendable (LinkObservation) -> Void)? = nil, by adviser: LinkAdvice.Adviser = .gateway) throws -> any CentralLink {
         let name = try name
         if notifications != nil {
             guard case .bluez = name else {
@@ -51,7 +52,7 @@ struct LinkOptions: ParsableArguments {
                 name, notifications: notifications, runtimeFolder: Paths.runtime, proxyKey: Configuration.proxyKey(), instruments: LinkInstruments(observe: observe, log: { if isVerbose { Diagnostics.line($0) } }))
         } catch {
             if case .capture(let file) = name { throw Self.unusable(file, error) }
-            throw CommandFailure(.noLink, sentence(error.description), advice: LinkAdvice(linkName: "\(name)", hasRadio: true).about(error.code))
+            throw CommandFailure(.noLink, sentence(error.description), advice: LinkAdvice(linkName: "\(name)", hasRadio: true, by: adviser).about(error.code))
         }
     }
 

@@ -54,9 +54,9 @@ struct Scan: AsyncParsableCommand {
                 Task { await central.close() }
             }
         }
-        if let stopped {
+        if stopped != nil {
             await central.close()
-            throw ExitCode(stopped.rawValue)
+            throw ExitCode(ExitStatus.interrupted.rawValue)
         }
         switch outcome {
         case .failure(let error):

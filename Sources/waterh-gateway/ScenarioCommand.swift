@@ -20,7 +20,8 @@ struct RunScenario: AsyncParsableCommand {
         abstract: "Play each scenario, and say whether all that it promises holds.",
         discussion: """
             The bottle, its link and its clock are simulated; the engine and the store are those of the service. Nothing is left behind.
-            Of a folder its files *.toml are played. Exit code 1 when a promise breaks, 4 when a file cannot be read.
+            Of a folder its files *.toml are played. Exit code 1 when a promise breaks, 4 when a file cannot be read: the others are played, and the report has it as
+            a test that failed.
 
             With --link they are played for real: by the gateway over that link, with the emulator at its other end, to whose control socket
             is told what its owner does. Steps come one after the other, a second apart; what only a simulated world can do is refused.
@@ -51,9 +52,19 @@ struct RunScenario: AsyncParsableCommand {
     func run() async throws {
         let found = try ScenarioCatalogue.files(files)
         let place = try junit.map { try OutputFile($0, mode: 0o666, sparing: found) }
-        // All are read before the first is played.
-        let scenarios = try found.map { ($0, try ScenarioFile(path: $0).scenario) }
         var report = TestReport(suite: "waterh-gateway scenario run")
+        // All are read before the first is played.
+        var (scenarios, unread): ([(String, Scenario)], [any Error]) = ([], [])
+        for file in found {
+            do {
+                scenarios.append((file, try ScenarioFile(path: file).scenario))
+            } catch {
+                unread.append(error)
+                report.cases.append(.init(name: file, seconds: 0, failures: ["\(error)"]))
+            }
+        }
+        // Nobody waits for a day to hear of a file that cannot be read.
+        for error in unread.dropLast() { Diagnostics.error("\(error)") }
         for (file, scenario) in scenarios {
             let played = try await play(scenario)
             report.cases.append(.init(name: scenario.title, seconds: played.seconds, failures: played.violations.map(\.sentence)))
@@ -67,8 +78,9 @@ struct RunScenario: AsyncParsableCommand {
             try place.write(Array(report.junit.utf8))
             try place.commit()
         }
-        let broken = report.cases.count { !$0.failures.isEmpty }
-        if !json { TextOutput.standard.line("\(scenarios.count) played, \(broken == 0 ? "all hold" : "\(broken) broken")") }
+        let broken = report.cases.count { !$0.failures.isEmpty } - unread.count
+        if !json, !scenarios.isEmpty { TextOutput.standard.line("\(scenarios.count) played, \(broken == 0 ? "all hold" : "\(broken) broken")") }
+        if let last = unread.last { throw last }
         if broken > 0 { throw ExitCode(ExitStatus.failed.rawValue) }
     }
 
@@ -90,7 +102,7 @@ struct RunScenario: AsyncParsableCommand {
             }
             return try await live.play()
         } catch let error as LiveScenario.Unplayable {
-            throw CommandFailure(.failed, sentence("\(error)"), advice: "Without --link it is played on simulated time.")
+            throw CommandFailure(.refused, sentence("\(error)"), advice: "Without --link it is played on simulated time.")
         } catch let error as ControlSocket.Failure {
             throw CommandFailure(.noLink, sentence("\(error)"), advice: "Start the emulator with --control \(text).")
         }

@@ -58,13 +58,24 @@ struct Send: AsyncParsableCommand {
         watcher.clear()
         let units = (try? place.open(hostZone: nil, for: .looking).settings().amountUnits) ?? file.units ?? .ml
         for answer in report.answers { TextOutput.standard.line(json ? Self.object(answer, report).text : Self.words(answer, in: units)) }
-        if let failure = report.commandFailure(besideServiceOf: place.path) { throw failure }
+        if let failure = report.commandFailure(besideServiceOf: place.path) { throw Self.ofCommand(failure, report) }
         if let answer = report.answers.first, !answer.sent {
             throw CommandFailure(.failed, "The bottle refused to be written to.", advice: "Is it a WaterH bottle? Try waterh-gateway poll --verbose.")
         }
         if let answer = report.answers.first, let registration = Registration(answer), !registration.isDone {
             throw CommandFailure(.failed, registration.sentence, advice: "Send it again, and press the bottle's button when it asks for that.")
         }
+    }
+
+    /// A poll's words where they would speak of drinks: nothing is stored here.
+    private static func ofCommand(_ failure: CommandFailure, _ report: PollReport) -> CommandFailure {
+        var failure = failure
+        if report.failure?.code == "interrupted" {
+            (failure.sentence, failure.advice) = ("The command was stopped.", "Whether the bottle has it is not known: send it again.")
+        } else if failure.advice?.localizedCaseInsensitiveContains("poll again") == true {
+            failure.advice = "See that the bottle is near and awake, and send it again."
+        }
+        return failure
     }
 
     /// How a registration ended.

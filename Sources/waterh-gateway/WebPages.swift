@@ -9,6 +9,7 @@ import TrackerDesk
 /// The service's web server on all its addresses. A place that is taken, or a name that is not this machine's, is told and tried again: the
 /// polls do not wait for it.
 struct WebPages: Sendable {
+    private static let socketPause = Duration.seconds(1)
     private static let firstPause = Duration.seconds(5)
     private static let longestPause = Duration.seconds(300)
 
@@ -26,7 +27,8 @@ struct WebPages: Sendable {
     }
 
     private func serve(_ endpoint: HTTPServer.Endpoint, _ person: String?) async {
-        var backoff = Backoff(first: Self.firstPause, longest: Self.longestPause)
+        // Commands ask at the socket of the store's service: when another that had it goes, this one is there in a moment.
+        var backoff = if case .unix = endpoint { Backoff(first: Self.socketPause, longest: Self.socketPause) } else { Backoff(first: Self.firstPause, longest: Self.longestPause) }
         var isTold = false
         let bound = Mutex(false)
         var lock: NameLock?

@@ -96,7 +96,7 @@ struct Edit: StoreCommand {
     @Option(help: "A drink's new amount: millilitres, or with a unit as at log.", transform: Self.millilitres) var ml: Int?
     @Option(help: "The new time: 14:00 (a drink stays in its day), 2026-06-15T14:00, or with an offset.") var at: String?
     @Option(help: "An alcohol entry's standard drinks, 0.1-10.") var estimate: Double?
-    @Option(help: "A water entry's ounces.") var oz: Double?
+    @Option(help: "A water entry's ounces.", transform: OunceText.value) var oz: Double?
 
     private static func millilitres(_ text: String) throws -> Int {
         guard let ml = Amounts.typed(text) else { throw ValidationError("'\(text)' is no amount: write 250, 0.25l or 8oz.") }

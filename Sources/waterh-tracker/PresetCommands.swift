@@ -27,7 +27,7 @@ struct PresetCommand: ParsableCommand {
         @OptionGroup var options: StoreOptions
         @Argument(help: "Its name.") var name: String
         @Option(help: "beer, wine, liquor or cocktail.") var type: DrinkType = .cocktail
-        @Option(help: "Ounces.") var oz: Double?
+        @Option(help: "Ounces.", transform: OunceText.value) var oz: Double?
         @Option(help: "Percent of alcohol by volume.") var abv: Double?
         @Option(help: "Standard drinks, 0.1-10. Default: from --oz and --abv, else 1.0.") var estimate: Double?
 
@@ -43,7 +43,7 @@ struct PresetCommand: ParsableCommand {
         @Argument(help: "Its name or id.") var preset: String
         @Option(help: "A new name.") var name: String?
         @Option(help: "beer, wine, liquor or cocktail.") var type: DrinkType?
-        @Option(help: "Ounces, or none.") var oz: Amount?
+        @Option(help: "Ounces, or none.", transform: { try $0 == "none" ? .nothing : .number(OunceText.value($0)) }) var oz: Amount?
         @Option(help: "Percent of alcohol by volume, or none.") var abv: Amount?
         @Option(help: "Standard drinks, 0.1-10.") var estimate: Double?
 

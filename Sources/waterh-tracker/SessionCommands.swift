@@ -36,7 +36,7 @@ struct DrinkCommand: AskingCommand {
 struct Water: AskingCommand {
     static let configuration = CommandConfiguration(commandName: "water", abstract: "Log a water in the Waterline session.")
     @OptionGroup var options: StoreOptions
-    @Option(help: "Ounces. Default: the setting waterline.defaultWaterOz.") var oz: Double?
+    @Option(help: "Ounces. Default: the setting waterline.defaultWaterOz.", transform: OunceText.value) var oz: Double?
     @Option(help: "Millilitres, instead of ounces, or with a unit as at log.", transform: Self.millilitres) var ml: Double?
     @Option(help: "When: 22:10, 2026-06-15T22:10, or with an offset. Default: now.") var at: String?
 

@@ -57,6 +57,37 @@ import VirtualBottle
         await day.close()
     }
 
+    /// An adversary's finding: the last record that came, a week old, was held against the battery of today.
+    @Test("what a record says of the bottle is held against the bottle of that day")
+    func sensorsOfAnotherDay() async throws {
+        let old = RehearsedDay.records(20).map { Array($0.prefix(11)) + [50, 0] }
+        let day = try await RehearsedDay(faults: "shuffle", records: old)
+        try await day.course.run()
+        #expect(await day.findings()[.sensorBytes]?.verdict == .confirmed)
+        // Two dumps may have the same order by chance.
+        let found = await day.contradicted()
+        #expect(found.contains(.oldestFirst) && found.isSubset(of: [.oldestFirst, .replay]), "\(found)")
+        await day.close()
+        let idle = try await RehearsedDay(records: old, refused: ["app", "sip100", "sip200", "sip300", "sipNextYear"])
+        try? await idle.course.run()
+        let idleFound = await idle.findings()[.sensorBytes]
+        #expect(idleFound?.verdict == .cannotTell, "\(idleFound?.words ?? "")")
+        await idle.close()
+    }
+
+    /// An adversary's finding: a bottle that hung up in each dump had no day, and not one of the records that came was written down.
+    @Test("a bottle that hangs up in every dump costs those dumps, and what came is written down")
+    func hangsUpInDumps() async throws {
+        let day = try await RehearsedDay(faults: "frame=4,hang-up=5")
+        try await day.course.run()
+        #expect(!day.writtenDown.isEmpty && day.writtenDown.isSubset(of: RehearsedDay.records(20)))
+        let said = await day.course.day
+        #expect(said.omissions.contains { $0.hasPrefix("1-first-connection: it broke off") } && said.profile == .retail, "\(said.omissions)")
+        let status = await day.status
+        #expect(status?.dropped == 0)
+        await day.close()
+    }
+
     /// An adversary's finding: a request for the log that the bottle ignored was taken for an empty log, and an acknowledgement of one record for the end of all.
     @Test("a request that is not answered says nothing of what an acknowledgement drops")
     func unansweredRequest() async throws {

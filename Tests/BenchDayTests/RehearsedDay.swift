@@ -12,6 +12,7 @@ final class RehearsedDay: DayPerson {
     private let bottle: BottleDriver
     private let link: SocketPeripheralLink
     private let folder: TemporaryFolder
+    private let kept = Kept()
     /// Words of questions that are answered no, or left out.
     private let refused: Set<String>
     /// What is called at a question.
@@ -38,7 +39,7 @@ final class RehearsedDay: DayPerson {
         bottle = BottleDriver(machine, on: link)
         try await bottle.open()
         Task { [bottle] in await bottle.run() }
-        let kept = Kept()
+        let kept = kept
         let person = Relay()
         var limits = DayLimits()
         (limits.find, limits.listen, limits.answer, limits.quiet, limits.live) = (.seconds(5), listen, .milliseconds(400), .milliseconds(150), .milliseconds(50))
@@ -92,6 +93,9 @@ final class RehearsedDay: DayPerson {
     var status: BottleStatus? {
         get async { if case .done(let status) = await bottle.control(.status) { status } else { nil } }
     }
+
+    /// What was written down.
+    var writtenDown: Set<[UInt8]> { kept.all }
 
     func findings() async -> [DayPoint: DayFinding] {
         Dictionary(DayJudge(await course.day).findings.map { ($0.point, $0) }, uniquingKeysWith: { first, _ in first })

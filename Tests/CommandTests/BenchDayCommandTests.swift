@@ -52,7 +52,7 @@ import Testing
     }
 
     /// SIGHUP: an adversary's finding. A terminal that was closed left a bottle in the next year, and no findings.
-    @Test("Ctrl-C and a closed terminal leave what was recorded, and the bottle its log; an earlier day's folder is not written into", arguments: [SIGINT, SIGHUP])
+    @Test("Ctrl-C and a closed terminal leave what was recorded, and the bottle its log; an earlier day's folder is not written into", arguments: [SIGINT, SIGHUP, SIGTERM])
     func interrupted(_ signal: Int32) async throws {
         let pair = try await Pair(["--capture", Program.repository + "/captures/boost_two-days.btsnoop"])
         let arguments = ["bench-day", "--link", pair.socket, "--rehearse", pair.control, "--folder", pair.folder.file("day")]

@@ -52,6 +52,13 @@ import Testing
         }
     }
 
+    /// A drink of 1 ml was made of true, and 250.0, as some programs write numbers, was refused.
+    @Test(arguments: [(#""250""#, 250), ("250", 250), ("250.0", 250), ("2.5e2", 250), ("true", nil), ("[250]", nil), (#""8oz""#, nil), ("null", nil), ("250.5", nil)] as [(String, Int?)])
+    func aValueIsATextOrANumber(json: String, ml: Int?) {
+        let action = try? ControlMessages.action(line: Data(#"{"do":"sip","value":\#(json)}"#.utf8))
+        #expect(action == ml.map { .sip(ml: $0) }, "\(json)")
+    }
+
     /// Who had nothing more to say, as a script's pipe, was hung up on before the answer came.
     @Test func whoClosesTheirHalfGetsEveryAnswer() async throws {
         let path = folder.file("c")

@@ -297,6 +297,32 @@ struct EmulatorTests {
         try await bottle.kill(program)
     }
 
+    /// An adversary's finding: an emulator that was refused its link had taken the recording of the one that has it away; a pipe and a link became files.
+    @Test("a recording is whoever's has the link; a pipe is written to and a link followed")
+    func recordings() async throws {
+        let bottle = try Bottle()
+        let (file, link, pipe) = (bottle.folder.file("r.btsnoop"), bottle.folder.file("l.btsnoop"), bottle.folder.file("p.btsnoop"))
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: file)
+        try Data("an older recording, longer than the new one".utf8).write(to: URL(fileURLWithPath: file))
+        let (program, _) = try await bottle.run(["--record", link])
+        let begun = try Data(contentsOf: URL(fileURLWithPath: file))
+        #expect(begun.starts(with: Data("btsnoop".utf8)) && begun.count == 16)
+        #expect((try? FileManager.default.destinationOfSymbolicLink(atPath: link)) == file)
+        for name in [file, bottle.folder.file("new.btsnoop")] {
+            let second = try await Program("waterh-emulator").run(["run", "--link", "unix:" + bottle.link, "--record", name], limit: 20)
+            #expect(second.exitCode != 0 && !second.error.isEmpty, "\(second.error)")
+        }
+        #expect(try Data(contentsOf: URL(fileURLWithPath: file)).starts(with: begun) && !FileManager.default.fileExists(atPath: bottle.folder.file("new.btsnoop")))
+        try await bottle.kill(program)
+        try #require(mkfifo(pipe, 0o600) == 0)
+        let reader = open(pipe, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
+        defer { close(reader) }
+        let (other, _) = try await bottle.run(["--record", pipe])
+        var head = [UInt8](repeating: 0, count: 16)
+        #expect(await event { read(reader, &head, 16) == 16 ? true : nil } == true && head.starts(with: Array("btsnoop".utf8)))
+        try await bottle.kill(other)
+    }
+
     /// As root an emulator with --store /dev/full put a file in the device's place.
     @Test("a store that is no ordinary file is refused, and a link to one is followed")
     func oddStores() async throws {

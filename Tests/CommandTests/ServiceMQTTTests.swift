@@ -91,6 +91,37 @@ import Testing
         #expect(try await Program("waterh-tracker").run(["status", "--store", pair.store]).output.contains("250 ml"))
     }
 
+    /// An adversary's finding: whoever was told to stop did a thousand commands first, and who was killed over them did hundreds twice.
+    @Test func whatHasWaitedIsDoneOnceAlsoWhereTheServiceStopsInTheMiddle() async throws {
+        let (broker, pair) = (try await Broker(), try await Pair())
+        try await set(pair.store, ["mqtt.url": broker.url, "mqtt.commands": "true", "day.zone": "UTC"])
+        func serve() throws -> RunningProgram { try Program("waterh-gateway").start(["run", "--link", pair.socket, "--store", pair.store]) }
+        func done() async throws -> Int {
+            try await Program("waterh-tracker").run(["export", "--format", "csv", "--store", pair.store]).lines.count { $0.contains(",7,") }
+        }
+        var service = try serve()
+        #expect(await event { service.error.contains("MQTT: connected") ? true : nil } == true, "\(service.error)")
+        service.send(signal: SIGTERM)
+        #expect(try await service.finish(limit: 20).exitCode == 0)
+        let pub = try #require(Program(system: "mosquitto_pub"))
+        let lines = String(repeating: "7\n", count: 800)
+        #expect(try await pub.run(["-p", "\(broker.port)", "-q", "1", "-t", "hydration/cmd/log", "-l"], input: Array(lines.utf8)).exitCode == 0)
+        service = try serve()
+        #expect(try await event { try await done() >= 3 ? true : nil } == true, "\(service.error)")
+        service.send(signal: SIGTERM)
+        #expect(try await service.finish(limit: 30).exitCode == 0)
+        let before = try await done()
+        #expect(before < 800, "it was asked to stop before all were done")
+        service = try serve()
+        #expect(try await event(within: 120) { try await done() >= 800 ? true : nil } == true, "\(service.error)")
+        // What comes once more would come by now.
+        try await broker.publish("hydration/cmd/log", "8")
+        #expect(try await event { try await Program("waterh-tracker").run(["export", "--format", "csv", "--store", pair.store]).output.contains(",8,") ? true : nil } == true)
+        #expect(try await done() == 800)
+        service.send(signal: SIGTERM)
+        #expect(try await service.finish(limit: 20).exitCode == 0)
+    }
+
     /// Also where each person's own setting names the broker: no topic is two people's, and a command is done for one of them.
     @Test func eachPersonHasALevelWhoeverNamedTheBroker() async throws {
         let (broker, folder) = (try await Broker(), try TemporaryFolder())

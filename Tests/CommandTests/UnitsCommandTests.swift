@@ -48,6 +48,11 @@ import Testing
         #expect(most.exitCode != 0 && most.error.contains("99 oz is outside the range of one drink: 1-2000 ml (up to 67.6 oz)."), "\(most.error)")
         _ = try await tracker(folder, ["session", "start"])
         #expect(try await tracker(folder, ["water", "--ml", "8oz"]).output.contains("Logged a water of 8 oz"))
+        for (typed, told) in [("8", "8 oz"), ("8oz", "8 oz"), ("8,5 oz", "8.5 oz"), ("8.5", "8.5 oz"), ("355ml", "12 oz")] {
+            #expect(try await tracker(folder, ["water", "--oz", typed]).output.contains("Logged a water of \(told) "), "\(typed)")
+        }
+        let none = try await Program("waterh-tracker").run(["water", "--oz", "a cup", "--store", folder.file("s.sqlite")])
+        #expect(none.exitCode == 2 && none.error.contains("'a cup' is no amount: write 8, 8.5oz or 250ml."), "\(none.error)")
         let pair = try await Pair()
         let sent = try await Program("waterh-gateway").run(["send", "goal", "64oz", "--link", pair.socket, "--store", pair.store])
         #expect(sent.exitCode == 0, "\(sent.error)")

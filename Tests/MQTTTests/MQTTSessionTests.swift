@@ -151,6 +151,35 @@ struct MQTTSessionTests {
         await again.close()
     }
 
+    /// An adversary's finding: of 2,000 commands that had waited, hundreds were dealt with before the broker heard of one; it was taken for silent meanwhile, and sent them again.
+    @Test func ofWhatHasWaitedOneComesAfterTheOther() async throws {
+        let broker = try await Broker { _ in ["allow_anonymous true", "log_type all"] }
+        let first = try MQTTSession(options(broker)) { _ in }
+        _ = try await first.connected()
+        try await first.subscribe(["c/#"])
+        await first.close()
+        let pub = try #require(Program(system: "mosquitto_pub"))
+        let lines = (0..<300).map { "\($0)\n" }.joined()
+        #expect(try await pub.run(["-p", "\(broker.port)", "-q", "1", "-t", "c/x", "-l"], input: Array(lines.utf8)).exitCode == 0)
+        let (came, early) = (Box([String]()), Box(0))
+        let session = try MQTTSession(options(broker)) { message in
+            let before = came.value.count
+            func confirmed() -> Int { broker.log.split(separator: "\n").count { $0.contains("Received PUBACK from bench") } }
+            // On the connection's own thread, which writes nothing meanwhile: the broker has it, and may be about to say so.
+            var looks = 0
+            while confirmed() < before, looks < 500 {
+                looks += 1
+                usleep(10_000)
+            }
+            if confirmed() < before { early.change { $0 += 1 } }
+            came.change { $0.append(message.text ?? "?") }
+        }
+        #expect(try await session.connected())
+        #expect(await event { came.value.count == 300 ? true : nil } == true)
+        #expect(early.value == 0 && came.value == (0..<300).map(String.init))
+        await session.close()
+    }
+
     /// Nobody's message fills our memory: with MQTT 5 the broker keeps what is too large to itself, and what comes after it arrives.
     @Test func aHugeMessageIsNotTaken() async throws {
         let (broker, inbox) = (try await Broker(), Inbox())

@@ -9,7 +9,7 @@ import Testing
     static let rows: [(String, String, [String], [String])] = [
         ("day.boundaryHour", "4", ["0", "6"], ["-1", "7", "4.5", "x", ""]), ("day.zone", "", ["Europe/Berlin", "UTC", "system"], ["Mars/Base", "PST", "GMT+2", "europe/berlin"]),
         ("hydration.goalMl", "2500", ["500", "5000"], ["499", "5001", "1e3", "9999999999999999999999"]), ("hydration.glassMl", "200", ["50", "1000"], ["49", "1001"]),
-        ("hydration.cupMl", "250", ["100", "200", "250", "330", "500"], ["300", "0"]), ("hydration.quickAddMl", "100,250,500", ["1,2000", " 30 , 40 "], ["0", "2001", "1,,2", "a", ""]),
+        ("hydration.cupMl", "250", ["100", "200", "250", "330", "500"], ["300", "0"]), ("hydration.quickAddMl", "100,250,500", ["1,2000", " 30 , 40 ", "100, 8oz", "8.5 oz,4oz"], ["0", "2001", "1,,2", "a", "", "8,5 oz", "100,8oz"]),
         ("hydration.countSessionWater", "false", ["true", "on"], ["maybe"]), ("hydration.units", "", ["oz", "L", "ml", "unset"], ["cups", "gal"]), ("schedule.wake", "07:00", ["04:00", "11:45"], ["03:45", "12:00", "07:10", "7", "25:00"]),
         ("schedule.sleep", "22:00", ["18:00", "23:45"], ["17:45", "24:00", "22:05"]), ("schedule.interval.wake", "", ["08:00", "unset"], ["12:00", "08:01"]),
         ("schedule.interval.sleep", "", ["20:00"], ["17:00"]), ("schedule.adaptive.start", "", ["8", "08:00"], ["8:30", "3", "12"]),

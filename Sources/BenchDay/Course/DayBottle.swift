@@ -13,6 +13,8 @@ actor DayBottle {
     private let response: RemoteCharacteristic
     private let names: [UInt16: BluetoothUUID]
     let profile: BottleProfile
+    /// The question in whose answer the bottle hung up, with what had come by then.
+    private(set) var brokenOff: DayStep?
 
     init(
         _ client: DayClient, _ services: [RemoteService], connection: Int, limits: DayLimits, clock: MonotonicClock, wall: @escaping @Sendable () -> BottleClock
@@ -121,7 +123,12 @@ actor DayBottle {
                 try await client.listen(within: limits.answer) { $0.contains { $0.starts(with: FrameOperation.put.letters) } }
                 try await client.listen(within: limits.quiet, quiet: limits.quiet, until: isDone)
             }
-            if await client.isCutOff { throw LinkError(.disconnected, "The bottle hung up.", isTransient: true) }
+            if await client.isCutOff {
+                step.values = await client.values(since: start, names)
+                step.isCutOff = true
+                brokenOff = step
+                throw LinkError(.disconnected, "The bottle hung up.", isTransient: true)
+            }
             let hasCome = await client.hasCome(from: response)
             if let first = await client.values(since: start, names).first(where: { $0.characteristic == self.response.uuid }) { limits.wait(forAnswersAfter: first.after) }
             guard again, !hasCome, step.sendings < limits.sendings else {

@@ -250,7 +250,8 @@ public actor DayCourse {
             } catch let error as LinkError {
                 surroundings.say("\(name): \(error)")
                 guard !isFirst || attempt == Self.firstAttempts else { continue }
-                if isFirst { throw error }
+                // Who has shown its table can be asked the rest.
+                if isFirst, day.profile == nil { throw error }
                 day.omissions.append("\(name): it broke off (\(error.sentence)).")
             }
         }
@@ -264,7 +265,16 @@ public actor DayCourse {
         let client = DayClient(link, clock: surroundings.clock)
         do {
             let bottle = try await connect(client, isFirst: isFirst)
-            try await body(bottle)
+            do {
+                try await body(bottle)
+            } catch let error as LinkError {
+                // Half a log is no dump that could be judged, and its records are drinks.
+                if let step = await bottle.brokenOff, step.kind.isDump, let response = day.response {
+                    let records = DayLog(step, from: response).records
+                    if !records.isEmpty { try await surroundings.keep(records) }
+                }
+                throw error
+            }
             limits.answer = await bottle.limits.answer
         } catch {
             await client.close()

@@ -88,7 +88,13 @@ extension DayJudge {
         guard let (before, first) = day.log(.dumpAfterSips) ?? day.log(.dump), let (step, second) = day.log(.dumpAgain) else { return untried(.replay) }
         guard !first.records.isEmpty else { return untried(.replay, "The log was empty.") }
         let isAlike = first.records == second.records
-        let words = isAlike ? "All \(first.records.count) records came again, in the same order." : "First \(Self.counted(first.records.count, "record")) came, then \(second.records.count)."
+        let isOtherOrder = first.records.sorted(by: Self.isEarlier) == second.records.sorted(by: Self.isEarlier)
+        let all = first.records.count == 1 ? "The one record" : "All \(first.records.count) records"
+        let words =
+            isAlike ? "\(all) came again, in the same order."
+            : isOtherOrder ? "\(all) came again, in another order."
+            : first.records.count == second.records.count ? "As many records came again, and not the same ones."
+            : "First \(Self.counted(first.records.count, "record")) came, then \(second.records.count)."
         let evidence = isAlike ? second.headers.map { line(step, $0) } : first.pieces.map { line(before, $0) } + second.pieces.map { line(step, $0) }
         return DayFinding(.replay, isAlike ? .confirmed : .contradicted, words, evidence)
     }
@@ -100,7 +106,17 @@ extension DayJudge {
         guard !day.sips.isEmpty, let after = day.log(.dumpAfterSips)?.log.records else { return nil }
         let known = Set(day.logs { $0 == .dump || $0 == .dumpAfterApp }.flatMap(\.log.records))
         let new = after.filter { !known.contains($0) }
-        return new.count == day.sips.count ? Array(zip(day.sips, new)) : nil
+        // In the order of their times: in which order a bottle sends them is another point.
+        return new.count == day.sips.count ? Array(zip(day.sips, new.sorted { $0.prefix(6).lexicographicallyPrecedes($1.prefix(6)) })) : nil
+    }
+
+    private static func isEarlier(_ first: [UInt8], _ second: [UInt8]) -> Bool { first.lexicographicallyPrecedes(second) }
+
+    /// The record that was made last, and the step that brought it: of what somebody drank in this day, or the latest by its own clock.
+    private var newest: (step: DayStep, record: [UInt8], isOfToday: Bool)? {
+        if let step = day.log(.dumpAfterSips)?.step, let last = sipped?.last { return (step, last.record, true) }
+        guard let (step, log) = fullest, let last = log.records.max(by: { $0.prefix(6).lexicographicallyPrecedes($1.prefix(6)) }) else { return nil }
+        return (step, last, false)
     }
 
     private func amount(of record: [UInt8]) -> Int { Int(record[6]) << 8 | Int(record[7]) }
@@ -138,10 +154,14 @@ extension DayJudge {
     }
 
     var sensorBytes: DayFinding {
-        guard let (step, log) = fullest, let newest = log.records.last else { return untried(.sensorBytes, "No record came.") }
+        guard let (step, newest, isOfToday) = newest else { return untried(.sensorBytes, "No record came.") }
         guard let model = day.model else { return untried(.sensorBytes, "The model is not known.") }
         let snapshot = day.snapshots.last { $0.step.connection <= step.connection }?.snapshot
         let bytes = "Bytes 10 and 11 of the newest record are \(HexText.of(newest[10...11]))"
+        // What the bottle says of itself now says nothing of a drink of last week.
+        guard isOfToday || snapshot?.clock.map({ $0.month == newest[1] && $0.day == newest[2] }) ?? true else {
+            return untried(.sensorBytes, "The newest record is of another day than the bottle's clock.")
+        }
         switch model {
         case .boost:
             guard let battery = snapshot?.batteryPercent else { return untried(.sensorBytes, "Its battery is not known.") }

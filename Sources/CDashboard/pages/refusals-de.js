@@ -12,7 +12,7 @@ export default [
   [/^It must be (?:a whole number|a number) from (\S+) to ([\d.]+)(?: (\S+?))?(?: in steps of ([\d.]+))?(?: \((\S+) (\S+) to (\S+) \S+\))?\.$/, (_, von, bis, wort, schritt, least, unit, most) =>
     `Es muss eine Zahl von ${komma(von)} bis ${komma(bis)}${mitEinheit(wort)} sein${schritt ? `, in Schritten von ${komma(schritt)}` : ''}${unit ? ` (${komma(least)} bis ${komma(most)} ${unit})` : ''}.`],
   [/^It must be (\d+) to (\d+) glasses\.$/, 'Es müssen $1 bis $2 Gläser sein.'],
-  [/^It must be 1 to 12 amounts from 1 to 2000 ml, with commas between\.$/, 'Es müssen 1 bis 12 Mengen von 1 bis 2000 ml sein, mit Kommas dazwischen.'],
+  [/^It must be 1 to 12 amounts from 1 to 2000 ml, with commas between, and a point in 8\.5oz\.$/, 'Es müssen 1 bis 12 Mengen von 1 bis 2000 ml sein, mit Kommas dazwischen und einem Punkt in 8.5oz.'],
   [/^It must be one of ([\d., ]*\d)(?: ([a-z]+))?\.$/, (_, werte, wort) => `Es muss eines von diesen sein: ${werte}${mitEinheit(wort)}.`],
   [/^It must be one of (.+)\.$/, 'Es muss eines von diesen sein: $1.'],
   [/^It must be ml, l or oz, or unset\.$/, 'Es muss ml, l oder oz sein, oder nicht gesetzt.'],

@@ -76,7 +76,12 @@ struct MQTTVisit {
         }
         do {
             var visit = MQTTVisit(owner, plan, outlet, session, inbox, own)
-            try await visit.converse()
+            try await withTaskCancellationHandler {
+                try await visit.converse()
+            } onCancel: {
+                // Where something is to be taken back, that comes first.
+                Task { if await !owner.isDone(with: plan) { session.hurry() } }
+            }
             let isOver = try !visit.isStillOurs()
             if await owner.isDone(with: plan) || isOver {
                 try await visit.takeBack()

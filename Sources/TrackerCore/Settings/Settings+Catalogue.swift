@@ -127,11 +127,16 @@ extension Settings {
     private static let webRule = "It must be an address that begins with http:// or https://, without user and password, or unset."
 
     private static let quickAdd = SettingEntry(
-        name: "hydration.quickAddMl", rule: "It must be 1 to 12 amounts from 1 to 2000 ml, with commas between.",
+        name: "hydration.quickAddMl", rule: "It must be 1 to 12 amounts from 1 to 2000 ml, with commas between, and a point in 8.5oz.",
         read: { .list($0.quickAddMl) }
     ) { settings, text in
-        let parts = text.split(separator: ",", omittingEmptySubsequences: false).map { Amounts.typed(String($0.trimmingSpaces())) }
-        let amounts = parts.compactMap(\.self)
+        let pieces = text.split(separator: ",", omittingEmptySubsequences: false)
+        // A comma between two figures may be a decimal one (8,5 oz): where what stands behind it has a unit, and what stands before it none, nobody can tell.
+        let isTorn = zip(pieces, pieces.dropFirst()).contains { before, behind in
+            before.last?.isNumber == true && behind.first?.isNumber == true && behind.last?.isNumber == false
+        }
+        let parts = pieces.map { Amounts.typed(String($0.trimmingSpaces())) }
+        let amounts = isTorn ? [] : parts.compactMap(\.self)
         guard (1...12).contains(parts.count), amounts.count == parts.count, amounts.allSatisfy((1...2000).contains) else { return false }
         settings.quickAddMl = amounts
         return true

@@ -37,7 +37,7 @@ public struct BottleFaultWord: Sendable {
             BottleFaultWord("unasked", \.unasked, milliseconds, 500, "who subscribes and asks nothing for that many milliseconds is told state and log (a real bottle's habit)"),
             BottleFaultWord("hang-up", \.hangUp, 1...1_000_000, 12, "each connection drops instead of its N-th notification"),
             BottleFaultWord("hang-up-once", \.hangUpOnce, 1...1_000_000, 12, "the first connection drops instead of its N-th notification"),
-            BottleFaultWord("refuse", \.refuse, 0...1_000_000, 2, "the first N connections drop at once"),
+            BottleFaultWord("refuse", \.refuse, 0...1_000_000, 2, "the first N connections drop at once (the table may have been read by then)"),
             BottleFaultWord("cut", \.cut, percent, 5, "that many percent of the notifications lack their last bytes"),
             BottleFaultWord("split", \.split, 1...512, 20, "everything goes out in pieces of at most N bytes, cut anywhere"),
             BottleFaultWord("shuffle", \.shuffle, "log entries go out in any order, as parallel bearers deliver them"),
