@@ -64,7 +64,7 @@ public struct TestReport: Sendable {
         for scalar in String(text.map { $0.isNewline ? " " : $0 }).unicodeScalars {
             shown.append(scalar.value < 32 || (127..<160).contains(scalar.value) ? "\u{FFFD}" : scalar)
         }
-        return Escaping.replacing(Escaping.replacing(String(shown), ["\\": "\\\\"]), ["#": "\\#"])
+        return Escaping.replacing(String(shown), ["\\": "\\\\", "#": "\\#"])
     }
 
     private static func attribute(_ text: String) -> String {

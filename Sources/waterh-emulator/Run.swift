@@ -95,11 +95,12 @@ struct Run: AsyncParsableCommand {
     func run() async throws {
         speech.takeOver("waterh-emulator")
         if let gadget { return try await run(gadget) }
-        let signals = StopSignals.stream()
         let words = try FaultWords(faults)
         let log = log
         let store = try store.map { path in try Self.failing { try FlashStore(path: path) } }
         let (identity, flash) = try bottle(store, capacity: words.bottle.ring, log)
+        // Not before: a pipe that nobody writes to is waited for, and whoever waits in vain can end that.
+        let signals = StopSignals.stream()
         let recorder = try record.map { path in try makeRecorder(path, identity) }
         var instruments = LinkInstruments(faults: words.link, seed: seed, log: log)
         if let recorder {
