@@ -68,7 +68,7 @@ public final class LinkRecorder: @unchecked Sendable {
         let isPipe = stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFIFO
         let descriptor = Glibc.open(path, (isPipe ? O_RDWR | O_NONBLOCK : O_WRONLY | O_CREAT | O_NOCTTY) | O_CLOEXEC, 0o666)
         guard descriptor >= 0 else { throw failure(String(cString: strerror(errno))) }
-        if fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG, flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
+        if fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG, flock(descriptor, LOCK_EX | LOCK_NB) != 0, errno == EWOULDBLOCK {
             close(descriptor)
             throw failure("another program records into it")
         }

@@ -168,7 +168,10 @@ final class MQTTLoop: @unchecked Sendable {
             (handedOn, hasHandedOn) = (0, false)
             if places[0].revents & Int16(POLLIN | POLLERR | POLLHUP) != 0 { try check(library.functions.loop_read(client, 1)) }
             // Before the library writes that it arrived.
-            if isUndone { throw MQTTFailure(.lost, "The broker at \(options.address) is to send a message again that could not be dealt with") }
+            if isUndone {
+                Self.endWriting(socket)
+                throw MQTTFailure(.lost, "The broker at \(options.address) is to send a message again that could not be dealt with")
+            }
             // That it took a while to deal with a message is not the broker's silence.
             if hasHandedOn { lastSign = .now }
             if places[0].revents & Int16(POLLOUT) != 0 { try check(library.functions.loop_write(client, 1)) }
@@ -363,6 +366,20 @@ final class MQTTLoop: @unchecked Sendable {
         var (number, size) = (Int32(0), socklen_t(4))
         guard getsockopt(socket, SOL_SOCKET, SO_ERROR, &number, &size) == 0, number != 0 else { return nil }
         return String(cString: strerror(number))
+    }
+
+    /// Says that nothing more comes, and listens until the broker has seen that, a second at most. A socket that is closed while something waits in it to be read takes along
+    /// what is on its way to the other end: confirmations that were written just before.
+    private static func endWriting(_ socket: Int32) {
+        guard shutdown(socket, Int32(SHUT_WR)) == 0 else { return }
+        let end = ContinuousClock.now + .seconds(1)
+        var bytes = [UInt8](repeating: 0, count: 1 << 14)
+        while ContinuousClock.now < end {
+            var place = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
+            guard poll(&place, 1, 100) > 0 else { continue }
+            let count = recv(socket, &bytes, bytes.count, Int32(MSG_DONTWAIT))
+            guard count > 0 || count < 0 && (errno == EAGAIN || errno == EINTR) else { return }
+        }
     }
 
     private func emptyWakeup() {

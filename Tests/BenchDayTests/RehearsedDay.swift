@@ -25,10 +25,11 @@ final class RehearsedDay: DayPerson {
     ///   - canStore: whether the store takes the log.
     ///   - broken: the chapter whose connection is never made.
     ///   - daysBehind: how far this computer's clock is behind the bottle's.
+    ///   - answer: how long an answer is waited for.
     ///   - listen: how long nothing is asked at first. A busy processor makes a bottle late that speaks unasked.
     init(
         _ identity: BottleIdentity = BottleIdentity(), faults: String = "", records: [[UInt8]] = RehearsedDay.records(20), refused: Set<String> = ["app"], canKeep: Bool = true,
-        canStore: Bool = true, listen: Duration = .milliseconds(200), daysBehind: Int64 = 0, broken: String? = nil, onQuestion: @escaping @Sendable (DayQuestion) async -> Void = { _ in }
+        canStore: Bool = true, listen: Duration = .milliseconds(200), answer: Duration = .milliseconds(400), daysBehind: Int64 = 0, broken: String? = nil, onQuestion: @escaping @Sendable (DayQuestion) async -> Void = { _ in }
     ) async throws {
         folder = try TemporaryFolder()
         (self.refused, self.onQuestion) = (refused, onQuestion)
@@ -42,7 +43,7 @@ final class RehearsedDay: DayPerson {
         let kept = kept
         let person = Relay()
         var limits = DayLimits()
-        (limits.find, limits.listen, limits.answer, limits.quiet, limits.live) = (.seconds(5), listen, .milliseconds(400), .milliseconds(150), .milliseconds(50))
+        (limits.find, limits.listen, limits.answer, limits.quiet, limits.live) = (.seconds(5), listen, answer, .milliseconds(150), .milliseconds(50))
         let start = MonotonicClock.system.now()
         course = DayCourse(
             link: "unix", hasRadio: false,

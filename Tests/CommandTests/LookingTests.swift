@@ -105,7 +105,7 @@ import Testing
         let status = try await run("waterh-tracker", "status --json", in: home)
         let object = try #require(try JSONSerialization.jsonObject(with: Data(status.outputBytes)) as? [String: Any])
         #expect(object["dailyTotalMl"] as? Int == 370 && object["zone"] as? String == "Africa/Abidjan", "\(status.output)")
-        #expect(try await run("waterh-gateway", "doctor --link \(pair.socket)", in: home).output.contains("day.sqlite: 1 drink, "))
+        #expect(try await run("waterh-gateway", "doctor --link \(pair.socket)", in: home).output.contains("day.sqlite: 2 drinks; 1 record from bottles"))
         #expect(!FileManager.default.fileExists(atPath: home.file("state")))
         // The environment and the flag come first; a file that is wrong is named.
         #expect(try await run("waterh-tracker", "status", in: home, ["WATERH_STORE": home.file("other")]).error.contains("no store yet"))

@@ -211,12 +211,16 @@ class Air:
 
 
 def run_tests(tests):
-    """Runs the named functions one after the other; exit code 1 when one failed. Names on the command line select."""
-    wanted = sys.argv[1:]
+    """Runs the named functions one after the other; exit code 1 when one failed. Names on the command line select, and those behind a minus are left out."""
+    wanted = [name for name in sys.argv[1:] if not name.startswith("-")]
+    left_out = {name[1:] for name in sys.argv[1:] if name.startswith("-")}
+    unknown = (set(wanted) | left_out) - {test.__name__ for test in tests}
+    if unknown:
+        sys.exit(f"there is no test {', '.join(sorted(unknown))}")
     failed = 0
     for test in tests:
         name = test.__name__
-        if wanted and name not in wanted:
+        if wanted and name not in wanted or name in left_out:
             continue
         air, began, failure = Air(name), time.monotonic(), None
         try:
