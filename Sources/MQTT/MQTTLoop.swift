@@ -160,13 +160,15 @@ final class MQTTLoop: @unchecked Sendable {
             var places = [
                 pollfd(fd: socket, events: Int16(POLLIN | (wantsToWrite ? POLLOUT : 0)), revents: 0), pollfd(fd: wakeup.read, events: Int16(POLLIN), revents: 0),
             ]
-            _ = poll(&places, 2, 500)
+            // Where one message was dealt with, the next may have been read from the socket already.
+            let mayHaveMore = hasHandedOn
+            _ = poll(&places, 2, mayHaveMore ? 0 : 500)
             if places[1].revents != 0 { emptyWakeup() }
             if places[0].revents & Int16(POLLERR) != 0, admission == nil, let words = Self.trouble(of: socket) {
                 throw MQTTFailure(.unreachable, "The broker at \(options.address) cannot be reached: \(words)")
             }
             (handedOn, hasHandedOn) = (0, false)
-            if places[0].revents & Int16(POLLIN | POLLERR | POLLHUP) != 0 { try check(library.functions.loop_read(client, 1)) }
+            if places[0].revents & Int16(POLLIN | POLLERR | POLLHUP) != 0 || mayHaveMore { try check(library.functions.loop_read(client, 1)) }
             // Before the library writes that it arrived.
             if isUndone {
                 Self.endWriting(socket)
@@ -174,7 +176,8 @@ final class MQTTLoop: @unchecked Sendable {
             }
             // That it took a while to deal with a message is not the broker's silence.
             if hasHandedOn { lastSign = .now }
-            if places[0].revents & Int16(POLLOUT) != 0 { try check(library.functions.loop_write(client, 1)) }
+            // That it arrived is said before the next is dealt with: hundreds would come again where somebody dies over them.
+            if places[0].revents & Int16(POLLOUT) != 0 || hasHandedOn { try check(library.functions.loop_write(client, 1)) }
             // The good-bye is out.
             if closing != nil, library.functions.socket(client) < 0 { return }
             try check(library.functions.loop_misc(client))
@@ -316,10 +319,6 @@ final class MQTTLoop: @unchecked Sendable {
         receive(message)
         handedOn += 1
         hasHandedOn = true
-        guard !isUndone, closing == nil, let client else { return }
-        // The library reads as many messages in one piece as it has sent: that this one arrived is said before the next is dealt with, or hundreds would come again where
-        // somebody dies over them. It has written the confirmation down before it called us, and nothing that it would call us back for is among what waits.
-        if library.functions.loop_write(client, 1) == 0, !library.functions.want_write(client) { handedOn = 0 }
     }
 
     /// By who is called by `receive`, on the thread: the broker does not hear that this message arrived, and sends it again to the next connection. This one ends.

@@ -80,6 +80,9 @@ extension MosquittoLibrary {
             var taken = MQTTMessage(topic, Array(bytes), isRetained: message.retain)
             taken.isConfirmed = message.qos > 0
             loop.came(taken)
+            // The library reads as many messages in one piece as it has sent, unless it is told that there is nothing more to read just now (mosquitto_loop_read looks at this
+            // after each). Where another version does not look, many are dealt with in one piece.
+            errno = EAGAIN
         }
         functions.log_callback_set(client) { _, owner, level, text in
             guard level == 0x08 /* MOSQ_LOG_ERR */, let text else { return }
