@@ -151,6 +151,25 @@ struct MQTTSessionTests {
         await again.close()
     }
 
+    /// What is written for a message that was just dealt with meets nobody: the connection is over, and nothing waits for ever.
+    @Test func aBrokerThatDiesWhileAMessageIsDealtWith() async throws {
+        let broker = try await Broker()
+        let began = Box(0)
+        let goesOn = DispatchSemaphore(value: 0)
+        let session = try MQTTSession(options(broker)) { _ in
+            began.change { $0 += 1 }
+            goesOn.wait()
+        }
+        _ = try await session.connected()
+        try await session.subscribe(["c/#"])
+        for text in ["1", "2"] { try await broker.publish("c/x", text) }
+        #expect(await event { began.value == 1 ? true : nil } == true)
+        try await broker.stop()
+        for _ in 0..<2 { goesOn.signal() }
+        #expect(await event { session.failure } != nil)
+        #expect(await session.ended().kind == .lost)
+    }
+
     /// An adversary's finding: of 2,000 commands that had waited, hundreds were dealt with before the broker heard of one; it was taken for silent meanwhile, and sent them again.
     @Test func ofWhatHasWaitedOneComesAfterTheOther() async throws {
         let broker = try await Broker { _ in ["allow_anonymous true", "log_type all"] }
