@@ -19,7 +19,7 @@ import Testing
             let runner = folder.file("runner")
             let script = """
                 #!/usr/bin/env python3
-                import json, sys, time
+                import json, signal, sys
                 at = sys.argv.index("--event-stream-output-path")
                 state = \(folder.file("state").debugDescription)
                 number = len(open(state).read()) if __import__("os").path.exists(state) else 0
@@ -39,7 +39,7 @@ import Testing
                         if end == "s": event("testSkipped", place, messages=words); continue
                         event("testStarted", place)
                         if end == "f": event("issueRecorded", place, issue={"isKnown": False}, messages=words)
-                        if end == "h": time.sleep(600)
+                        if end == "h": signal.pause()
                         if end != "x": event("testEnded", place)
                 sys.exit(1 if "f" in ends or "x" in ends else 0)
                 """
