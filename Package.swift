@@ -13,9 +13,12 @@ let nioHTTP = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
 let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
 
-/// Settings of every target of ours: `any` is written where it is meant. A warning is an error only where the environment says so, as `.ci/run` does:
-/// a later Swift warns of more, and has to build this all the same.
-let strict: [SwiftSetting] = (Context.environment["WATERH_WARNINGS"] == "errors" ? [.treatAllWarnings(as: .error)] : []) + [.enableUpcomingFeature("ExistentialAny")]
+/// Settings of every target of ours: `any` is written where it is meant. A warning is an error only where the
+/// environment says so, as `.ci/run` does: a later Swift warns of more, and has to build this all the same.
+let strict: [SwiftSetting] =
+    (Context.environment["WATERH_WARNINGS"] == "errors" ? [.treatAllWarnings(as: .error)] : []) + [
+        .enableUpcomingFeature("ExistentialAny")
+    ]
 
 /// Optimised in a debug build, too: for what computes much and nobody debugs.
 let optimised: [SwiftSetting] = strict + [.unsafeFlags(["-O"], .when(configuration: .debug))]
@@ -28,7 +31,9 @@ func command(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
     .executableTarget(name: name, dependencies: dependencies + ["CommandKit", argumentParser], swiftSettings: strict)
 }
 
-func tests(_ name: String, _ dependencies: [Target.Dependency], exclude: [String] = [], settings: [SwiftSetting] = strict) -> Target {
+func tests(
+    _ name: String, _ dependencies: [Target.Dependency], exclude: [String] = [], settings: [SwiftSetting] = strict
+) -> Target {
     .testTarget(name: name, dependencies: dependencies + ["Support"], exclude: exclude, swiftSettings: settings)
 }
 
@@ -46,7 +51,8 @@ let package = Package(
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/LebJe/TOMLKit", from: "0.6.0"),
-        // HTTP: its parser, its back-pressure and its way of stopping. Without traits nothing is pulled in that we do not use.
+        // HTTP: its parser, its back-pressure and its way of stopping. Without traits nothing is pulled in that we do
+        // not use.
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1", traits: []),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
@@ -111,15 +117,26 @@ let package = Package(
 
         // Shared by the commands: exit codes, JSON, progress, paths; and the way from `--link` to a link.
         target("CommandKit", ["Descriptors", "Escaping", argumentParser]),
-        target("Links", ["Bluetooth", "Captures", "Replay", "VirtualBottle", "Emulation", "BlueZ", "DBus", "ESPHome", "HostController"]),
+        target(
+            "Links",
+            [
+                "Bluetooth", "Captures", "Replay", "VirtualBottle", "Emulation", "BlueZ", "DBus", "ESPHome",
+                "HostController",
+            ]),
 
         // The commands' way to the store: the configuration file, where the store lies, its errors as exit codes.
-        target("CommandStore", ["CommandKit", "Store", "TrackerCore", "BottleProtocol", .product(name: "TOMLKit", package: "TOMLKit")]),
+        target(
+            "CommandStore",
+            ["CommandKit", "Store", "TrackerCore", "BottleProtocol", .product(name: "TOMLKit", package: "TOMLKit")]),
 
         // Bad days as files: read, and played with the store.
         target(
             "ScenarioFiles",
-            ["Scenarios", "CommandStore", "CommandKit", "Emulation", "Gateway", "MQTT", "MQTTSurface", "Replay", "Store", "TrackerDesk", "TrackerCore", "VirtualBottle", "BottleProtocol", "Bluetooth", .product(name: "TOMLKit", package: "TOMLKit")]),
+            [
+                "Scenarios", "CommandStore", "CommandKit", "Emulation", "Gateway", "MQTT", "MQTTSurface", "Replay",
+                "Store", "TrackerDesk", "TrackerCore", "VirtualBottle", "BottleProtocol", "Bluetooth",
+                .product(name: "TOMLKit", package: "TOMLKit"),
+            ]),
 
         // An address of a web server, its limits, and how it stops.
         target("HTTPListening", [hummingbird, hummingbirdCore, nio, nioHTTP, logging]),
@@ -128,13 +145,19 @@ let package = Package(
         .systemLibrary(name: "CZlib", providers: [.apt(["zlib1g-dev"])]),
         target("Packing", ["CZlib"]),
 
-        // What gateways tell a fleet; and what becomes of it in PostgreSQL. Nothing but the fleet's own program uses libpq.
+        // What gateways tell a fleet; and what becomes of it in PostgreSQL. Nothing but the fleet's own program uses
+        // libpq.
         target("FleetWire", ["TrackerCore"]),
         .systemLibrary(name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
         // A gateway's drinks, told to a fleet.
         target("FleetSurface", ["FleetWire", "Outgoing", "Packing", "Pauses", "Store", "TrackerCore", "TrackerDesk"]),
         target("FleetStore", ["CLibPQ", "FleetWire", "TrackerCore"]),
-        target("FleetServer", ["Digests", "Escaping", "FleetStore", "FleetWire", "Packing", "TrackerCore", "HTTPListening", hummingbird, httpTypes, nio, logging]),
+        target(
+            "FleetServer",
+            [
+                "Digests", "Escaping", "FleetStore", "FleetWire", "Packing", "TrackerCore", "HTTPListening",
+                hummingbird, httpTypes, nio, logging,
+            ]),
         // A fleet as one file, each person's rows sealed with a key of their own.
         target("FleetBackup", ["Ciphers", "FleetStore", "Packing"]),
         // Many gateways that do not exist, against servers that do.
@@ -142,7 +165,12 @@ let package = Package(
 
         // The pages, as bytes of the program; and the server that shows them and everything a desk can do.
         .target(name: "CDashboard", exclude: ["pages"]),
-        target("HTTPAPI", ["Escaping", "TrackerDesk", "Store", "TrackerCore", "CDashboard", "HTTPListening", hummingbird, httpTypes, nio, logging]),
+        target(
+            "HTTPAPI",
+            [
+                "Escaping", "TrackerDesk", "Store", "TrackerCore", "CDashboard", "HTTPListening", hummingbird,
+                httpTypes, nio, logging,
+            ]),
 
         // The same at an MQTT broker, and what Home Assistant is told of it.
         target("MQTTSurface", ["TrackerDesk", "Store", "TrackerCore", "MQTT", "Pauses"]),
@@ -154,24 +182,53 @@ let package = Package(
         target("ServiceLog", ["CommandKit", "Escaping", argumentParser, logging]),
 
         // The bottle's surroundings: flash file, control socket, records from captures.
-        target("Emulation", ["VirtualBottle", "VirtualGadget", "BottleProtocol", "Bluetooth", "Captures", "Descriptors", "Replay", "CommandKit"]),
+        target(
+            "Emulation",
+            [
+                "VirtualBottle", "VirtualGadget", "BottleProtocol", "Bluetooth", "Captures", "Descriptors", "Replay",
+                "CommandKit",
+            ]),
 
-        command("waterh-emulator", ["Emulation", "VirtualBottle", "VirtualGadget", "BottleProtocol", "Bluetooth", "Replay", "Links", "ServiceLog", "TrackerCore"]),
+        command(
+            "waterh-emulator",
+            [
+                "Emulation", "VirtualBottle", "VirtualGadget", "BottleProtocol", "Bluetooth", "Replay", "Links",
+                "ServiceLog", "TrackerCore",
+            ]),
         command(
             "waterh-gateway",
             [
-                "BenchDay", "Escaping", "Gateway", "Emulation", "VirtualBottle", "BottleProtocol", "Bluetooth", "Captures", "HostController", "Links", "Store", "Sync", "TrackerCore",
-                "CommandStore", "CTimex", "CQREncode", "Desktop", "FleetSurface", "HTTPAPI", "MQTT", "MQTTSurface", "Outgoing", "Pauses", "PocketSurface", "TrackerDesk", "ServiceLog", "ScenarioFiles", "Scenarios", logging,
+                "BenchDay", "Escaping", "Gateway", "Emulation", "VirtualBottle", "BottleProtocol", "Bluetooth",
+                "Captures", "HostController", "Links", "Store", "Sync", "TrackerCore",
+                "CommandStore", "CTimex", "CQREncode", "Desktop", "FleetSurface", "HTTPAPI", "MQTT", "MQTTSurface",
+                "Outgoing", "Pauses", "PocketSurface", "TrackerDesk", "ServiceLog", "ScenarioFiles", "Scenarios",
+                logging,
             ]),
-        command("waterh-fleet", ["Escaping", "FleetBackup", "FleetServer", "FleetSimulation", "FleetStore", "TrackerCore", "HTTPListening", "ServiceLog", logging]),
+        command(
+            "waterh-fleet",
+            [
+                "Escaping", "FleetBackup", "FleetServer", "FleetSimulation", "FleetStore", "TrackerCore",
+                "HTTPListening", "ServiceLog", logging,
+            ]),
         // The style and the script of a capture's report, as bytes of the program.
         .target(name: "CReport", exclude: ["pages"]),
-        command("waterh-replay", ["Archives", "Escaping", "Replay", "Captures", "Bluetooth", "BottleProtocol", "Emulation", "VirtualGadget", "Links", "HostController", "CReport"]),
-        command("waterh-tracker", ["Desktop", "Escaping", "Pauses", "ServiceLog", "TrackerDesk", "TrackerCore", "Store", "CommandStore"]),
+        command(
+            "waterh-replay",
+            [
+                "Archives", "Escaping", "Replay", "Captures", "Bluetooth", "BottleProtocol", "Emulation",
+                "VirtualGadget", "Links", "HostController", "CReport",
+            ]),
+        command(
+            "waterh-tracker",
+            ["Desktop", "Escaping", "Pauses", "ServiceLog", "TrackerDesk", "TrackerCore", "Store", "CommandStore"]),
 
         // Measures what the project promises; not a product.
         .executableTarget(
-            name: "Benchmarks", dependencies: ["BlueZ", "Bluetooth", "BottleProtocol", "Captures", "FleetStore", "FleetWire", "HostController", "Store", "TrackerCore"], swiftSettings: strict),
+            name: "Benchmarks",
+            dependencies: [
+                "BlueZ", "Bluetooth", "BottleProtocol", "Captures", "FleetStore", "FleetWire", "HostController",
+                "Store", "TrackerCore",
+            ], swiftSettings: strict),
 
         // Tests: one target per subject, the simulation, and the built commands.
         .target(name: "Support", path: "Tests/Support", exclude: ["peer.py"], swiftSettings: strict),
@@ -196,31 +253,46 @@ let package = Package(
         tests("BenchDayTests", ["BenchDay", "BottleProtocol", "Bluetooth", "VirtualBottle"]),
         tests("GatewayTests", ["Gateway", "GatewaySupport", "BottleProtocol", "Bluetooth", "TrackerCore"]),
         tests("StoreTests", ["Store", "TrackerCore", "GatewaySupport", "Importing", grdb]),
-        tests("TrackerDeskTests", ["Pauses", "TrackerDesk", "Store", "TrackerCore", "Gateway", "GatewaySupport", "Bluetooth"]),
-        tests("HTTPAPITests", ["HTTPAPI", "HTTPListening", "TrackerDesk", "Store", "TrackerCore", hummingbird, nio, logging]),
+        tests(
+            "TrackerDeskTests",
+            ["Pauses", "TrackerDesk", "Store", "TrackerCore", "Gateway", "GatewaySupport", "Bluetooth"]),
+        tests(
+            "HTTPAPITests",
+            ["HTTPAPI", "HTTPListening", "TrackerDesk", "Store", "TrackerCore", hummingbird, nio, logging]),
         tests("OutgoingTests", ["Outgoing"]),
         tests("CiphersTests", ["Ciphers"]),
         // With a real PostgreSQL, where there is one.
-        tests("FleetTests", ["FleetBackup", "FleetSimulation", "FleetWire", "FleetStore", "FleetSurface", "GatewaySupport", "Packing", "Store", "TrackerCore", "Outgoing"]),
+        tests(
+            "FleetTests",
+            [
+                "FleetBackup", "FleetSimulation", "FleetWire", "FleetStore", "FleetSurface", "GatewaySupport",
+                "Packing", "Store", "TrackerCore", "Outgoing",
+            ]),
         tests("SyncTests", ["Outgoing", "Sync", "Store", "TrackerCore"], exclude: ["server.py"]),
-        .target(name: "DBusSupport", dependencies: ["DBus", "Support"], path: "Tests/DBusSupport", swiftSettings: strict),
+        .target(
+            name: "DBusSupport", dependencies: ["DBus", "Support"], path: "Tests/DBusSupport", swiftSettings: strict),
         tests("DBusTests", ["DBus", "DBusSupport"]),
         tests("DesktopTests", ["Desktop", "DBus", "DBusSupport", "TrackerCore", "TrackerDesk", "Store"]),
         tests("BlueZTests", ["BlueZ", "Bluetooth", "DBus", "DBusSupport"]),
         tests("MQTTTests", ["MQTT"]),
         tests("MQTTSurfaceTests", ["MQTTSurface", "MQTT", "TrackerDesk", "Store", "TrackerCore"]),
         // A browser that is pushed to.
-        .target(name: "PushSupport", dependencies: ["Ciphers", "Digests", "Support"], path: "Tests/PushSupport", swiftSettings: strict),
-        tests("PocketSurfaceTests", ["Ciphers", "PocketSurface", "PushSupport", "TrackerDesk", "Store", "TrackerCore"]),
+        .target(
+            name: "PushSupport", dependencies: ["Ciphers", "Digests", "Support"], path: "Tests/PushSupport",
+            swiftSettings: strict),
+        tests(
+            "PocketSurfaceTests", ["Ciphers", "PocketSurface", "PushSupport", "TrackerDesk", "Store", "TrackerCore"]),
         tests("ESPHomeTests", ["ESPHome", "Bluetooth", "Ciphers"]),
         tests("HostControllerTests", ["HostController", "Bluetooth"]),
         tests("ServiceLogTests", ["ServiceLog", "CommandKit", logging]),
         tests("LinksTests", ["Links", "BlueZ", "Bluetooth"]),
         .target(
-            name: "Simulation", dependencies: ["Scenarios", "GatewaySupport", "VirtualBottle", "BottleProtocol", "Bluetooth", "Support"],
+            name: "Simulation",
+            dependencies: ["Scenarios", "GatewaySupport", "VirtualBottle", "BottleProtocol", "Bluetooth", "Support"],
             path: "Tests/Simulation", swiftSettings: strict),
         // The same without the tests' frame, for millions of seeds in a release build: `hardware/bench simulate`.
-        .executableTarget(name: "simulate", dependencies: ["Simulation", "Scenarios"], path: "Tests/Simulate", swiftSettings: strict),
+        .executableTarget(
+            name: "simulate", dependencies: ["Simulation", "Scenarios"], path: "Tests/Simulate", swiftSettings: strict),
         tests("SimulationTests", ["Simulation", "Scenarios", "GatewaySupport", "TrackerCore"]),
         tests("ScenarioFilesTests", ["ScenarioFiles", "Scenarios", "Simulation", "CommandKit", "TrackerCore"]),
         // The repository itself: what cites the law, what imports what.
@@ -228,7 +300,11 @@ let package = Package(
         tests("HouseTests", [], settings: optimised),
         tests(
             "CommandTests",
-            ["CommandKit", "CommandStore", "Emulation", "Gateway", "GatewaySupport", "MQTTSurface", "PocketSurface", "VirtualBottle", "Bluetooth", "BottleProtocol", "DBusSupport", "PushSupport", "Store", "TrackerCore", "TrackerDesk", argumentParser],
+            [
+                "CommandKit", "CommandStore", "Emulation", "Gateway", "GatewaySupport", "MQTTSurface", "PocketSurface",
+                "VirtualBottle", "Bluetooth", "BottleProtocol", "DBusSupport", "PushSupport", "Store", "TrackerCore",
+                "TrackerDesk", argumentParser,
+            ],
             exclude: ["demo-month.csv", "never_reads.py", "read_lines.py", "tracker-tour.txt"]),
     ],
     swiftLanguageModes: [.v6]
@@ -238,7 +314,9 @@ let package = Package(
 if let wanted = Context.environment["WATERH_TESTS"]?.split(separator: " ").map(String.init) {
     var (names, waiting) = (Set<String>(), wanted)
     while let name = waiting.popLast() {
-        guard names.insert(name).inserted, let target = package.targets.first(where: { $0.name == name }) else { continue }
+        guard names.insert(name).inserted, let target = package.targets.first(where: { $0.name == name }) else {
+            continue
+        }
         for dependency in target.dependencies {
             if case .byNameItem(let other, _) = dependency { waiting.append(other) }
         }

@@ -19,9 +19,12 @@ final class ArchiveBudget {
         bytes += count
         guard bytes <= limits.bytes else { throw Self.refusal("more than \(Self.size(limits.bytes)) come out of it") }
         guard bytes <= limits.freeBytes || bytes / max(1, packed) <= limits.ratio else {
-            throw Self.refusal("more than \(limits.ratio) bytes come out of each of its own, as of a file that was made to fill disks")
+            throw Self.refusal(
+                "more than \(limits.ratio) bytes come out of each of its own, as of a file that was made to fill disks")
         }
-        guard begun.duration(to: .now) <= limits.time else { throw Self.refusal("unpacking it takes more than \(limits.time.components.seconds) seconds") }
+        guard begun.duration(to: .now) <= limits.time else {
+            throw Self.refusal("unpacking it takes more than \(limits.time.components.seconds) seconds")
+        }
     }
 
     func spendMember() throws(CaptureError) {

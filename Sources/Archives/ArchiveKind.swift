@@ -27,7 +27,8 @@ enum ArchiveKind: String, CaseIterable {
         // What follows the level is the first block, or the end of an empty file.
         case .bzip2:
             return head.starts(with: Array("BZh".utf8)) && head.count >= 10
-                && (head[4..<10].elementsEqual([0x31, 0x41, 0x59, 0x26, 0x53, 0x59]) || head[4..<10].elementsEqual([0x17, 0x72, 0x45, 0x38, 0x50, 0x90]))
+                && (head[4..<10].elementsEqual([0x31, 0x41, 0x59, 0x26, 0x53, 0x59])
+                    || head[4..<10].elementsEqual([0x17, 0x72, 0x45, 0x38, 0x50, 0x90]))
         case .xz: return head.starts(with: [0xFD, 0x37, 0x7A, 0x58, 0x5A, 0x00])
         case .zstd: return head.starts(with: [0x28, 0xB5, 0x2F, 0xFD])
         case .lz4: return head.starts(with: [0x04, 0x22, 0x4D, 0x18])

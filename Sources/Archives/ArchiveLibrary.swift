@@ -12,7 +12,8 @@ struct ArchiveLibrary: @unchecked Sendable {
     static func open(for path: String) throws(CaptureFileError) -> ArchiveLibrary {
         switch opened {
         case .success(let library): return library
-        case .failure(let missing): throw CaptureFileError(path: path, sentence: "\(missing.sentence). Install it, or unpack the file first")
+        case .failure(let missing):
+            throw CaptureFileError(path: path, sentence: "\(missing.sentence). Install it, or unpack the file first")
         }
     }
 
@@ -26,11 +27,25 @@ struct ArchiveLibrary: @unchecked Sendable {
 
     static func load(_ name: String) -> Result<ArchiveLibrary, Missing> {
         guard let library = dlopen(name, RTLD_NOW | RTLD_LOCAL) else {
-            return .failure(Missing(sentence: "is packed, and the library that unpacks, \(name), is not installed (Debian's package libarchive13)"))
+            return .failure(
+                Missing(
+                    sentence:
+                        """
+                        is packed, and the library that unpacks, \(name), is not installed (Debian's package \
+                        libarchive13)
+                        """
+                ))
         }
         var functions = waterh_archive()
         if let missing = waterh_archive_load(library, &functions) {
-            return .failure(Missing(sentence: "is packed, and the library that unpacks, \(name), has no \(String(cString: missing)): it is too old"))
+            return .failure(
+                Missing(
+                    sentence:
+                        """
+                        is packed, and the library that unpacks, \(name), has no \(String(cString: missing)): it \
+                        is too old
+                        """
+                ))
         }
         return .success(ArchiveLibrary(functions: functions))
     }

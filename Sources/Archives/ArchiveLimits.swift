@@ -16,7 +16,8 @@ public struct ArchiveLimits: Sendable {
     public var time: Duration
 
     public init(
-        bytes: Int = 4 << 30, ratio: Int = 200, freeBytes: Int = 256 << 20, members: Int = 50_000, captures: Int = 64, nesting: Int = 2,
+        bytes: Int = 4 << 30, ratio: Int = 200, freeBytes: Int = 256 << 20, members: Int = 50_000, captures: Int = 64,
+        nesting: Int = 2,
         time: Duration = .seconds(120)
     ) {
         (self.bytes, self.ratio, self.freeBytes) = (bytes, ratio, freeBytes)

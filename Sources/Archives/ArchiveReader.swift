@@ -25,7 +25,8 @@ final class ArchiveReader {
     private var isTold = false
 
     /// - Parameter descriptor: of a file that stands at its beginning, and stays open as long as this reader.
-    /// - Throws: `CaptureFileError` without the library; `CaptureError` where the bytes are not what their beginning says.
+    /// - Throws: `CaptureFileError` without the library; `CaptureError` where the bytes are not what their beginning
+    ///   says.
     init(_ descriptor: CInt, _ kind: ArchiveKind, path: String) throws {
         library = try ArchiveLibrary.open(for: path).functions
         self.kind = kind
@@ -47,12 +48,17 @@ final class ArchiveReader {
         try checkFilters()
     }
 
-    /// Hands libarchive the next unpacked bytes. The end of a damaged stream is an end to it too: so it gives away all that it has.
-    private static let give: @convention(c) (OpaquePointer?, UnsafeMutableRawPointer?, UnsafeMutablePointer<UnsafeRawPointer?>?) -> Int = { _, stream, place in
-        guard let stream, let piece = Unmanaged<PackedStream>.fromOpaque(stream).takeUnretainedValue().next() else { return 0 }
-        place?.pointee = piece.baseAddress
-        return piece.count
-    }
+    /// Hands libarchive the next unpacked bytes. The end of a damaged stream is an end to it too: so it gives away all
+    /// that it has.
+    private static let give:
+        @convention(c) (OpaquePointer?, UnsafeMutableRawPointer?, UnsafeMutablePointer<UnsafeRawPointer?>?) -> Int = {
+            _, stream, place in
+            guard let stream, let piece = Unmanaged<PackedStream>.fromOpaque(stream).takeUnretainedValue().next() else {
+                return 0
+            }
+            place?.pointee = piece.baseAddress
+            return piece.count
+        }
 
     private func support() {
         for filter in [
@@ -82,7 +88,8 @@ final class ArchiveReader {
         }
         // -20 warns: a name in another character set, say.
         guard code >= -20, let entry else { throw failure() }
-        let name = (library.entry_pathname_utf8(entry) ?? library.entry_pathname(entry)).map { String(cString: $0) } ?? ""
+        let name =
+            (library.entry_pathname_utf8(entry) ?? library.entry_pathname(entry)).map { String(cString: $0) } ?? ""
         return Member(
             name: kind.holdsMembers || name != "data" ? name : "", isFile: library.entry_filetype(entry) == S_IFREG,
             isEncrypted: library.entry_is_data_encrypted(entry) != 0)
@@ -112,10 +119,14 @@ final class ArchiveReader {
         guard code >= -20 else { throw failure() }
     }
 
-    /// A packed file has one packing around it: what is packed more than once could grow without end between the layers, where nobody looks.
+    /// A packed file has one packing around it: what is packed more than once could grow without end between the
+    /// layers, where nobody looks.
     private func checkFilters() throws(CaptureError) {
         let filters = library.filter_count(handle) - 1 + (stream == nil ? 0 : 1)
-        guard filters <= 1 else { throw CaptureError(.unsupported, at: 0, "this file is packed more than once: unpack it yourself, and name the capture") }
+        guard filters <= 1 else {
+            throw CaptureError(
+                .unsupported, at: 0, "this file is packed more than once: unpack it yourself, and name the capture")
+        }
         if !kind.holdsMembers, filters == 0 || stream.map({ !$0.hasGiven && $0.failure != nil }) == true {
             throw CaptureError(.broken, at: 0, "this is a \(kind.title) file, damaged or cut in its very beginning")
         }

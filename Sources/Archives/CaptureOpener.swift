@@ -3,10 +3,12 @@ import Dispatch
 import Glibc
 import Replay
 
-/// Opens whatever somebody names as a capture: a capture as it is; one that is packed (gzip, bzip2, xz, zstd, lz4, .Z); a zip or tar with captures in
-/// it, an Android bug report among them; a text with a packed Bluetooth log (btsnooz) in it.
+/// Opens whatever somebody names as a capture: a capture as it is; one that is packed (gzip, bzip2, xz, zstd, lz4, .Z);
+/// a zip or tar with captures in it, an Android bug report among them; a text with a packed Bluetooth log (btsnooz) in
+/// it.
 ///
-/// What is packed is unpacked to files without names in the temporary folder, within limits. A capture that is none of this is not touched.
+/// What is packed is unpacked to files without names in the temporary folder, within limits. A capture that is none of
+/// this is not touched.
 public struct CaptureOpener: Sendable {
     private let limits: ArchiveLimits
 
@@ -21,8 +23,10 @@ public struct CaptureOpener: Sendable {
         public var remarks: [String] = []
     }
 
-    /// - Parameter path: as the user wrote it; `-` is standard input. What cannot be opened is left to its reader, who says why.
-    /// - Throws: `CaptureError` where nothing can be read of what is packed; `CaptureFileError` where there is no place for it, or no library.
+    /// - Parameter path: as the user wrote it; `-` is standard input. What cannot be opened is left to its reader, who
+    ///   says why.
+    /// - Throws: `CaptureError` where nothing can be read of what is packed; `CaptureFileError` where there is no place
+    ///   for it, or no library.
     public func open(_ path: String) throws -> Opened {
         let descriptor = path == "-" ? STDIN_FILENO : Glibc.open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return Self.plain(path) }
@@ -105,14 +109,18 @@ public struct CaptureOpener: Sendable {
         while true {
             let count = buffer.withUnsafeMutableBytes { read(descriptor, $0.baseAddress, $0.count) }
             if count >= 0 { return Array(buffer.prefix(count)) }
-            guard errno == EINTR else { throw CaptureFileError(path: path, sentence: "cannot be read: \(String(cString: strerror(errno)))") }
+            guard errno == EINTR else {
+                throw CaptureFileError(path: path, sentence: "cannot be read: \(String(cString: strerror(errno)))")
+            }
         }
     }
 
     /// A pipe that gives the bytes that were looked at, and then the rest as it comes.
     private static func pushBack(_ head: [UInt8], _ isLast: Bool, _ source: Source, _ path: String) throws -> CInt {
         var ends: [CInt] = [0, 0]
-        guard pipe(&ends) == 0 else { throw CaptureFileError(path: path, sentence: "cannot be read: \(String(cString: strerror(errno)))") }
+        guard pipe(&ends) == 0 else {
+            throw CaptureFileError(path: path, sentence: "cannot be read: \(String(cString: strerror(errno)))")
+        }
         let (reading, writing) = (ends[0], ends[1])
         for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
         DispatchQueue(label: "standard input").async {

@@ -25,7 +25,8 @@ enum HeadLook: Equatable {
         var probe = CaptureReader()
         var packets = 0
         do {
-            _ = try probe.read(head.span.bytes, isLast: isLast || head.count >= Self.longestHead) { _, _ in packets += 1 }
+            _ = try probe.read(head.span.bytes, isLast: isLast || head.count >= Self.longestHead) { _, _ in packets += 1
+            }
             self = probe.facts.format == nil ? .undecided : .capture(packets: packets)
         } catch let error as CaptureError {
             if probe.facts.format != nil {

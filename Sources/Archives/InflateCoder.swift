@@ -24,13 +24,17 @@ final class InflateCoder: PackedCoder {
         stream.deallocate()
     }
 
-    func run(_ packed: UnsafeMutableRawBufferPointer, _ plain: UnsafeMutableRawBufferPointer, isLast: Bool) -> PackedStep {
+    func run(_ packed: UnsafeMutableRawBufferPointer, _ plain: UnsafeMutableRawBufferPointer, isLast: Bool)
+        -> PackedStep
+    {
         stream.pointee.next_in = packed.baseAddress?.assumingMemoryBound(to: UInt8.self)
         stream.pointee.avail_in = CUnsignedInt(packed.count)
         stream.pointee.next_out = plain.baseAddress?.assumingMemoryBound(to: UInt8.self)
         stream.pointee.avail_out = CUnsignedInt(plain.count)
         let code = library.run(stream, Z_NO_FLUSH)
-        return PackedStep(taken: packed.count - Int(stream.pointee.avail_in), given: plain.count - Int(stream.pointee.avail_out), state: state(code))
+        return PackedStep(
+            taken: packed.count - Int(stream.pointee.avail_in), given: plain.count - Int(stream.pointee.avail_out),
+            state: state(code))
     }
 
     func beginAgain() -> Bool { library.reset(stream) == Z_OK }
@@ -42,7 +46,9 @@ final class InflateCoder: PackedCoder {
         case Z_STREAM_END: return .ended
         default:
             let why = stream.pointee.msg.map { String(cString: $0) } ?? "error \(code)"
-            return .broken(why.hasPrefix("incorrect") ? "its checksum does not fit (\(why)), so what it holds is not what was packed" : why)
+            return .broken(
+                why.hasPrefix("incorrect")
+                    ? "its checksum does not fit (\(why)), so what it holds is not what was packed" : why)
         }
     }
 
@@ -50,7 +56,10 @@ final class InflateCoder: PackedCoder {
     private static let opened: Result<waterh_zlib, ArchiveLibrary.Missing> = {
         var functions = waterh_zlib()
         guard let library = dlopen(name, RTLD_NOW | RTLD_LOCAL), waterh_zlib_load(library, &functions) != 0 else {
-            return .failure(ArchiveLibrary.Missing(sentence: "is packed, and the library that unpacks, \(name), is not installed (Debian's package zlib1g)"))
+            return .failure(
+                ArchiveLibrary.Missing(
+                    sentence:
+                        "is packed, and the library that unpacks, \(name), is not installed (Debian's package zlib1g)"))
         }
         return .success(functions)
     }()

@@ -1,7 +1,8 @@
 /// A library that unpacks one way of packing, step by step.
 protocol PackedCoder: AnyObject {
     /// - Parameter isLast: no packed bytes follow these.
-    func run(_ packed: UnsafeMutableRawBufferPointer, _ plain: UnsafeMutableRawBufferPointer, isLast: Bool) -> PackedStep
+    func run(_ packed: UnsafeMutableRawBufferPointer, _ plain: UnsafeMutableRawBufferPointer, isLast: Bool)
+        -> PackedStep
     /// Makes ready for another packed piece behind the end of one.
     func beginAgain() -> Bool
 }

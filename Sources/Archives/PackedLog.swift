@@ -3,8 +3,9 @@
 ///     log    = version(1) lastTime(8) zlib( record* )                      little-endian
 ///     record = length(2) [originalLength(2), version 2] delta(4) type(1) data(length - 1)
 ///
-/// `lastTime`: microseconds since 1970 of the last record; `delta`: since the record before. Types: 10 event, 11 ACL, 12 SCO, 17 ISO received;
-/// 20 command, 21 ACL, 22 SCO, 2D ISO sent. Source: Android's `btif_debug_btsnoop.cc` and its script `btsnooz.py`.
+/// `lastTime`: microseconds since 1970 of the last record; `delta`: since the record before. Types: 10 event, 11 ACL,
+/// 12 SCO, 17 ISO received; 20 command, 21 ACL, 22 SCO, 2D ISO sent. Source: Android's `btif_debug_btsnoop.cc` and its
+/// script `btsnooz.py`.
 enum PackedLog {
     /// More than a phone keeps in memory by far.
     static let longest = 64 << 20
@@ -13,8 +14,12 @@ enum PackedLog {
     /// The deflated bytes of a log, with zlib's head and end.
     /// - Throws: a sentence, where it is no such log.
     static func deflated(_ log: [UInt8]) throws(PackedLogError) -> [UInt8] {
-        guard log.count >= headerLength + 6 else { throw PackedLogError(sentence: "the packed log has \(log.count) bytes, fewer than its own header") }
-        guard log[0] == 1 || log[0] == 2 else { throw PackedLogError(sentence: "the packed log says version \(log[0]), only 1 and 2 are known") }
+        guard log.count >= headerLength + 6 else {
+            throw PackedLogError(sentence: "the packed log has \(log.count) bytes, fewer than its own header")
+        }
+        guard log[0] == 1 || log[0] == 2 else {
+            throw PackedLogError(sentence: "the packed log says version \(log[0]), only 1 and 2 are known")
+        }
         let (method, flags) = (log[headerLength], log[headerLength + 1])
         guard method & 0x0F == 8, (Int(method) << 8 | Int(flags)) % 31 == 0, flags & 0x20 == 0 else {
             throw PackedLogError(sentence: "the packed log is not deflated as it should be")
@@ -47,7 +52,9 @@ enum PackedLog {
             time &+= number(records, at + headerLength - 5, 4)
             let original = headerLength == 9 ? Int(number(records, at + 2, 2)) : length
             if let (type, flags) = kind(records[at + headerLength - 1]) {
-                for value in [UInt32(max(original, length)), UInt32(length), flags, 0] { append(UInt64(value), 4, to: &file) }
+                for value in [UInt32(max(original, length)), UInt32(length), flags, 0] {
+                    append(UInt64(value), 4, to: &file)
+                }
                 append(time, 8, to: &file)
                 file.append(type)
                 file += records[(at + headerLength)..<(at + headerLength + length - 1)]

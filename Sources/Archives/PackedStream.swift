@@ -3,7 +3,8 @@ import Captures
 import Glibc
 import Replay
 
-/// What is packed as gzip, zlib or xz, piece by piece: everything up to where it is cut or damaged, then a sentence. Every checksum is looked at.
+/// What is packed as gzip, zlib or xz, piece by piece: everything up to where it is cut or damaged, then a sentence.
+/// Every checksum is looked at.
 final class PackedStream {
     enum Packing {
         case gzip, zlib, xz
@@ -50,7 +51,9 @@ final class PackedStream {
         }
     }
 
-    private init(_ packing: Packing, path: String, refill: @escaping (UnsafeMutableRawBufferPointer) -> Int) throws(CaptureFileError) {
+    private init(_ packing: Packing, path: String, refill: @escaping (UnsafeMutableRawBufferPointer) -> Int)
+        throws(CaptureFileError)
+    {
         (self.packing, self.refill) = (packing, refill)
         do throws(ArchiveLibrary.Missing) {
             coder = packing == .xz ? try XZCoder() : try InflateCoder(isGzip: packing == .gzip)
@@ -69,7 +72,9 @@ final class PackedStream {
         var filled = 0
         while filled < plain.count, !isOver {
             if rest.isEmpty { fill() }
-            let outcome = coder.run(UnsafeMutableRawBufferPointer(rebasing: packed[rest]), UnsafeMutableRawBufferPointer(rebasing: plain[filled...]), isLast: hasInputEnded)
+            let outcome = coder.run(
+                UnsafeMutableRawBufferPointer(rebasing: packed[rest]),
+                UnsafeMutableRawBufferPointer(rebasing: plain[filled...]), isLast: hasInputEnded)
             rest = (rest.lowerBound + outcome.taken)..<rest.upperBound
             filled += outcome.given
             switch outcome.state {
@@ -102,7 +107,9 @@ final class PackedStream {
     private func beginsAnother() -> Bool {
         guard packing == .gzip else { return false }
         while rest.count < 2, !hasInputEnded { fill() }
-        guard rest.count >= 2, packed[rest.lowerBound] == 0x1F, packed[rest.lowerBound + 1] == 0x8B else { return false }
+        guard rest.count >= 2, packed[rest.lowerBound] == 0x1F, packed[rest.lowerBound + 1] == 0x8B else {
+            return false
+        }
         return coder.beginAgain()
     }
 }

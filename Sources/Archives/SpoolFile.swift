@@ -44,6 +44,7 @@ final class SpoolFile {
     func rewind() { lseek(descriptor, 0, SEEK_SET) }
 
     private static func failure(_ original: String, _ folder: String) -> CaptureFileError {
-        CaptureFileError(path: original, sentence: "cannot be unpacked to \(folder): \(String(cString: strerror(errno)))")
+        CaptureFileError(
+            path: original, sentence: "cannot be unpacked to \(folder): \(String(cString: strerror(errno)))")
     }
 }

@@ -49,7 +49,9 @@ final class Unpacker {
             return nil
         }
         try take(scanner, place: "")
-        guard !found.isEmpty else { throw CaptureError(.broken, at: 0, refusals.first ?? "the packed log in this text cannot be read") }
+        guard !found.isEmpty else {
+            throw CaptureError(.broken, at: 0, refusals.first ?? "the packed log in this text cannot be read")
+        }
         return CaptureOpener.Opened(parts: found.map(\.part), remarks: refusals)
     }
 
@@ -71,25 +73,32 @@ final class Unpacker {
             }
             guard let member else { return }
             try budget.spendMember()
-            let name = member.name.isEmpty ? place : place.isEmpty ? Self.printable(member.name) : "\(place): \(Self.printable(member.name))"
+            let name =
+                member.name.isEmpty
+                ? place : place.isEmpty ? Self.printable(member.name) : "\(place): \(Self.printable(member.name))"
             guard member.isFile else { continue }
             if member.isEncrypted {
                 refuse("\(name): it is encrypted: unpack it yourself")
                 continue
             }
             let isAlone = member.name.isEmpty
-            try take(MemberBytes(reader, budget), name, isAlone: isAlone, isTop: depth == 1, depth: depth, canSkip: canSkip)
+            try take(
+                MemberBytes(reader, budget), name, isAlone: isAlone, isTop: depth == 1, depth: depth, canSkip: canSkip)
         }
     }
 
-    private func take(_ bytes: MemberBytes, _ place: String, isAlone: Bool, isTop: Bool, depth: Int, canSkip: Bool) throws {
+    private func take(_ bytes: MemberBytes, _ place: String, isAlone: Bool, isTop: Bool, depth: Int, canSkip: Bool)
+        throws
+    {
         let head = try bytes.head(HeadLook.longestHead)
         let isOnly = isAlone && isTop
         switch HeadLook(head, isLast: bytes.isOver) {
         // Many a text in an archive begins as a capture might.
         case .capture(let packets) where packets > 0 || isOnly:
             guard found.count < budget.limits.captures else {
-                refuse("\(place): more than \(budget.limits.captures) captures are in it; this and later ones are not read")
+                refuse(
+                    "\(place): more than \(budget.limits.captures) captures are in it; this and later ones are not read"
+                )
                 break
             }
             let file = try SpoolFile(for: path)
@@ -150,7 +159,15 @@ final class Unpacker {
     private func take(_ scanner: PackedLogScanner, place: String) throws {
         var leftOut = scanner.leftOut
         defer {
-            if leftOut > 0 { refuse((place.isEmpty ? "" : "\(place): ") + "\(leftOut) more packed \(leftOut == 1 ? "log is" : "logs are") in it and not read: take the text apart") }
+            if leftOut > 0 {
+                refuse(
+                    (place.isEmpty ? "" : "\(place): ")
+                        + """
+                        \(leftOut) more packed \(leftOut == 1 ? "log is" : "logs are") in it and not read: take \
+                        the text apart
+                        """
+                )
+            }
         }
         for log in scanner.logs {
             guard found.count < budget.limits.captures else {
@@ -163,7 +180,10 @@ final class Unpacker {
                 try spool.write(file)
                 spool.rewind()
                 let inside = place.isEmpty ? "packed log" : "\(place): packed log"
-                found.append(Found(part: CapturePart(spool, of: path, inside, trouble: log.trouble ?? trouble), place: place, isPackedLog: true))
+                found.append(
+                    Found(
+                        part: CapturePart(spool, of: path, inside, trouble: log.trouble ?? trouble), place: place,
+                        isPackedLog: true))
             } catch let error as PackedLogError {
                 refuse((place.isEmpty ? "" : "\(place): ") + error.sentence + (log.trouble.map { "; \($0)" } ?? ""))
             }
@@ -178,7 +198,9 @@ final class Unpacker {
             let stream = try PackedStream(.zlib, bytes, path: path)
             while let piece = stream.next() {
                 try budget.spend(piece.count)
-                guard records.count + piece.count <= PackedLog.longest else { throw PackedLogError(sentence: "more comes out of the packed log than any phone keeps") }
+                guard records.count + piece.count <= PackedLog.longest else {
+                    throw PackedLogError(sentence: "more comes out of the packed log than any phone keeps")
+                }
                 records += piece
             }
             if stream.failure != nil { trouble = "the packed log is damaged or cut" }
@@ -192,7 +214,8 @@ final class Unpacker {
     /// A bug report has the phone's log as a file, and often once more in its text.
     private func dropCopies() {
         // Each report for itself: several may be packed together, of several phones.
-        let reports = Set(found.filter { !$0.isPackedLog && $0.place.contains("btsnoo") }.map { Self.container(of: $0.place) })
+        let reports = Set(
+            found.filter { !$0.isPackedLog && $0.place.contains("btsnoo") }.map { Self.container(of: $0.place) })
         func isCopy(_ one: Found) -> Bool { one.isPackedLog && reports.contains(Self.container(of: one.place)) }
         for copy in found where isCopy(copy) { leaveOut("the packed log in \(copy.place)") }
         found.removeAll(where: isCopy)
@@ -208,14 +231,18 @@ final class Unpacker {
         func base(_ place: String) -> Substring { place.hasSuffix(".last") ? place.dropLast(5) : place[...] }
         var first: [Substring: Int] = [:]
         for (index, one) in found.enumerated() where first[base(one.place)] == nil { first[base(one.place)] = index }
-        let keys = found.enumerated().map { index, one in (first[base(one.place)] ?? index, one.place.hasSuffix(".last") ? 0 : 1, index) }
+        let keys = found.enumerated().map { index, one in
+            (first[base(one.place)] ?? index, one.place.hasSuffix(".last") ? 0 : 1, index)
+        }
         found = keys.sorted(by: <).map { found[$0.2] }
     }
 
     private var remarks: [String] {
         var sentences: [String] = []
         if found.count > 1 || leftOutCount > 0 {
-            var text = "read from it: " + found.prefix(8).map(\.place).joined(separator: ", ") + (found.count > 8 ? ", and \(found.count - 8) more" : "")
+            var text =
+                "read from it: " + found.prefix(8).map(\.place).joined(separator: ", ")
+                + (found.count > 8 ? ", and \(found.count - 8) more" : "")
             if leftOutCount > 0 { text += "; no captures: \(others)" }
             sentences.append(text)
         }
@@ -223,16 +250,25 @@ final class Unpacker {
     }
 
     private var others: String {
-        leftOut.joined(separator: ", ") + (leftOutCount > leftOut.count ? ", and \(leftOutCount - leftOut.count) more" : "")
+        leftOut.joined(separator: ", ")
+            + (leftOutCount > leftOut.count ? ", and \(leftOutCount - leftOut.count) more" : "")
     }
 
     private var told: [String] {
-        refusals.prefix(Self.mostTold) + (refusals.count > Self.mostTold ? ["\(refusals.count - Self.mostTold) more files in it cannot be read"] : [])
+        refusals.prefix(Self.mostTold)
+            + (refusals.count > Self.mostTold
+                ? ["\(refusals.count - Self.mostTold) more files in it cannot be read"] : [])
     }
 
     private func nothing(_ kind: ArchiveKind) -> CaptureError {
         var text = "this \(kind.title) file holds no capture that is read here"
-        if let first = refusals.first { text += ": \(first)" } else if leftOutCount > 0 { text += ": \(others)" } else { text += ": it is empty" }
+        if let first = refusals.first {
+            text += ": \(first)"
+        } else if leftOutCount > 0 {
+            text += ": \(others)"
+        } else {
+            text += ": it is empty"
+        }
         return CaptureError(.unrecognised, at: 0, text)
     }
 
@@ -247,7 +283,9 @@ final class Unpacker {
 
     /// Names come from anywhere: nothing in them may end a line, and none is endless.
     private static func printable(_ name: String) -> String {
-        let kept = String(String.UnicodeScalarView(name.unicodeScalars.filter { $0.value >= 0x20 && !(0x7F...0x9F).contains($0.value) }.prefix(200)))
+        let kept = String(
+            String.UnicodeScalarView(
+                name.unicodeScalars.filter { $0.value >= 0x20 && !(0x7F...0x9F).contains($0.value) }.prefix(200)))
         return kept.isEmpty ? "a file without a name" : kept
     }
 
@@ -258,6 +296,8 @@ final class Unpacker {
         var end = [UInt8](repeating: 0, count: max(0, size - start))
         let count = end.withUnsafeMutableBytes { pread(descriptor, $0.baseAddress, $0.count, start) }
         guard count >= 22 else { return false }
-        return (0...(count - 22)).reversed().contains { end[$0] == 0x50 && end[$0 + 1] == 0x4B && end[$0 + 2] == 5 && end[$0 + 3] == 6 }
+        return (0...(count - 22)).reversed().contains {
+            end[$0] == 0x50 && end[$0 + 1] == 0x4B && end[$0 + 2] == 5 && end[$0 + 3] == 6
+        }
     }
 }

@@ -26,13 +26,17 @@ final class XZCoder: PackedCoder {
         stream.deallocate()
     }
 
-    func run(_ packed: UnsafeMutableRawBufferPointer, _ plain: UnsafeMutableRawBufferPointer, isLast: Bool) -> PackedStep {
+    func run(_ packed: UnsafeMutableRawBufferPointer, _ plain: UnsafeMutableRawBufferPointer, isLast: Bool)
+        -> PackedStep
+    {
         stream.pointee.next_in = UnsafePointer(packed.baseAddress?.assumingMemoryBound(to: UInt8.self))
         stream.pointee.avail_in = packed.count
         stream.pointee.next_out = plain.baseAddress?.assumingMemoryBound(to: UInt8.self)
         stream.pointee.avail_out = plain.count
         let code = library.run(stream, isLast ? LZMA_FINISH : LZMA_RUN)
-        return PackedStep(taken: packed.count - stream.pointee.avail_in, given: plain.count - stream.pointee.avail_out, state: Self.state(code))
+        return PackedStep(
+            taken: packed.count - stream.pointee.avail_in, given: plain.count - stream.pointee.avail_out,
+            state: Self.state(code))
     }
 
     /// The library goes on by itself.
@@ -54,7 +58,11 @@ final class XZCoder: PackedCoder {
     private static let opened: Result<waterh_lzma, ArchiveLibrary.Missing> = {
         var functions = waterh_lzma()
         guard let library = dlopen(name, RTLD_NOW | RTLD_LOCAL), waterh_lzma_load(library, &functions) != 0 else {
-            return .failure(ArchiveLibrary.Missing(sentence: "is packed, and the library that unpacks, \(name), is not installed (Debian's package liblzma5)"))
+            return .failure(
+                ArchiveLibrary.Missing(
+                    sentence:
+                        "is packed, and the library that unpacks, \(name), is not installed (Debian's package liblzma5)"
+                ))
         }
         return .success(functions)
     }()

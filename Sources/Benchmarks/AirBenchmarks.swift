@@ -3,8 +3,8 @@ import Bluetooth
 import Glibc
 import HostController
 
-/// Both ends of the notification benchmark inside the bench machine (`hardware/machine/suite/benchmarks.py`): a peripheral that
-/// notifies as fast as its link takes values, and our central, which counts what arrives.
+/// Both ends of the notification benchmark inside the bench machine (`hardware/machine/suite/benchmarks.py`): a
+/// peripheral that notifies as fast as its link takes values, and our central, which counts what arrives.
 enum AirBenchmarks {
     static let service: BluetoothUUID = 0xFFE0
     static let characteristic: BluetoothUUID = 0xFFE4
@@ -30,7 +30,8 @@ enum AirBenchmarks {
             case let other: throw Failure("\(other) is not on the air")
             }
         let source = LocalCharacteristic(uuid: characteristic, properties: [.notify])
-        try await link.open(GATTApplication(name: name, services: [LocalService(uuid: service, characteristics: [source])]))
+        try await link.open(
+            GATTApplication(name: name, services: [LocalService(uuid: service, characteristics: [source])]))
         print("ready")
         fflush(nil)
         var number: UInt32 = 0
@@ -52,12 +53,16 @@ enum AirBenchmarks {
         }
     }
 
-    private static func bytes(of number: UInt32) -> [UInt8] { stride(from: 24, through: 0, by: -8).map { UInt8(truncatingIfNeeded: number >> UInt32($0)) } }
+    private static func bytes(of number: UInt32) -> [UInt8] {
+        stride(from: 24, through: 0, by: -8).map { UInt8(truncatingIfNeeded: number >> UInt32($0)) }
+    }
 
     // MARK: - Our central
 
     /// Connects to the flood and counts for some seconds from the first value on; one JSON object.
-    static func notifications(adapter: String, way: BlueZCentralLink.NotificationWay, seconds: Double) async throws -> String {
+    static func notifications(adapter: String, way: BlueZCentralLink.NotificationWay, seconds: Double) async throws
+        -> String
+    {
         let link = BlueZCentralLink(adapter: adapter, notifications: way)
         let clock = ContinuousClock()
         let limit = Task {
@@ -74,13 +79,16 @@ enum AirBenchmarks {
                 link.perform(.connect(advertisement.peer, limit: .seconds(20)))
             case .connected: link.perform(.discover)
             case .discovered(let services):
-                guard let handle = services.flatMap(\.characteristics).first(where: { $0.uuid == characteristic })?.handle else {
+                guard
+                    let handle = services.flatMap(\.characteristics).first(where: { $0.uuid == characteristic })?.handle
+                else {
                     throw Failure("the flood's characteristic was not found")
                 }
                 link.perform(.subscribe(handle: handle))
             case .notification(_, let value):
                 if counted.take(value, at: clock.now, seconds: seconds) { break events }
-            case .scanFailed(let error), .connectFailed(let error), .discoveryFailed(let error), .subscribeFailed(_, let error), .unavailable(let error):
+            case .scanFailed(let error), .connectFailed(let error), .discoveryFailed(let error),
+                .subscribeFailed(_, let error), .unavailable(let error):
                 throw error
             case .disconnected(let error): throw Failure("disconnected: \(error?.description ?? "by us")")
             default: break
@@ -116,7 +124,10 @@ enum AirBenchmarks {
 
         var json: String {
             let time = elapsed / .seconds(1)
-            return #"{"count":\#(count),"seconds":\#(time),"rate":\#(Double(count) / time),"lost":\#(Int(last &- first) - count)}"#
+            return
+                #"""
+                {"count":\#(count),"seconds":\#(time),"rate":\#(Double(count) / time),"lost":\#(Int(last &- first) - count)}
+                """#
         }
     }
 }

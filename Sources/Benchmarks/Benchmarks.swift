@@ -18,7 +18,9 @@ enum Benchmarks {
         if wanted == ["full-bottle"] { return print(FullBottle.hexText()) }
         if wanted.first == "big-capture", (2...4).contains(wanted.count), let path = wanted.dropFirst().first {
             let rest = wanted.dropFirst(2)
-            guard let notifications = rest.first.map({ Int($0) }) ?? 500_000, notifications > 0, rest.count < 2 || rest.last == "distinct" else {
+            guard let notifications = rest.first.map({ Int($0) }) ?? 500_000, notifications > 0,
+                rest.count < 2 || rest.last == "distinct"
+            else {
                 return print("usage: Benchmarks big-capture FILE [NOTIFICATIONS [distinct]]")
             }
             do {
@@ -42,7 +44,8 @@ enum Benchmarks {
             exit(2)
         }
         do {
-            let figures = try FleetBenchmarks.run(words[0], rows: rows, rounds: rounds, millions: words.dropFirst(3).compactMap { Int($0) })
+            let figures = try FleetBenchmarks.run(
+                words[0], rows: rows, rounds: rounds, millions: words.dropFirst(3).compactMap { Int($0) })
             print(String(decoding: try JSONEncoder().encode(figures), as: UTF8.self))
         } catch {
             print("error: \(error)")
@@ -56,9 +59,15 @@ enum Benchmarks {
             switch (words.first, words.count) {
             case ("flood", 2): try await AirBenchmarks.flood(words[1])
             case ("notifications", 4):
-                guard let seconds = Double(words[3]), seconds > 0, words[2] == "signals" || words[2] == "socket" else { fallthrough }
-                print(try await AirBenchmarks.notifications(adapter: words[1], way: words[2] == "socket" ? .socket : .signals, seconds: seconds))
-            default: throw AirBenchmarks.Failure("usage: Benchmarks flood LINK | Benchmarks notifications ADAPTER signals|socket SECONDS")
+                guard let seconds = Double(words[3]), seconds > 0, words[2] == "signals" || words[2] == "socket" else {
+                    fallthrough
+                }
+                print(
+                    try await AirBenchmarks.notifications(
+                        adapter: words[1], way: words[2] == "socket" ? .socket : .signals, seconds: seconds))
+            default:
+                throw AirBenchmarks.Failure(
+                    "usage: Benchmarks flood LINK | Benchmarks notifications ADAPTER signals|socket SECONDS")
             }
         } catch {
             print("error: \(error)")

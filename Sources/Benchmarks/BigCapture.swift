@@ -2,16 +2,19 @@ import BottleProtocol
 import Captures
 import Foundation
 
-/// A capture as large as asked for, to measure `waterh-replay` with: `Benchmarks big-capture FILE [NOTIFICATIONS [distinct]]`.
+/// A capture as large as asked for, to measure `waterh-replay` with: `Benchmarks big-capture FILE [NOTIFICATIONS
+/// [distinct]]`.
 ///
-/// A btsnoop file (H4) of one bottle that is asked for its log again and again and never acknowledged: 62 notifications of 8 records a
-/// dump. Between two dumps 8 drinks are new and the 8 oldest are gone. 500,000 notifications are about 71 MB and 64,512 drinks; `distinct`, where no drink is delivered twice, 4 million.
+/// A btsnoop file (H4) of one bottle that is asked for its log again and again and never acknowledged: 62 notifications
+/// of 8 records a dump. Between two dumps 8 drinks are new and the 8 oldest are gone. 500,000 notifications are about
+/// 71 MB and 64,512 drinks; `distinct`, where no drink is delivered twice, 4 million.
 enum BigCapture {
     private static let recordsPerEntry = 8
     private static let entriesPerDump = 62
 
     static func write(_ path: String, notifications: Int, isDistinct: Bool) throws {
-        guard FileManager.default.createFile(atPath: path, contents: nil), let file = FileHandle(forWritingAtPath: path) else {
+        guard FileManager.default.createFile(atPath: path, contents: nil), let file = FileHandle(forWritingAtPath: path)
+        else {
             throw CocoaError(.fileWriteUnknown)
         }
         var maker = Maker()
@@ -45,8 +48,10 @@ enum BigCapture {
         let (day, slot) = number.quotientAndRemainder(dividingBy: 43)
         let minute = 8 * 60 + slot * 20 + number % 13
         return DrinkRecord(
-            yearByte: UInt8(truncatingIfNeeded: 26 + day / 336 % 70), month: UInt8(1 + day / 28 % 12), day: UInt8(1 + day % 28),
-            hour: UInt8(minute / 60), minute: UInt8(minute % 60), second: UInt8(number * 7 % 60), amountMl: UInt16(20 + number * 37 % 400),
+            yearByte: UInt8(truncatingIfNeeded: 26 + day / 336 % 70), month: UInt8(1 + day / 28 % 12),
+            day: UInt8(1 + day % 28),
+            hour: UInt8(minute / 60), minute: UInt8(minute % 60), second: UInt8(number * 7 % 60),
+            amountMl: UInt16(20 + number * 37 % 400),
             sensor: (1, UInt8(97 - day % 60)))
     }
 
@@ -57,12 +62,16 @@ enum BigCapture {
 
         /// LE Connection Complete, MTU exchange, discovery, subscription.
         mutating func connect() throws {
-            let complete: [UInt8] = [0x3E, 19, 0x01, 0, 0x40, 0, 0, 0, 0x03, 0x02, 0x01, 0x38, 0xC1, 0xA4, 0x28, 0, 0, 0, 0x2A, 0, 0]
+            let complete: [UInt8] = [
+                0x3E, 19, 0x01, 0, 0x40, 0, 0, 0, 0x03, 0x02, 0x01, 0x38, 0xC1, 0xA4, 0x28, 0, 0, 0, 0x2A, 0, 0,
+            ]
             try put(complete, .event, .received)
             try sent([0x02, 0x05, 0x02])
             try received([0x03, 0x05, 0x02])
             try sent([0x08, 0x01, 0x00, 0xFF, 0xFF, 0x03, 0x28])
-            try received([0x09, 0x07, 0x02, 0x00, 0x04, 0x03, 0x00, 0xE9, 0xFF, 0x05, 0x00, 0x10, 0x06, 0x00, 0xE4, 0xFF])
+            try received([
+                0x09, 0x07, 0x02, 0x00, 0x04, 0x03, 0x00, 0xE9, 0xFF, 0x05, 0x00, 0x10, 0x06, 0x00, 0xE4, 0xFF,
+            ])
             try sent([0x12, 0x07, 0x00, 0x01, 0x00])
             try received([0x13])
         }
@@ -80,7 +89,8 @@ enum BigCapture {
         private mutating func put(_ bytes: [UInt8], _ type: HCIPacketType, _ direction: PacketDirection) throws {
             number += 1
             time.sinceEpoch += .microseconds(1250)
-            try writer.write(CapturePacket(number: number, time: time, direction: direction, content: .hci(type)), bytes.span.bytes)
+            try writer.write(
+                CapturePacket(number: number, time: time, direction: direction, content: .hci(type)), bytes.span.bytes)
         }
     }
 }

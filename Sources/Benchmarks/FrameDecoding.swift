@@ -36,8 +36,12 @@ enum FrameDecoding {
                 }
             }
         }
-        return "\(rate(assembled, frames)) million records/s reassembled and decoded, \(rate(decoded, records)) frame by frame"
-            + " (500 records a dump, \(rounds) dumps, checksum \(checksum))"
+        return
+            """
+            \(rate(assembled, frames)) million records/s reassembled and decoded, \(rate(decoded, records)) frame \
+            by frame
+            """
+                + " (500 records a dump, \(rounds) dumps, checksum \(checksum))"
     }
 
     private static func rate(_ count: Int, _ time: Duration) -> String {

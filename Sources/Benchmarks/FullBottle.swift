@@ -8,7 +8,8 @@ enum FullBottle {
             var records: [UInt8] = []
             for index in start..<min(start + 8, count) {
                 let record = DrinkRecord(
-                    yearByte: 26, month: 3, day: UInt8(1 + index / 24 % 28), hour: UInt8(index % 24), minute: UInt8(index * 7 % 60),
+                    yearByte: 26, month: 3, day: UInt8(1 + index / 24 % 28), hour: UInt8(index % 24),
+                    minute: UInt8(index * 7 % 60),
                     second: UInt8(index * 11 % 60), amountMl: UInt16(20 + index % 200), sensor: (1, 97))
                 records += record.raw
             }

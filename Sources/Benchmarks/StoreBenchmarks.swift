@@ -4,8 +4,8 @@ import TrackerCore
 
 /// What the store costs, on files in a temporary directory.
 enum StoreBenchmarks {
-    /// One million different sips in batches of 500 (a full bottle), every tenth batch delivered twice; the rate of each
-    /// quarter shows whether it grows linearly.
+    /// One million different sips in batches of 500 (a full bottle), every tenth batch delivered twice; the rate of
+    /// each quarter shows whether it grows linearly.
     static func ingest() -> String {
         inScratch { path in
             let store = try TrackerStore(path: path)
@@ -15,9 +15,13 @@ enum StoreBenchmarks {
             var quarters: [String] = []
             for batch in 0..<2000 {
                 let entries = SipSource.entries(from: batch * 500, count: 500, spacingSeconds: 300)
-                guard try store.append(entries).allSatisfy({ $0 == .stored }) else { return "wrong: a new sip was not stored" }
+                guard try store.append(entries).allSatisfy({ $0 == .stored }) else {
+                    return "wrong: a new sip was not stored"
+                }
                 if batch % 10 == 9 {
-                    guard try store.append(entries).allSatisfy({ $0 == .duplicate }) else { return "wrong: a sip was stored twice" }
+                    guard try store.append(entries).allSatisfy({ $0 == .duplicate }) else {
+                        return "wrong: a sip was stored twice"
+                    }
                 }
                 if batch % 500 == 499 {
                     quarters.append("\(Int(250_000 / ((clock.now - quarterStart) / .seconds(1))))")
@@ -46,8 +50,11 @@ enum StoreBenchmarks {
             let ticks = try clock.measure {
                 for round in 0..<rounds {
                     let context = WriteContext(
-                        now: end.advanced(seconds: Double(round * 60)), zone: zone, source: "cli", makeID: { UUID().uuidString })
-                    let tick = try clock.measure { sent += try store.evaluate(context, sinks: [MemorySink()]).decisions.count }
+                        now: end.advanced(seconds: Double(round * 60)), zone: zone, source: "cli",
+                        makeID: { UUID().uuidString })
+                    let tick = try clock.measure {
+                        sent += try store.evaluate(context, sinks: [MemorySink()]).decisions.count
+                    }
                     slowest = max(slowest, tick)
                 }
             }
@@ -58,8 +65,12 @@ enum StoreBenchmarks {
                     _ = try store.history(from: first, through: first.adding(days: 6))
                 }
             }
-            return "10 years, 200000 sips: \(milliseconds(ticks / rounds)) ms an evaluation (slowest \(milliseconds(slowest)) ms,"
-                + " \(sent) decisions), \(milliseconds(weeks / 100)) ms a week view"
+            return
+                """
+                10 years, 200000 sips: \(milliseconds(ticks / rounds)) ms an evaluation (slowest \
+                \(milliseconds(slowest)) ms,
+                """
+                    + " \(sent) decisions), \(milliseconds(weeks / 100)) ms a week view"
         }
     }
 
@@ -89,7 +100,9 @@ private enum SipSource {
             let at = instant(number, spacingSeconds: spacingSeconds)
             let wall = Zone.utc.wall(at: at)
             let ml = 10 + number * 7 % 50
-            let raw = [wall.year - 2000, wall.month, wall.day, wall.hour, wall.minute, wall.second, 0, ml, 0, 0, 1, 0x61, 0]
+            let raw = [
+                wall.year - 2000, wall.month, wall.day, wall.hour, wall.minute, wall.second, 0, ml, 0, 0, 1, 0x61, 0,
+            ]
             return JournalEntry(
                 bottle: "A4:C1:38:00:00:01", raw: raw.map { UInt8(truncatingIfNeeded: $0) }, wall: wall, amountMl: ml,
                 received: at, verdict: .drink(at: at, zone: "Europe/Berlin"))

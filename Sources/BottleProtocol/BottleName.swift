@@ -5,10 +5,11 @@ public enum BottleName {
 }
 
 extension BottleModel {
-    /// What a name as advertised says about the model (protocol law P1.2): `WaterH-Boost-24oz` and `WaterH-Bottle-B003` are Boosts,
-    /// `WaterH-Bottle-1` is a Vita. `nil`: nothing.
+    /// What a name as advertised says about the model (protocol law P1.2): `WaterH-Boost-24oz` and `WaterH-Bottle-B003`
+    /// are Boosts, `WaterH-Bottle-1` is a Vita. `nil`: nothing.
     public init?(advertisedName name: String) {
-        let words = name.lowercased().unicodeScalars.split { !($0.properties.isAlphabetic || ("0"..."9").contains($0)) }.map(String.init)
+        let words = name.lowercased().unicodeScalars.split { !($0.properties.isAlphabetic || ("0"..."9").contains($0)) }
+            .map(String.init)
         guard let first = words.first, BottleName.isBottle(first) else { return nil }
         if words.contains("boost") {
             self = .boost
@@ -16,7 +17,9 @@ extension BottleModel {
             self = .vita
         } else if words.count == 3, words[1] == "bottle", words[2] == "1" {
             self = .vita
-        } else if words.count == 3, words[1] == "bottle", words[2].hasPrefix("b"), words[2].dropFirst().first?.isNumber == true {
+        } else if words.count == 3, words[1] == "bottle", words[2].hasPrefix("b"),
+            words[2].dropFirst().first?.isNumber == true
+        {
             self = .boost
         } else {
             return nil

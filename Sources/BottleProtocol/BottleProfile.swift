@@ -24,7 +24,8 @@ public enum BottleModel: String, CaseIterable, Sendable {
     /// With thermometer, TDS and level: snapshot of 49 payload bytes.
     case vita
 
-    /// Whether it has a thermometer and measures dissolved solids and the level. One that does not writes its battery into its records.
+    /// Whether it has a thermometer and measures dissolved solids and the level. One that does not writes its battery
+    /// into its records.
     public var measuresWater: Bool {
         switch self {
         case .boost: false
@@ -37,7 +38,8 @@ public enum BottleModel: String, CaseIterable, Sendable {
 public enum RecordDialect: String, CaseIterable, Sendable {
     /// Byte 0 is the year - 2000; amounts have 16 bits; implausible dates are kept as suspect. The default.
     case calendar
-    /// The founding documents: byte 0 must be 1A, the amount is byte 7, the year is the host clock's, impossible dates are refused.
+    /// The founding documents: byte 0 must be 1A, the amount is byte 7, the year is the host clock's, impossible dates
+    /// are refused.
     case strict
 }
 

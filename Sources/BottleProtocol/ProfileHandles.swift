@@ -25,8 +25,8 @@ public struct OfferedCharacteristic: Hashable, Sendable {
 
 /// Which profile a bottle speaks, and through which handles (protocol law P1.1).
 ///
-/// Short UUIDs such as FFE0 are shared by countless gadgets, so a service of the right name proves nothing: the characteristics must be
-/// there with the properties that the profile needs.
+/// Short UUIDs such as FFE0 are shared by countless gadgets, so a service of the right name proves nothing: the
+/// characteristics must be there with the properties that the profile needs.
 public struct ProfileHandles: Hashable, Sendable {
     /// The profile whose characteristics were found.
     public var profile: BottleProfile
@@ -64,19 +64,29 @@ public struct ProfileHandles: Hashable, Sendable {
     }
 
     private init(_ profile: BottleProfile, _ offered: [OfferedCharacteristic]) throws(NoBottle) {
-        let commands = offered.filter { $0.service == profile.commandService && $0.uuid == profile.commandCharacteristic }
-        let responses = offered.filter { $0.service == profile.responseService && $0.uuid == profile.responseCharacteristic }
+        let commands = offered.filter {
+            $0.service == profile.commandService && $0.uuid == profile.commandCharacteristic
+        }
+        let responses = offered.filter {
+            $0.service == profile.responseService && $0.uuid == profile.responseCharacteristic
+        }
         let commandName = Self.text(profile.commandCharacteristic)
         let responseName = Self.text(profile.responseCharacteristic)
-        guard !commands.isEmpty else { throw NoBottle(reasons: ["the \(profile.rawValue) profile's \(commandName) is missing"]) }
-        guard !responses.isEmpty else { throw NoBottle(reasons: ["the \(profile.rawValue) profile's \(responseName) is missing"]) }
+        guard !commands.isEmpty else {
+            throw NoBottle(reasons: ["the \(profile.rawValue) profile's \(commandName) is missing"])
+        }
+        guard !responses.isEmpty else {
+            throw NoBottle(reasons: ["the \(profile.rawValue) profile's \(responseName) is missing"])
+        }
         guard let command = commands.first(where: { $0.takesWrites || $0.takesWritesWithoutResponse }) else {
             throw NoBottle(reasons: ["\(commandName) cannot be written"])
         }
         let notifying = responses.first { $0.notifies }
         let reading = profile == .draft ? responses.first { $0.canBeRead } : nil
         guard let response = notifying ?? reading else {
-            throw NoBottle(reasons: ["\(responseName) \(profile == .draft ? "can neither notify nor be read" : "cannot notify")"])
+            throw NoBottle(reasons: [
+                "\(responseName) \(profile == .draft ? "can neither notify nor be read" : "cannot notify")"
+            ])
         }
         self.profile = profile
         self.command = command.handle

@@ -12,7 +12,8 @@ public struct CaptureReader {
     public static let longestRecord = Int(longestPacket) + 65_536
     /// What is known of the file so far. `format` is set as soon as the content was recognised.
     public private(set) var facts = CaptureFileFacts()
-    /// Reads the interfaces' use ahead, where the file can be read twice: asked when a pcapng section describes two that may be one.
+    /// Reads the interfaces' use ahead, where the file can be read twice: asked when a pcapng section describes two
+    /// that may be one.
     public var surveyInterfaces: (() -> InterfaceSurvey?)?
     private var parser = Parser.undecided
 
@@ -48,7 +49,9 @@ public struct CaptureReader {
     ///   - body: called for each record in order. The bytes are borrowed for the time of the call.
     /// - Returns: how many bytes of the window are done with. Without new bytes it makes no sense to call again.
     /// - Throws: `CaptureError`, once, after everything before it was delivered; or whatever `body` throws.
-    public mutating func read(_ window: RawSpan, isLast: Bool, _ body: (CapturePacket, RawSpan) throws -> Void) throws -> Int {
+    public mutating func read(_ window: RawSpan, isLast: Bool, _ body: (CapturePacket, RawSpan) throws -> Void) throws
+        -> Int
+    {
         if case .undecided = parser {
             switch takesUTF16 ? UTF16Parser.look(window, isLast: isLast) : .other {
             case .utf16(let isBigEndian):
@@ -74,7 +77,9 @@ public struct CaptureReader {
         return consumed
     }
 
-    private mutating func parse(_ current: Parser, _ window: RawSpan, isLast: Bool, _ body: (CapturePacket, RawSpan) throws -> Void) throws -> Int {
+    private mutating func parse(
+        _ current: Parser, _ window: RawSpan, isLast: Bool, _ body: (CapturePacket, RawSpan) throws -> Void
+    ) throws -> Int {
         let consumed: Int
         switch current {
         case .btsnoop(var inner):
@@ -114,9 +119,9 @@ public struct CaptureReader {
         return consumed
     }
 
-    /// Asks every format in turn: those with a magic number first, text last. While one cannot tell yet, none behind it is asked,
-    /// and none sees more than the longest head, so that a pipe that brings few bytes at a time gives the same as a file.
-    /// `nil`: more bytes are needed.
+    /// Asks every format in turn: those with a magic number first, text last. While one cannot tell yet, none behind it
+    /// is asked, and none sees more than the longest head, so that a pipe that brings few bytes at a time gives the
+    /// same as a file. `nil`: more bytes are needed.
     private static func sniff(_ window: RawSpan, isLast: Bool) throws -> Parser? {
         let head = window.extracting(0..<min(window.byteCount, longestRecord))
         let canWait = !isLast && head.byteCount < longestRecord
@@ -135,7 +140,8 @@ public struct CaptureReader {
 
     /// The formats in the order in which they are asked.
     private enum Candidate: CaseIterable {
-        case btsnoop, pcap, pcapng, foreign, packetLogger, tsharkJSON, hexDump, monitorText, nrfConnect, hexText, embeddedLog
+        case btsnoop, pcap, pcapng, foreign, packetLogger, tsharkJSON, hexDump, monitorText, nrfConnect, hexText,
+            embeddedLog
 
         func sniff(_ head: RawSpan, isLast: Bool) -> Sniff {
             switch self {

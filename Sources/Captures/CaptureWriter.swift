@@ -6,8 +6,8 @@ public struct CaptureWriter {
     public let format: CaptureFormat
     /// Bytes written and not yet taken.
     public private(set) var output: [UInt8] = []
-    /// How many records got another time, because the format cannot say theirs: they are counted from the first of them on, which is
-    /// given the format's first instant (1970).
+    /// How many records got another time, because the format cannot say theirs: they are counted from the first of them
+    /// on, which is given the format's first instant (1970).
     public private(set) var retimed = 0
     private var firstRetimed: Duration?
     private var encoder: Encoder
@@ -27,11 +27,13 @@ public struct CaptureWriter {
         switch format.container {
         case .btsnoop: encoder = .btsnoop(BtsnoopEncoder(linkType: format.linkType, &output))
         case .pcap: encoder = .pcap(PcapEncoder(linkType: format.linkType, isBigEndian: format.isBigEndian, &output))
-        case .pcapng: encoder = .pcapng(PcapngEncoder(linkType: format.linkType, isBigEndian: format.isBigEndian, &output))
+        case .pcapng:
+            encoder = .pcapng(PcapngEncoder(linkType: format.linkType, isBigEndian: format.isBigEndian, &output))
         case .packetLogger: encoder = .packetLogger(PacketLoggerEncoder(isBigEndian: format.isBigEndian))
         case .hexText: encoder = .hexText(HexTextEncoder(facts: facts, &output))
         case .nrfConnect: encoder = .nrfConnect(NRFConnectEncoder(facts: facts))
-        case .hexDump, .monitorText, .tsharkJSON: preconditionFailure("\(format.container.rawValue) is only read: isWritable tells before")
+        case .hexDump, .monitorText, .tsharkJSON:
+            preconditionFailure("\(format.container.rawValue) is only read: isWritable tells before")
         }
     }
 
@@ -39,8 +41,8 @@ public struct CaptureWriter {
     ///
     /// - Returns: `false` where the packet was left out because the format has no place for it and no traffic is lost
     ///   (notes of another format, audio in H1, records that were unreadable).
-    /// - Throws: `CaptureError` of kind `cannotCarry` where traffic would be lost: a packet of another level, a stump that the format
-    ///   could not mark as one.
+    /// - Throws: `CaptureError` of kind `cannotCarry` where traffic would be lost: a packet of another level, a stump
+    ///   that the format could not mark as one.
     @discardableResult
     public mutating func write(_ packet: CapturePacket, _ bytes: RawSpan) throws(CaptureError) -> Bool {
         switch packet.content {
@@ -73,7 +75,8 @@ public struct CaptureWriter {
         retimed += 1
         var packet = packet
         let times = format.container.times
-        packet.time = CaptureTime(sinceEpoch: min(times.upperBound, max(max(.zero, times.lowerBound), time.sinceEpoch - start)))
+        packet.time = CaptureTime(
+            sinceEpoch: min(times.upperBound, max(max(.zero, times.lowerBound), time.sinceEpoch - start)))
         return packet
     }
 
@@ -87,8 +90,8 @@ public struct CaptureWriter {
 }
 
 extension CaptureFormat {
-    /// Whether the format tells packets of several adapters apart. Where it does not, two adapters with one handle would
-    /// become one: such a capture has to be converted by way of the conversation, which gives new handles.
+    /// Whether the format tells packets of several adapters apart. Where it does not, two adapters with one handle
+    /// would become one: such a capture has to be converted by way of the conversation, which gives new handles.
     public var keepsAdapters: Bool {
         switch (container, linkType) {
         case (.pcapng, _), (_, .monitor): true
@@ -105,7 +108,9 @@ extension CaptureFormat {
     }
 
     /// A format that `CaptureWriter` writes.
-    public var isWritable: Bool { Self.named.contains { $0.format.container == container && $0.format.linkType == linkType } }
+    public var isWritable: Bool {
+        Self.named.contains { $0.format.container == container && $0.format.linkType == linkType }
+    }
 }
 
 extension CaptureFormat.Container {

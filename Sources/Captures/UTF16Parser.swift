@@ -1,4 +1,5 @@
-/// Text in UTF-16, as Windows' editors and some mail programs keep it: with a byte order mark, or plainly so by its zero bytes.
+/// Text in UTF-16, as Windows' editors and some mail programs keep it: with a byte order mark, or plainly so by its
+/// zero bytes.
 ///
 /// It is read as the UTF-8 that it would be; offsets of trouble are those in the file.
 struct UTF16Parser {
@@ -33,7 +34,8 @@ struct UTF16Parser {
         for order in [false, true] {
             let fits = (0..<count).allSatisfy { at in
                 let byte = head.u8(at)
-                return at & 1 == (order ? 0 : 1) ? byte == 0 : byte == 0x09 || byte == 0x0A || byte == 0x0D || (0x20..<0x7F).contains(byte)
+                return at & 1 == (order ? 0 : 1)
+                    ? byte == 0 : byte == 0x09 || byte == 0x0A || byte == 0x0D || (0x20..<0x7F).contains(byte)
             }
             guard fits else { continue }
             if count == longestLook || isLast && count >= 4 { return .utf16(isBigEndian: order) }
@@ -48,7 +50,10 @@ struct UTF16Parser {
         let taken = window.byteCount & ~1
         var at = 0
         while at < taken {
-            append(isBigEndian ? UInt16(window.u8(at)) << 8 | UInt16(window.u8(at + 1)) : UInt16(window.u8(at + 1)) << 8 | UInt16(window.u8(at)))
+            append(
+                isBigEndian
+                    ? UInt16(window.u8(at)) << 8 | UInt16(window.u8(at + 1))
+                    : UInt16(window.u8(at + 1)) << 8 | UInt16(window.u8(at)))
             at += 2
         }
         if isLast, high != nil { appendReplacement() }
@@ -104,8 +109,13 @@ struct UTF16Parser {
         switch scalar {
         case 0..<0x80: pending.append(UInt8(scalar))
         case 0x80..<0x800: pending += [UInt8(0xC0 | scalar >> 6), UInt8(0x80 | scalar & 0x3F)]
-        case 0x800..<0x10000: pending += [UInt8(0xE0 | scalar >> 12), UInt8(0x80 | scalar >> 6 & 0x3F), UInt8(0x80 | scalar & 0x3F)]
-        default: pending += [UInt8(0xF0 | scalar >> 18), UInt8(0x80 | scalar >> 12 & 0x3F), UInt8(0x80 | scalar >> 6 & 0x3F), UInt8(0x80 | scalar & 0x3F)]
+        case 0x800..<0x10000:
+            pending += [UInt8(0xE0 | scalar >> 12), UInt8(0x80 | scalar >> 6 & 0x3F), UInt8(0x80 | scalar & 0x3F)]
+        default:
+            pending += [
+                UInt8(0xF0 | scalar >> 18), UInt8(0x80 | scalar >> 12 & 0x3F), UInt8(0x80 | scalar >> 6 & 0x3F),
+                UInt8(0x80 | scalar & 0x3F),
+            ]
         }
     }
 }

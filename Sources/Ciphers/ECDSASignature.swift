@@ -1,4 +1,5 @@
-/// A signature's two numbers, r and s: as JSON Web Signatures write them (both at full length, RFC 7518), and as OpenSSL does (DER, RFC 3279).
+/// A signature's two numbers, r and s: as JSON Web Signatures write them (both at full length, RFC 7518), and as
+/// OpenSSL does (DER, RFC 3279).
 struct ECDSASignature: Hashable {
     /// No DER of P-256 is longer.
     static let longest = 72
@@ -15,7 +16,9 @@ struct ECDSASignature: Hashable {
         guard der.count >= 2, der[0] == 0x30, der[1] < 0x80, der.count == 2 + Int(der[1]) else { return nil }
         var (rest, raw) = (der.dropFirst(2), [UInt8]())
         for _ in 0..<2 {
-            guard rest.popFirst() == 0x02, let count = rest.popFirst(), count > 0, count <= rest.count else { return nil }
+            guard rest.popFirst() == 0x02, let count = rest.popFirst(), count > 0, count <= rest.count else {
+                return nil
+            }
             let number = rest.prefix(Int(count)).drop { $0 == 0 }
             guard number.count <= 32 else { return nil }
             raw += [UInt8](repeating: 0, count: 32 - number.count) + number

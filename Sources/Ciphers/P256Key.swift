@@ -1,6 +1,7 @@
 import CCrypto
 
-/// A key on the curve P-256 (FIPS 186-4; secp256r1): for an agreement, and for signatures as ES256 (RFC 7518, section 3.4).
+/// A key on the curve P-256 (FIPS 186-4; secp256r1): for an agreement, and for signatures as ES256 (RFC 7518, section
+/// 3.4).
 public struct P256Key: Hashable, Sendable {
     /// The number alone, 32 bytes: what is secret.
     public let raw: [UInt8]
@@ -26,7 +27,9 @@ public struct P256Key: Hashable, Sendable {
         self.raw = raw
         publicKey = try Self.with(raw, library) { own throws(CipherFailure) in
             var (point, count) = ([UInt8](repeating: 0, count: Self.pointSize), 0)
-            guard library.functions.EVP_PKEY_get_octet_string_param(own, "pub", &point, point.count, &count) == 1, count == point.count, point[0] == 4 else {
+            guard library.functions.EVP_PKEY_get_octet_string_param(own, "pub", &point, point.count, &count) == 1,
+                count == point.count, point[0] == 4
+            else {
                 throw library.failure(.failed, "A key of P-256 has no public half")
             }
             return point
@@ -38,7 +41,9 @@ public struct P256Key: Hashable, Sendable {
     /// - Throws: `CipherFailure` of kind `refused` where it is no point of the curve.
     public func sharedSecret(with peer: [UInt8]) throws(CipherFailure) -> [UInt8] {
         let library = try CryptoLibrary.open()
-        return try Self.with(point: peer, library) { theirs throws(CipherFailure) in try Self.with(raw, library) { own throws(CipherFailure) in try library.agreed(own, theirs) } }
+        return try Self.with(point: peer, library) { theirs throws(CipherFailure) in
+            try Self.with(raw, library) { own throws(CipherFailure) in try library.agreed(own, theirs) }
+        }
     }
 
     /// Of the message's SHA-256, as ES256 has it: 64 bytes, another with each call.
@@ -46,9 +51,12 @@ public struct P256Key: Hashable, Sendable {
         let library = try CryptoLibrary.open()
         return try Self.with(raw, library) { own throws(CipherFailure) in
             var (coded, count) = ([UInt8](repeating: 0, count: ECDSASignature.longest), ECDSASignature.longest)
-            guard let context = library.functions.EVP_MD_CTX_new() else { throw library.failure(.failed, "Nothing can be signed") }
+            guard let context = library.functions.EVP_MD_CTX_new() else {
+                throw library.failure(.failed, "Nothing can be signed")
+            }
             defer { library.functions.EVP_MD_CTX_free(context) }
-            guard library.functions.EVP_DigestSignInit_ex(context, nil, "SHA256", nil, nil, own, nil) == 1, library.functions.EVP_DigestSign(context, &coded, &count, message, message.count) == 1,
+            guard library.functions.EVP_DigestSignInit_ex(context, nil, "SHA256", nil, nil, own, nil) == 1,
+                library.functions.EVP_DigestSign(context, &coded, &count, message, message.count) == 1,
                 let signature = ECDSASignature(der: Array(coded.prefix(count)))
             else { throw library.failure(.failed, "Nothing can be signed") }
             return signature.raw
@@ -57,13 +65,19 @@ public struct P256Key: Hashable, Sendable {
 
     /// Whether it is a signature of that message by the key that belongs to that point.
     /// - Throws: `CipherFailure` of kind `refused` where that is no point of the curve.
-    public static func isSignature(_ signature: [UInt8], of message: [UInt8], by publicKey: [UInt8]) throws(CipherFailure) -> Bool {
+    public static func isSignature(_ signature: [UInt8], of message: [UInt8], by publicKey: [UInt8])
+        throws(CipherFailure) -> Bool
+    {
         let library = try CryptoLibrary.open()
         return try with(point: publicKey, library) { theirs throws(CipherFailure) in
             guard let coded = ECDSASignature(raw: signature)?.der else { return false }
-            guard let context = library.functions.EVP_MD_CTX_new() else { throw library.failure(.failed, "No signature can be looked at") }
+            guard let context = library.functions.EVP_MD_CTX_new() else {
+                throw library.failure(.failed, "No signature can be looked at")
+            }
             defer { library.functions.EVP_MD_CTX_free(context) }
-            guard library.functions.EVP_DigestVerifyInit_ex(context, nil, "SHA256", nil, nil, theirs, nil) == 1 else { throw library.failure(.failed, "No signature can be looked at") }
+            guard library.functions.EVP_DigestVerifyInit_ex(context, nil, "SHA256", nil, nil, theirs, nil) == 1 else {
+                throw library.failure(.failed, "No signature can be looked at")
+            }
             let fits = library.functions.EVP_DigestVerify(context, coded, coded.count, message, message.count) == 1
             library.functions.ERR_clear_error()
             return fits
@@ -74,19 +88,25 @@ public struct P256Key: Hashable, Sendable {
 
     private static let pointSize = 65
     private static let order: [UInt8] = [
-        0xff, 0xff, 0xff, 0xff, 0x00, 0x00, 0x00, 0x00, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xbc, 0xe6, 0xfa, 0xad, 0xa7, 0x17, 0x9e, 0x84, 0xf3, 0xb9, 0xca, 0xc2, 0xfc, 0x63, 0x25, 0x51,
+        0xff, 0xff, 0xff, 0xff, 0x00, 0x00, 0x00, 0x00, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xbc, 0xe6,
+        0xfa, 0xad, 0xa7, 0x17, 0x9e, 0x84, 0xf3, 0xb9, 0xca, 0xc2, 0xfc, 0x63, 0x25, 0x51,
     ]
     /// ECPrivateKey (RFC 5915) without its point, which the library works out: up to the number, and behind it.
     private static let privateHead: [UInt8] = [0x30, 0x31, 0x02, 0x01, 0x01, 0x04, 0x20]
     private static let privateTail: [UInt8] = [0xa0, 0x0a, 0x06, 0x08, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x03, 0x01, 0x07]
     /// SubjectPublicKeyInfo (RFC 5480), up to the point.
     private static let publicHead: [UInt8] = [
-        0x30, 0x59, 0x30, 0x13, 0x06, 0x07, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01, 0x06, 0x08, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x03, 0x01, 0x07, 0x03, 0x42, 0x00,
+        0x30, 0x59, 0x30, 0x13, 0x06, 0x07, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01, 0x06, 0x08, 0x2a, 0x86, 0x48,
+        0xce, 0x3d, 0x03, 0x01, 0x07, 0x03, 0x42, 0x00,
     ]
 
-    private static func isNumber(_ raw: [UInt8]) -> Bool { raw.count == order.count && raw.contains { $0 != 0 } && raw.lexicographicallyPrecedes(order) }
+    private static func isNumber(_ raw: [UInt8]) -> Bool {
+        raw.count == order.count && raw.contains { $0 != 0 } && raw.lexicographicallyPrecedes(order)
+    }
 
-    private static func with<Result>(_ raw: [UInt8], _ library: CryptoLibrary, _ body: (OpaquePointer) throws(CipherFailure) -> Result) throws(CipherFailure) -> Result {
+    private static func with<Result>(
+        _ raw: [UInt8], _ library: CryptoLibrary, _ body: (OpaquePointer) throws(CipherFailure) -> Result
+    ) throws(CipherFailure) -> Result {
         let coded = privateHead + raw + privateTail
         let own = coded.withUnsafeBufferPointer { bytes in
             var place = bytes.baseAddress
@@ -97,8 +117,12 @@ public struct P256Key: Hashable, Sendable {
         return try body(own)
     }
 
-    private static func with<Result>(point: [UInt8], _ library: CryptoLibrary, _ body: (OpaquePointer) throws(CipherFailure) -> Result) throws(CipherFailure) -> Result {
-        guard point.count == pointSize, point[0] == 4 else { throw CipherFailure(.refused, "The other side's key is no uncompressed point of P-256") }
+    private static func with<Result>(
+        point: [UInt8], _ library: CryptoLibrary, _ body: (OpaquePointer) throws(CipherFailure) -> Result
+    ) throws(CipherFailure) -> Result {
+        guard point.count == pointSize, point[0] == 4 else {
+            throw CipherFailure(.refused, "The other side's key is no uncompressed point of P-256")
+        }
         let coded = publicHead + point
         let theirs = coded.withUnsafeBufferPointer { bytes in
             var place = bytes.baseAddress

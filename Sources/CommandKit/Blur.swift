@@ -1,24 +1,28 @@
 import Synchronization
 
-/// Takes out of a text what a stranger need not read: addresses, names, credentials, amounts of drink. The same thing gets the same stand-in throughout, so
-/// that the text still tells one bottle from another.
+/// Takes out of a text what a stranger need not read: addresses, names, credentials, amounts of drink. The same thing
+/// gets the same stand-in throughout, so that the text still tells one bottle from another.
 ///
-/// In this order: what is known to be somebody's (names, credentials), names of bottles on the air, links, e-mail addresses, Bluetooth addresses, rows of bytes, IP addresses, homes, amounts, and
-/// whatever looks like a credential.
+/// In this order: what is known to be somebody's (names, credentials), names of bottles on the air, links, e-mail
+/// addresses, Bluetooth addresses, rows of bytes, IP addresses, homes, amounts, and whatever looks like a credential.
 public final class Blur: Sendable {
     private let known: [(text: String, standIn: String)]
     private let numbers = Mutex<[String: [String: Int]]>([:])
 
     /// - Parameters:
-    ///   - names: of people, bottles, machines, topics: one digit or small letter is left alone, or little of the text would remain.
+    ///   - names: of people, bottles, machines, topics: one digit or small letter is left alone, or little of the text
+    ///     would remain.
     ///   - secrets: credentials.
     public init(names: some Sequence<String>, secrets: some Sequence<String>) {
         var known: [(String, String)] = []
         for secret in Set(secrets) where secret.count > 1 { known.append((secret, "SECRET")) }
-        for (number, name) in Set(names).sorted().enumerated() where Self.isTelling(name) { known.append((name, "NAME-\(number + 1)")) }
+        for (number, name) in Set(names).sorted().enumerated() where Self.isTelling(name) {
+            known.append((name, "NAME-\(number + 1)"))
+        }
         // In a log a name may stand between quotation marks, with a backslash before its own.
         known += known.compactMap { text, standIn in
-            let quoted = String(String.UnicodeScalarView(text.unicodeScalars.flatMap { $0 == "\"" || $0 == "\\" ? ["\\", $0] : [$0] }))
+            let quoted = String(
+                String.UnicodeScalarView(text.unicodeScalars.flatMap { $0 == "\"" || $0 == "\\" ? ["\\", $0] : [$0] }))
             return quoted == text ? nil : (quoted, standIn)
         }
         // What holds another one goes first.
@@ -34,33 +38,53 @@ public final class Blur: Sendable {
         var text = text
         for (name, standIn) in known { text = Self.replacing(name, in: text, with: standIn) }
         // What its own name or its beginning gives away.
-        text.replace(/\b([A-Za-z_.-]*(?:passw(?:or)?d|token|secret|credential|api_?key)["']?\s*[:=]\s*["']?)([^\s"',;(][^\s"',;]*)/.ignoresCase()) { "\($0.1)SECRET" }
+        text.replace(
+            /\b([A-Za-z_.-]*(?:passw(?:or)?d|token|secret|credential|api_?key)["']?\s*[:=]\s*["']?)([^\s"',;(][^\s"',;]*)/
+                .ignoresCase()
+        ) { "\($0.1)SECRET" }
         text.replace(/\b(Bearer|Basic)(\s+)[^\s"',;]+/) { "\($0.1)\($0.2)SECRET" }
         text.replace(/\b(?:wt|wht|wf|whsec|tk)_[A-Za-z0-9_+=-]+/) { _ in "SECRET" }
-        // A value that was refused may be part of an address that holds a credential, and be mended by now; so may a broker's user.
+        // A value that was refused may be part of an address that holds a credential, and be mended by now; so may a
+        // broker's user.
         text.replace(/(cannot be ")[^\n]*?("(?=[:.,;] |$|\\"))/) { "\($0.1)…\($0.2)" }
         text.replace(/(connected with \S+ at )([^\s,;]+)/) { "\($0.1)\(self.standIn("PREFIX", String($0.2)))" }
         text.replace(/(connected with [^\n]*?, as )([^\s,;.]+)/) { "\($0.1)\(self.standIn("USER", String($0.2)))" }
         text.replace(/\b(esphome:)([^\s:,;"')\]]+)/) { "\($0.1)\(self.standIn("HOST", String($0.2)))" }
-        // A bottle's name as it is on the air: after our own words for it, whatever it is called; our programs have no capitals.
-        text.replace(/(a bottle(?: that [^:\n]*)? is there: )([^\n]+)/) { "\($0.1)\(self.standIn("BOTTLE", String($0.2)))" }
+        // A bottle's name as it is on the air: after our own words for it, whatever it is called; our programs have no
+        // capitals.
+        text.replace(/(a bottle(?: that [^:\n]*)? is there: )([^\n]+)/) {
+            "\($0.1)\(self.standIn("BOTTLE", String($0.2)))"
+        }
         // A sentence that begins with one: "NAME (ADDRESS) is here, but …", "NAME is here and hides its address".
-        text.replace(/(?m)(^|[:;.] )([^:;.\n()]{1,64}?)(?= \((?:(?:[0-9A-Fa-f]{2}[:_-]){5}[0-9A-Fa-f]{2})\)(?:,| is here)| is here and hides its address)/) {
+        text.replace(
+            /(?m)(^|[:;.] )([^:;.\n()]{1,64}?)(?= \((?:(?:[0-9A-Fa-f]{2}[:_-]){5}[0-9A-Fa-f]{2})\)(?:,| is here)| is here and hides its address)/
+        ) {
             "\($0.1)\(self.standIn("BOTTLE", String($0.2)))"
         }
         text.replace(/(?:WaterH|WATERH)-[^\s,;()"']+/) { self.standIn("BOTTLE", String($0.0)) }
         text.replace(/([A-Za-z][A-Za-z0-9+.-]*):\/\/[^\s"'<>]+/) { "\($0.1)://\(self.standIn("HOST", String($0.0)))" }
         text.replace(/[A-Za-z0-9._%+-]+@[A-Za-z0-9.-]+/) { self.standIn("MAIL", String($0.0)) }
-        text.replace(/\b(?:[0-9A-Fa-f]{2}[:_-]){5}[0-9A-Fa-f]{2}(?![0-9A-Fa-f])/.wordBoundaryKind(.simple)) { self.standIn("ADDRESS", String($0.0.uppercased().filter(\.isHexDigit))) }
+        text.replace(/\b(?:[0-9A-Fa-f]{2}[:_-]){5}[0-9A-Fa-f]{2}(?![0-9A-Fa-f])/.wordBoundaryKind(.simple)) {
+            self.standIn("ADDRESS", String($0.0.uppercased().filter(\.isHexDigit)))
+        }
         text.replace(/\b[0-9A-Fa-f]{12}\b/.wordBoundaryKind(.simple)) { self.standIn("ADDRESS", $0.0.uppercased()) }
         text.replace(/\b(?:[0-9A-Fa-f]{2} ){4,}[0-9A-Fa-f]{2}\b/) { "\(($0.0.count + 1) / 3) BYTES" }
-        text.replace(/\b(?:\d{1,3}\.){3}\d{1,3}\b/) { $0.0.hasPrefix("127.") || $0.0 == "0.0.0.0" ? String($0.0) : self.standIn("HOST", String($0.0)) }
-        text.replace(/\b[0-9A-Fa-f]{1,4}(?::[0-9A-Fa-f]{1,4})*::[0-9A-Fa-f:]*|\b(?:[0-9A-Fa-f]{1,4}:){7}[0-9A-Fa-f]{1,4}\b/) { self.standIn("HOST", $0.0.lowercased()) }
+        text.replace(/\b(?:\d{1,3}\.){3}\d{1,3}\b/) {
+            $0.0.hasPrefix("127.") || $0.0 == "0.0.0.0" ? String($0.0) : self.standIn("HOST", String($0.0))
+        }
+        text.replace(
+            /\b[0-9A-Fa-f]{1,4}(?::[0-9A-Fa-f]{1,4})*::[0-9A-Fa-f:]*|\b(?:[0-9A-Fa-f]{1,4}:){7}[0-9A-Fa-f]{1,4}\b/
+        ) { self.standIn("HOST", $0.0.lowercased()) }
         text.replace(/\/home\/[^\/\s"']+|\/root\b/) { _ in "/home/USER" }
-        text.replace(/\b(\d+(?:[.,]\d+)*)(\s?)(ml|cl|dl|l|oz|fl oz|(?:milli|centi|deci)?lit(?:re|er)s?|(?:fluid )?ounces?)\b/.ignoresCase()) { "#\($0.2)\($0.3)" }
+        text.replace(
+            /\b(\d+(?:[.,]\d+)*)(\s?)(ml|cl|dl|l|oz|fl oz|(?:milli|centi|deci)?lit(?:re|er)s?|(?:fluid )?ounces?)\b/
+                .ignoresCase()
+        ) { "#\($0.2)\($0.3)" }
         // A part of the usual goal is an amount, too.
         text.replace(/(# ?(?:ml|mL|cl|dl|l|L|oz|fl oz)\s?[(,:]\s?)\d+(?:[.,]\d+)*(?=\s?%)/) { "\($0.1)#" }
-        text.replace(/([A-Za-z]*(?:Ml|Oz|ml|oz|Liters?|[Tt]otal|[Gg]oal|[Aa]mount))(["']?\s*[:= ]\s*["']?)\d+(?:[.,]\d+)*/) { "\($0.1)\($0.2)#" }
+        text.replace(
+            /([A-Za-z]*(?:Ml|Oz|ml|oz|Liters?|[Tt]otal|[Gg]oal|[Aa]mount))(["']?\s*[:= ]\s*["']?)\d+(?:[.,]\d+)*/
+        ) { "\($0.1)\($0.2)#" }
         text.replace(/\b[A-Za-z0-9_+=-]{20,}/) { found in
             let word = found.0
             return word.contains(where: \.isNumber) && word.contains(where: \.isLetter) ? "SECRET" : String(word)

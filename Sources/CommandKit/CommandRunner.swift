@@ -3,8 +3,8 @@ import Foundation
 
 /// Runs a command from its arguments to its exit code. Each executable's `main` is one call of this.
 public enum CommandRunner {
-    /// Parses, runs, flushes standard output and exits. Errors go to standard error as sentences; ArgumentParser's 64 becomes 2.
-    /// `arguments`: those of the process, unless the command puts them into another order first.
+    /// Parses, runs, flushes standard output and exits. Errors go to standard error as sentences; ArgumentParser's 64
+    /// becomes 2. `arguments`: those of the process, unless the command puts them into another order first.
     public static func main<Root: ParsableCommand>(_ root: Root.Type, arguments: [String]? = nil) async -> Never {
         // A reader that closes its pipe must not kill a service; writing then fails and is noticed.
         signal(SIGPIPE, SIG_IGN)
@@ -16,11 +16,13 @@ public enum CommandRunner {
         TextOutput.standard.flush()
         guard let trouble = TextOutput.standard.trouble else { exit(status) }
         Diagnostics.error(
-            "Standard output could not be written: \(trouble).", advice: "The answer is lost or cut. What the command changed is changed all the same.")
+            "Standard output could not be written: \(trouble).",
+            advice: "The answer is lost or cut. What the command changed is changed all the same.")
         exit(status == ExitStatus.done.rawValue ? ExitStatus.failed.rawValue : status)
     }
 
-    /// Where a parent closed one of the three, the next file that we open would take its number, and our output would go into it.
+    /// Where a parent closed one of the three, the next file that we open would take its number, and our output would
+    /// go into it.
     private static func occupyStandardDescriptors() {
         for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) == -1 {
             // Each is open the wrong way round on purpose: using it fails, as if it were still closed.
@@ -28,7 +30,8 @@ public enum CommandRunner {
         }
     }
 
-    /// A parent that blocks signals hands that down: then nobody could ask us to end. One thread that takes them is enough.
+    /// A parent that blocks signals hands that down: then nobody could ask us to end. One thread that takes them is
+    /// enough.
     private static func unblock(_ numbers: [Int32]) {
         var set = sigset_t()
         sigemptyset(&set)
@@ -51,7 +54,9 @@ public enum CommandRunner {
         }
     }
 
-    private static func report<Root: ParsableCommand>(_ error: any Error, _ root: Root.Type, _ arguments: [String]) -> Int32 {
+    private static func report<Root: ParsableCommand>(_ error: any Error, _ root: Root.Type, _ arguments: [String])
+        -> Int32
+    {
         if let failure = error as? CommandFailure {
             Diagnostics.error(failure.sentence, advice: failure.advice)
             return failure.status.rawValue
@@ -69,7 +74,10 @@ public enum CommandRunner {
             // --help and --version are answers, not diagnostics.
             // A verb's help has its own exit codes, or else those of all.
             let isBareHelp = text.contains("\nUSAGE: ") && !text.contains("Exit codes: ")
-            if !text.isEmpty { TextOutput.standard.block(isBareHelp ? text + (text.hasSuffix("\n") ? "\n" : "\n\n") + ExitStatus.wrappedHelp : text) }
+            if !text.isEmpty {
+                TextOutput.standard.block(
+                    isBareHelp ? text + (text.hasSuffix("\n") ? "\n" : "\n\n") + ExitStatus.wrappedHelp : text)
+            }
             return ExitStatus.done.rawValue
         }
         guard !(error is ExitCode) else { return code.rawValue }

@@ -1,4 +1,5 @@
-/// Reads server-sent events (WHATWG HTML) out of an HTTP/1.1 answer, piece by piece as it arrives. What is no such answer, or has no end, is an error.
+/// Reads server-sent events (WHATWG HTML) out of an HTTP/1.1 answer, piece by piece as it arrives. What is no such
+/// answer, or has no end, is an error.
 public struct EventReader: Sendable {
     /// One event of the stream.
     public struct Event: Hashable, Sendable {
@@ -42,7 +43,9 @@ public struct EventReader: Sendable {
         bytes += new
         var events: [Event] = []
         while let end = try step(&events) { bytes.removeFirst(end) }
-        guard bytes.count <= Self.limit, line.count <= Self.limit else { throw Malformed(description: "more than \(Self.limit) bytes without an end") }
+        guard bytes.count <= Self.limit, line.count <= Self.limit else {
+            throw Malformed(description: "more than \(Self.limit) bytes without an end")
+        }
         return events
     }
 
@@ -53,15 +56,21 @@ public struct EventReader: Sendable {
             guard let end = Self.end(of: [13, 10, 13, 10], in: bytes) else { return nil }
             let head = String(decoding: bytes[..<end], as: UTF8.self)
             guard let status = head.split(separator: " ").dropFirst().first.flatMap({ Int($0) }), status == 200 else {
-                throw Malformed(description: head.split(separator: "\r\n").first.map { "the answer is: \($0)" } ?? "there is no answer")
+                throw Malformed(
+                    description: head.split(separator: "\r\n").first.map { "the answer is: \($0)" }
+                        ?? "there is no answer")
             }
-            guard head.lowercased().contains("transfer-encoding: chunked") else { throw Malformed(description: "the answer is no stream") }
+            guard head.lowercased().contains("transfer-encoding: chunked") else {
+                throw Malformed(description: "the answer is no stream")
+            }
             part = .length
             return end
         case .length:
             guard let end = Self.end(of: [13, 10], in: bytes) else { return nil }
             let text = String(decoding: bytes[..<(end - 2)], as: UTF8.self).prefix { $0 != ";" }
-            guard let length = Int(text, radix: 16), (0...Self.limit).contains(length) else { throw Malformed(description: "\"\(text.prefix(20))\" is no length") }
+            guard let length = Int(text, radix: 16), (0...Self.limit).contains(length) else {
+                throw Malformed(description: "\"\(text.prefix(20))\" is no length")
+            }
             guard length > 0 else { throw Malformed(description: "the stream has ended") }
             part = .chunk(length)
             return end

@@ -1,4 +1,5 @@
-/// Why a command ends, as far as exit codes tell it apart. Here alone a reason becomes its code, for every command (command law C2).
+/// Why a command ends, as far as exit codes tell it apart. Here alone a reason becomes its code, for every command
+/// (command law C2).
 public enum ExitReason: String, Hashable, Sendable, CaseIterable {
     /// No bottle, adapter or link: nobody was there to talk to.
     case absent

@@ -15,7 +15,11 @@ public enum ExitStatus: Int32, Sendable {
     case interrupted = 130
 
     /// All of them in one line, for the help of every command.
-    public static let help = "Exit codes: 0 done, 1 failed, 2 wrong use, 3 refused by a rule, 4 bad file or bytes, 5 no bottle, adapter or link, 130 interrupted."
+    public static let help =
+        """
+        Exit codes: 0 done, 1 failed, 2 wrong use, 3 refused by a rule, 4 bad file or bytes, 5 no bottle, adapter \
+        or link, 130 interrupted.
+        """
     /// The same in 80 columns, as helps are set.
     static let wrappedHelp = help.replacing("4 bad file or bytes", with: "4 bad file or\nbytes")
 }

@@ -2,11 +2,13 @@ import Foundation
 
 /// The zone that this machine's clock on the wall is in, now: whoever travels with a running program changes it.
 public enum HostZone {
-    /// The IANA id: what `TZ` names, else where `/etc/localtime` leads, else what `/etc/timezone` says, else Foundation's
-    /// answer, which it remembers from the start of the process.
-    /// - Parameter variable: what `TZ` says. It alone is read: a service asks with every answer, and the whole environment is a dictionary to be made.
+    /// The IANA id: what `TZ` names, else where `/etc/localtime` leads, else what `/etc/timezone` says, else
+    /// Foundation's answer, which it remembers from the start of the process.
+    /// - Parameter variable: what `TZ` says. It alone is read: a service asks with every answer, and the whole
+    ///   environment is a dictionary to be made.
     public static func id(
-        variable: String? = getenv("TZ").map { String(cString: $0) }, localtime: String = "/etc/localtime", timezone: String = "/etc/timezone"
+        variable: String? = getenv("TZ").map { String(cString: $0) }, localtime: String = "/etc/localtime",
+        timezone: String = "/etc/timezone"
     ) -> String {
         if let named = variable.flatMap(name(inVariable:)) { return named }
         return name(behind: localtime) ?? name(in: timezone) ?? TimeZone.current.identifier
@@ -16,9 +18,11 @@ public enum HostZone {
     private static func name(inVariable value: String) -> String? {
         let text = value.hasPrefix(":") ? String(value.dropFirst()) : value
         let name = afterZoneFiles(text) ?? text
-        // Foundation's list leaves out links (`US/Eastern`) and `Etc/GMT+5`, and its parser takes `GMT+5`, which is a rule.
+        // Foundation's list leaves out links (`US/Eastern`) and `Etc/GMT+5`, and its parser takes `GMT+5`, which is a
+        // rule.
         guard TimeZone(identifier: name) != nil else { return nil }
-        return name.contains("/") || name == "UTC" || FileManager.default.fileExists(atPath: "/usr/share/zoneinfo/\(name)") ? name : nil
+        return name.contains("/") || name == "UTC"
+            || FileManager.default.fileExists(atPath: "/usr/share/zoneinfo/\(name)") ? name : nil
     }
 
     /// The name that a chain of links leads to. The zone files link to each other, too: the first name counts.
@@ -33,7 +37,9 @@ public enum HostZone {
     }
 
     private static func name(in file: String) -> String? {
-        guard let handle = FileHandle(forReadingAtPath: file), let data = try? handle.read(upToCount: 256) else { return nil }
+        guard let handle = FileHandle(forReadingAtPath: file), let data = try? handle.read(upToCount: 256) else {
+            return nil
+        }
         let name = String(decoding: data, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
         return name.isEmpty ? nil : name
     }

@@ -19,13 +19,18 @@ public final class InputFile {
             guard stat(path, &found) == 0 else { throw Self.failure(name, errno) }
             for spared in sparing {
                 var other = stat()
-                guard stat(spared, &other) == 0, other.st_dev == found.st_dev, other.st_ino == found.st_ino else { continue }
-                throw CommandFailure(.wrongUse, "\(path) is \(spared) itself, which is in use.", advice: "Name another file to read.")
+                guard stat(spared, &other) == 0, other.st_dev == found.st_dev, other.st_ino == found.st_ino else {
+                    continue
+                }
+                throw CommandFailure(
+                    .wrongUse, "\(path) is \(spared) itself, which is in use.", advice: "Name another file to read.")
             }
             descriptor = found.st_mode & S_IFMT == S_IFDIR ? -1 : open(path, O_RDONLY | O_CLOEXEC)
         }
         if found.st_mode & S_IFMT == S_IFDIR {
-            throw CommandFailure(.badInput, "\(name) is a directory.", advice: "Name a file in it; of Apple Health's export it is export.xml.")
+            throw CommandFailure(
+                .badInput, "\(name) is a directory.",
+                advice: "Name a file in it; of Apple Health's export it is export.xml.")
         }
         guard descriptor >= 0 else { throw Self.failure(name, errno) }
         size = found.st_mode & S_IFMT == S_IFREG ? Int(found.st_size) : nil
@@ -60,6 +65,8 @@ public final class InputFile {
     }
 
     private static func failure(_ name: String, _ trouble: Int32) -> CommandFailure {
-        CommandFailure(.failed, "\(name) cannot be read: \(String(cString: strerror(trouble))).", advice: "Check the name and its permissions.")
+        CommandFailure(
+            .failed, "\(name) cannot be read: \(String(cString: strerror(trouble))).",
+            advice: "Check the name and its permissions.")
     }
 }

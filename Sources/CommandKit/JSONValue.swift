@@ -96,7 +96,9 @@ public indirect enum JSONValue: Hashable, Sendable {
     }
 }
 
-extension JSONValue: ExpressibleByDictionaryLiteral, ExpressibleByArrayLiteral, ExpressibleByStringLiteral, ExpressibleByNilLiteral {
+extension JSONValue: ExpressibleByDictionaryLiteral, ExpressibleByArrayLiteral, ExpressibleByStringLiteral,
+    ExpressibleByNilLiteral
+{
     /// Keeps the order in which the keys are written.
     public init(dictionaryLiteral elements: (String, JSONValue)...) { self = .object(elements.map(Member.init)) }
     /// `[1, 2]`.

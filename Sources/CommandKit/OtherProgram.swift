@@ -22,14 +22,18 @@ public struct OtherProgram: Sendable {
 
     /// Where PATH has a program of this name, or where programs of the system lie beside it.
     public static func path(of name: String) -> String? {
-        let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin").split(separator: ":").map(String.init) + ["/usr/sbin", "/sbin"]
+        let folders =
+            (ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin").split(separator: ":").map(String.init) + [
+                "/usr/sbin", "/sbin",
+            ]
         return folders.map { "\($0)/\(name)" }.first { access($0, X_OK) == 0 }
     }
 
     /// One by its path.
     public init(path: String) { self.path = path }
 
-    /// Runs it to its end, or until `limit` seconds are over. `nil` where it could not be started, or had to be stopped.
+    /// Runs it to its end, or until `limit` seconds are over. `nil` where it could not be started, or had to be
+    /// stopped.
     public func run(_ arguments: [String], limit: Double = 20) async -> Result? {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: path)

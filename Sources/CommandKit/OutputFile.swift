@@ -2,9 +2,9 @@ import Foundation
 
 /// A file that a command writes on demand: replaced whole or not at all.
 ///
-/// An ordinary file is written beside its name, brought to the disk and then renamed over it; it keeps its mode and owner, and
-/// whatever goes wrong, the old one stays. A symbolic link is followed: what it points to is replaced. A FIFO or a device is
-/// written to. `-` is standard output.
+/// An ordinary file is written beside its name, brought to the disk and then renamed over it; it keeps its mode and
+/// owner, and whatever goes wrong, the old one stays. A symbolic link is followed: what it points to is replaced. A
+/// FIFO or a device is written to. `-` is standard output.
 public final class OutputFile {
     private let path: String
     private var descriptor: Int32
@@ -13,16 +13,21 @@ public final class OutputFile {
     private enum Way {
         /// Straight into what is open: a FIFO, a device, standard output, or the file itself once it has its name.
         case through
-        /// A file beside it that takes the target's name at the end; without a name of its own until then where the disk can do that.
+        /// A file beside it that takes the target's name at the end; without a name of its own until then where the
+        /// disk can do that.
         case beside(target: String, name: String?)
-        /// Collected elsewhere and copied over the old one at the end, where nothing can be made beside it, or not with its owner.
+        /// Collected elsewhere and copied over the old one at the end, where nothing can be made beside it, or not with
+        /// its owner.
         case copied(target: String)
     }
 
     /// - Parameters:
-    ///   - mode: the permissions of a new file, before the umask: for its owner alone, as what is drunk is nobody else's business.
-    ///   - sparing: files that must not be replaced, whatever name they are given by, such as the open store, nor made, where there are none yet.
-    ///   - replacesBackups: an older backup may be replaced, which is a database at rest. Otherwise no database is: it may be somebody's store.
+    ///   - mode: the permissions of a new file, before the umask: for its owner alone, as what is drunk is nobody
+    ///     else's business.
+    ///   - sparing: files that must not be replaced, whatever name they are given by, such as the open store, nor made,
+    ///     where there are none yet.
+    ///   - replacesBackups: an older backup may be replaced, which is a database at rest. Otherwise no database is: it
+    ///     may be somebody's store.
     /// - Throws: `CommandFailure`. Nothing has been changed until `commit`.
     public init(_ path: String, mode: mode_t = 0o600, sparing: [String] = [], replacesBackups: Bool = false) throws {
         self.path = path
@@ -34,14 +39,25 @@ public final class OutputFile {
         var old = stat()
         let exists = stat(path, &old) == 0
         if exists, old.isKind(S_IFDIR) {
-            throw CommandFailure(.failed, "\(path) is a directory.", advice: "Name a file in it, for example \(path.hasSuffix("/") ? path : path + "/")FILE")
+            throw CommandFailure(
+                .failed, "\(path) is a directory.",
+                advice: "Name a file in it, for example \(path.hasSuffix("/") ? path : path + "/")FILE")
         }
         if let spared = sparing.first(where: { exists ? old.isSame($0) : OutputPlace.isSameName(path, $0) }) {
-            throw CommandFailure(.wrongUse, "\(path) is \(spared) itself, which is in use.", advice: "Name another file to write.")
-        }
-        if exists, old.isKind(S_IFREG), let database = OutputPlace.database(path), database == .inUse || !replacesBackups {
             throw CommandFailure(
-                .wrongUse, "\(path) is a database\(database == .inUse ? ", a store perhaps" : "; it may be a store or a backup"), and is not replaced.", advice: "Name another file to write, or take that one away first.")
+                .wrongUse, "\(path) is \(spared) itself, which is in use.", advice: "Name another file to write.")
+        }
+        if exists, old.isKind(S_IFREG), let database = OutputPlace.database(path),
+            database == .inUse || !replacesBackups
+        {
+            throw CommandFailure(
+                .wrongUse,
+                """
+                \(path) is a \
+                database\(database == .inUse ? ", a store perhaps" : "; it may be a store or a backup"), and is \
+                not replaced.
+                """,
+                advice: "Name another file to write, or take that one away first.")
         }
         if OutputPlace.isDescriptor(path) || exists && !old.isKind(S_IFREG) {
             (descriptor, way) = (open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY), .through)
@@ -77,7 +93,8 @@ public final class OutputFile {
     /// - Throws: `CommandFailure`, or `OutputFile.NobodyReads`.
     public func write(_ bytes: [UInt8]) throws { try bytes.withUnsafeBytes { try write($0) } }
 
-    /// The same; what was written is gone from `bytes`, also where the rest could not be: it can be written on from there.
+    /// The same; what was written is gone from `bytes`, also where the rest could not be: it can be written on from
+    /// there.
     /// - Throws: `CommandFailure`, or `OutputFile.NobodyReads`.
     public func drain(_ bytes: inout [UInt8]) throws {
         var written = 0
@@ -85,8 +102,8 @@ public final class OutputFile {
         try bytes.withUnsafeBytes { try Self.write($0, to: descriptor, path) { written += $0 } }
     }
 
-    /// What has been written takes its place now, and what is written from here on shows there at once: a recording that others
-    /// may look at while it grows.
+    /// What has been written takes its place now, and what is written from here on shows there at once: a recording
+    /// that others may look at while it grows.
     public func publish() throws {
         // A FIFO or a device has nothing to bring to a disk.
         if fsync(descriptor) != 0, errno != EINVAL, errno != EROFS, errno != ENOTSUP { throw Self.failure(path, errno) }
@@ -147,7 +164,9 @@ public final class OutputFile {
         guard fsync(old) == 0 else { throw Self.failure(path, errno) }
     }
 
-    private static func write(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32, _ path: String, _ wrote: (Int) -> Void = { _ in }) throws {
+    private static func write(
+        _ bytes: UnsafeRawBufferPointer, to descriptor: Int32, _ path: String, _ wrote: (Int) -> Void = { _ in }
+    ) throws {
         var rest = bytes
         while !rest.isEmpty {
             let count = Glibc.write(descriptor, rest.baseAddress, rest.count)
@@ -167,12 +186,14 @@ public final class OutputFile {
 
     private static func failure(_ path: String, _ trouble: Int32) -> CommandFailure {
         let name = path == "-" ? "Standard output" : path
-        let advice = switch trouble {
-        case ENOENT: "Check that the directory exists."
-        case EACCES, EPERM, EROFS: "Check the permissions of the file and of its directory."
-        case ENOSPC, EDQUOT: "Free some space, or name a file on another disk."
-        default: "Check the disk, or name another file."
-        }
-        return CommandFailure(.failed, "\(name) cannot be written: \(String(cString: strerror(trouble))).", advice: advice)
+        let advice =
+            switch trouble {
+            case ENOENT: "Check that the directory exists."
+            case EACCES, EPERM, EROFS: "Check the permissions of the file and of its directory."
+            case ENOSPC, EDQUOT: "Free some space, or name a file on another disk."
+            default: "Check the disk, or name another file."
+            }
+        return CommandFailure(
+            .failed, "\(name) cannot be written: \(String(cString: strerror(trouble))).", advice: advice)
     }
 }

@@ -25,7 +25,9 @@ enum OutputPlace {
 
     /// Whether two names, where there is no file yet, would be one file.
     static func isSameName(_ path: String, _ other: String) -> Bool {
-        guard let path = followed(path), let other = followed(other), (path as NSString).lastPathComponent == (other as NSString).lastPathComponent else { return false }
+        guard let path = followed(path), let other = followed(other),
+            (path as NSString).lastPathComponent == (other as NSString).lastPathComponent
+        else { return false }
         var folder = stat()
         return stat(directory(of: path), &folder) == 0 && folder.isSame(directory(of: other))
     }
@@ -33,13 +35,16 @@ enum OutputPlace {
     /// What kind of SQLite database a file is.
     enum Database { case atRest, inUse }
 
-    /// By the file's header: its first 16 bytes, and 2 in byte 18 where it has a write-ahead log, as a store has (SQLite's file format, 1.3). `nil`: none.
+    /// By the file's header: its first 16 bytes, and 2 in byte 18 where it has a write-ahead log, as a store has
+    /// (SQLite's file format, 1.3). `nil`: none.
     static func database(_ path: String) -> Database? {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { return nil }
         defer { close(descriptor) }
         var header = [UInt8](repeating: 0, count: 20)
-        guard read(descriptor, &header, header.count) == header.count, header.starts(with: Array("SQLite format 3\0".utf8)) else { return nil }
+        guard read(descriptor, &header, header.count) == header.count,
+            header.starts(with: Array("SQLite format 3\0".utf8))
+        else { return nil }
         return header[18] == 2 ? .inUse : .atRest
     }
 

@@ -8,18 +8,21 @@ public enum Paths {
     /// The store of a system service.
     public static let serviceStore = "/var/lib/waterh/waterh.sqlite"
 
-    /// The configuration: `$XDG_CONFIG_HOME/waterh/waterh.toml` where it exists, else `/etc/waterh/waterh.toml` where that exists, else the first.
+    /// The configuration: `$XDG_CONFIG_HOME/waterh/waterh.toml` where it exists, else `/etc/waterh/waterh.toml` where
+    /// that exists, else the first.
     public static var configuration: String {
         let own = base("XDG_CONFIG_HOME", "\(home)/.config") + "/waterh/waterh.toml"
         let system = "/etc/waterh/waterh.toml"
-        return !FileManager.default.fileExists(atPath: own) && FileManager.default.fileExists(atPath: system) ? system : own
+        return !FileManager.default.fileExists(atPath: own) && FileManager.default.fileExists(atPath: system)
+            ? system : own
     }
 
     /// A socket of this user, as `ofSession`.
     public static func socket(_ name: String) -> String { ofSession(name) }
 
-    /// For what lasts as long as this user's session: below `$XDG_RUNTIME_DIR`, else in a folder of the user's own in the temporary directory, where
-    /// everybody may put things under names that can be guessed. Where somebody else has that one, in a folder beside the store.
+    /// For what lasts as long as this user's session: below `$XDG_RUNTIME_DIR`, else in a folder of the user's own in
+    /// the temporary directory, where everybody may put things under names that can be guessed. Where somebody else has
+    /// that one, in a folder beside the store.
     public static func ofSession(_ name: String) -> String {
         if let directory = variable("XDG_RUNTIME_DIR") { return "\(directory)/\(name)" }
         let usual = "\(variable("TMPDIR") ?? "/tmp")/waterh-\(geteuid())"
@@ -29,7 +32,8 @@ public enum Paths {
         return "\(otherwise)/\(name)"
     }
 
-    /// For what lasts as long as this machine runs: systemd's folder for a service, else `$XDG_RUNTIME_DIR`, else the temporary directory.
+    /// For what lasts as long as this machine runs: systemd's folder for a service, else `$XDG_RUNTIME_DIR`, else the
+    /// temporary directory.
     public static var runtime: String {
         ofService ?? variable("XDG_RUNTIME_DIR") ?? variable("TMPDIR") ?? "/tmp"
     }
@@ -37,8 +41,12 @@ public enum Paths {
     /// The runtime folder that systemd made for this service; `nil` where there is none.
     public static var ofService: String? { variable("RUNTIME_DIRECTORY")?.split(separator: ":").first.map(String.init) }
 
-    /// For what a service has to know again when it is started anew: systemd's folder for it, else where the user's own store is.
-    public static var state: String { variable("STATE_DIRECTORY")?.split(separator: ":").first.map(String.init) ?? (store as NSString).deletingLastPathComponent }
+    /// For what a service has to know again when it is started anew: systemd's folder for it, else where the user's own
+    /// store is.
+    public static var state: String {
+        variable("STATE_DIRECTORY")?.split(separator: ":").first.map(String.init)
+            ?? (store as NSString).deletingLastPathComponent
+    }
 
     /// Makes the directories above a file.
     public static func makeParent(of file: String) throws {

@@ -1,11 +1,11 @@
 import Escaping
 import Synchronization
 
-/// A command that is printed does what it says when it is copied: what this process was told on its command line (which store, which
-/// configuration, which link, which zone) stands in it, too.
+/// A command that is printed does what it says when it is copied: what this process was told on its command line (which
+/// store, which configuration, which link, which zone) stands in it, too.
 ///
-/// Sentences come from everywhere, also from targets that know no command line. So this happens where they are printed, and an option is
-/// added only to a verb that takes it, and only where the sentence does not say it itself.
+/// Sentences come from everywhere, also from targets that know no command line. So this happens where they are printed,
+/// and an option is added only to a verb that takes it, and only where the sentence does not say it itself.
 public struct PrintedCommands: Hashable, Sendable {
     /// What was given, in this order, each as it is typed.
     private var given: [(option: String, text: String)] = []
@@ -17,14 +17,18 @@ public struct PrintedCommands: Hashable, Sendable {
     public static let options: [String: [String: [String]]] = {
         let day = ["--store", "--person", "--config", "--zone"]
         let verbs = [
-            "status", "log", "undo", "edit", "delete", "reset-today", "history", "streak", "drink", "water", "session", "preset", "settings", "setup",
+            "status", "log", "undo", "edit", "delete", "reset-today", "history", "streak", "drink", "water", "session",
+            "preset", "settings", "setup",
             "token", "export", "import", "backup", "restore", "purge", "check", "agent", "journal", "why",
         ]
         return [
             "waterh-tracker": Dictionary(uniqueKeysWithValues: verbs.map { ($0, day) }),
             "waterh-gateway": [
-                "poll": ["--link"] + day, "run": ["--link"] + day, "doctor": ["--link"] + day, "report": ["--link"] + day, "send": ["--link"] + day,
-                "scan": ["--link", "--store", "--person", "--config"], "bench-day": ["--link", "--store", "--config", "--zone"], "adopt": day, "identity": day, "nudge": day, "pair": day,
+                "poll": ["--link"] + day, "run": ["--link"] + day, "doctor": ["--link"] + day,
+                "report": ["--link"] + day, "send": ["--link"] + day,
+                "scan": ["--link", "--store", "--person", "--config"],
+                "bench-day": ["--link", "--store", "--config", "--zone"], "adopt": day, "identity": day, "nudge": day,
+                "pair": day,
             ],
         ]
     }()
@@ -89,12 +93,16 @@ public struct PrintedCommands: Hashable, Sendable {
 
     /// As a shell takes it for one word.
     public static func quoted(_ text: String) -> String {
-        let isPlain = !text.isEmpty && text.utf8.allSatisfy { byte in
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"): true
-            default: plainMarks.contains(byte)
+        let isPlain =
+            !text.isEmpty
+            && text.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                    UInt8(ascii: "0")...UInt8(ascii: "9"):
+                    true
+                default: plainMarks.contains(byte)
+                }
             }
-        }
         return isPlain ? text : "'" + Escaping.replacing(text, ["'": "'\\''"]) + "'"
     }
 

@@ -5,13 +5,16 @@ extension ServiceSocket {
     /// So many events wait for somebody who does not take them; then the stream ends.
     private static let eventLimit = 256
 
-    /// What a service tells, event by event, for as long as it is listened to. Ends with an error when the service goes, or says nothing for longer than it ever
-    /// should; giving the stream up hangs up. One thread waits for it.
+    /// What a service tells, event by event, for as long as it is listened to. Ends with an error when the service
+    /// goes, or says nothing for longer than it ever should; giving the stream up hangs up. One thread waits for it.
     public func events(_ target: String) -> AsyncThrowingStream<EventReader.Event, any Error> {
-        let (stream, continuation) = AsyncThrowingStream.makeStream(of: EventReader.Event.self, bufferingPolicy: .bufferingOldest(Self.eventLimit))
+        let (stream, continuation) = AsyncThrowingStream.makeStream(
+            of: EventReader.Event.self, bufferingPolicy: .bufferingOldest(Self.eventLimit))
         // The thread closes it; whoever gives up only wakes the thread.
         let descriptor = Box()
-        continuation.onTermination = { _ in descriptor.held.withLock { if let open = $0 { shutdown(open, Int32(SHUT_RDWR)) } } }
+        continuation.onTermination = { _ in
+            descriptor.held.withLock { if let open = $0 { shutdown(open, Int32(SHUT_RDWR)) } }
+        }
         Thread.detachNewThread {
             do {
                 let opened = try open()
@@ -20,7 +23,8 @@ extension ServiceSocket {
                     descriptor.held.withLock { $0 = nil }
                     close(opened)
                 }
-                let request = Array("GET \(target) HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n\r\n".utf8)
+                let request = Array(
+                    "GET \(target) HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n\r\n".utf8)
                 guard send(opened, request, request.count, Int32(MSG_NOSIGNAL)) == request.count else { throw silent }
                 var reader = EventReader()
                 var buffer = [UInt8](repeating: 0, count: 1 << 14)
@@ -28,7 +32,9 @@ extension ServiceSocket {
                     let count = recv(opened, &buffer, buffer.count, 0)
                     guard count > 0 else { throw silent }
                     for event in try reader.read(buffer[..<count]) {
-                        guard case .enqueued = continuation.yield(event) else { return continuation.finish(throwing: silent) }
+                        guard case .enqueued = continuation.yield(event) else {
+                            return continuation.finish(throwing: silent)
+                        }
                     }
                 }
             } catch {

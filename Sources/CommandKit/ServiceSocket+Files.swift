@@ -4,7 +4,8 @@ extension ServiceSocket {
     /// The head of an answer is no longer than this, bytes.
     private static let headLimit = 1 << 16
 
-    /// Asks, and writes what is answered into a new file, which only this user may read. It is there whole, or an error is thrown.
+    /// Asks, and writes what is answered into a new file, which only this user may read. It is there whole, or an error
+    /// is thrown.
     public func get(_ target: String, to file: String) throws {
         let descriptor = try request("GET \(target)", "\r\n")
         defer { close(descriptor) }
@@ -24,12 +25,18 @@ extension ServiceSocket {
         }
         guard let end, let length = Self.length(head[..<end.lowerBound]) else { throw silent }
         guard head.starts(with: Data("HTTP/1.1 200 ".utf8)) else {
-            while head.count < Self.headLimit, case let count = try next(), count > 0 { head.append(contentsOf: buffer[..<count]) }
+            while head.count < Self.headLimit, case let count = try next(), count > 0 {
+                head.append(contentsOf: buffer[..<count])
+            }
             _ = try body(of: head)
             throw silent
         }
-        guard FileManager.default.createFile(atPath: file, contents: nil, attributes: [.posixPermissions: 0o600]), let copy = FileHandle(forWritingAtPath: file) else {
-            throw CommandFailure(.failed, "There is no place for what the service answers (\(file)).", advice: "Name a folder with space in TMPDIR.")
+        guard FileManager.default.createFile(atPath: file, contents: nil, attributes: [.posixPermissions: 0o600]),
+            let copy = FileHandle(forWritingAtPath: file)
+        else {
+            throw CommandFailure(
+                .failed, "There is no place for what the service answers (\(file)).",
+                advice: "Name a folder with space in TMPDIR.")
         }
         defer { try? copy.close() }
         let first = head[end.upperBound...]

@@ -1,6 +1,7 @@
 import Foundation
 
-/// Where a running service can be asked, and how: HTTP over a socket that only its user can open. One request, one answer.
+/// Where a running service can be asked, and how: HTTP over a socket that only its user can open. One request, one
+/// answer.
 public struct ServiceSocket: Sendable {
     /// How long an answer may take, seconds.
     private static let patience = 40
@@ -13,12 +14,15 @@ public struct ServiceSocket: Sendable {
     private let advice: @Sendable (_ code: String) -> String?
 
     /// The socket there; `advice` has the words for a problem's code.
-    public init(path: String, advice: @escaping @Sendable (_ code: String) -> String? = { _ in nil }) { (self.path, self.advice) = (path, advice) }
+    public init(path: String, advice: @escaping @Sendable (_ code: String) -> String? = { _ in nil }) {
+        (self.path, self.advice) = (path, advice)
+    }
 
     /// Where a system service has its sockets (`RuntimeDirectory` of its unit).
     private static let systemFolder = "/run/waterh"
 
-    /// Where the service that keeps a store listens: in the folder that systemd made for it, else in the user's own; one for each store.
+    /// Where the service that keeps a store listens: in the folder that systemd made for it, else in the user's own;
+    /// one for each store.
     /// - Returns: and whether its group may open it, as it may a system service's.
     public static func own(forStore store: String) -> (path: String, isGroups: Bool) {
         guard let folder = Paths.ofService else { return (file(forStore: store, "sock"), false) }
@@ -54,7 +58,9 @@ public struct ServiceSocket: Sendable {
     /// - Throws: `CommandFailure`, also for an answer that says no.
     public func post(_ target: String, _ body: JSONValue = [:], by surface: String? = nil) throws -> Data {
         let by = surface.map { "Waterh-Surface: \($0)\r\n" } ?? ""
-        return try ask("POST \(target)", "\(by)Content-Type: application/json\r\nContent-Length: \(body.text.utf8.count)\r\n\r\n\(body.text)")
+        return try ask(
+            "POST \(target)",
+            "\(by)Content-Type: application/json\r\nContent-Length: \(body.text.utf8.count)\r\n\r\n\(body.text)")
     }
 
     /// Asks and returns what is answered.
@@ -99,7 +105,9 @@ public struct ServiceSocket: Sendable {
         let body = Data(answer[end.upperBound...])
         guard (200..<300).contains(status) else {
             let problem = try? JSONDecoder().decode(Refused.self, from: body)
-            throw CommandFailure(status < 500 ? .refused : .failed, problem?.detail ?? "The service answered \(status).", advice: problem?.code.flatMap(advice), code: problem?.code)
+            throw CommandFailure(
+                status < 500 ? .refused : .failed, problem?.detail ?? "The service answered \(status).",
+                advice: problem?.code.flatMap(advice), code: problem?.code)
         }
         return body
     }
@@ -110,7 +118,9 @@ public struct ServiceSocket: Sendable {
     }
 
     var silent: CommandFailure {
-        CommandFailure(.failed, "The service at \(path) gave no answer.", advice: "Is it being started or stopped? Try again in a moment.", code: "noAnswer")
+        CommandFailure(
+            .failed, "The service at \(path) gave no answer.",
+            advice: "Is it being started or stopped? Try again in a moment.", code: "noAnswer")
     }
 
     func open() throws -> Int32 {
@@ -125,7 +135,9 @@ public struct ServiceSocket: Sendable {
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &wait, socklen_t(MemoryLayout<timeval>.size))
         setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &wait, socklen_t(MemoryLayout<timeval>.size))
         let isOpen = withUnsafePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size)) == 0 }
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size)) == 0
+            }
         }
         guard isOpen else {
             close(descriptor)
@@ -162,6 +174,8 @@ public struct ServiceSocket: Sendable {
     }
 
     private var absent: CommandFailure {
-        CommandFailure(.failed, "No service keeps this store (nothing listens at \(path)).", advice: "Start it with: waterh-gateway run", code: "noService")
+        CommandFailure(
+            .failed, "No service keeps this store (nothing listens at \(path)).",
+            advice: "Start it with: waterh-gateway run", code: "noService")
     }
 }

@@ -5,18 +5,21 @@ import Synchronization
 
 /// SIGINT and SIGTERM as a stream, so that a command ends itself cleanly.
 public enum StopSignals {
-    /// The signals as they come; none is lost from the moment this returns, and none of them kills the process any more.
+    /// The signals as they come; none is lost from the moment this returns, and none of them kills the process any
+    /// more.
     public static func stream(_ numbers: [Int32] = [SIGINT, SIGTERM]) -> AsyncStream<Int32> {
         let (stream, continuation) = AsyncStream<Int32>.makeStream(bufferingPolicy: .bufferingNewest(8))
         SignalPipe.shared.add(continuation, for: numbers)
         return stream
     }
 
-    /// What ends a command that a person waits for: both of them, and SIGHUP, which a terminal that is closed or a connection that breaks brings; not where whoever
-    /// started us had it ignored (nohup).
+    /// What ends a command that a person waits for: both of them, and SIGHUP, which a terminal that is closed or a
+    /// connection that breaks brings; not where whoever started us had it ignored (nohup).
     public static var interrupting: [Int32] {
         var inherited = sigaction()
-        let isHeard = sigaction(SIGHUP, nil, &inherited) == 0 && unsafeBitCast(inherited.__sigaction_handler.sa_handler, to: Int.self) != ignoring
+        let isHeard =
+            sigaction(SIGHUP, nil, &inherited) == 0
+            && unsafeBitCast(inherited.__sigaction_handler.sa_handler, to: Int.self) != ignoring
         return [SIGINT, SIGTERM] + (isHeard ? [SIGHUP] : [])
     }
 
@@ -24,7 +27,9 @@ public enum StopSignals {
     private static let ignoring = 1
 
     /// The exit code that a signal asks for: 130 when a person interrupts, 0 when a supervisor stops a service.
-    public static func status(for number: Int32) -> ExitStatus { number == SIGINT || number == SIGHUP ? .interrupted : .done }
+    public static func status(for number: Int32) -> ExitStatus {
+        number == SIGINT || number == SIGHUP ? .interrupted : .done
+    }
 }
 
 /// From signal handlers, which may only write a byte, to the streams. A dispatch source for signals would not do: it is
@@ -35,10 +40,14 @@ private final class SignalPipe: Sendable {
     private final class Listeners: Sendable {
         private let all = Mutex<[(numbers: [Int32], continuation: AsyncStream<Int32>.Continuation)]>([])
 
-        func add(_ continuation: AsyncStream<Int32>.Continuation, for numbers: [Int32]) { all.withLock { $0.append((numbers, continuation)) } }
+        func add(_ continuation: AsyncStream<Int32>.Continuation, for numbers: [Int32]) {
+            all.withLock { $0.append((numbers, continuation)) }
+        }
 
         func tell(_ number: Int32) {
-            for listener in all.withLock({ $0 }) where listener.numbers.contains(number) { listener.continuation.yield(number) }
+            for listener in all.withLock({ $0 }) where listener.numbers.contains(number) {
+                listener.continuation.yield(number)
+            }
         }
     }
 
@@ -62,7 +71,8 @@ private final class SignalPipe: Sendable {
             for number in numbers.prefix(max(0, count)) { listeners.tell(Int32(number)) }
         }
         source.interest = .reading
-        // libdispatch opens what its timers wait with at the first one, and stops the process where no file may be opened any more: now one may.
+        // libdispatch opens what its timers wait with at the first one, and stops the process where no file may be
+        // opened any more: now one may.
         DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(1)) {}
     }
 
@@ -79,5 +89,6 @@ private final class SignalPipe: Sendable {
     }
 }
 
-/// Where handlers write to. Set once, before the first handler is installed; a plain word, because a handler may touch nothing else.
+/// Where handlers write to. Set once, before the first handler is installed; a plain word, because a handler may touch
+/// nothing else.
 nonisolated(unsafe) private var signalPipeEnd: Int32 = -1

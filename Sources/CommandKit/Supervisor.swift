@@ -6,7 +6,8 @@ public struct Supervisor: Sendable {
     /// How often systemd wants a sign of life, in microseconds.
     private let watchdog: Int?
 
-    /// - Parameter environment: `NOTIFY_SOCKET` (a path, or an abstract name after `@`), `WATCHDOG_USEC`, `WATCHDOG_PID`.
+    /// - Parameter environment: `NOTIFY_SOCKET` (a path, or an abstract name after `@`), `WATCHDOG_USEC`,
+    ///   `WATCHDOG_PID`.
     public init(_ environment: [String: String] = ProcessInfo.processInfo.environment) {
         path = environment["NOTIFY_SOCKET"].flatMap { $0.hasPrefix("/") || $0.hasPrefix("@") ? $0 : nil }
         let isOurs = environment["WATCHDOG_PID"].map { $0 == "\(getpid())" } ?? true
@@ -29,7 +30,9 @@ public struct Supervisor: Sendable {
         let length = socklen_t(MemoryLayout<sa_family_t>.size + name.count + (name.first == 0 ? 0 : 1))
         let bytes = Array(message.utf8)
         _ = withUnsafePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { sendto(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL), $0, length) }
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                sendto(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL), $0, length)
+            }
         }
     }
 
@@ -38,8 +41,8 @@ public struct Supervisor: Sendable {
         tell("STATUS=" + String(String.UnicodeScalarView(status.unicodeScalars.map { $0.value < 0x20 ? " " : $0 })))
     }
 
-    /// Signs of life, three times as often as asked for, until cancelled: each only when `isAlive` says, now, that work gets on.
-    /// Where the answer does not come, or is no, systemd hears nothing and restarts the service.
+    /// Signs of life, three times as often as asked for, until cancelled: each only when `isAlive` says, now, that work
+    /// gets on. Where the answer does not come, or is no, systemd hears nothing and restarts the service.
     public func keepAlive(while isAlive: @Sendable () async -> Bool) async {
         guard let watchdog, path != nil else { return }
         repeat {

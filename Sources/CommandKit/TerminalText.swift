@@ -1,8 +1,9 @@
-/// Text as it may go to a terminal. Names come from the air and from files: a control character among them could move the
-/// cursor, change the title or turn the direction of the line.
+/// Text as it may go to a terminal. Names come from the air and from files: a control character among them could move
+/// the cursor, change the title or turn the direction of the line.
 public enum TerminalText {
-    /// The text with every control character written out as `\u001b`: C0 and C1, the ones that set the direction of text or are not seen at all
-    /// (two names with and without one look alike), line separators, and Unicode's noncharacters. Inside JSON that is the same string.
+    /// The text with every control character written out as `\u001b`: C0 and C1, the ones that set the direction of
+    /// text or are not seen at all (two names with and without one look alike), line separators, and Unicode's
+    /// noncharacters. Inside JSON that is the same string.
     /// - Parameter keepsLines: for blocks of several lines, whose line breaks are meant.
     public static func safe(_ text: String, keepsLines: Bool = false) -> String {
         var bytes: [UInt8] = []
@@ -35,7 +36,9 @@ public enum TerminalText {
 
     /// Bytes with which what `isControl` names begins, in UTF-8.
     private static func isSuspect(_ byte: UInt8) -> Bool {
-        byte < 0x20 ? byte != 0x09 : byte >= 0x7F && (byte == 0x7F || byte == 0xC2 || byte == 0xD8 || byte == 0xE2 || byte == 0xEF)
+        byte < 0x20
+            ? byte != 0x09
+            : byte >= 0x7F && (byte == 0x7F || byte == 0xC2 || byte == 0xD8 || byte == 0xE2 || byte == 0xEF)
     }
 
     private static func isControl(_ scalar: Unicode.Scalar) -> Bool {
@@ -49,8 +52,8 @@ public enum TerminalText {
     }
 }
 
-/// The colours of the commands. A painted text carries marks, not escapes: only `TextOutput` makes escapes of them, so that
-/// none can come from anywhere else.
+/// The colours of the commands. A painted text carries marks, not escapes: only `TextOutput` makes escapes of them, so
+/// that none can come from anywhere else.
 public enum TextColour: String, CaseIterable, Sendable {
     case blue = "34"
     case amber = "33"
@@ -60,7 +63,9 @@ public enum TextColour: String, CaseIterable, Sendable {
     case bold = "1"
 
     /// The text between marks.
-    public func paint(_ text: String) -> String { Self.mark(Self.allCases.firstIndex(of: self) ?? 0) + text + Self.mark(Self.end) }
+    public func paint(_ text: String) -> String {
+        Self.mark(Self.allCases.firstIndex(of: self) ?? 0) + text + Self.mark(Self.end)
+    }
 
     /// The terminal's escape for a mark; `nil` for any other character.
     /// - Parameter next: what stands behind it.
@@ -71,7 +76,8 @@ public enum TextColour: String, CaseIterable, Sendable {
     }
 
     private static let end = 31
-    /// Behind each mark, and another one in each process: a name from the air or from a file may hold the same noncharacters.
+    /// Behind each mark, and another one in each process: a name from the air or from a file may hold the same
+    /// noncharacters.
     private static let seal = Unicode.Scalar(UInt32.random(in: 0x100000...0x10FFFD))
     /// Noncharacters: Unicode leaves them to programs, for use inside.
     private static func mark(_ number: Int) -> String {

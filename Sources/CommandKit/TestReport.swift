@@ -1,8 +1,8 @@
 import Escaping
 import Foundation
 
-/// What a run of checks found, for the machines that show such things: JUnit's XML, as continuous integration reads it, and the Test Anything
-/// Protocol, version 13.
+/// What a run of checks found, for the machines that show such things: JUnit's XML, as continuous integration reads it,
+/// and the Test Anything Protocol, version 13.
 public struct TestReport: Sendable {
     /// One check.
     public struct Case: Sendable {
@@ -34,14 +34,28 @@ public struct TestReport: Sendable {
     public var junit: String {
         let suite = Self.attribute(suite)
         var text = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-        text += "<testsuite name=\"\(suite)\" tests=\"\(cases.count)\" failures=\"\(cases.count { !$0.failures.isEmpty })\" time=\"\(Self.time(cases.reduce(0) { $0 + $1.seconds }))\">\n"
+        text +=
+            """
+            <testsuite name=\"\(suite)\" tests=\"\(cases.count)\" \
+            failures=\"\(cases.count { !$0.failures.isEmpty })\" \
+            time=\"\(Self.time(cases.reduce(0) { $0 + $1.seconds }))\">\n
+            """
         for each in cases {
-            text += "  <testcase classname=\"\(suite)\" name=\"\(Self.attribute(each.name))\" time=\"\(Self.time(each.seconds))\""
+            text +=
+                """
+                  <testcase classname=\"\(suite)\" name=\"\(Self.attribute(each.name))\" \
+                time=\"\(Self.time(each.seconds))\"
+                """
             guard let first = each.failures.first else {
                 text += "/>\n"
                 continue
             }
-            text += ">\n    <failure message=\"\(Self.attribute(first))\">\(Self.escaped(each.failures.joined(separator: "\n")))</failure>\n  </testcase>\n"
+            text +=
+                """
+                >\n    <failure \
+                message=\"\(Self.attribute(first))\">\(Self.escaped(each.failures.joined(separator: "\n")))</failure>\n  \
+                </testcase>\n
+                """
         }
         return text + "</testsuite>\n"
     }
@@ -79,7 +93,9 @@ public struct TestReport: Sendable {
             case "<": result += "&lt;"
             case ">": result += "&gt;"
             case "\t", "\n": result.unicodeScalars.append(scalar)
-            default: result.unicodeScalars.append(scalar.value < 0x20 || scalar.value & 0xFFFE == 0xFFFE ? "\u{FFFD}" : scalar)
+            default:
+                result.unicodeScalars.append(
+                    scalar.value < 0x20 || scalar.value & 0xFFFE == 0xFFFE ? "\u{FFFD}" : scalar)
             }
         }
         return result

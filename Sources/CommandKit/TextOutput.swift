@@ -1,8 +1,8 @@
 import Foundation
 import Synchronization
 
-/// Text to a file descriptor: whole lines, buffered unless a terminal reads them. Nothing but text gets out: control characters
-/// are written out (`TerminalText`).
+/// Text to a file descriptor: whole lines, buffered unless a terminal reads them. Nothing but text gets out: control
+/// characters are written out (`TerminalText`).
 public final class TextOutput: Sendable {
     /// Standard output.
     public static let standard = TextOutput(descriptor: STDOUT_FILENO)
@@ -28,7 +28,8 @@ public final class TextOutput: Sendable {
     /// Nobody reads any more (`| head`): a command may stop early.
     public var isClosed: Bool { state.withLock { $0.isClosed } }
 
-    /// Ends when nobody can read any more (a pipe whose reader has gone), also while nothing is written. One thread waits for it.
+    /// Ends when nobody can read any more (a pipe whose reader has gone), also while nothing is written. One thread
+    /// waits for it.
     public func readerLeaves() -> AsyncStream<Never> {
         let (stream, continuation) = AsyncStream.makeStream(of: Never.self)
         let descriptor = descriptor
@@ -43,8 +44,8 @@ public final class TextOutput: Sendable {
         return stream
     }
 
-    /// Why what was said could not be written, in the system's words (a full disk, a closed descriptor); `nil` while all is
-    /// well, and where a reader has simply gone.
+    /// Why what was said could not be written, in the system's words (a full disk, a closed descriptor); `nil` while
+    /// all is well, and where a reader has simply gone.
     public var trouble: String? { state.withLock { $0.trouble }.map { String(cString: strerror($0)) } }
 
     /// One line; a line break in it is written out like any other control character.
@@ -90,7 +91,8 @@ public final class TextOutput: Sendable {
 /// Diagnostics and progress: standard error only.
 public enum Diagnostics {
     /// Whether colour and progress lines are welcome: a terminal, and no `NO_COLOR`.
-    public static let isLively = isatty(STDERR_FILENO) == 1 && (ProcessInfo.processInfo.environment["NO_COLOR"] ?? "").isEmpty
+    public static let isLively =
+        isatty(STDERR_FILENO) == 1 && (ProcessInfo.processInfo.environment["NO_COLOR"] ?? "").isEmpty
 
     /// How much a line matters.
     public enum Weight: Sendable { case line, warning, error }
@@ -98,7 +100,9 @@ public enum Diagnostics {
     private static let voice = Mutex<(@Sendable (Weight, String) -> Void)?>(nil)
 
     /// From here on somebody else says it all: the log of a service.
-    public static func hand(to voice: @escaping @Sendable (Weight, String) -> Void) { Self.voice.withLock { $0 = voice } }
+    public static func hand(to voice: @escaping @Sendable (Weight, String) -> Void) {
+        Self.voice.withLock { $0 = voice }
+    }
 
     /// Whether somebody else has said it.
     private static func isSaid(_ weight: Weight, _ text: String) -> Bool {
@@ -125,12 +129,16 @@ public enum Diagnostics {
         if !isSaid(.warning, sentence) { put(label("warning:", .amber), sentence) }
     }
 
-    private static func label(_ word: String, _ colour: TextColour) -> String { (isLively ? colour.paint(word) : word) + " " }
+    private static func label(_ word: String, _ colour: TextColour) -> String {
+        (isLively ? colour.paint(word) : word) + " "
+    }
 
     private static func put(_ label: String, _ text: String, keepsLines: Bool = false) {
         var bytes: [UInt8] = []
         TerminalText.append(label, to: &bytes, keepsLines: false, isColoured: true)
-        TerminalText.append(keepsLines ? text : PrintedCommands.current.completed(text), to: &bytes, keepsLines: keepsLines, isColoured: false)
+        TerminalText.append(
+            keepsLines ? text : PrintedCommands.current.completed(text), to: &bytes, keepsLines: keepsLines,
+            isColoured: false)
         bytes.append(UInt8(ascii: "\n"))
         _ = writeAll(bytes, to: STDERR_FILENO)
     }

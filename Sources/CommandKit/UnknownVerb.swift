@@ -29,7 +29,9 @@ struct UnknownVerb {
             guard (try? root.parseAsRoot(path)) == nil else { return nil }
             self.path = path
             verbs = children.filter { $0.configuration.shouldDisplay }.map { $0._commandName }
-            let near = verbs.map { (distance: Self.distance(word.lowercased(), $0), verb: $0) }.min { $0.distance < $1.distance }
+            let near = verbs.map { (distance: Self.distance(word.lowercased(), $0), verb: $0) }.min {
+                $0.distance < $1.distance
+            }
             meant = near.flatMap { $0.distance <= max(1, min(word.count, $0.verb.count) / 2) ? $0.verb : nil }
             return
         }
@@ -38,11 +40,14 @@ struct UnknownVerb {
 
     func sentences(_ program: String) -> (what: String, advice: String) {
         let before = ([program] + path.dropLast()).joined(separator: " ")
-        let what = "There is no verb '\(path.last ?? "")' of \(before)" + (meant.map { ": did you mean '\($0)'?" } ?? ".")
+        let what =
+            "There is no verb '\(path.last ?? "")' of \(before)" + (meant.map { ": did you mean '\($0)'?" } ?? ".")
         return (what, "Verbs: \(verbs.joined(separator: ", ")). More: \(before) --help")
     }
 
-    private static func names(_ command: any ParsableCommand.Type) -> [String] { [command._commandName] + command.configuration.aliases }
+    private static func names(_ command: any ParsableCommand.Type) -> [String] {
+        [command._commandName] + command.configuration.aliases
+    }
 
     /// Letters to add, drop, change or swap with their neighbour.
     static func distance(_ left: String, _ right: String) -> Int {

@@ -4,7 +4,9 @@ import TrackerCore
 extension CommandFailure {
     /// A problem with its exit code (command law C2), and what this command can do about it.
     public init(_ problem: any Problem, advice: String? = nil) {
-        self.init(Self.reason(of: problem).status, problem.sentence, advice: advice ?? StoreAdvice.about(problem), code: problem.code)
+        self.init(
+            Self.reason(of: problem).status, problem.sentence, advice: advice ?? StoreAdvice.about(problem),
+            code: problem.code)
     }
 
     /// The one place where a problem becomes a reason to end.

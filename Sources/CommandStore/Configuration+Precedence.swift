@@ -1,16 +1,21 @@
 import Foundation
 
-// Who says by which link and in which zone, where several could: the same order for every command. Which store: `StorePlace`.
+// Who says by which link and in which zone, where several could: the same order for every command. Which store:
+// `StorePlace`.
 extension Configuration {
     /// The link where nobody names one: bluetoothd's.
     public static let usualLink = "bluez"
 
-    /// By which link a person's bottles are met: the flag, `WATERH_LINK`, what stands at the person, what stands for everybody, and else bluetoothd's.
+    /// By which link a person's bottles are met: the flag, `WATERH_LINK`, what stands at the person, what stands for
+    /// everybody, and else bluetoothd's.
     ///
     /// - Parameters:
     ///   - person: `nil` where nobody is listed, or no one of them is meant.
     ///   - flag: what `--link` says, to whoever is served by this command. It says nothing of others on the list.
-    public func link(of person: PersonEntry?, flag: String? = nil, environment: [String: String] = ProcessInfo.processInfo.environment) -> String {
+    public func link(
+        of person: PersonEntry?, flag: String? = nil,
+        environment: [String: String] = ProcessInfo.processInfo.environment
+    ) -> String {
         flag ?? Self.said("WATERH_LINK", environment) ?? person?.link ?? link ?? Self.usualLink
     }
 
@@ -24,9 +29,14 @@ extension Configuration {
         flag ?? Self.said("WATERH_ZONE", environment) ?? zone
     }
 
-    /// The encryption key of the ESPHome device that a link leads to: `WATERH_ESPHOME_KEY`. No flag, which others on the machine could read.
-    public static func proxyKey(environment: [String: String] = ProcessInfo.processInfo.environment) -> String? { said("WATERH_ESPHOME_KEY", environment) }
+    /// The encryption key of the ESPHome device that a link leads to: `WATERH_ESPHOME_KEY`. No flag, which others on
+    /// the machine could read.
+    public static func proxyKey(environment: [String: String] = ProcessInfo.processInfo.environment) -> String? {
+        said("WATERH_ESPHOME_KEY", environment)
+    }
 
     /// An empty variable says nothing.
-    private static func said(_ name: String, _ environment: [String: String]) -> String? { environment[name].flatMap { $0.isEmpty ? nil : $0 } }
+    private static func said(_ name: String, _ environment: [String: String]) -> String? {
+        environment[name].flatMap { $0.isEmpty ? nil : $0 }
+    }
 }

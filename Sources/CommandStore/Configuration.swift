@@ -4,8 +4,8 @@ import Foundation
 import TOMLKit
 import TrackerCore
 
-/// The configuration file of the service, and of every command that has to find its store: flags override the environment,
-/// the environment overrides this.
+/// The configuration file of the service, and of every command that has to find its store: flags override the
+/// environment, the environment overrides this.
 ///
 /// ```toml
 /// link = "bluez:hci0"                    # as --link
@@ -53,7 +53,8 @@ public struct Configuration: Equatable, Sendable {
     public var people: [PersonEntry] = []
     /// What stands under `[mqtt]`: the settings `mqtt.…` by their names, as texts.
     public var mqtt: [String: String] = [:]
-    /// What stands under `[ntfy]`, `[gotify]` and `[webhook]`: settings likewise. A person's own, so not there where people are listed.
+    /// What stands under `[ntfy]`, `[gotify]` and `[webhook]`: settings likewise. A person's own, so not there where
+    /// people are listed.
     public var pocket: [String: String] = [:]
     /// To whom every drink is told, of all people; `nil`: to nobody.
     public var fleet: FleetPlace?
@@ -63,14 +64,18 @@ public struct Configuration: Equatable, Sendable {
     public private(set) var isHidden = false
 
     /// What may stand in it.
-    public static let keys = ["link", "bottle", "store", "zone", "dialect", "keep", "allow-power-cycle", "listen", "names", "proxy", "share-waterline", "units", "public-url", "mqtt", "ntfy", "gotify", "webhook", "fleet"]
+    public static let keys = [
+        "link", "bottle", "store", "zone", "dialect", "keep", "allow-power-cycle", "listen", "names", "proxy",
+        "share-waterline", "units", "public-url", "mqtt", "ntfy", "gotify", "webhook", "fleet",
+    ]
 
     /// The largest configuration that is read: nobody writes more by hand.
     private static let limitBytes = 1 << 20
 
     /// Reads the file that is named, or the one in the usual places, where nothing need be.
     ///
-    /// A file of the usual places that this user may not read is a service's own: it is left out, and `isHidden` says so.
+    /// A file of the usual places that this user may not read is a service's own: it is left out, and `isHidden` says
+    /// so.
     public static func load(_ path: String?) throws -> Configuration {
         let file = path ?? Paths.configuration
         var status = stat()
@@ -93,10 +98,14 @@ public struct Configuration: Equatable, Sendable {
             defer { try? handle.close() }
             bytes = try handle.read(upToCount: limitBytes + 1) ?? Data()
         } catch {
-            throw CommandFailure(.badInput, "The configuration \(file) cannot be read: \(error.localizedDescription)", advice: "It is a UTF-8 text in TOML.")
+            throw CommandFailure(
+                .badInput, "The configuration \(file) cannot be read: \(error.localizedDescription)",
+                advice: "It is a UTF-8 text in TOML.")
         }
         guard bytes.count <= limitBytes, let text = String(validating: bytes, as: UTF8.self) else {
-            throw CommandFailure(.badInput, "The configuration \(file) is no text, or larger than 1 MiB.", advice: "It is a UTF-8 text in TOML.")
+            throw CommandFailure(
+                .badInput, "The configuration \(file) is no text, or larger than 1 MiB.",
+                advice: "It is a UTF-8 text in TOML.")
         }
         return try Configuration(text: text, name: file)
     }
@@ -121,7 +130,8 @@ public struct Configuration: Equatable, Sendable {
             table = try TOMLTable(string: text)
         } catch let error as TOMLParseError {
             throw CommandFailure(
-                .badInput, "The configuration \(name) is no TOML: line \(error.source.begin.line): \(error.description).",
+                .badInput,
+                "The configuration \(name) is no TOML: line \(error.source.begin.line): \(error.description).",
                 advice: "Mend that line and start again (a service that runs: send it SIGHUP).")
         }
         for key in table.keys {
@@ -132,10 +142,14 @@ public struct Configuration: Equatable, Sendable {
             case "store": store = try Self.text(value.string, key, name)
             case "zone": zone = try Self.text(value.string, key, name)
             case "dialect":
-                guard let known = value.string.flatMap(RecordDialect.init(rawValue:)) else { throw Self.wrong(key, #""calendar" or "strict""#, name) }
+                guard let known = value.string.flatMap(RecordDialect.init(rawValue:)) else {
+                    throw Self.wrong(key, #""calendar" or "strict""#, name)
+                }
                 dialect = known
             case "units":
-                guard let known = value.string.flatMap(AmountUnits.init(rawValue:)) else { throw Self.wrong(key, #""ml", "l" or "oz""#, name) }
+                guard let known = value.string.flatMap(AmountUnits.init(rawValue:)) else {
+                    throw Self.wrong(key, #""ml", "l" or "oz""#, name)
+                }
                 units = known
             case "keep": keep = try Self.switched(value.bool, key, name)
             case "allow-power-cycle": allowPowerCycle = try Self.switched(value.bool, key, name)
@@ -153,7 +167,9 @@ public struct Configuration: Equatable, Sendable {
             case "public-url":
                 let (text, setting) = (try Self.text(value.string, key, name), "http.publicUrl")
                 var trial = Settings()
-                do { try trial.set(setting, to: text) } catch { throw Self.wrong(key, "an address that begins with http:// or https://", name) }
+                do { try trial.set(setting, to: text) } catch {
+                    throw Self.wrong(key, "an address that begins with http:// or https://", name)
+                }
                 publicURL = text
             case "ntfy", "gotify", "webhook":
                 guard let table = value.table else { throw Self.wrong(key, "a table, [\(key)]", name) }
@@ -161,12 +177,18 @@ public struct Configuration: Equatable, Sendable {
             default:
                 throw CommandFailure(
                     .badInput, "The configuration \(name) has an unknown key '\(key)'.",
-                    advice: "Keys: \(Self.keys.joined(separator: ", ")), and [[person]]. What belongs to a person's day is a setting: waterh-tracker settings.")
+                    advice:
+                        """
+                        Keys: \(Self.keys.joined(separator: ", ")), and [[person]]. What belongs to a person's day \
+                        is a setting: waterh-tracker settings.
+                        """
+                )
             }
         }
         if let key = pocket.keys.sorted().first?.prefix(while: { $0 != "." }), !people.isEmpty {
             throw CommandFailure(
-                .badInput, "The configuration \(name) lists people, so '[\(key)]' cannot be everybody's.", advice: "Write [person.\(key)] below each [[person]].")
+                .badInput, "The configuration \(name) lists people, so '[\(key)]' cannot be everybody's.",
+                advice: "Write [person.\(key)] below each [[person]].")
         }
         for (key, isGiven) in [("store", store != nil), ("bottle", bottle != nil)] where isGiven && !people.isEmpty {
             throw CommandFailure(
@@ -186,13 +208,21 @@ public struct Configuration: Equatable, Sendable {
         for key in table.keys {
             guard let value = table[key] else { continue }
             let words = key.split(separator: "-")
-            let setting = "\(group)." + (words.first ?? "") + words.dropFirst().map { $0.prefix(1).uppercased() + $0.dropFirst() }.joined()
-            guard let text = value.string ?? value.bool.map({ "\($0)" }) else { throw wrong("\(group).\(key)", "a text in quotes, true or false", name) }
+            let setting =
+                "\(group)." + (words.first ?? "")
+                + words.dropFirst().map { $0.prefix(1).uppercased() + $0.dropFirst() }.joined()
+            guard let text = value.string ?? value.bool.map({ "\($0)" }) else {
+                throw wrong("\(group).\(key)", "a text in quotes, true or false", name)
+            }
             do {
                 try trial.set(setting, to: text)
             } catch {
                 throw CommandFailure(
-                    .badInput, "In the configuration \(name), '\(key)' of [\(group)] cannot be\(error.kept == nil ? "" : " \"\(error.given.prefix(64))\""): \(error.rule)",
+                    .badInput,
+                    """
+                    In the configuration \(name), '\(key)' of [\(group)] cannot \
+                    be\(error.kept == nil ? "" : " \"\(error.given.prefix(64))\""): \(error.rule)
+                    """,
                     advice: "Mend that line and start again (a service that runs: send it SIGHUP).")
             }
             texts[setting] = text

@@ -11,7 +11,8 @@ public enum Machine {
         return play.withLock { $0.map { $0.time(at: real) } } ?? real
     }
 
-    /// Only in a demonstration: time passes so much faster from now on in all of this process, beginning at `start` where it is given.
+    /// Only in a demonstration: time passes so much faster from now on in all of this process, beginning at `start`
+    /// where it is given.
     public static func passTime(at speed: Double, from start: Instant? = nil) {
         let (real, now) = (realNow, now())
         play.withLock { $0 = Play(since: real, shows: start ?? now, speed: speed) }
@@ -42,10 +43,17 @@ public enum Machine {
     public static func zone() -> Zone {
         let id = HostZone.id()
         if let zone = try? Zone(id) { return zone }
-        Diagnostics.warning("The system's time zone \"\(id)\" has no IANA name; UTC is used. Name one with --zone or the setting day.zone.")
+        Diagnostics.warning(
+            """
+            The system's time zone \"\(id)\" has no IANA name; UTC is used. Name one with --zone or the setting \
+            day.zone.
+            """
+        )
         return .utc
     }
 
     /// An environment variable that is set and not empty.
-    public static func variable(_ name: String) -> String? { ProcessInfo.processInfo.environment[name].flatMap { $0.isEmpty ? nil : $0 } }
+    public static func variable(_ name: String) -> String? {
+        ProcessInfo.processInfo.environment[name].flatMap { $0.isEmpty ? nil : $0 }
+    }
 }

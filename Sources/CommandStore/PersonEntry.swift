@@ -33,7 +33,9 @@ public struct PersonEntry: Equatable, Sendable {
     public var pocket: [String: String] = [:]
 
     /// What may stand at a person.
-    public static let keys = ["name", "store", "goal", "bottles", "link", "share-waterline", "ntfy", "gotify", "webhook"]
+    public static let keys = [
+        "name", "store", "goal", "bottles", "link", "share-waterline", "ntfy", "gotify", "webhook",
+    ]
     /// So many people at most share one service.
     static let limit = 32
     /// What a name may be: it stands in addresses, cookies and topics.
@@ -49,7 +51,9 @@ public struct PersonEntry: Equatable, Sendable {
         // Whom an error is about, as far as that can be said.
         let who = table["name"]?.string.flatMap { Self.isName($0) ? "\(number) (\($0))" : nil } ?? "\(number)"
         func wrong(_ key: String, _ wanted: String) -> CommandFailure {
-            CommandFailure(.badInput, "In the configuration \(file), '\(key)' of person \(who) is to be \(wanted).", advice: Configuration.mend)
+            CommandFailure(
+                .badInput, "In the configuration \(file), '\(key)' of person \(who) is to be \(wanted).",
+                advice: Configuration.mend)
         }
         func text(_ value: String?, _ key: String) throws -> String {
             guard let value, !value.isEmpty else { throw wrong(key, "a text in quotes") }
@@ -58,18 +62,26 @@ public struct PersonEntry: Equatable, Sendable {
         if let unknown = table.keys.first(where: { !Self.keys.contains($0) }) {
             throw CommandFailure(
                 .badInput, "The configuration \(file) has an unknown key '\(unknown)' at person \(who).",
-                advice: "Keys of a person: \(Self.keys.joined(separator: ", ")). What stands before the first [[person]] is everybody's.")
+                advice:
+                    """
+                    Keys of a person: \(Self.keys.joined(separator: ", ")). What stands before the first \
+                    [[person]] is everybody's.
+                    """
+            )
         }
         name = try text(table["name"]?.string, "name")
         guard Self.isName(name) else { throw wrong("name", Self.nameRule) }
         store = try text(table["store"]?.string, "store")
         if let value = table["goal"] {
-            guard let goal = value.int ?? value.string.flatMap(Amounts.typed) else { throw wrong("goal", "a whole number of ml, or an amount in quotes, as \"75oz\"") }
+            guard let goal = value.int ?? value.string.flatMap(Amounts.typed) else {
+                throw wrong("goal", "a whole number of ml, or an amount in quotes, as \"75oz\"")
+            }
             do {
                 var settings = Settings()
                 try settings.set([("hydration.goalMl", "\(goal)")])
             } catch let refusal {
-                throw wrong("goal", "a goal: \(refusal.rule.hasSuffix(".") ? String(refusal.rule.dropLast()) : refusal.rule)")
+                throw wrong(
+                    "goal", "a goal: \(refusal.rule.hasSuffix(".") ? String(refusal.rule.dropLast()) : refusal.rule)")
             }
             goalMl = goal
         }
@@ -77,7 +89,9 @@ public struct PersonEntry: Equatable, Sendable {
             guard let list = value.array else { throw wrong("bottles", "a list of addresses or names in quotes") }
             bottles = try list.map { bottle in
                 let text = try text(bottle.string, "bottles").trimmingCharacters(in: .whitespaces)
-                guard !text.isEmpty, text.utf8.count <= 248 else { throw wrong("bottles", "a list of addresses or names in quotes") }
+                guard !text.isEmpty, text.utf8.count <= 248 else {
+                    throw wrong("bottles", "a list of addresses or names in quotes")
+                }
                 return text
             }
         }
@@ -99,25 +113,40 @@ public struct PersonEntry: Equatable, Sendable {
     static func list(_ value: TOMLArray?, file: String) throws -> [PersonEntry] {
         guard let value, !value.isEmpty, value.allSatisfy({ $0.table != nil }) else {
             throw CommandFailure(
-                .badInput, "In the configuration \(file), 'person' is to be a list of people.", advice: "Write [[person]], and below it name and store.")
+                .badInput, "In the configuration \(file), 'person' is to be a list of people.",
+                advice: "Write [[person]], and below it name and store.")
         }
         guard value.count <= limit else {
-            throw CommandFailure(.badInput, "The configuration \(file) lists \(value.count) people: \(limit) at most share one service.", advice: "Start another service for the others.")
+            throw CommandFailure(
+                .badInput, "The configuration \(file) lists \(value.count) people: \(limit) at most share one service.",
+                advice: "Start another service for the others.")
         }
-        let people = try value.enumerated().compactMap { index, entry in try entry.table.map { try PersonEntry($0, number: index + 1, file: file) } }
+        let people = try value.enumerated().compactMap { index, entry in
+            try entry.table.map { try PersonEntry($0, number: index + 1, file: file) }
+        }
         if let twice = Self.firstTwice(people.map { ($0.name, $0.name) }) {
             throw CommandFailure(
-                .badInput, "The configuration \(file) has two people of the name \(twice.first) (capitals make no difference).", advice: "Give each a name of their own.")
+                .badInput,
+                "The configuration \(file) has two people of the name \(twice.first) (capitals make no difference).",
+                advice: "Give each a name of their own.")
         }
         // In topics and ids a name is written plainly: there, too, each is to be somebody else.
         if let twice = Self.firstTwice(people.map { (PlainName.of($0.name), $0.name) }) {
             throw CommandFailure(
-                .badInput, "In the configuration \(file), \(twice.owners[0]) and \(twice.owners[1]) would be one person at a broker: both are written \(twice.first) in topics.",
+                .badInput,
+                """
+                In the configuration \(file), \(twice.owners[0]) and \(twice.owners[1]) would be one person at a \
+                broker: both are written \(twice.first) in topics.
+                """,
                 advice: "Give one of them another name: - and _ make no difference there.")
         }
         if let twice = Self.firstTwice(people.flatMap { person in person.bottles.map { ($0, person.name) } }) {
             throw CommandFailure(
-                .badInput, "The configuration \(file) lists the bottle \(twice.first) \(twice.owners[0] == twice.owners[1] ? "twice at \(twice.owners[0])" : "at \(twice.owners[0]) and at \(twice.owners[1])").",
+                .badInput,
+                """
+                The configuration \(file) lists the bottle \(twice.first) \
+                \(twice.owners[0] == twice.owners[1] ? "twice at \(twice.owners[0])" : "at \(twice.owners[0]) and at \(twice.owners[1])").
+                """,
                 advice: "A bottle's drinks are one person's: list it once.")
         }
         return people

@@ -19,13 +19,21 @@ enum StoreAdvice {
         case "notADatabase": "Nothing in it was changed. Name another with --store, or move this file away."
         case "folderCannotBeMade": "Make it yourself, or name a store elsewhere with --store."
         case "foreign": "Nothing in it was changed. Name another file with --store."
-        case "schemaIsWrong": "Nothing was changed. Copy the file away, then bring back a backup, or name another file with --store."
+        case "schemaIsWrong":
+            "Nothing was changed. Copy the file away, then bring back a backup, or name another file with --store."
         case "newer": "Nothing was changed. Update waterh-bench, or name another file with --store."
         case "logLeftBehind": "Its last writer left a log behind. Ask the store's owner to run: waterh-tracker status"
         case "openedToLook": "This is a mistake of the program: please report it."
-        case "storeWasRemoved": "What was not confirmed is not kept. Bring the file back, or put another whole store there: a running service goes on with it."
+        case "storeWasRemoved":
+            """
+            What was not confirmed is not kept. Bring the file back, or put another whole store there: a running \
+            service goes on with it.
+            """
         case "hasOtherNames":
-            "Nothing was changed. Find the other name with: find / -xdev -samefile \(path)   and remove it, or copy the file and name the copy with --store."
+            """
+            Nothing was changed. Find the other name with: find / -xdev -samefile \(path)   and remove it, or copy \
+            the file and name the copy with --store.
+            """
         case "unreadableRow": "See them all with: waterh-tracker check --doctor"
         case "noBackup": "The store is as it was. Name another backup."
         case "backupIsNewer": "The store is as it was. Update waterh-bench."
@@ -35,12 +43,24 @@ enum StoreAdvice {
         case "healthFileStays": "Check the permissions of its folder."
         case "diskFull": "Free some space and try again; what was stored before is intact."
         case "readOnly":
-            "Check whether the disk is mounted read-only, and the permissions of the file and of its directory; or name another with --store."
+            """
+            Check whether the disk is mounted read-only, and the permissions of the file and of its directory; or \
+            name another with --store.
+            """
         case "cannotOpen": "Check that the directory exists and that you may write in it, or name another with --store."
         case "busy": "Try again; if it stays so, see which process has it open with: fuser \(path)"
-        case "damaged": "Nothing was changed. Copy the file away, then try: sqlite3 \(path) .recover | sqlite3 repaired.sqlite"
-        case "perhapsKept": "Check the disk (dmesg, free space), and see whether it is there before you repeat it: waterh-tracker status"
-        case "isMounted": "Nothing was changed. Mount the folder that it lies in instead of the file, or copy the file and name the copy with --store."
+        case "damaged":
+            "Nothing was changed. Copy the file away, then try: sqlite3 \(path) .recover | sqlite3 repaired.sqlite"
+        case "perhapsKept":
+            """
+            Check the disk (dmesg, free space), and see whether it is there before you repeat it: waterh-tracker \
+            status
+            """
+        case "isMounted":
+            """
+            Nothing was changed. Mount the folder that it lies in instead of the file, or copy the file and name \
+            the copy with --store.
+            """
         case "inputOutput": "Check the disk (dmesg, free space); what was stored before is intact."
         default: "Run: waterh-tracker check --doctor --store \(path)"
         }

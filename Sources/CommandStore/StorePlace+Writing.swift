@@ -1,7 +1,8 @@
 import Foundation
 
 extension StorePlace {
-    /// Why nothing can be written into a store that can be read, and what to do; `nil` where nothing stands in the way. Writes nothing.
+    /// Why nothing can be written into a store that can be read, and what to do; `nil` where nothing stands in the way.
+    /// Writes nothing.
     /// - Parameter path: the store's file, which is there.
     public static func writingTrouble(_ path: String) -> (words: String, advice: String)? {
         // SQLite writes its log beside the file, and drinks need some room.
@@ -9,7 +10,10 @@ extension StorePlace {
         guard access(path, W_OK) == 0, access(folder, W_OK) == 0 else {
             return (
                 "\(path) takes no writes",
-                "Look whether its disk is mounted read-only, and at the owner and the permissions of the file and of \(folder)."
+                """
+                Look whether its disk is mounted read-only, and at the owner and the permissions of the file and \
+                of \(folder).
+                """
             )
         }
         var disk = statvfs()

@@ -5,8 +5,9 @@ import TrackerCore
 
 /// Where the store lies: one way to find it for all commands, so that all speak of the same day.
 ///
-/// In this order: the flag or the person that is named, `WATERH_STORE`, the configuration (its first person), the user's own store where there is one, the store of a
-/// system service where there is one, and else the user's own, to be made.
+/// In this order: the flag or the person that is named, `WATERH_STORE`, the configuration (its first person), the
+/// user's own store where there is one, the store of a system service where there is one, and else the user's own, to
+/// be made.
 public struct StorePlace: Equatable, Sendable {
     /// Who said so.
     public enum Origin: Sendable { case flag, environment, configuration, own, service }
@@ -36,35 +37,49 @@ public struct StorePlace: Equatable, Sendable {
     ///   - isServed: whether there is a service whose day is kept where this user may not look.
     /// - Throws: `CommandFailure` where only a file that this user may not read says which store it is.
     public static func find(
-        _ flag: String?, person: String? = nil, _ configuration: Configuration, environment: [String: String] = ProcessInfo.processInfo.environment,
+        _ flag: String?, person: String? = nil, _ configuration: Configuration,
+        environment: [String: String] = ProcessInfo.processInfo.environment,
         own: String = Paths.store, service: String = Paths.serviceStore,
         isServed: Bool = StorePlace.hasService
     ) throws -> StorePlace {
-        var place = try look(flag, person: person, configuration, environment: environment, own: own, service: service, isServed: isServed)
+        var place = try look(
+            flag, person: person, configuration, environment: environment, own: own, service: service,
+            isServed: isServed)
         place.units = configuration.units
         return place
     }
 
     private static func look(
-        _ flag: String?, person: String?, _ configuration: Configuration, environment: [String: String], own: String, service: String, isServed: Bool
+        _ flag: String?, person: String?, _ configuration: Configuration, environment: [String: String], own: String,
+        service: String, isServed: Bool
     ) throws -> StorePlace {
         if let person {
-            guard flag == nil else { throw CommandFailure(.wrongUse, "--person names a store already.", advice: "Leave --store out, or --person.") }
+            guard flag == nil else {
+                throw CommandFailure(
+                    .wrongUse, "--person names a store already.", advice: "Leave --store out, or --person.")
+            }
             return try listed(configuration.person(named: person), configuration)
         }
-        if let flag { return StorePlace(path: flag, origin: .flag, person: configuration.people.first { Spot($0.store) == Spot(flag) }) }
+        if let flag {
+            return StorePlace(
+                path: flag, origin: .flag, person: configuration.people.first { Spot($0.store) == Spot(flag) })
+        }
         if let path = environment["WATERH_STORE"], !path.isEmpty {
-            return StorePlace(path: path, origin: .environment, person: configuration.people.first { Spot($0.store) == Spot(path) })
+            return StorePlace(
+                path: path, origin: .environment, person: configuration.people.first { Spot($0.store) == Spot(path) })
         }
         if let first = configuration.people.first { return try listed(first, configuration) }
         if let path = configuration.store { return StorePlace(path: path, origin: .configuration) }
         let hasService = isServices(service, isServed)
-        if isThere(own) { return StorePlace(path: own, origin: .own, beside: hasService && service != own ? service : nil) }
+        if isThere(own) {
+            return StorePlace(path: own, origin: .own, beside: hasService && service != own ? service : nil)
+        }
         if hasService { return StorePlace(path: service, origin: .service) }
         guard !configuration.isHidden || !isServed else {
             throw CommandFailure(
                 .failed, "A service keeps the day, and its configuration \(Paths.configuration) is not yours to read.",
-                advice: "Name the store with --store, or read the configuration as the service's user (sudo -u waterh).")
+                advice: "Name the store with --store, or read the configuration as the service's user (sudo -u waterh)."
+            )
         }
         return StorePlace(path: own, origin: .own)
     }
@@ -92,10 +107,12 @@ public struct StorePlace: Equatable, Sendable {
 
     // MARK: - A service's store
 
-    /// Whether there is a system service on this machine: its unit, or its sockets while it runs. What a purge leaves (drinks) or a removal (the
-    /// configuration) is no service.
+    /// Whether there is a system service on this machine: its unit, or its sockets while it runs. What a purge leaves
+    /// (drinks) or a removal (the configuration) is no service.
     public static var hasService: Bool {
-        let units = ["/etc/systemd/system", "/usr/local/lib/systemd/system", "/usr/lib/systemd/system", "/lib/systemd/system"].map { $0 + "/waterh-gateway.service" }
+        let units = [
+            "/etc/systemd/system", "/usr/local/lib/systemd/system", "/usr/lib/systemd/system", "/lib/systemd/system",
+        ].map { $0 + "/waterh-gateway.service" }
         return (units + ["/run/waterh"]).contains { access($0, F_OK) == 0 }
     }
 
@@ -104,7 +121,8 @@ public struct StorePlace: Equatable, Sendable {
         return stat(path, &status) == 0
     }
 
-    /// Whether a service has its store there: one that may be opened, or whose folder cannot be looked into while there is a service, or is our own.
+    /// Whether a service has its store there: one that may be opened, or whose folder cannot be looked into while there
+    /// is a service, or is our own.
     private static func isServices(_ path: String, _ isServed: Bool) -> Bool {
         var status = stat()
         if stat(path, &status) == 0 || errno == EACCES { return isServed || access(path, R_OK) == 0 }
@@ -113,7 +131,9 @@ public struct StorePlace: Equatable, Sendable {
     }
 
     /// Whether a service's store is shut to this user.
-    private func isClosed(for access: TrackerStore.Access) -> Bool { (origin == .service || origin == .configuration) && isShut(for: access) }
+    private func isClosed(for access: TrackerStore.Access) -> Bool {
+        (origin == .service || origin == .configuration) && isShut(for: access)
+    }
 
     /// Whether this user may not open it so, because it is another's.
     public func isShut(for access: TrackerStore.Access) -> Bool {
@@ -124,8 +144,14 @@ public struct StorePlace: Equatable, Sendable {
     private func closed(for access: TrackerStore.Access) -> CommandFailure {
         let owner = Self.owner(of: path) ?? "waterh"
         return CommandFailure(
-            .failed, "The service keeps the day in \(path), which you may not \(access == .looking ? "read" : "write").",
-            advice: "Ask as the service's user: sudo -u \(owner) waterh-tracker …  Or keep a day of your own: --store FILE, or WATERH_STORE.")
+            .failed,
+            "The service keeps the day in \(path), which you may not \(access == .looking ? "read" : "write").",
+            advice:
+                """
+                Ask as the service's user: sudo -u \(owner) waterh-tracker …  Or keep a day of your own: --store \
+                FILE, or WATERH_STORE.
+                """
+        )
     }
 
     /// The user whom the nearest folder or file that can be seen belongs to.

@@ -22,13 +22,15 @@ extension DBusConnection {
 
     /// Calls a method; `then` runs on the queue, in order with the signals around the answer.
     public func call(
-        _ call: DBusCall, limit: Duration = .seconds(25), then: @escaping @Sendable (Result<[DBusValue], DBusFailure>) -> Void
+        _ call: DBusCall, limit: Duration = .seconds(25),
+        then: @escaping @Sendable (Result<[DBusValue], DBusFailure>) -> Void
     ) {
         begin(call, number: nextNumber(), limit: limit, then: then)
     }
 
     private func begin(
-        _ call: DBusCall, number: UInt64, limit: Duration, then: @escaping @Sendable (Result<[DBusValue], DBusFailure>) -> Void
+        _ call: DBusCall, number: UInt64, limit: Duration,
+        then: @escaping @Sendable (Result<[DBusValue], DBusFailure>) -> Void
     ) {
         let message: OwnedMessage
         do throws(DBusFailure) {
@@ -39,7 +41,9 @@ extension DBusConnection {
         }
         var pending: OpaquePointer?
         let milliseconds = Int32(clamping: Int64((limit / .milliseconds(1)).rounded(.up)))
-        guard dbus_connection_send_with_reply(connection, message.pointer, &pending, max(1, milliseconds)) != 0, let pending else {
+        guard dbus_connection_send_with_reply(connection, message.pointer, &pending, max(1, milliseconds)) != 0,
+            let pending
+        else {
             return then(.failure(DBusFailure(DBusFailure.disconnected, "the connection to the bus has ended")))
         }
         calls[number] = PendingCall(pending: pending, then: then)

@@ -1,7 +1,8 @@
 import CDBus
 
 extension DBusConnection {
-    /// Exports an object. A manager answers GetManagedObjects for what is below it, and tells of what comes and goes there.
+    /// Exports an object. A manager answers GetManagedObjects for what is below it, and tells of what comes and goes
+    /// there.
     public func export(_ path: String, _ interfaces: [DBusInterface] = [], isManager: Bool = false) {
         emit(tree.add(path, interfaces, isManager: isManager))
     }
@@ -16,7 +17,8 @@ extension DBusConnection {
         emit(tree.set(path, interface, property, value))
     }
 
-    /// Answers an invocation whose handler said `later`. A second answer, or one after the connection's end, is ignored.
+    /// Answers an invocation whose handler said `later`. A second answer, or one after the connection's end, is
+    /// ignored.
     public func answer(_ token: DBusInvocation.Token, _ answer: Result<[DBusValue], DBusFailure>) {
         guard let call = unanswered.removeValue(forKey: token) else { return }
         reply(to: call.pointer, answer)
@@ -55,7 +57,9 @@ extension DBusConnection {
     }
 
     private func reply(to call: OpaquePointer, _ answer: Result<[DBusValue], DBusFailure>) {
-        guard isOpen, dbus_message_get_no_reply(call) == 0, let message = OwnedMessage.answer(to: call, answer) else { return }
+        guard isOpen, dbus_message_get_no_reply(call) == 0, let message = OwnedMessage.answer(to: call, answer) else {
+            return
+        }
         dbus_connection_send(connection, message.pointer, nil)
     }
 
@@ -65,7 +69,8 @@ extension DBusConnection {
             do throws(DBusFailure) {
                 try emit(path: emission.path, interface: emission.interface, emission.signal, emission.arguments)
             } catch {
-                precondition(error.name != DBusFailure.unsendable, "an exported object cannot be described: \(error.message)")
+                precondition(
+                    error.name != DBusFailure.unsendable, "an exported object cannot be described: \(error.message)")
             }
         }
     }

@@ -50,20 +50,26 @@ extension DBusConnection {
     /// No more signals for this subscription; without effect where it has ended.
     public func unsubscribe(_ id: SubscriptionID) {
         guard let subscription = subscriptions.removeValue(forKey: id.number) else { return }
-        call(DBusCall(Self.bus, "/org/freedesktop/DBus", Self.bus, "RemoveMatch", [.string(subscription.match.rule)])) { _ in }
+        call(DBusCall(Self.bus, "/org/freedesktop/DBus", Self.bus, "RemoveMatch", [.string(subscription.match.rule)])) {
+            _ in
+        }
     }
 
     /// The signals that match, as a sequence that ends with the connection or with the reader's task.
     ///
     /// A reader that falls `limit` signals behind gets an error (`DBusFailure.overflow`) after those that were kept:
     /// signals are never left out in silence.
-    public func signals(_ match: DBusMatch, limit: Int = 4096) async throws(DBusFailure) -> AsyncThrowingStream<DBusSignal, any Error> {
-        let (stream, continuation) = AsyncThrowingStream.makeStream(of: DBusSignal.self, bufferingPolicy: .bufferingOldest(limit))
+    public func signals(_ match: DBusMatch, limit: Int = 4096) async throws(DBusFailure) -> AsyncThrowingStream<
+        DBusSignal, any Error
+    > {
+        let (stream, continuation) = AsyncThrowingStream.makeStream(
+            of: DBusSignal.self, bufferingPolicy: .bufferingOldest(limit))
         let id = try await subscribe(
             match,
             handler: { signal in
                 if case .dropped = continuation.yield(signal) {
-                    continuation.finish(throwing: DBusFailure(DBusFailure.overflow, "more than \(limit) signals waited to be read"))
+                    continuation.finish(
+                        throwing: DBusFailure(DBusFailure.overflow, "more than \(limit) signals waited to be read"))
                 }
             },
             end: { continuation.finish() })
@@ -91,10 +97,12 @@ extension DBusConnection {
         return owners[name]
     }
 
-    /// Written down where the answer arrives, in order with the signals: a change that is told right behind it is the last word.
+    /// Written down where the answer arrives, in order with the signals: a change that is told right behind it is the
+    /// last word.
     private func learnOwner(_ name: String) async throws(DBusFailure) {
         let failure: DBusFailure? = await withCheckedContinuation { continuation in
-            call(DBusCall(Self.bus, "/org/freedesktop/DBus", Self.bus, "GetNameOwner", [.string(name)])) { [weak self] answer in
+            call(DBusCall(Self.bus, "/org/freedesktop/DBus", Self.bus, "GetNameOwner", [.string(name)])) {
+                [weak self] answer in
                 self?.assumeIsolated { connection in
                     switch answer {
                     case .success(let values): connection.owners[name] = values.first?.text
@@ -112,7 +120,9 @@ extension DBusConnection {
     }
 
     /// Calls back on the queue whenever a name gets a new owner (its unique name) or loses it (`nil`).
-    public func watchName(_ name: String, handler: @escaping @Sendable (_ owner: String?) -> Void) async throws(DBusFailure) -> SubscriptionID {
+    public func watchName(_ name: String, handler: @escaping @Sendable (_ owner: String?) -> Void)
+        async throws(DBusFailure) -> SubscriptionID
+    {
         try await watchOwner(of: name)
         return try await subscribe(Self.ownerMatch(name)) { signal in
             guard signal.arguments.count == 3, let owner = signal.arguments[2].text else { return }
@@ -121,7 +131,8 @@ extension DBusConnection {
     }
 
     private static func ownerMatch(_ name: String) -> DBusMatch {
-        DBusMatch(sender: bus, path: "/org/freedesktop/DBus", interface: bus, member: "NameOwnerChanged", firstArgument: name)
+        DBusMatch(
+            sender: bus, path: "/org/freedesktop/DBus", interface: bus, member: "NameOwnerChanged", firstArgument: name)
     }
 
     /// Whether somebody has that name now; of a unique name (`:1.42`): whether that connection is still there.
@@ -141,7 +152,9 @@ extension DBusConnection {
     ///   - waits: gets it when that one lets go, or dies.
     ///   - lends: gives it to who takes it.
     ///   - takes: does not wait for who lends it.
-    public func requestName(_ name: String, waits: Bool = false, lends: Bool = false, takes: Bool = false) async throws(DBusFailure) -> Bool {
+    public func requestName(_ name: String, waits: Bool = false, lends: Bool = false, takes: Bool = false)
+        async throws(DBusFailure) -> Bool
+    {
         let (allowReplacement, replaceExisting, doNotQueue) = (UInt32(1), UInt32(2), UInt32(4))
         let flags = (lends ? allowReplacement : 0) | (takes ? replaceExisting : 0) | (waits ? 0 : doNotQueue)
         let answer = try await askBus("RequestName", [.string(name), .uint32(flags)]).first?.integer
@@ -170,7 +183,9 @@ extension DBusConnection {
     }
 
     /// Sends a signal to everybody who listens.
-    public func emit(path: String, interface: String, _ signal: String, _ arguments: [DBusValue] = []) throws(DBusFailure) {
+    public func emit(path: String, interface: String, _ signal: String, _ arguments: [DBusValue] = [])
+        throws(DBusFailure)
+    {
         let message = try OwnedMessage(path: path, interface: interface, signal: signal, arguments)
         guard isOpen else { throw DBusFailure(DBusFailure.disconnected, "the connection to the bus has ended") }
         dbus_connection_send(connection, message.pointer, nil)

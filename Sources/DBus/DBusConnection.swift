@@ -19,7 +19,9 @@ public actor DBusConnection {
         var address: String {
             switch self {
             case .system: Self.variable("DBUS_SYSTEM_BUS_ADDRESS") ?? "unix:path=/run/dbus/system_bus_socket"
-            case .session: Self.variable("DBUS_SESSION_BUS_ADDRESS") ?? "unix:path=\(Self.variable("XDG_RUNTIME_DIR") ?? "/run/user/\(getuid())")/bus"
+            case .session:
+                Self.variable("DBUS_SESSION_BUS_ADDRESS")
+                    ?? "unix:path=\(Self.variable("XDG_RUNTIME_DIR") ?? "/run/user/\(getuid())")/bus"
             case .address(let address): address
             }
         }
@@ -69,7 +71,11 @@ public actor DBusConnection {
             defer { dbus_error_free(&error) }
             throw DBusFailure(
                 error.name.map { String(cString: $0) } ?? DBusFailure.failed,
-                "cannot connect to the bus at \(bus.address): \(error.message.map { String(cString: $0) } ?? "no reason given")")
+                """
+                cannot connect to the bus at \(bus.address): \
+                \(error.message.map { String(cString: $0) } ?? "no reason given")
+                """
+            )
         }
         let made = DBusConnection(connection: connection, executor: executor)
         do throws(DBusFailure) {
@@ -103,7 +109,9 @@ public actor DBusConnection {
     private static let filter: DBusHandleMessageFunction = { _, message, data in
         guard let message, let data else { return DBUS_HANDLER_RESULT_NOT_YET_HANDLED }
         let box = SendablePointer(message)
-        return Unmanaged<DBusConnection>.fromOpaque(data).takeUnretainedValue().assumeIsolated { $0.received(box.pointer) }
+        return Unmanaged<DBusConnection>.fromOpaque(data).takeUnretainedValue().assumeIsolated {
+            $0.received(box.pointer)
+        }
     }
 
     private func received(_ message: OpaquePointer) -> DBusHandlerResult {

@@ -30,7 +30,9 @@ final class DBusLoop: @unchecked Sendable {
             { watch, data in DBusLoop.of(data)?.toggle(watch: watch) }, me, nil)
         dbus_connection_set_timeout_functions(
             connection,
-            { timeout, data in DBusLoop.of(data)?.add(timeout: timeout); return 1 },
+            { timeout, data in
+                DBusLoop.of(data)?.add(timeout: timeout); return 1
+            },
             { timeout, data in DBusLoop.of(data)?.remove(timeout: timeout) },
             { timeout, data in
                 DBusLoop.of(data)?.remove(timeout: timeout)
@@ -74,13 +76,16 @@ final class DBusLoop: @unchecked Sendable {
         let flags = dbus_watch_get_flags(watch)
         let readable = flags & DBUS_WATCH_READABLE.rawValue != 0
         let ready = readable ? DBUS_WATCH_READABLE.rawValue : DBUS_WATCH_WRITABLE.rawValue
-        let source = DescriptorSource(owning: descriptor, queue: queue) { [weak self] _ in self?.isReady(key: key, flags: ready) }
+        let source = DescriptorSource(owning: descriptor, queue: queue) { [weak self] _ in
+            self?.isReady(key: key, flags: ready)
+        }
         watches[key] = (source, readable ? .reading : .writing)
         toggle(watch: watch)
         return true
     }
 
-    /// A source owns its descriptor and closes it later than libdbus closes its own; and two watches may have the same one.
+    /// A source owns its descriptor and closes it later than libdbus closes its own; and two watches may have the same
+    /// one.
     private static func duplicate(_ descriptor: Int32) -> Int32? {
         let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
         return copy >= 0 ? copy : nil

@@ -14,7 +14,9 @@ public struct DBusCall: Sendable {
     public var arguments: [DBusValue]
 
     /// A call of a method of an interface of an object at a bus name.
-    public init(_ destination: String, _ path: String, _ interface: String, _ member: String, _ arguments: [DBusValue] = []) {
+    public init(
+        _ destination: String, _ path: String, _ interface: String, _ member: String, _ arguments: [DBusValue] = []
+    ) {
         self.destination = destination
         self.path = path
         self.interface = interface
@@ -55,7 +57,8 @@ public struct DBusMatch: Hashable, Sendable {
     public var firstArgument: String?
 
     public init(
-        sender: String? = nil, path: String? = nil, pathNamespace: String? = nil, interface: String? = nil, member: String? = nil,
+        sender: String? = nil, path: String? = nil, pathNamespace: String? = nil, interface: String? = nil,
+        member: String? = nil,
         firstArgument: String? = nil
     ) {
         self.sender = sender
@@ -69,7 +72,8 @@ public struct DBusMatch: Hashable, Sendable {
     /// As the bus wants it (D-Bus specification, "Match Rules").
     var rule: String {
         let parts = [
-            ("sender", sender), ("path", path), ("path_namespace", pathNamespace), ("interface", interface), ("member", member),
+            ("sender", sender), ("path", path), ("path_namespace", pathNamespace), ("interface", interface),
+            ("member", member),
             ("arg0", firstArgument),
         ]
         return "type='signal'" + parts.compactMap { name, value in value.map { ",\(name)='\(quoted($0))'" } }.joined()
@@ -84,7 +88,11 @@ public struct DBusMatch: Hashable, Sendable {
     func matches(_ signal: DBusSignal, owner: String?) -> Bool {
         if sender != nil, signal.sender != owner { return false }
         if let path, signal.path != path { return false }
-        if let pathNamespace, pathNamespace != "/", signal.path != pathNamespace, !signal.path.hasPrefix(pathNamespace + "/") { return false }
+        if let pathNamespace, pathNamespace != "/", signal.path != pathNamespace,
+            !signal.path.hasPrefix(pathNamespace + "/")
+        {
+            return false
+        }
         if let interface, signal.interface != interface { return false }
         if let member, signal.member != member { return false }
         if let firstArgument {
@@ -107,14 +115,19 @@ final class OwnedMessage {
         guard dbus_validate_bus_name(call.destination, nil) != 0, dbus_validate_path(call.path, nil) != 0,
             dbus_validate_interface(call.interface, nil) != 0, dbus_validate_member(call.member, nil) != 0,
             let pointer = dbus_message_new_method_call(call.destination, call.path, call.interface, call.member)
-        else { throw DBusFailure(DBusFailure.unsendable, "\(call.interface).\(call.member) at \(call.destination) \(call.path) is no method") }
+        else {
+            throw DBusFailure(
+                DBusFailure.unsendable,
+                "\(call.interface).\(call.member) at \(call.destination) \(call.path) is no method")
+        }
         self.init(pointer)
         try DBusMessageCoding.append(call.arguments, to: pointer)
     }
 
     /// A signal with its arguments.
     convenience init(path: String, interface: String, signal: String, _ arguments: [DBusValue]) throws(DBusFailure) {
-        guard dbus_validate_path(path, nil) != 0, dbus_validate_interface(interface, nil) != 0, dbus_validate_member(signal, nil) != 0,
+        guard dbus_validate_path(path, nil) != 0, dbus_validate_interface(interface, nil) != 0,
+            dbus_validate_member(signal, nil) != 0,
             let pointer = dbus_message_new_signal(path, interface, signal)
         else { throw DBusFailure(DBusFailure.unsendable, "\(interface).\(signal) at \(path) is no signal") }
         self.init(pointer)

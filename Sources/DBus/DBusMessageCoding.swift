@@ -125,7 +125,9 @@ extension DBusMessageCoding {
             guard dbus_validate_path(path, nil) != 0 else { throw unsendable("'\(path)' is no object path") }
             try text(path, "o", &iterator)
         case .signature(let signature):
-            guard dbus_signature_validate(signature, nil) != 0 else { throw unsendable("'\(signature)' is no signature") }
+            guard dbus_signature_validate(signature, nil) != 0 else {
+                throw unsendable("'\(signature)' is no signature")
+            }
             try text(signature, "g", &iterator)
         case .fileDescriptor(let descriptor):
             guard let number = descriptor.number else { throw unsendable("the file descriptor has been given away") }
@@ -143,12 +145,17 @@ extension DBusMessageCoding {
             try container("a", "y", &iterator) { (inside) throws(DBusFailure) in
                 let done = bytes.withUnsafeBufferPointer { buffer in
                     var start = buffer.baseAddress
-                    return buffer.isEmpty ? 1 : dbus_message_iter_append_fixed_array(&inside, code("y"), &start, Int32(clamping: buffer.count))
+                    return buffer.isEmpty
+                        ? 1
+                        : dbus_message_iter_append_fixed_array(
+                            &inside, code("y"), &start, Int32(clamping: buffer.count))
                 }
                 guard done != 0 else { throw outOfMemory }
             }
         case .array(let element, let values):
-            guard values.allSatisfy({ $0.type == element }) else { throw unsendable("an array of '\(element.signature)' holds another type") }
+            guard values.allSatisfy({ $0.type == element }) else {
+                throw unsendable("an array of '\(element.signature)' holds another type")
+            }
             try container("a", element.signature, &iterator) { (inside) throws(DBusFailure) in
                 for value in values { try append(value, &inside, depth: depth + 1) }
             }
@@ -178,7 +185,9 @@ extension DBusMessageCoding {
         guard dbus_message_iter_append_basic(&iterator, code(letter), &value) != 0 else { throw outOfMemory }
     }
 
-    private static func text(_ text: String, _ letter: Unicode.Scalar, _ iterator: inout DBusMessageIter) throws(DBusFailure) {
+    private static func text(_ text: String, _ letter: Unicode.Scalar, _ iterator: inout DBusMessageIter)
+        throws(DBusFailure)
+    {
         let done = text.withCString { start in
             var start: UnsafePointer<CChar>? = start
             return dbus_message_iter_append_basic(&iterator, code(letter), &start)
@@ -197,7 +206,9 @@ extension DBusMessageCoding {
             }
         }
         var inside = DBusMessageIter()
-        guard dbus_message_iter_open_container(&iterator, code(letter), signature, &inside) != 0 else { throw outOfMemory }
+        guard dbus_message_iter_open_container(&iterator, code(letter), signature, &inside) != 0 else {
+            throw outOfMemory
+        }
         do {
             try fill(&inside)
         } catch {

@@ -9,7 +9,10 @@ public struct DBusInterface: Sendable {
     /// What it may send.
     public var signals: [DBusSignalShape]
 
-    public init(_ name: String, methods: [DBusMethod] = [], properties: [String: DBusProperty] = [:], signals: [DBusSignalShape] = []) {
+    public init(
+        _ name: String, methods: [DBusMethod] = [], properties: [String: DBusProperty] = [:],
+        signals: [DBusSignalShape] = []
+    ) {
         self.name = name
         self.methods = methods
         self.properties = properties
@@ -42,7 +45,8 @@ public struct DBusMethod: Sendable {
     public var answer: @Sendable (DBusInvocation) -> DBusAnswer
 
     public init(
-        _ name: String, input: [DBusArgument] = [], output: [DBusArgument] = [], answer: @escaping @Sendable (DBusInvocation) -> DBusAnswer
+        _ name: String, input: [DBusArgument] = [], output: [DBusArgument] = [],
+        answer: @escaping @Sendable (DBusInvocation) -> DBusAnswer
     ) {
         self.name = name
         self.input = input

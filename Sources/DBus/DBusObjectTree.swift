@@ -24,13 +24,23 @@ struct DBusObjectTree {
     mutating func add(_ path: String, _ interfaces: [DBusInterface], isManager: Bool) -> [Emission] {
         objects[path] = Object(interfaces: Dictionary(interfaces.map { ($0.name, $0) }) { $1 }, isManager: isManager)
         guard !interfaces.isEmpty, let manager = manager(of: path) else { return [] }
-        return [Emission(path: manager, interface: Self.objectManager, signal: "InterfacesAdded", arguments: [.objectPath(path), described(path)])]
+        return [
+            Emission(
+                path: manager, interface: Self.objectManager, signal: "InterfacesAdded",
+                arguments: [.objectPath(path), described(path)])
+        ]
     }
 
     mutating func remove(_ path: String) -> [Emission] {
-        guard let object = objects.removeValue(forKey: path), !object.interfaces.isEmpty, let manager = manager(of: path) else { return [] }
+        guard let object = objects.removeValue(forKey: path), !object.interfaces.isEmpty,
+            let manager = manager(of: path)
+        else { return [] }
         let names = DBusValue.strings(object.interfaces.keys.sorted())
-        return [Emission(path: manager, interface: Self.objectManager, signal: "InterfacesRemoved", arguments: [.objectPath(path), names])]
+        return [
+            Emission(
+                path: manager, interface: Self.objectManager, signal: "InterfacesRemoved",
+                arguments: [.objectPath(path), names])
+        ]
     }
 
     /// A value of ours that changed.
@@ -54,13 +64,16 @@ struct DBusObjectTree {
             return .failure(DBusFailure.unknownObject, "there is no object \(invocation.path)")
         }
         // A call without interface goes to whoever has the method.
-        let name = invocation.interface.isEmpty ? interface(having: invocation.member, at: invocation.path) : invocation.interface
+        let name =
+            invocation.interface.isEmpty
+            ? interface(having: invocation.member, at: invocation.path) : invocation.interface
         switch name {
         case Self.introspectable where invocation.member == "Introspect":
             return .answer(.values([.string(introspection(of: invocation.path))]))
         case Self.properties:
             return propertiesStep(for: invocation)
-        case Self.objectManager where invocation.member == "GetManagedObjects" && objects[invocation.path]?.isManager == true:
+        case Self.objectManager
+        where invocation.member == "GetManagedObjects" && objects[invocation.path]?.isManager == true:
             return .answer(.values([managedObjects(below: invocation.path)]))
         default:
             guard let interface = objects[invocation.path]?.interfaces[name] else {
@@ -72,15 +85,19 @@ struct DBusObjectTree {
             let wanted = method.input.map(\.signature).joined()
             let given = invocation.arguments.map(\.type.signature).joined()
             guard wanted == given else {
-                return .failure(DBusFailure.invalidArguments, "\(name).\(method.name) takes '\(wanted)', not '\(given)'")
+                return .failure(
+                    DBusFailure.invalidArguments, "\(name).\(method.name) takes '\(wanted)', not '\(given)'")
             }
             return .method(method)
         }
     }
 
     private func interface(having member: String, at path: String) -> String {
-        let own = objects[path]?.interfaces.values.filter { $0.methods.contains { $0.name == member } }.map(\.name).sorted().first
-        return own ?? (member == "Introspect" ? Self.introspectable : member == "GetManagedObjects" ? Self.objectManager : Self.properties)
+        let own = objects[path]?.interfaces.values.filter { $0.methods.contains { $0.name == member } }.map(\.name)
+            .sorted().first
+        return own
+            ?? (member == "Introspect"
+                ? Self.introspectable : member == "GetManagedObjects" ? Self.objectManager : Self.properties)
     }
 }
 
@@ -110,11 +127,13 @@ extension DBusObjectTree {
             if arguments.count == 2 { return .answer(.values([.variant(property.value)])) }
             guard let set = property.set else { return .failure(DBusFailure.readOnly, "\(name).\(key) cannot be set") }
             guard case .variant(let value) = arguments[2], value.type == property.value.type else {
-                return .failure(DBusFailure.invalidArguments, "\(name).\(key) is of type '\(property.value.type.signature)'")
+                return .failure(
+                    DBusFailure.invalidArguments, "\(name).\(key) is of type '\(property.value.type.signature)'")
             }
             return .set(interface: name, property: key, value, asking: set)
         case ("GetAll", _), ("Get", _), ("Set", _):
-            return .failure(DBusFailure.invalidArguments, "\(invocation.member) does not take \(arguments.count) arguments")
+            return .failure(
+                DBusFailure.invalidArguments, "\(invocation.member) does not take \(arguments.count) arguments")
         default:
             return .failure(DBusFailure.unknownMethod, "there is no method '\(invocation.member)'")
         }
@@ -125,10 +144,14 @@ extension DBusObjectTree {
 
 extension DBusObjectTree {
     private func manager(of path: String) -> String? {
-        objects.filter { $0.value.isManager && $0.key != path && isBelow(path, $0.key) }.keys.max { $0.utf8.count < $1.utf8.count }
+        objects.filter { $0.value.isManager && $0.key != path && isBelow(path, $0.key) }.keys.max {
+            $0.utf8.count < $1.utf8.count
+        }
     }
 
-    private func isBelow(_ path: String, _ root: String) -> Bool { root == "/" ? path != "/" : path.hasPrefix(root + "/") }
+    private func isBelow(_ path: String, _ root: String) -> Bool {
+        root == "/" ? path != "/" : path.hasPrefix(root + "/")
+    }
 
     /// `a{sa{sv}}`: interfaces and their properties.
     private func described(_ path: String) -> DBusValue {
@@ -142,7 +165,8 @@ extension DBusObjectTree {
     private func managedObjects(below root: String) -> DBusValue {
         let paths = objects.filter { isBelow($0.key, root) && !$0.value.interfaces.isEmpty }.keys.sorted()
         return .dictionary(
-            .objectPath, .dictionary(.string, .dictionary(.string, .variant)), paths.map { .init(.objectPath($0), described($0)) })
+            .objectPath, .dictionary(.string, .dictionary(.string, .variant)),
+            paths.map { .init(.objectPath($0), described($0)) })
     }
 
     /// Names of the next level below a path.
@@ -184,7 +208,9 @@ extension DBusObjectTree {
             shape("Set", [.init("interface", "s"), .init("name", "s"), .init("value", "v")], []),
         ],
         signals: [
-            .init("PropertiesChanged", arguments: [.init("interface", "s"), .init("changed", "a{sv}"), .init("invalidated", "as")])
+            .init(
+                "PropertiesChanged",
+                arguments: [.init("interface", "s"), .init("changed", "a{sv}"), .init("invalidated", "as")])
         ])
 
     private static let objectManagerShape = DBusInterface(
@@ -197,7 +223,10 @@ extension DBusObjectTree {
 
     private static func xml(_ interface: DBusInterface) -> String {
         func argument(_ argument: DBusArgument, _ direction: String?) -> String {
-            "   <arg name=\"\(argument.name)\" type=\"\(argument.signature)\"\(direction.map { " direction=\"\($0)\"" } ?? "")/>\n"
+            """
+               <arg name=\"\(argument.name)\" \
+            type=\"\(argument.signature)\"\(direction.map { " direction=\"\($0)\"" } ?? "")/>\n
+            """
         }
         var text = " <interface name=\"\(interface.name)\">\n"
         for method in interface.methods {

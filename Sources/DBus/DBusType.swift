@@ -48,8 +48,8 @@ public indirect enum DBusType: Hashable, Sendable {
         }
     }
 
-    /// Reads a signature of any number of complete types. The specification's limits hold: 255 characters, 32 arrays deep,
-    /// 32 structures deep.
+    /// Reads a signature of any number of complete types. The specification's limits hold: 255 characters, 32 arrays
+    /// deep, 32 structures deep.
     public static func list(_ signature: String) throws(Malformed) -> [DBusType] {
         var parser = SignatureParser(text: signature)
         var types: [DBusType] = []

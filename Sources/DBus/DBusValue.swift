@@ -60,7 +60,8 @@ public indirect enum DBusValue: Hashable, Sendable {
 
     /// `a{sv}` from names and values, sorted by name so that a message is the same each time.
     public static func properties(_ values: [String: DBusValue]) -> DBusValue {
-        .dictionary(.string, .variant, values.sorted { $0.key < $1.key }.map { Entry(.string($0.key), .variant($0.value)) })
+        .dictionary(
+            .string, .variant, values.sorted { $0.key < $1.key }.map { Entry(.string($0.key), .variant($0.value)) })
     }
 
     /// An array of strings, `as`.

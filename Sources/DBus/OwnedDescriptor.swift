@@ -5,8 +5,8 @@ import Synchronization
 public final class OwnedDescriptor: Sendable {
     private let held: Mutex<Int32?>
 
-    /// - Parameter descriptor: an open descriptor that nobody else will close. A negative one is none: libdbus hands that out when
-    ///   the process has no descriptors left, and nobody may watch it.
+    /// - Parameter descriptor: an open descriptor that nobody else will close. A negative one is none: libdbus hands
+    ///   that out when the process has no descriptors left, and nobody may watch it.
     public init(_ descriptor: Int32) {
         held = Mutex(descriptor >= 0 ? descriptor : nil)
     }

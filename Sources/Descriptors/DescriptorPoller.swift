@@ -2,7 +2,8 @@ import CEpoll
 import Glibc
 import Synchronization
 
-/// One thread that waits for the descriptors of all sources, in an epoll instance, and hands each word on to its source.
+/// One thread that waits for the descriptors of all sources, in an epoll instance, and hands each word on to its
+/// source.
 final class DescriptorPoller: Sendable {
     static let shared = DescriptorPoller()
     /// Words taken in one turn.
@@ -31,7 +32,9 @@ final class DescriptorPoller: Sendable {
     /// - Returns: `false` where the kernel does not take it.
     func arm(_ source: DescriptorSource, _ interest: DescriptorSource.Interest) -> Bool {
         guard let epoll = open() else { return false }
-        var event = epoll_event(events: UInt32(UInt16(bitPattern: interest.pollEvents)) | EPOLLONESHOT.rawValue, data: epoll_data_t(u64: source.number))
+        var event = epoll_event(
+            events: UInt32(UInt16(bitPattern: interest.pollEvents)) | EPOLLONESHOT.rawValue,
+            data: epoll_data_t(u64: source.number))
         // Mostly it is there already, and was only told.
         if epoll_ctl(epoll, EPOLL_CTL_MOD, source.descriptor, &event) == 0 { return true }
         return errno == ENOENT && epoll_ctl(epoll, EPOLL_CTL_ADD, source.descriptor, &event) == 0
@@ -71,11 +74,13 @@ final class DescriptorPoller: Sendable {
         defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
         var thread = pthread_t()
         let start = Unmanaged.passRetained(Start(self, epoll))
-        let code = pthread_create(&thread, nil, { words in
-            guard let words else { return nil }
-            let start = Unmanaged<Start>.fromOpaque(words).takeRetainedValue()
-            start.poller.wait(start.epoll)
-        }, start.toOpaque())
+        let code = pthread_create(
+            &thread, nil,
+            { words in
+                guard let words else { return nil }
+                let start = Unmanaged<Start>.fromOpaque(words).takeRetainedValue()
+                start.poller.wait(start.epoll)
+            }, start.toOpaque())
         guard code == 0 else {
             start.release()
             return false

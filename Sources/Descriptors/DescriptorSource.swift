@@ -4,12 +4,15 @@ import Synchronization
 
 /// Says on a queue when a descriptor can be read from or written to: a socket, a pipe, whatever `poll(2)` can wait for.
 ///
-/// Dispatch's own sources do the same, and lose the end of a connection: where the other side hangs up, libdispatch on Linux tells a source twice and stops
-/// the process ("Source finalized twice"), or takes the descriptor out of its epoll instance while a source is suspended, which then never hears of it
-/// (`src/event/event_epoll.c`, `_dispatch_event_merge_hangup`, seen with Swift 6.3 in one of some ten thousand connections). So this has an epoll instance of its own.
+/// Dispatch's own sources do the same, and lose the end of a connection: where the other side hangs up, libdispatch on
+/// Linux tells a source twice and stops the process ("Source finalized twice"), or takes the descriptor out of its
+/// epoll instance while a source is suspended, which then never hears of it (`src/event/event_epoll.c`,
+/// `_dispatch_event_merge_hangup`, seen with Swift 6.3 in one of some ten thousand connections). So this has an epoll
+/// instance of its own.
 ///
-/// The handler runs on the queue, is told again until nothing is left to do, and gets no more than what `interest` asks for. An end or an error of the
-/// descriptor counts as everything that is asked for: who reads or writes then finds it. While nothing is asked for, nothing is said, and nothing is lost.
+/// The handler runs on the queue, is told again until nothing is left to do, and gets no more than what `interest` asks
+/// for. An end or an error of the descriptor counts as everything that is asked for: who reads or writes then finds it.
+/// While nothing is asked for, nothing is said, and nothing is lost.
 ///
 /// What it keeps is locked, and the handler runs on the queue only; that is what makes it safe to send.
 public final class DescriptorSource: @unchecked Sendable {
@@ -45,14 +48,17 @@ public final class DescriptorSource: @unchecked Sendable {
 
     /// Begins with no interest.
     /// - Parameters:
-    ///   - descriptor: non-blocking, and owned from here on: closed on the queue after `cancel`, or when this is forgotten.
+    ///   - descriptor: non-blocking, and owned from here on: closed on the queue after `cancel`, or when this is
+    ///     forgotten.
     ///   - queue: serial.
     ///   - handler: on the queue, for what is ready of the interest; never after `cancel` on the queue has returned.
     public convenience init(owning descriptor: Int32, queue: DispatchQueue, handler: @escaping (Interest) -> Void) {
         self.init(owning: descriptor, queue: queue, poller: .shared, handler: handler)
     }
 
-    init(owning descriptor: Int32, queue: DispatchQueue, poller: DescriptorPoller, handler: @escaping (Interest) -> Void) {
+    init(
+        owning descriptor: Int32, queue: DispatchQueue, poller: DescriptorPoller, handler: @escaping (Interest) -> Void
+    ) {
         (self.descriptor, self.queue, self.poller, self.handler) = (descriptor, queue, poller, handler)
         number = poller.number()
         poller.add(self)
@@ -60,7 +66,8 @@ public final class DescriptorSource: @unchecked Sendable {
 
     deinit { cancel() }
 
-    /// What is waited for. Setting it again to the same costs nothing; from within the handler it holds from its end on.
+    /// What is waited for. Setting it again to the same costs nothing; from within the handler it holds from its end
+    /// on.
     public var interest: Interest {
         get { state.withLock { $0.interest } }
         set {
@@ -76,7 +83,8 @@ public final class DescriptorSource: @unchecked Sendable {
     /// Whether it has ended for good.
     public var isCancelled: Bool { state.withLock { $0.isCancelled } }
 
-    /// Waits for nothing any more, and closes the descriptor in a later turn of the queue, so that a handler that runs just now still has it. From any thread.
+    /// Waits for nothing any more, and closes the descriptor in a later turn of the queue, so that a handler that runs
+    /// just now still has it. From any thread.
     public func cancel() {
         let isFirst = state.withLock { state in
             defer { state.isCancelled = true }
@@ -115,7 +123,8 @@ public final class DescriptorSource: @unchecked Sendable {
         }
         state.isArmed = poller.arm(self, state.interest)
         guard !state.isArmed else { return }
-        // The kernel has no room for another one (EPOLL_CTL_ADD: ENOMEM, ENOSPC; or no epoll instance could be made): asked by hand until it has.
+        // The kernel has no room for another one (EPOLL_CTL_ADD: ENOMEM, ENOSPC; or no epoll instance could be made):
+        // asked by hand until it has.
         state.isPending = true
         queue.asyncAfter(deadline: .now() + Self.askEvery) { [weak self] in self?.ask() }
     }

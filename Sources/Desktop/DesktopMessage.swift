@@ -14,7 +14,8 @@ struct DesktopMessage {
     func arguments(_ notification: Announcement, replacing number: UInt32) -> [DBusValue] {
         let (summary, body) = text(notification)
         return [
-            .string("WaterH"), .uint32(number), .string("waterh"), .string(summary), .string(body), .strings(actions(notification)), hints(notification),
+            .string("WaterH"), .uint32(number), .string("waterh"), .string(summary), .string(body),
+            .strings(actions(notification)), hints(notification),
             // Until it is closed, or as long as the server sees fit.
             .int32(notification.kind.isResident ? 0 : -1),
         ]
@@ -25,10 +26,15 @@ struct DesktopMessage {
         guard capabilities.contains("body") else {
             return (notification.body.isEmpty ? notification.title : "\(notification.title): \(notification.body)", "")
         }
-        return (notification.title, capabilities.contains("body-markup") ? Self.escaped(notification.body) : notification.body)
+        return (
+            notification.title,
+            capabilities.contains("body-markup") ? Self.escaped(notification.body) : notification.body
+        )
     }
 
-    static func escaped(_ text: String) -> String { Escaping.replacing(text, ["&": "&amp;", "<": "&lt;", ">": "&gt;"]) }
+    static func escaped(_ text: String) -> String {
+        Escaping.replacing(text, ["&": "&amp;", "<": "&lt;", ">": "&gt;"])
+    }
 
     /// Keys and labels by turns; none where nobody would hear, or nothing could be pressed.
     private func actions(_ notification: Announcement) -> [String] {
@@ -37,7 +43,10 @@ struct DesktopMessage {
     }
 
     private func hints(_ notification: Announcement) -> DBusValue {
-        var hints: [String: DBusValue] = ["urgency": .byte(UInt8(notification.urgency.rawValue)), "desktop-entry": .string("waterh"), "x-waterh-id": .string(notification.id)]
+        var hints: [String: DBusValue] = [
+            "urgency": .byte(UInt8(notification.urgency.rawValue)), "desktop-entry": .string("waterh"),
+            "x-waterh-id": .string(notification.id),
+        ]
         if notification.sound {
             hints["sound-name"] = .string("message-new-instant")
         } else {

@@ -2,14 +2,17 @@ import DBus
 import Foundation
 
 extension DesktopNotifications {
-    /// Opens an address in the person's browser: by the desktop's portal, else by whatever the desktop opens addresses with.
+    /// Opens an address in the person's browser: by the desktop's portal, else by whatever the desktop opens addresses
+    /// with.
     /// - Parameter token: with it the window may come to the front.
     public func open(_ address: String, token: String?) async {
         guard await !openByPortal(address, token) else { return }
         let opener = Process()
         opener.executableURL = URL(fileURLWithPath: "/usr/bin/env")
         opener.arguments = ["xdg-open", address]
-        (opener.standardInput, opener.standardOutput, opener.standardError) = (FileHandle.nullDevice, FileHandle.nullDevice, FileHandle.nullDevice)
+        (opener.standardInput, opener.standardOutput, opener.standardError) = (
+            FileHandle.nullDevice, FileHandle.nullDevice, FileHandle.nullDevice
+        )
         do { try opener.run() } catch { outlets.trouble("The page \(address) cannot be opened: \(error)") }
     }
 
@@ -17,7 +20,9 @@ extension DesktopNotifications {
         guard let connection = connection?.open else { return false }
         let portal = "org.freedesktop.portal.Desktop"
         let options = DBusValue.properties(token.map { ["activation_token": .string($0)] } ?? [:])
-        let call = DBusCall(portal, "/org/freedesktop/portal/desktop", "org.freedesktop.portal.OpenURI", "OpenURI", [.string(""), .string(address), options])
+        let call = DBusCall(
+            portal, "/org/freedesktop/portal/desktop", "org.freedesktop.portal.OpenURI", "OpenURI",
+            [.string(""), .string(address), options])
         return (try? await connection.call(call, limit: limits.answer)) != nil
     }
 }

@@ -6,8 +6,9 @@ extension DesktopNotifications {
     /// Shows it in the place of the last of its kind. `false`: nobody has seen it, as far as anybody can tell.
     public func deliver(_ notification: TrackerNotification) async -> Bool { await show(notification.announcement) }
 
-    /// As `deliver`. What this desktop was shown a moment ago, by whichever of our programs, counts as shown and is not shown again: whoever asked
-    /// may have died before it could say so. What one of them is showing right now, and the server has not answered, is left to that one.
+    /// As `deliver`. What this desktop was shown a moment ago, by whichever of our programs, counts as shown and is not
+    /// shown again: whoever asked may have died before it could say so. What one of them is showing right now, and the
+    /// server has not answered, is left to that one.
     public func show(_ notification: Announcement) async -> Bool {
         guard let server = await readyServer() else { return false }
         guard !memory.hasJustShown(notification) else {
@@ -22,7 +23,8 @@ extension DesktopNotifications {
         }
         let replaced = memory.notice(notification.kind.id, owner: server.owner)?.number ?? 0
         let message = DesktopMessage(capabilities: server.capabilities, hearsPresses: outlets.pressed != nil)
-        let call = DBusCall(Self.service, Self.path, Self.service, "Notify", message.arguments(notification, replacing: replaced))
+        let call = DBusCall(
+            Self.service, Self.path, Self.service, "Notify", message.arguments(notification, replacing: replaced))
         lastCall += 1
         let (number, limits) = (lastCall, limits)
         return await withCheckedContinuation { continuation in
@@ -39,15 +41,18 @@ extension DesktopNotifications {
         }
     }
 
-    /// Whether this program is to show it now: another may be at it, and its server may be slow. Who is not on the bus any more is at nothing.
+    /// Whether this program is to show it now: another may be at it, and its server may be slow. Who is not on the bus
+    /// any more is at nothing.
     private func begins(_ notification: Announcement, _ server: Server) async -> Bool {
         let lease = Double(limits.lateAnswer.components.seconds) + 5
         var gone: String?
         if let other = memory.shower(of: notification, owner: server.owner, within: lease) {
-            guard await other != server.connection.uniqueName, (try? await server.connection.hasOwner(other)) == false else { return false }
+            guard await other != server.connection.uniqueName, (try? await server.connection.hasOwner(other)) == false
+            else { return false }
             gone = other
         }
-        return memory.begin(notification, by: await server.connection.uniqueName, owner: server.owner, within: lease, insteadOf: gone)
+        return memory.begin(
+            notification, by: await server.connection.uniqueName, owner: server.owner, within: lease, insteadOf: gone)
     }
 
     /// Shows again what went with its server and is to stay until it is over: the running session.
@@ -61,7 +66,8 @@ extension DesktopNotifications {
         guard let server = await readyServer(), let notice = memory.notice(id, owner: server.owner) else { return }
         memory.forget(notice.number, owner: server.owner)
         _ = try? await server.connection.call(
-            DBusCall(Self.service, Self.path, Self.service, "CloseNotification", [.uint32(notice.number)]), limit: limits.answer)
+            DBusCall(Self.service, Self.path, Self.service, "CloseNotification", [.uint32(notice.number)]),
+            limit: limits.answer)
     }
 
     /// Takes away everything that is shown, as for a person whose desktop this is no more.
@@ -70,19 +76,24 @@ extension DesktopNotifications {
         for notice in memory.notices(owner: server.owner) {
             memory.forget(notice.number, owner: server.owner)
             _ = try? await server.connection.call(
-                DBusCall(Self.service, Self.path, Self.service, "CloseNotification", [.uint32(notice.number)]), limit: limits.answer)
+                DBusCall(Self.service, Self.path, Self.service, "CloseNotification", [.uint32(notice.number)]),
+                limit: limits.answer)
         }
     }
 
     /// A person does not want to be disturbed, where the server tells: only what is urgent comes through.
     private func isUndisturbed(_ server: Server) async -> Bool {
         guard server.capabilities.contains("inhibitions") else { return false }
-        let call = DBusCall(Self.service, Self.path, "org.freedesktop.DBus.Properties", "Get", [.string(Self.service), .string("Inhibited")])
+        let call = DBusCall(
+            Self.service, Self.path, "org.freedesktop.DBus.Properties", "Get",
+            [.string(Self.service), .string("Inhibited")])
         return (try? await server.connection.call(call, limit: limits.answer))?.first?.bool ?? false
     }
 
     /// Also long after it was waited for: what is shown by then is known, and its repetition takes its place.
-    private func answered(_ number: UInt64, _ notification: Announcement, by server: Server, _ answer: Result<[DBusValue], DBusFailure>) {
+    private func answered(
+        _ number: UInt64, _ notification: Announcement, by server: Server, _ answer: Result<[DBusValue], DBusFailure>
+    ) {
         let wanted = waiting.removeValue(forKey: number)
         switch answer {
         case .success(let values):
@@ -119,7 +130,9 @@ extension DesktopNotifications {
 
     /// Every signal of the server's, also about what other programs show: only ours are meant.
     func hears(_ signal: DBusSignal) {
-        guard let connection, let number = signal.arguments.first?.integer.flatMap(UInt32.init(exactly:)) else { return }
+        guard let connection, let number = signal.arguments.first?.integer.flatMap(UInt32.init(exactly:)) else {
+            return
+        }
         let owner = "\(connection.id)/\(signal.sender)"
         guard let notice = memory.notice(number, owner: owner) else { return }
         switch (signal.member, signal.arguments.count > 1 ? signal.arguments[1].text : nil) {
@@ -135,10 +148,12 @@ extension DesktopNotifications {
     private func pressed(_ name: String, on notice: NoticeMemory.Notice, key: String) {
         guard let action = NotificationAction(rawValue: name), notice.kind.actions.contains(action) else { return }
         outlets.log("Pressed on the desktop: \(name) of \(notice.kind.id) (\(notice.notificationId)).")
-        // A server takes away what was pressed, unless it is to stay. One that does not, or says a press twice, must not make two of it.
+        // A server takes away what was pressed, unless it is to stay. One that does not, or says a press twice, must
+        // not make two of it.
         let isOnce = !notice.kind.isResident && action != .open && action != .dismiss
         let press = DesktopPress(
-            kind: notice.kind, notificationId: notice.notificationId, action: action, key: isOnce ? "desktop \(notice.notificationId) \(name)" : key,
+            kind: notice.kind, notificationId: notice.notificationId, action: action,
+            key: isOnce ? "desktop \(notice.notificationId) \(name)" : key,
             activationToken: tokens.removeValue(forKey: notice.number))
         guard let pressed = outlets.pressed else { return }
         Task { await pressed(press) }

@@ -1,10 +1,12 @@
 import DBus
 import TrackerCore
 
-/// The desktop of the session as a place where notifications are shown (tracker law C): `org.freedesktop.Notifications` on the session's bus.
+/// The desktop of the session as a place where notifications are shown (tracker law C): `org.freedesktop.Notifications`
+/// on the session's bus.
 ///
-/// Whoever asks waits for nobody who is not there: without a bus, and without a server, the answer is no, at once. A server that does not answer is
-/// left alone for a while, longer each time, and is asked at once when another takes the name.
+/// Whoever asks waits for nobody who is not there: without a bus, and without a server, the answer is no, at once. A
+/// server that does not answer is left alone for a while, longer each time, and is asked at once when another takes the
+/// name.
 public actor DesktopNotifications: NotificationSink {
     static let service = "org.freedesktop.Notifications"
     static let path = "/org/freedesktop/Notifications"
@@ -80,7 +82,10 @@ public actor DesktopNotifications: NotificationSink {
     var tokens: [UInt32: String] = [:]
 
     /// - Parameter bus: asked each time that there is no connection.
-    public init(bus: @escaping @Sendable () -> DBusConnection.Bus? = { SessionBus.find() }, memory: NoticeMemory = NoticeMemory()) {
+    public init(
+        bus: @escaping @Sendable () -> DBusConnection.Bus? = { SessionBus.find() },
+        memory: NoticeMemory = NoticeMemory()
+    ) {
         self.init(bus: bus, memory: memory, limits: Limits())
     }
 
@@ -133,8 +138,8 @@ public actor DesktopNotifications: NotificationSink {
         }
     }
 
-    /// What the name's owner can do. The signals come first, so that whoever takes the name meanwhile is not missed: then that one is asked, and what
-    /// the last one answered, or could not any more, means nothing.
+    /// What the name's owner can do. The signals come first, so that whoever takes the name meanwhile is not missed:
+    /// then that one is asked, and what the last one answered, or could not any more, means nothing.
     private func asked(_ connection: DBusConnection, _ id: String) async throws(DBusFailure) -> Server {
         for _ in 1..<Self.questions {
             let before = change
@@ -147,9 +152,13 @@ public actor DesktopNotifications: NotificationSink {
         return try await asked(connection, id, change)
     }
 
-    private func asked(_ connection: DBusConnection, _ id: String, _ before: UInt64) async throws(DBusFailure) -> Server {
-        let answer = try await connection.call(DBusCall(Self.service, Self.path, Self.service, "GetCapabilities"), limit: limits.start)
-        guard let owner = try await connection.watchOwner(of: Self.service), let capabilities = answer.first?.texts, change == before else {
+    private func asked(_ connection: DBusConnection, _ id: String, _ before: UInt64) async throws(DBusFailure) -> Server
+    {
+        let answer = try await connection.call(
+            DBusCall(Self.service, Self.path, Self.service, "GetCapabilities"), limit: limits.start)
+        guard let owner = try await connection.watchOwner(of: Self.service), let capabilities = answer.first?.texts,
+            change == before
+        else {
             throw DBusFailure(DBusFailure.failed, "it has gone again")
         }
         return Server(connection: connection, owner: "\(id)/\(owner)", capabilities: Set(capabilities), change: before)
@@ -168,9 +177,17 @@ public actor DesktopNotifications: NotificationSink {
         let pause = min(limits.longestPause, self.pause.map { $0 * 2 } ?? limits.firstPause)
         (self.pause, restsUntil) = (pause, .now + pause)
         // That there is none is no trouble of anybody's: the state says it.
-        guard failure.name != DBusFailure.serviceUnknown, failure.name != "org.freedesktop.DBus.Error.NameHasNoOwner", lastTrouble != failure.name else { return }
+        guard failure.name != DBusFailure.serviceUnknown, failure.name != "org.freedesktop.DBus.Error.NameHasNoOwner",
+            lastTrouble != failure.name
+        else { return }
         lastTrouble = failure.name
-        outlets.trouble("Notifications on the desktop: \(failure.name == DBusFailure.noReply ? "their server does not answer" : failure.description). They are tried again.")
+        outlets.trouble(
+            """
+            Notifications on the desktop: \
+            \(failure.name == DBusFailure.noReply ? "their server does not answer" : failure.description). They \
+            are tried again.
+            """
+        )
     }
 
     private func connected() async throws(DBusFailure) -> (open: DBusConnection, id: String) {
@@ -179,8 +196,11 @@ public actor DesktopNotifications: NotificationSink {
         let made = try await DBusConnection.open(bus, on: executor, limit: limits.start)
         do throws(DBusFailure) {
             let id = try await made.busID()
-            _ = try await made.watchName(Self.service) { [weak self] owner in self?.assumeIsolated { $0.hears(owner: owner) } }
-            _ = try await made.subscribe(DBusMatch(sender: Self.service, path: Self.path, interface: Self.service)) { [weak self] signal in
+            _ = try await made.watchName(Self.service) { [weak self] owner in
+                self?.assumeIsolated { $0.hears(owner: owner) }
+            }
+            _ = try await made.subscribe(DBusMatch(sender: Self.service, path: Self.path, interface: Self.service)) {
+                [weak self] signal in
                 self?.assumeIsolated { $0.hears(signal) }
             }
             connection = (made, id)

@@ -2,8 +2,9 @@ import Foundation
 import Synchronization
 import TrackerCore
 
-/// What a person tapped on the desktop and the service has not heard of: a button of a banner, or an entry of the icon's menu, in their order. In a file of the session's
-/// runtime folder: a program that was killed meanwhile is followed by one that still has it. Each has a key, so what is brought twice counts once.
+/// What a person tapped on the desktop and the service has not heard of: a button of a banner, or an entry of the
+/// icon's menu, in their order. In a file of the session's runtime folder: a program that was killed meanwhile is
+/// followed by one that still has it. Each has a key, so what is brought twice counts once.
 public final class KeptTaps: Sendable {
     /// One of them.
     public struct Tap: Hashable, Sendable, Codable {
@@ -27,7 +28,8 @@ public final class KeptTaps: Sendable {
             (since, at) = (.now, Date())
         }
 
-        /// For how long it has waited: no clock says so that may be put right meanwhile, unless the machine was started anew.
+        /// For how long it has waited: no clock says so that may be put right meanwhile, unless the machine was started
+        /// anew.
         public var age: Duration {
             let waited = ContinuousClock.now - since
             return waited >= .zero ? waited : .seconds(max(0, Date().timeIntervalSince(at)))

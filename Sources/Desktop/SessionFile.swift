@@ -1,6 +1,7 @@
 import Foundation
 
-/// A small file of the session's runtime folder that our programs share: it is whole or not there, one of them changes it at a time, and it is of nobody else's business.
+/// A small file of the session's runtime folder that our programs share: it is whole or not there, one of them changes
+/// it at a time, and it is of nobody else's business.
 struct SessionFile: Sendable {
     private static let limit = 1 << 16
     /// So often the file is asked for while another program has it, and so long in between, microseconds.
@@ -28,7 +29,9 @@ struct SessionFile: Sendable {
     func locked<Result>(_ body: () -> Result) -> Result {
         let descriptor = open(path + ".lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
         defer { if descriptor >= 0 { close(descriptor) } }
-        if descriptor >= 0 { for _ in 0..<Self.attempts where flock(descriptor, LOCK_EX | LOCK_NB) != 0 { usleep(Self.pause) } }
+        if descriptor >= 0 {
+            for _ in 0..<Self.attempts where flock(descriptor, LOCK_EX | LOCK_NB) != 0 { usleep(Self.pause) }
+        }
         return body()
     }
 }

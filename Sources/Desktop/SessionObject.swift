@@ -1,8 +1,9 @@
 import DBus
 import TrackerCore
 
-/// The day on the session's bus, for launchers, docks and scripts: the four intents and the state (tracker law E9). Of several programs that offer it one is asked;
-/// when that one goes, another takes its place. Of several people each has a name of their own, and the plain one is the first one's, where that one is there.
+/// The day on the session's bus, for launchers, docks and scripts: the four intents and the state (tracker law E9). Of
+/// several programs that offer it one is asked; when that one goes, another takes its place. Of several people each has
+/// a name of their own, and the plain one is the first one's, where that one is there.
 public actor SessionObject {
     /// The bus name; of several people each has it with their name behind a dot.
     public static let name = "org.waterh.Tracker"
@@ -24,8 +25,10 @@ public actor SessionObject {
         public var state: @Sendable () async throws -> String
 
         public init(
-            logDrink: @escaping @Sendable (_ preset: String?) async throws -> String, logWater: @escaping @Sendable () async throws -> String,
-            startSession: @escaping @Sendable () async throws -> String, endSession: @escaping @Sendable () async throws -> String,
+            logDrink: @escaping @Sendable (_ preset: String?) async throws -> String,
+            logWater: @escaping @Sendable () async throws -> String,
+            startSession: @escaping @Sendable () async throws -> String,
+            endSession: @escaping @Sendable () async throws -> String,
             state: @escaping @Sendable () async throws -> String
         ) {
             (self.logDrink, self.logWater, self.startSession) = (logDrink, logWater, startSession)
@@ -41,7 +44,10 @@ public actor SessionObject {
     private let person: (name: String, isFirst: Bool)?
 
     /// - Parameter person: whose day it is, where several people are listed, and whether that is the first of them.
-    public init(bus: @escaping @Sendable () -> DBusConnection.Bus? = { SessionBus.find() }, person: (name: String, isFirst: Bool)? = nil, intents: Intents) {
+    public init(
+        bus: @escaping @Sendable () -> DBusConnection.Bus? = { SessionBus.find() },
+        person: (name: String, isFirst: Bool)? = nil, intents: Intents
+    ) {
         (self.bus, self.person, self.intents) = (bus, person, intents)
     }
 
@@ -51,7 +57,9 @@ public actor SessionObject {
     /// Goes on until its task is cancelled. Where there is no session there is nothing to do.
     public func run() async {
         while !Task.isCancelled {
-            if let bus = bus(), let connection = try? await DBusConnection.open(bus, on: QueueExecutor("session object")) {
+            if let bus = bus(),
+                let connection = try? await DBusConnection.open(bus, on: QueueExecutor("session object"))
+            {
                 await connection.export(Self.path, [Self.interface(intents, connection)])
                 if await takeNames(connection) { await Self.end(of: connection) }
                 await connection.close()
@@ -62,11 +70,13 @@ public actor SessionObject {
         }
     }
 
-    /// Where another has a name, it is waited for. The plain one is lent to who is not the first: the first one takes it back.
+    /// Where another has a name, it is waited for. The plain one is lent to who is not the first: the first one takes
+    /// it back.
     private func takeNames(_ connection: DBusConnection) async -> Bool {
         do {
             if let person { _ = try await connection.requestName(Self.name(of: person.name), waits: true) }
-            _ = try await connection.requestName(Self.name, waits: true, lends: person.map { !$0.isFirst } ?? false, takes: person?.isFirst ?? false)
+            _ = try await connection.requestName(
+                Self.name, waits: true, lends: person.map { !$0.isFirst } ?? false, takes: person?.isFirst ?? false)
             return true
         } catch {
             return false
@@ -86,11 +96,15 @@ public actor SessionObject {
 
     private static func interface(_ intents: Intents, _ connection: DBusConnection) -> DBusInterface {
         let state = [DBusArgument("state", "s")]
-        func method(_ name: String, input: [DBusArgument] = [], _ act: @escaping @Sendable ([DBusValue]) async throws -> String) -> DBusMethod {
+        func method(
+            _ name: String, input: [DBusArgument] = [], _ act: @escaping @Sendable ([DBusValue]) async throws -> String
+        ) -> DBusMethod {
             DBusMethod(name, input: input, output: state) { [weak connection] call in
                 Task {
                     let answer: Result<[DBusValue], DBusFailure>
-                    do { answer = .success([.string(try await act(call.arguments))]) } catch { answer = .failure(failure(error)) }
+                    do { answer = .success([.string(try await act(call.arguments))]) } catch {
+                        answer = .failure(failure(error))
+                    }
                     await connection?.answer(call.token, answer)
                 }
                 return .later
@@ -99,9 +113,13 @@ public actor SessionObject {
         return DBusInterface(
             name,
             methods: [
-                method("LogDrink", input: [DBusArgument("preset", "s")]) { try await intents.logDrink($0[0].text.flatMap { $0.isEmpty ? nil : $0 }) },
-                method("LogWater") { _ in try await intents.logWater() }, method("StartSession") { _ in try await intents.startSession() },
-                method("EndSession") { _ in try await intents.endSession() }, method("GetState") { _ in try await intents.state() },
+                method("LogDrink", input: [DBusArgument("preset", "s")]) {
+                    try await intents.logDrink($0[0].text.flatMap { $0.isEmpty ? nil : $0 })
+                },
+                method("LogWater") { _ in try await intents.logWater() },
+                method("StartSession") { _ in try await intents.startSession() },
+                method("EndSession") { _ in try await intents.endSession() },
+                method("GetState") { _ in try await intents.state() },
             ])
     }
 

@@ -17,14 +17,19 @@ struct TrayMenu: Sendable {
         if id == 0 { return ["children-display": .string("submenu")] }
         guard let entry = entries.first(where: { $0.id == id }) else { return nil }
         if entry.isSeparator { return ["type": .string("separator"), "visible": .boolean(true)] }
-        return ["label": .string(Self.label(entry.label)), "enabled": .boolean(entry.action != nil), "visible": .boolean(true)]
+        return [
+            "label": .string(Self.label(entry.label)), "enabled": .boolean(entry.action != nil),
+            "visible": .boolean(true),
+        ]
     }
 
     private func node(_ id: Int, depth: Int, _ names: Set<String>) -> DBusValue? {
         guard let all = properties(id) else { return nil }
         let wanted = names.isEmpty ? all : all.filter { names.contains($0.key) }
         let children = id == 0 && depth != 0 ? entries.compactMap { node($0.id, depth: depth - 1, names) } : []
-        return DBusValue.structure([.int32(Int32(id)), .properties(wanted), .array(.variant, children.map { DBusValue.variant($0) })])
+        return DBusValue.structure([
+            .int32(Int32(id)), .properties(wanted), .array(.variant, children.map { DBusValue.variant($0) }),
+        ])
     }
 
     /// What hangs below an entry; `nil` where there is none of that number.
@@ -37,7 +42,10 @@ struct TrayMenu: Sendable {
         var found: [DBusValue] = []
         for id in wanted {
             guard let all = properties(id) else { continue }
-            found.append(.structure([.int32(Int32(id)), .properties(names.isEmpty ? all : all.filter { names.contains($0.key) })]))
+            found.append(
+                .structure([
+                    .int32(Int32(id)), .properties(names.isEmpty ? all : all.filter { names.contains($0.key) }),
+                ]))
         }
         return .array(type, found)
     }

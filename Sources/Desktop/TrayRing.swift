@@ -1,7 +1,8 @@
 import Foundation
 import TrackerCore
 
-/// The ring of the day as pixels, as a status item's host wants them: ARGB, 32 bits each, the most significant byte first.
+/// The ring of the day as pixels, as a status item's host wants them: ARGB, 32 bits each, the most significant byte
+/// first.
 struct TrayRing: Hashable {
     let progress: Double
     let urgency: Urgency
@@ -31,7 +32,11 @@ struct TrayRing: Hashable {
                 var sum = (red: 0.0, green: 0.0, blue: 0.0, alpha: 0.0)
                 for row in 0..<Self.samples {
                     for column in 0..<Self.samples {
-                        guard let found = point((Double(x * Self.samples + column) + 0.5) * step - 0.5, (Double(y * Self.samples + row) + 0.5) * step - 0.5) else { continue }
+                        guard
+                            let found = point(
+                                (Double(x * Self.samples + column) + 0.5) * step - 0.5,
+                                (Double(y * Self.samples + row) + 0.5) * step - 0.5)
+                        else { continue }
                         sum.red += found.red * found.alpha
                         sum.green += found.green * found.alpha
                         sum.blue += found.blue * found.alpha
@@ -41,13 +46,17 @@ struct TrayRing: Hashable {
                 let count = Double(Self.samples * Self.samples)
                 func byte(_ value: Double) -> UInt8 { UInt8(min(255, max(0, (value * 255).rounded()))) }
                 let isThere = sum.alpha > 0
-                bytes += [byte(sum.alpha / count), byte(isThere ? sum.red / sum.alpha : 0), byte(isThere ? sum.green / sum.alpha : 0), byte(isThere ? sum.blue / sum.alpha : 0)]
+                bytes += [
+                    byte(sum.alpha / count), byte(isThere ? sum.red / sum.alpha : 0),
+                    byte(isThere ? sum.green / sum.alpha : 0), byte(isThere ? sum.blue / sum.alpha : 0),
+                ]
             }
         }
         return bytes
     }
 
-    /// Of a point of the square from −0.5 to 0.5: the ring from the top to the right, what is left of it, and a point in the middle where it is late.
+    /// Of a point of the square from −0.5 to 0.5: the ring from the top to the right, what is left of it, and a point
+    /// in the middle where it is late.
     private func point(_ x: Double, _ y: Double) -> (red: Double, green: Double, blue: Double, alpha: Double)? {
         let radius = (x * x + y * y).squareRoot()
         if radius < 0.13 { return urgency == .overdue ? colour : nil }

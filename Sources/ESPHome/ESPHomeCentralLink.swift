@@ -1,7 +1,8 @@
 import Bluetooth
 import Dispatch
 
-/// A central behind an ESPHome Bluetooth proxy: `esphome:HOST`. The bottle is in the kitchen, the server in the cellar, and a device of ESPHome's between them.
+/// A central behind an ESPHome Bluetooth proxy: `esphome:HOST`. The bottle is in the kitchen, the server in the cellar,
+/// and a device of ESPHome's between them.
 public final class ESPHomeCentralLink: CentralLink {
     /// `esphome:` with the place.
     public let name: String
@@ -13,13 +14,17 @@ public final class ESPHomeCentralLink: CentralLink {
 
     /// Dials when it is first asked to look or to connect.
     ///
-    /// - Parameter key: the device's encryption key as its configuration has it: 32 bytes in Base64. `nil`: the device speaks in the clear.
+    /// - Parameter key: the device's encryption key as its configuration has it: 32 bytes in Base64. `nil`: the device
+    ///   speaks in the clear.
     /// - Throws: `LinkError` where the key is none.
-    public init(_ place: NetworkPlace, key: String?, instruments: LinkInstruments = LinkInstruments()) throws(LinkError) {
+    public init(_ place: NetworkPlace, key: String?, instruments: LinkInstruments = LinkInstruments()) throws(LinkError)
+    {
         name = "esphome:\(place)"
         let bytes = try key.map { text throws(LinkError) in
             guard let bytes = Self.bytes(base64: text), bytes.count == NoiseSession.keySize else {
-                throw LinkError(.permissionDenied, "the key for \(place) is no encryption key of ESPHome's: it has to be 32 bytes in Base64")
+                throw LinkError(
+                    .permissionDenied,
+                    "the key for \(place) is no encryption key of ESPHome's: it has to be 32 bytes in Base64")
             }
             return bytes
         }
@@ -43,7 +48,9 @@ public final class ESPHomeCentralLink: CentralLink {
     static func bytes(base64 text: String) -> [UInt8]? {
         let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
         let digits = text.utf8.prefix { $0 != UInt8(ascii: "=") }
-        guard text.utf8.count % 4 == 0, text.utf8.count - digits.count <= 2, text.utf8.dropFirst(digits.count).allSatisfy({ $0 == UInt8(ascii: "=") }) else { return nil }
+        guard text.utf8.count % 4 == 0, text.utf8.count - digits.count <= 2,
+            text.utf8.dropFirst(digits.count).allSatisfy({ $0 == UInt8(ascii: "=") })
+        else { return nil }
         var (bits, count, bytes) = (0, 0, [UInt8]())
         for digit in digits {
             guard let value = alphabet.firstIndex(of: digit) else { return nil }
@@ -58,7 +65,8 @@ public final class ESPHomeCentralLink: CentralLink {
     }
 }
 
-/// Moves `ProxyHost`: its stream, its timer, its events. All state belongs to the queue; that is what makes it safe to send.
+/// Moves `ProxyHost`: its stream, its timer, its events. All state belongs to the queue; that is what makes it safe to
+/// send.
 private final class ProxyDriver: @unchecked Sendable {
     let queue: DispatchQueue
     let events = EventQueue<CentralEvent>()

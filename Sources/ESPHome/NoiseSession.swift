@@ -1,8 +1,8 @@
 import Ciphers
 import Digests
 
-/// The initiator's side of `Noise_NNpsk0_25519_ChaChaPoly_SHA256`, by which an ESPHome device encrypts its API (The Noise Protocol Framework, revision 34):
-/// one message there, one back, then both sides have a key for each direction.
+/// The initiator's side of `Noise_NNpsk0_25519_ChaChaPoly_SHA256`, by which an ESPHome device encrypts its API (The
+/// Noise Protocol Framework, revision 34): one message there, one back, then both sides have a key for each direction.
 struct NoiseSession {
     /// What came does not fit the key.
     struct Failure: Error {}
@@ -30,12 +30,14 @@ struct NoiseSession {
         }
 
         mutating func seal(_ plain: [UInt8], _ extra: [UInt8]) throws(Failure) -> [UInt8] {
-            guard let sealed = try? Sealing.chaChaPoly.seal(plain, key: key, nonce: nonce(), authenticating: extra) else { throw Failure() }
+            guard let sealed = try? Sealing.chaChaPoly.seal(plain, key: key, nonce: nonce(), authenticating: extra)
+            else { throw Failure() }
             return sealed
         }
 
         mutating func open(_ sealed: [UInt8], _ extra: [UInt8]) throws(Failure) -> [UInt8] {
-            guard let plain = try? Sealing.chaChaPoly.open(sealed, key: key, nonce: nonce(), authenticating: extra) else { throw Failure() }
+            guard let plain = try? Sealing.chaChaPoly.open(sealed, key: key, nonce: nonce(), authenticating: extra)
+            else { throw Failure() }
             return plain
         }
     }

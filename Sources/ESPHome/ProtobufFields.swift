@@ -1,4 +1,5 @@
-/// The fields of a protocol buffer as bytes: each behind its number and its kind (Protocol Buffers, Encoding; version 3, so what is zero or empty is left out).
+/// The fields of a protocol buffer as bytes: each behind its number and its kind (Protocol Buffers, Encoding; version
+/// 3, so what is zero or empty is left out).
 struct ProtobufFields {
     private(set) var bytes: [UInt8] = []
 

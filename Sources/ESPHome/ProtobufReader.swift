@@ -1,4 +1,5 @@
-/// Reads the fields of a protocol buffer one after the other. What is no protocol buffer ends in `Malformed`, never in a trap.
+/// Reads the fields of a protocol buffer one after the other. What is no protocol buffer ends in `Malformed`, never in
+/// a trap.
 struct ProtobufReader {
     /// The bytes are no protocol buffer from `offset` on.
     struct Malformed: Error, Hashable {

@@ -1,4 +1,5 @@
-/// Messages in the stream of an ESPHome device: `00 length type message` in the clear (two varints), `01 length body` when encrypted (16 bits, the high byte first).
+/// Messages in the stream of an ESPHome device: `00 length type message` in the clear (two varints), `01 length body`
+/// when encrypted (16 bits, the high byte first).
 struct ProxyFrames {
     enum Step: Hashable {
         case message(type: Int, [UInt8])

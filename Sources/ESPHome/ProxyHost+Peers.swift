@@ -17,7 +17,9 @@ extension ProxyHost {
     }
 
     private mutating func connect(_ peer: PeerID, _ limit: Duration) {
-        guard session == nil else { return emit(.connectFailed(LinkError(.outOfStep, "this link is connected, or connecting, already"))) }
+        guard session == nil else {
+            return emit(.connectFailed(LinkError(.outOfStep, "this link is connected, or connecting, already")))
+        }
         guard let address = seen[peer]?.advertisement.address ?? BluetoothAddress(peer.text) else {
             return emit(.connectFailed(LinkError(.notFound, "\(peer) is no address")))
         }
@@ -29,7 +31,10 @@ extension ProxyHost {
     mutating func dialPeer() {
         guard let session else { return }
         hear()
-        send(.device(session.address, .connect, kind: seen[session.peer]?.kind ?? (session.address.value >> 46 == 3 ? 1 : 0)))
+        send(
+            .device(
+                session.address, .connect, kind: seen[session.peer]?.kind ?? (session.address.value >> 46 == 3 ? 1 : 0))
+        )
     }
 
     private mutating func disconnect() {
@@ -52,7 +57,9 @@ extension ProxyHost {
     }
 
     private mutating func forget(_ peer: PeerID) {
-        guard stage == .ready, features.contains(.forgets), let address = seen[peer]?.advertisement.address ?? BluetoothAddress(peer.text) else {
+        guard stage == .ready, features.contains(.forgets),
+            let address = seen[peer]?.advertisement.address ?? BluetoothAddress(peer.text)
+        else {
             return emit(.recovered("the proxy remembers nothing of a peer"))
         }
         forgetting = (address, now.advanced(by: Limit.parting))
@@ -66,11 +73,15 @@ extension ProxyHost {
         case .connecting:
             if stage == .ready { send(.device(session.address, .disconnect)) }
             self.session = nil
-            let sentence = stage == .ready ? "\(place) does not say how its connection to \(session.peer) went; another program may have it" : "\(place) was not reached in time"
+            let sentence =
+                stage == .ready
+                ? "\(place) does not say how its connection to \(session.peer) went; another program may have it"
+                : "\(place) was not reached in time"
             emit(.connectFailed(LinkError(.timeout, sentence, isTransient: true)))
         case .connected:
             // No later answer could be told from the answer to something else.
-            part(because: LinkError(.timeout, "\(place) does not answer a request on the connection", isTransient: true))
+            part(
+                because: LinkError(.timeout, "\(place) does not answer a request on the connection", isTransient: true))
         case .ending(_, let reason):
             self.session = nil
             emit(.disconnected(reason))
@@ -108,7 +119,10 @@ extension ProxyHost {
                 let sentence = "all \(slots.limit) connections of \(place) are taken"
                 return emit(.connectFailed(LinkError(.inProgress, sentence, isTransient: true)))
             }
-            emit(.connectFailed(LinkError(.connectFailed, "\(place) could not connect to \(session.peer)\(reason)", isTransient: true)))
+            emit(
+                .connectFailed(
+                    LinkError(
+                        .connectFailed, "\(place) could not connect to \(session.peer)\(reason)", isTransient: true)))
         case .connected where !isConnected:
             self.session = nil
             emit(.disconnected(LinkError(.disconnected, "the connection has ended\(reason)", isTransient: true)))

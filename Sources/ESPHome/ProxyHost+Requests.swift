@@ -3,9 +3,13 @@ import Bluetooth
 // What passes on the connection: one request after the other, each with its answer.
 extension ProxyHost {
     mutating func enqueue(_ request: CentralRequest) {
-        guard case .connected? = session?.phase else { return emit(Self.failure(of: request, LinkError(.outOfStep, "nothing is connected"))) }
+        guard case .connected? = session?.phase else {
+            return emit(Self.failure(of: request, LinkError(.outOfStep, "nothing is connected")))
+        }
         guard let count = session?.waiting.count, count < Limit.waitingRequests else {
-            return emit(Self.failure(of: request, LinkError(.outOfStep, "\(Limit.waitingRequests) requests are waiting already")))
+            return emit(
+                Self.failure(
+                    of: request, LinkError(.outOfStep, "\(Limit.waitingRequests) requests are waiting already")))
         }
         session?.waiting.append(request)
         startNext()
@@ -25,15 +29,22 @@ extension ProxyHost {
         case .discover where session.isDiscovered: emit(.discovered(session.services.map(\.service)))
         case .discover: expect(.discover, .services(address))
         case .read(let handle): expect(.read(handle), .read(address, handle))
-        case .write(let handle, let value, withResponse: true): expect(.write(handle), .write(address, handle, value, isAnswered: true))
+        case .write(let handle, let value, withResponse: true):
+            expect(.write(handle), .write(address, handle, value, isAnswered: true))
         case .write(let handle, let value, withResponse: false):
             send(.write(address, handle, value, isAnswered: false))
             emit(.wrote(handle: handle))
         case .subscribe(let handle):
             func fail(_ sentence: String) { emit(.subscribeFailed(handle: handle, LinkError(.outOfStep, sentence))) }
-            guard let found = session.characteristic(handle) else { return fail("handle \(handle) is no characteristic value that discovery found") }
-            guard !found.properties.isDisjoint(with: [.notify, .indicate]) else { return fail("the characteristic at handle \(handle) neither notifies nor indicates") }
-            guard found.configuration != nil else { return fail("the characteristic at handle \(handle) has no Client Characteristic Configuration") }
+            guard let found = session.characteristic(handle) else {
+                return fail("handle \(handle) is no characteristic value that discovery found")
+            }
+            guard !found.properties.isDisjoint(with: [.notify, .indicate]) else {
+                return fail("the characteristic at handle \(handle) neither notifies nor indicates")
+            }
+            guard found.configuration != nil else {
+                return fail("the characteristic at handle \(handle) has no Client Characteristic Configuration")
+            }
             expect(.listen(handle), .notify(address, handle))
         case .startScan, .stopScan, .connect, .disconnect, .forget, .powerCycle: break
         }
@@ -61,7 +72,8 @@ extension ProxyHost {
         case .servicesDone(address) where current == .discover:
             self.session?.isDiscovered = true
             conclude(.discovered(session.services.map(\.service)))
-        case .read(address, let handle, let value) where current == .read(handle): conclude(.read(handle: handle, value: value))
+        case .read(address, let handle, let value) where current == .read(handle):
+            conclude(.read(handle: handle, value: value))
         case .written(address, let handle) where handle == current?.handle:
             switch current {
             case .write: conclude(.wrote(handle: handle))
@@ -78,16 +90,23 @@ extension ProxyHost {
 
     /// The proxy hands on what comes; now the peer is asked to send it.
     private mutating func configure(_ handle: UInt16) {
-        guard let session, let found = session.characteristic(handle), let descriptor = found.configuration else { return }
-        expect(.configure(handle, descriptor: descriptor), .writeDescriptor(session.address, descriptor, found.properties.contains(.notify) ? [1, 0] : [2, 0]))
+        guard let session, let found = session.characteristic(handle), let descriptor = found.configuration else {
+            return
+        }
+        expect(
+            .configure(handle, descriptor: descriptor),
+            .writeDescriptor(session.address, descriptor, found.properties.contains(.notify) ? [1, 0] : [2, 0]))
     }
 
     /// Small numbers are ATT's errors (Core 5.4, Vol 3 Part F, table 3.4), the others the device's own.
     private static func refusal(_ handle: UInt16, _ error: Int, _ place: NetworkPlace) -> LinkError {
         if (1...0x7F).contains(error) {
-            return LinkError(.refused, "the peer refused a request for handle \(handle): \(ATTErrorCode(UInt8(error)))", attError: UInt8(error))
+            return LinkError(
+                .refused, "the peer refused a request for handle \(handle): \(ATTErrorCode(UInt8(error)))",
+                attError: UInt8(error))
         }
-        return LinkError(.system, "\(place) could not carry out a request for handle \(handle) (\(error))", isTransient: true)
+        return LinkError(
+            .system, "\(place) could not carry out a request for handle \(handle) (\(error))", isTransient: true)
     }
 
     private static func failure(of request: CentralRequest, _ error: LinkError) -> CentralEvent {

@@ -1,10 +1,12 @@
 import Bluetooth
 import Ciphers
 
-/// A central behind an ESPHome Bluetooth proxy: requests and bytes go in, bytes and events come out. Waits for nothing itself.
+/// A central behind an ESPHome Bluetooth proxy: requests and bytes go in, bytes and events come out. Waits for nothing
+/// itself.
 ///
-/// A device hands what it hears, and the answers of its connections, to one program at a time: the one that has subscribed to advertisements. Where there is
-/// another, it says nothing at all; that is why each wait here has a limit, and why we do not stay subscribed when nothing is asked of us.
+/// A device hands what it hears, and the answers of its connections, to one program at a time: the one that has
+/// subscribed to advertisements. Where there is another, it says nothing at all; that is why each wait here has a
+/// limit, and why we do not stay subscribed when nothing is asked of us.
 struct ProxyHost {
     /// What is told: by who uses the link, by the stream, by the clock.
     enum Input: Hashable {
@@ -85,8 +87,10 @@ struct ProxyHost {
 
     /// The earliest time at which `tick` has something to do.
     var nextDeadline: MonotonicInstant? {
-        let quiet = stage == .ready ? min(max(heard, asked).advanced(by: Limit.quiet), heard.advanced(by: Limit.silence)) : nil
-        return [greetingDeadline, idleDeadline, leavingDeadline, session?.nextDeadline, forgetting?.deadline, quiet].compactMap { $0 }.min()
+        let quiet =
+            stage == .ready ? min(max(heard, asked).advanced(by: Limit.quiet), heard.advanced(by: Limit.silence)) : nil
+        return [greetingDeadline, idleDeadline, leavingDeadline, session?.nextDeadline, forgetting?.deadline, quiet]
+            .compactMap { $0 }.min()
     }
 
     /// Takes one input. Time does not go back.
@@ -99,7 +103,11 @@ struct ProxyHost {
         case .opened: greet()
         case .received(let bytes): receive(bytes)
         // So devices answer that speak in the clear.
-        case .ended where stage == .noiseHello: lose(LinkError(.permissionDenied, "\(place) hung up at the first encrypted word: it may not be encrypted, and a key was given"))
+        case .ended where stage == .noiseHello:
+            lose(
+                LinkError(
+                    .permissionDenied,
+                    "\(place) hung up at the first encrypted word: it may not be encrypted, and a key was given"))
         case .ended(let sentence): lose(LinkError(.noAdapter, sentence, isTransient: true))
         case .tick: tick()
         case .leave: leave()
@@ -124,7 +132,10 @@ struct ProxyHost {
         frames = ProxyFrames(isSealed: key != nil)
         guard let key else { return sayHello() }
         let own: X25519Key
-        do { own = try X25519Key() } catch { return end(.system, "nothing can be encrypted for \(place). \(error)", isTransient: error.kind != .libraryMissing) }
+        do { own = try X25519Key() } catch {
+            return end(
+                .system, "nothing can be encrypted for \(place). \(error)", isTransient: error.kind != .libraryMissing)
+        }
         var session = NoiseSession(key: key, own: own)
         guard let half = try? session.hello() else { return end(.system, "nothing can be encrypted for \(place)") }
         noise = session
@@ -141,8 +152,12 @@ struct ProxyHost {
     mutating func send(_ request: ProxyRequest) {
         asked = now
         guard noise != nil else { return effects.append(.send(ProxyFrames.plain(type: request.type, request.bytes))) }
-        let head = [request.type, request.bytes.count].flatMap { [UInt8(truncatingIfNeeded: $0 >> 8), UInt8(truncatingIfNeeded: $0)] }
-        guard let sealed = try? noise?.seal(head + request.bytes) else { return end(.system, "nothing can be encrypted for \(place)") }
+        let head = [request.type, request.bytes.count].flatMap {
+            [UInt8(truncatingIfNeeded: $0 >> 8), UInt8(truncatingIfNeeded: $0)]
+        }
+        guard let sealed = try? noise?.seal(head + request.bytes) else {
+            return end(.system, "nothing can be encrypted for \(place)")
+        }
         effects.append(.send(ProxyFrames.sealed(sealed)))
     }
 
@@ -170,25 +185,36 @@ struct ProxyHost {
             stage = .noiseAnswer
         case .noiseAnswer:
             // What is refused is told in words, the wrong key among it.
-            guard body.first == 0, (try? noise?.finish(Array(body.dropFirst()))) != nil else { return end(.permissionDenied, "the key is not that of \(place)") }
+            guard body.first == 0, (try? noise?.finish(Array(body.dropFirst()))) != nil else {
+                return end(.permissionDenied, "the key is not that of \(place)")
+            }
             sayHello()
         default:
-            guard let plain = try? noise?.open(body), plain.count >= 4 else { return end(.noAdapter, "what \(place) says cannot be decrypted") }
+            guard let plain = try? noise?.open(body), plain.count >= 4 else {
+                return end(.noAdapter, "what \(place) says cannot be decrypted")
+            }
             take(Int(plain[0]) << 8 | Int(plain[1]), Array(plain[4...]))
         }
     }
 
     private mutating func take(_ type: Int, _ bytes: [UInt8]) {
-        guard let message = try? ProxyMessage(type: type, bytes) else { return end(.noAdapter, "\(place) says something that is no message (number \(type))") }
+        guard let message = try? ProxyMessage(type: type, bytes) else {
+            return end(.noAdapter, "\(place) says something that is no message (number \(type))")
+        }
         switch (stage, message) {
         case (_, .pingRequest): send(.pong)
         case (_, .disconnectRequest):
             send(.disconnected)
             end(.noAdapter, "\(place) has closed the connection")
         case (_, .disconnectResponse): if leavingDeadline != nil { finish() }
-        case (_, .authentication(isInvalid: true)): end(.permissionDenied, "\(place) asks for a password, which is not supported; newer devices have an encryption key instead")
+        case (_, .authentication(isInvalid: true)):
+            end(
+                .permissionDenied,
+                "\(place) asks for a password, which is not supported; newer devices have an encryption key instead")
         case (.hello, .hello(let major, _)):
-            guard major <= 2 else { return end(.noAdapter, "\(place) speaks version \(major) of its API, which is not known here") }
+            guard major <= 2 else {
+                return end(.noAdapter, "\(place) speaks version \(major) of its API, which is not known here")
+            }
             stage = .features
             send(.deviceInfo)
         case (.features, .deviceInfo(let found)): begin(found)
@@ -199,9 +225,17 @@ struct ProxyHost {
 
     private mutating func begin(_ found: ProxyFeatures) {
         guard found.contains([.hears, .connects]) else {
-            return end(.noAdapter, "\(place) is \(found.contains(.hears) ? "a Bluetooth proxy that does not connect" : "no Bluetooth proxy")", isTransient: false)
+            return end(
+                .noAdapter,
+                """
+                \(place) is \
+                \(found.contains(.hears) ? "a Bluetooth proxy that does not connect" : "no Bluetooth proxy")
+                """,
+                isTransient: false)
         }
-        guard found.contains(.leavesCaching) else { return end(.noAdapter, "\(place) is older than ESPHome 2022.12", isTransient: false) }
+        guard found.contains(.leavesCaching) else {
+            return end(.noAdapter, "\(place) is older than ESPHome 2022.12", isTransient: false)
+        }
         features = found
         stage = .ready
         greetingDeadline = nil
@@ -252,7 +286,9 @@ struct ProxyHost {
 
     private mutating func finish() {
         if stage != .closed { effects.append(.hangUp) }
-        (stage, noise, isHearing, session, leavingDeadline, greetingDeadline, idleDeadline) = (.closed, nil, false, nil, nil, nil, nil)
+        (stage, noise, isHearing, session, leavingDeadline, greetingDeadline, idleDeadline) = (
+            .closed, nil, false, nil, nil, nil, nil
+        )
         effects.append(.left)
     }
 

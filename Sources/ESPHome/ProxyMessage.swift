@@ -1,6 +1,7 @@
 import Bluetooth
 
-/// What an ESPHome device says over its API, as far as a Bluetooth proxy is concerned. The numbers are those of its `api.proto`.
+/// What an ESPHome device says over its API, as far as a Bluetooth proxy is concerned. The numbers are those of its
+/// `api.proto`.
 enum ProxyMessage: Hashable {
     case hello(major: Int, name: String)
     case authentication(isInvalid: Bool)
@@ -49,7 +50,9 @@ enum ProxyMessage: Hashable {
         case 2: .hello(major: fields.number(1), name: fields.text(4))
         case 4: .authentication(isInvalid: fields.number(1) != 0)
         case 10: .deviceInfo(ProxyFeatures(flags: fields.number(15), legacyVersion: fields.number(11)))
-        case 69: .connection(fields.address, isConnected: fields.number(2) != 0, mtu: fields.number(3), error: fields.number(4))
+        case 69:
+            .connection(
+                fields.address, isConnected: fields.number(2) != 0, mtu: fields.number(3), error: fields.number(4))
         case 72: .servicesDone(fields.address)
         case 74: .read(fields.address, fields.handle, fields.bytes(3))
         case 79: .notified(fields.address, fields.handle, fields.bytes(3))

@@ -51,17 +51,24 @@ struct ProxyRequest: Hashable {
     static func services(_ address: BluetoothAddress) -> ProxyRequest { ProxyRequest(70) { $0.put(1, address.value) } }
     static func read(_ address: BluetoothAddress, _ handle: UInt16) -> ProxyRequest { about(73, address, handle) }
 
-    static func write(_ address: BluetoothAddress, _ handle: UInt16, _ value: [UInt8], isAnswered: Bool) -> ProxyRequest {
+    static func write(_ address: BluetoothAddress, _ handle: UInt16, _ value: [UInt8], isAnswered: Bool) -> ProxyRequest
+    {
         about(75, address, handle) {
             $0.put(3, isAnswered ? 1 : 0)
             $0.put(4, value)
         }
     }
 
-    static func writeDescriptor(_ address: BluetoothAddress, _ handle: UInt16, _ value: [UInt8]) -> ProxyRequest { about(77, address, handle) { $0.put(3, value) } }
-    static func notify(_ address: BluetoothAddress, _ handle: UInt16) -> ProxyRequest { about(78, address, handle) { $0.put(3, 1) } }
+    static func writeDescriptor(_ address: BluetoothAddress, _ handle: UInt16, _ value: [UInt8]) -> ProxyRequest {
+        about(77, address, handle) { $0.put(3, value) }
+    }
+    static func notify(_ address: BluetoothAddress, _ handle: UInt16) -> ProxyRequest {
+        about(78, address, handle) { $0.put(3, 1) }
+    }
 
-    private static func about(_ type: Int, _ address: BluetoothAddress, _ handle: UInt16, _ more: (inout ProtobufFields) -> Void = { _ in }) -> ProxyRequest {
+    private static func about(
+        _ type: Int, _ address: BluetoothAddress, _ handle: UInt16, _ more: (inout ProtobufFields) -> Void = { _ in }
+    ) -> ProxyRequest {
         ProxyRequest(type) {
             $0.put(1, address.value)
             $0.put(2, UInt64(handle))

@@ -17,7 +17,8 @@ struct ProxyService: Hashable {
             // `BluetoothGATTCharacteristic`: UUID, handle, properties, descriptors, short UUID.
             let found = try Item(inner)
             let properties = CharacteristicProperties(rawValue: UInt8(truncatingIfNeeded: found.numbers[3] ?? 0))
-            service.characteristics.append(RemoteCharacteristic(uuid: found.uuid(short: 5), handle: found.handle, properties: properties))
+            service.characteristics.append(
+                RemoteCharacteristic(uuid: found.uuid(short: 5), handle: found.handle, properties: properties))
             for inner in found.messages(4).prefix(Self.most) {
                 // `BluetoothGATTDescriptor`: UUID, handle, short UUID.
                 let descriptor = try Item(inner)

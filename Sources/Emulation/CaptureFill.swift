@@ -6,7 +6,8 @@ import VirtualBottle
 
 /// The records of a recorded bottle, to fill a virtual one with.
 public struct CaptureFill: Sendable {
-    /// 13 bytes each, in the order in which the bottle delivered them, each once; bookkeeping entries and impossible dates included.
+    /// 13 bytes each, in the order in which the bottle delivered them, each once; bookkeeping entries and impossible
+    /// dates included.
     public var records: [[UInt8]]
     /// As far as the captures tell.
     public var model: BottleModel?
@@ -42,12 +43,17 @@ public struct CaptureFill: Sendable {
         records = chosen?.value.records ?? []
         model = chosen?.value.model
         for other in found.keys.sorted() where other != chosen?.key {
-            leftOut.append("left out: \(found[other]?.records.count ?? 0) record\(found[other]?.records.count == 1 ? "" : "s") of \(other)")
+            leftOut.append(
+                """
+                left out: \(found[other]?.records.count ?? 0) record\(found[other]?.records.count == 1 ? "" : "s") \
+                of \(other)
+                """
+            )
         }
     }
 
-    /// Shifts the recorded days so that the last of them is `today`; times of day stay. Records without a possible date stay as they are.
-    /// In the strict dialect byte 0 is no year: it stays 1A whatever the year.
+    /// Shifts the recorded days so that the last of them is `today`; times of day stay. Records without a possible date
+    /// stay as they are. In the strict dialect byte 0 is no year: it stays 1A whatever the year.
     public mutating func restamp(lastDayTo today: LocalTime, dialect: RecordDialect = .calendar) {
         let days = records.map { raw in LocalTime(BottleClock(raw.prefix(6)) ?? BottleClock.none).map(\.day) }
         guard let last = days.compactMap({ $0 }).max() else { return }
@@ -68,7 +74,8 @@ extension CaptureFill {
         guard let newest = times.compactMap({ $0?.milliseconds }).max() else { return }
         for (index, time) in times.enumerated() {
             guard let time else { continue }
-            records[index].replaceSubrange(0..<6, with: LocalTime(milliseconds: time.milliseconds + now.milliseconds - newest).clock.encoded)
+            records[index].replaceSubrange(
+                0..<6, with: LocalTime(milliseconds: time.milliseconds + now.milliseconds - newest).clock.encoded)
         }
     }
 }

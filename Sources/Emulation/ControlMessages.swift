@@ -42,7 +42,8 @@ public enum ControlMessages {
         default: break
         }
         guard let known = actions.first(where: { $0.words.split(separator: " ").first.map(String.init) == word }) else {
-            throw Malformed(description: "'\(word)' is no action: there are \(actions.map(\.words).joined(separator: ", "))")
+            throw Malformed(
+                description: "'\(word)' is no action: there are \(actions.map(\.words).joined(separator: ", "))")
         }
         throw Malformed(description: "write it as: \(known.words)")
     }
@@ -55,7 +56,8 @@ public enum ControlMessages {
             numbers.dropFirst().allSatisfy({ (0...99).contains($0) })
         else { return nil }
         return BottleClock(
-            yearByte: UInt8(numbers[0] - 2000), month: UInt8(numbers[1]), day: UInt8(numbers[2]), hour: UInt8(numbers[3]), minute: UInt8(numbers[4]),
+            yearByte: UInt8(numbers[0] - 2000), month: UInt8(numbers[1]), day: UInt8(numbers[2]),
+            hour: UInt8(numbers[3]), minute: UInt8(numbers[4]),
             second: UInt8(numbers.count > 5 ? numbers[5] : 0))
     }
 
@@ -109,12 +111,17 @@ public enum ControlMessages {
         [
             "name": .string(status.identity.name), "address": .string(status.identity.address.description),
             "profile": .string(status.identity.profile.rawValue), "model": .string(status.identity.model.rawValue),
-            "connected": .bool(status.central != nil), "central": JSONValue(status.central?.text), "subscribed": .bool(status.isSubscribed),
+            "connected": .bool(status.central != nil), "central": JSONValue(status.central?.text),
+            "subscribed": .bool(status.isSubscribed),
             "mtu": JSONValue(status.mtu), "connections": .int(status.connections), "records": .int(status.records),
-            "acknowledged": .int(status.dropped), "overwritten": .int(status.overwritten), "clock": .string(status.clock.description),
-            "batteryPercent": .int(status.batteryPercent), "charging": .string(status.charging.description), "goalMl": .int(status.goalMl),
-            "amountMl": .int(status.amountMl), "levelMl": .int(status.levelMl), "reminder": JSONValue(status.reminder?.description),
-            "light": JSONValue(status.light?.description), "registered": .bool(status.isRegistered), "blinks": .int(status.blinks),
+            "acknowledged": .int(status.dropped), "overwritten": .int(status.overwritten),
+            "clock": .string(status.clock.description),
+            "batteryPercent": .int(status.batteryPercent), "charging": .string(status.charging.description),
+            "goalMl": .int(status.goalMl),
+            "amountMl": .int(status.amountMl), "levelMl": .int(status.levelMl),
+            "reminder": JSONValue(status.reminder?.description),
+            "light": JSONValue(status.light?.description), "registered": .bool(status.isRegistered),
+            "blinks": .int(status.blinks),
             "onAir": .bool(status.offAir == nil), "offAirReason": JSONValue(status.offAir.map { "\($0)" }),
         ]
     }

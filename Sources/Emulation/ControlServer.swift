@@ -81,7 +81,9 @@ public final class ControlServer: @unchecked Sendable {
         _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
         _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK)
         if connections.count >= Self.mostConnections {
-            let idle = connections.filter { !$0.value.isBusy && $0.value.waiting.isEmpty }.min { $0.value.heard < $1.value.heard }
+            let idle = connections.filter { !$0.value.isBusy && $0.value.waiting.isEmpty }.min {
+                $0.value.heard < $1.value.heard
+            }
             guard let idle else {
                 close(descriptor)
                 return
@@ -114,7 +116,9 @@ public final class ControlServer: @unchecked Sendable {
             connections[descriptor]?.bytes = Data(bytes[(end + 1)...])
             connections[descriptor]?.waiting.append(Data(bytes[..<end]))
         }
-        guard let connection = connections[descriptor], connection.bytes.count <= Self.longestLine, connection.waiting.count <= Self.mostWaiting else {
+        guard let connection = connections[descriptor], connection.bytes.count <= Self.longestLine,
+            connection.waiting.count <= Self.mostWaiting
+        else {
             return hangUp(descriptor)
         }
         answerNext(on: descriptor)
@@ -122,14 +126,21 @@ public final class ControlServer: @unchecked Sendable {
 
     /// Who closed their writing half gets the answers that are due.
     private func end(_ descriptor: Int32) {
-        guard let connection = connections[descriptor], connection.isBusy || !connection.waiting.isEmpty else { return hangUp(descriptor) }
+        guard let connection = connections[descriptor], connection.isBusy || !connection.waiting.isEmpty else {
+            return hangUp(descriptor)
+        }
         connections[descriptor]?.hasEnded = true
         connection.source.interest = []
     }
 
     private func answerNext(on descriptor: Int32) {
-        if let connection = connections[descriptor], connection.hasEnded, !connection.isBusy, connection.waiting.isEmpty { return hangUp(descriptor) }
-        guard let connection = connections[descriptor], !connection.isBusy, let line = connection.waiting.first else { return }
+        if let connection = connections[descriptor], connection.hasEnded, !connection.isBusy, connection.waiting.isEmpty
+        {
+            return hangUp(descriptor)
+        }
+        guard let connection = connections[descriptor], !connection.isBusy, let line = connection.waiting.first else {
+            return
+        }
         connections[descriptor]?.waiting.removeFirst()
         connections[descriptor]?.isBusy = true
         let number = connection.number
@@ -150,7 +161,9 @@ public final class ControlServer: @unchecked Sendable {
         connections[descriptor]?.isBusy = false
         let bytes = Array((text + "\n").utf8)
         // An answer fits the socket's buffer; who does not read is hung up on.
-        guard Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL)) == bytes.count else { return hangUp(descriptor) }
+        guard Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL)) == bytes.count else {
+            return hangUp(descriptor)
+        }
         answerNext(on: descriptor)
     }
 

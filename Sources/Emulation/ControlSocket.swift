@@ -25,7 +25,8 @@ public enum ControlSocket {
 
     /// A listening, non-blocking socket at `path`, for its owner only (mode 0600).
     static func listen(_ path: String) throws(Failure) -> Int32 {
-        let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue), 0)
+        let descriptor = socket(
+            AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue), 0)
         guard descriptor >= 0 else { throw failure("no socket can be made") }
         var status = stat()
         if lstat(path, &status) == 0 {
@@ -33,11 +34,18 @@ public enum ControlSocket {
                 close(descriptor)
                 throw Failure(isInUse: true, description: "\(path) is there and is no socket")
             }
-            // Only a socket that nobody has open any more refuses a connection; one of another kind (the bottle's own link, say)
-            // answers otherwise, and is left alone.
+            // Only a socket that nobody has open any more refuses a connection; one of another kind (the bottle's own
+            // link, say) answers otherwise, and is left alone.
             guard try probe(path) == ECONNREFUSED else {
                 close(descriptor)
-                throw Failure(isInUse: true, description: "somebody listens at \(path): another emulator, or a socket of another kind such as a bottle's link")
+                throw Failure(
+                    isInUse: true,
+                    description:
+                        """
+                        somebody listens at \(path): another emulator, or a socket of another kind such as a \
+                        bottle's link
+                        """
+                )
             }
             unlink(path)
         }
@@ -45,7 +53,9 @@ public enum ControlSocket {
             let before = umask(0o177)
             defer { umask(before) }
             try withAddress(path) { (address, length) throws(Failure) in
-                guard bind(descriptor, address, length) == 0, Glibc.listen(descriptor, 8) == 0 else { throw failure("\(path) can not be listened at") }
+                guard bind(descriptor, address, length) == 0, Glibc.listen(descriptor, 8) == 0 else {
+                    throw failure("\(path) can not be listened at")
+                }
             }
             return descriptor
         } catch {
@@ -56,7 +66,8 @@ public enum ControlSocket {
 
     /// What a connection to `path` meets: 0 where somebody listens, otherwise the error's number.
     private static func probe(_ path: String) throws(Failure) -> Int32 {
-        let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue), 0)
+        let descriptor = socket(
+            AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue), 0)
         guard descriptor >= 0 else { throw failure("no socket can be made") }
         defer { close(descriptor) }
         var answer: Int32 = 0
@@ -88,7 +99,9 @@ public enum ControlSocket {
         var time = timeval(tv_sec: limit, tv_usec: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &time, socklen_t(MemoryLayout<timeval>.size))
         let bytes = Array((line + "\n").utf8)
-        guard send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL)) == bytes.count else { throw failure("\(path) takes nothing") }
+        guard send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL)) == bytes.count else {
+            throw failure("\(path) takes nothing")
+        }
         var answer = Data()
         var buffer = [UInt8](repeating: 0, count: 4096)
         while !answer.contains(UInt8(ascii: "\n")), answer.count < 1 << 20 {
@@ -100,12 +113,15 @@ public enum ControlSocket {
         return answer.prefix { $0 != UInt8(ascii: "\n") }
     }
 
-    private static func withAddress(_ path: String, _ body: (UnsafePointer<sockaddr>, socklen_t) throws(Failure) -> Void) throws(Failure) {
+    private static func withAddress(
+        _ path: String, _ body: (UnsafePointer<sockaddr>, socklen_t) throws(Failure) -> Void
+    ) throws(Failure) {
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
         let capacity = MemoryLayout.size(ofValue: address.sun_path)
         guard path.utf8.count < capacity else {
-            throw Failure(isInUse: false, description: "\(path) is too long for a socket: \(capacity - 1) bytes at most")
+            throw Failure(
+                isInUse: false, description: "\(path) is too long for a socket: \(capacity - 1) bytes at most")
         }
         withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: Array(path.utf8)) }
         let result = withUnsafePointer(to: &address) { pointer in

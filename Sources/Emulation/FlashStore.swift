@@ -25,7 +25,8 @@ public final class FlashStore: Sendable {
     /// Held open and locked: one emulator a store.
     private let lock: Int32
 
-    /// Takes the file for this process. It need not exist; its directory is made. A symbolic link is followed; what is no ordinary file is refused, as it would be replaced.
+    /// Takes the file for this process. It need not exist; its directory is made. A symbolic link is followed; what is
+    /// no ordinary file is refused, as it would be replaced.
     public init(path: String) throws(Failure) {
         var status = stat()
         let exists = stat(path, &status) == 0
@@ -40,12 +41,15 @@ public final class FlashStore: Sendable {
         do {
             try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
         } catch {
-            throw Failure(isBadContent: false, description: "\(directory.path) can not be made: \(error.localizedDescription)")
+            throw Failure(
+                isBadContent: false, description: "\(directory.path) can not be made: \(error.localizedDescription)")
         }
         lock = Glibc.open(path + ".lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard lock >= 0 else { throw Self.failure("\(path).lock can not be opened") }
         guard flock(lock, LOCK_EX | LOCK_NB) == 0 else {
-            let why = errno == EWOULDBLOCK ? "another emulator uses \(path)" : Self.failure("\(path).lock can not be locked").description
+            let why =
+                errno == EWOULDBLOCK
+                ? "another emulator uses \(path)" : Self.failure("\(path).lock can not be locked").description
             close(lock)
             throw Failure(isBadContent: false, description: why)
         }
@@ -60,10 +64,13 @@ public final class FlashStore: Sendable {
         do {
             content = try JSONDecoder().decode(Content.self, from: Data(contentsOf: URL(fileURLWithPath: path)))
         } catch {
-            throw Failure(isBadContent: true, description: "\(path) is no bottle's flash: move it away, or name another file")
+            throw Failure(
+                isBadContent: true, description: "\(path) is no bottle's flash: move it away, or name another file")
         }
         guard content.version == 1 else {
-            throw Failure(isBadContent: true, description: "\(path) is of version \(content.version), and this emulator reads version 1")
+            throw Failure(
+                isBadContent: true,
+                description: "\(path) is of version \(content.version), and this emulator reads version 1")
         }
         return content.flash
     }

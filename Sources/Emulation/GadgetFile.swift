@@ -27,13 +27,22 @@ public enum GadgetFile {
         do {
             let size = try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int ?? 0
             guard size <= largest else {
-                throw Failure(path: path, sentence: "has \(size >> 20) MiB; a gadget has at most \(largest >> 20)", isBadContent: true)
+                throw Failure(
+                    path: path, sentence: "has \(size >> 20) MiB; a gadget has at most \(largest >> 20)",
+                    isBadContent: true)
             }
             data = try Data(contentsOf: URL(fileURLWithPath: path))
         } catch let failure as Failure {
             throw failure
         } catch {
-            throw Failure(path: path, sentence: "cannot be read: \(access(path, R_OK) == 0 ? "it is no ordinary file" : String(cString: strerror(errno)))", isBadContent: false)
+            throw Failure(
+                path: path,
+                sentence:
+                    """
+                    cannot be read: \
+                    \(access(path, R_OK) == 0 ? "it is no ordinary file" : String(cString: strerror(errno)))
+                    """,
+                isBadContent: false)
         }
         return try decode(data, path: path)
     }
@@ -51,7 +60,8 @@ public enum GadgetFile {
         } catch let error as DecodingError {
             throw Failure(path: path, sentence: words(error), isBadContent: true)
         } catch {
-            throw Failure(path: path, sentence: "is no JSON: \((error as NSError).localizedDescription)", isBadContent: true)
+            throw Failure(
+                path: path, sentence: "is no JSON: \((error as NSError).localizedDescription)", isBadContent: true)
         }
     }
 
@@ -70,10 +80,14 @@ public enum GadgetFile {
         }
         return switch error {
         case .keyNotFound(let key, let context): place(context.codingPath) + "the key '\(key.stringValue)' is missing"
-        case .typeMismatch(_, let context): place(context.codingPath) + "something else belongs here (\(context.debugDescription))"
+        case .typeMismatch(_, let context):
+            place(context.codingPath) + "something else belongs here (\(context.debugDescription))"
         case .valueNotFound(_, let context): place(context.codingPath) + "null does not belong here"
         case .dataCorrupted(let context) where context.codingPath.isEmpty:
-            "is no JSON that could be a gadget\(context.underlyingError.map { ": \(($0 as NSError).localizedDescription)" } ?? "")"
+            """
+            is no JSON that could be a \
+            gadget\(context.underlyingError.map { ": \(($0 as NSError).localizedDescription)" } ?? "")
+            """
         case .dataCorrupted(let context): place(context.codingPath) + context.debugDescription
         @unknown default: "\(error)"
         }

@@ -11,7 +11,9 @@ extension RecordedAnswers {
         var exchanges: [(request: [UInt8], values: [[UInt8]])] = []
         for path in mode == .model ? [] : captures {
             let scripts = try AnsweringScript.read(path).scripts
-            let chosen = scripts.first { $0.address != nil && $0.address == wanted } ?? scripts.max { $0.exchanges.count < $1.exchanges.count }
+            let chosen =
+                scripts.first { $0.address != nil && $0.address == wanted }
+                ?? scripts.max { $0.exchanges.count < $1.exchanges.count }
             exchanges += chosen?.exchanges.map { ($0.request, $0.values.map(\.bytes)) } ?? []
         }
         self.init(mode, exchanges: exchanges)

@@ -1,7 +1,8 @@
 /// Texts of anybody's within a language: each part is looked for by its Unicode scalars.
 ///
-/// To `String` a sign and a mark that joins with it are one character (U+0600 before `<`, U+0301 behind `"`, `\r\n`), and looking for the sign alone passes that by. Who
-/// reads the page, the table or the line goes by scalars or bytes and sees the sign.
+/// To `String` a sign and a mark that joins with it are one character (U+0600 before `<`, U+0301 behind `"`, `\r\n`),
+/// and looking for the sign alone passes that by. Who reads the page, the table or the line goes by scalars or bytes
+/// and sees the sign.
 public enum Escaping {
     /// The text with each of these parts as something else, one pair after the other.
     public static func replacing(_ text: String, _ pairs: KeyValuePairs<String, String>) -> String {
@@ -11,5 +12,7 @@ public enum Escaping {
     }
 
     /// As text and as an attribute's value in double quotes, of HTML and XML.
-    public static func markup(_ text: String) -> String { replacing(text, ["&": "&amp;", "<": "&lt;", ">": "&gt;", "\"": "&quot;"]) }
+    public static func markup(_ text: String) -> String {
+        replacing(text, ["&": "&amp;", "<": "&lt;", ">": "&gt;", "\"": "&quot;"])
+    }
 }

@@ -9,7 +9,8 @@ struct BackupSeal {
 
     /// `nil` where it is no key.
     init?(_ seal: FleetStore.Seal) {
-        guard let id = Self.bytes(seal.id), id.count == Self.idLength, let key = Self.bytes(seal.key), key.count == 32 else { return nil }
+        guard let id = Self.bytes(seal.id), id.count == Self.idLength, let key = Self.bytes(seal.key), key.count == 32
+        else { return nil }
         (self.id, self.key) = (id, key)
     }
 
@@ -24,13 +25,21 @@ struct BackupSeal {
     func seal(_ bytes: [UInt8], at place: [UInt8]) throws(BackupTrouble) -> [UInt8] {
         var random = SystemRandomNumberGenerator()
         let nonce = (0..<Sealing.nonceSize).map { _ in UInt8.random(in: .min ... .max, using: &random) }
-        do { return nonce + (try Sealing.aesGCM.seal(bytes, key: key, nonce: nonce, authenticating: place)) } catch { throw BackupTrouble("Nothing can be sealed here. \(error).") }
+        do { return nonce + (try Sealing.aesGCM.seal(bytes, key: key, nonce: nonce, authenticating: place)) } catch {
+            throw BackupTrouble("Nothing can be sealed here. \(error).")
+        }
     }
 
     func open(_ bytes: some Collection<UInt8>, at place: [UInt8]) throws(BackupTrouble) -> [UInt8] {
-        do { return try Sealing.aesGCM.open(Array(bytes.dropFirst(Sealing.nonceSize)), key: key, nonce: Array(bytes.prefix(Sealing.nonceSize)), authenticating: place) } catch {
+        do {
+            return try Sealing.aesGCM.open(
+                Array(bytes.dropFirst(Sealing.nonceSize)), key: key, nonce: Array(bytes.prefix(Sealing.nonceSize)),
+                authenticating: place)
+        } catch {
             throw switch error.kind {
-            case .refused, .wrongLength: BackupTrouble("The backup is not whole, or somebody changed it: a piece of it cannot be opened with its key.")
+            case .refused, .wrongLength:
+                BackupTrouble(
+                    "The backup is not whole, or somebody changed it: a piece of it cannot be opened with its key.")
             case .libraryMissing, .failed: BackupTrouble("Nothing can be opened here. \(error).")
             }
         }
@@ -41,7 +50,9 @@ struct BackupSeal {
         guard digits.count.isMultiple(of: 2) else { return nil }
         var bytes: [UInt8] = []
         for index in stride(from: 0, to: digits.count, by: 2) {
-            guard let byte = UInt8(String(decoding: digits[index..<index + 2], as: UTF8.self), radix: 16) else { return nil }
+            guard let byte = UInt8(String(decoding: digits[index..<index + 2], as: UTF8.self), radix: 16) else {
+                return nil
+            }
             bytes.append(byte)
         }
         return bytes

@@ -6,5 +6,7 @@ public struct BackupTrouble: Error, Hashable, CustomStringConvertible {
     /// It is that the backup is of the first form, and could be taken.
     public var isFirstForm = false
 
-    init(_ description: String, isFirstForm: Bool = false) { (self.description, self.isFirstForm) = (description, isFirstForm) }
+    init(_ description: String, isFirstForm: Bool = false) {
+        (self.description, self.isFirstForm) = (description, isFirstForm)
+    }
 }

@@ -9,7 +9,9 @@ public enum FleetCredential {
     /// SHA-256, hexadecimal.
     public static func hash(_ credential: String) -> String { SHA256.hex(credential.utf8) }
 
-    private static func hex(_ bytes: some Sequence<UInt8>) -> String { bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined() }
+    private static func hex(_ bytes: some Sequence<UInt8>) -> String {
+        bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    }
 
     /// Of the field `Authorization`: after `Bearer`, or the password after `Basic`, as a browser asks for one.
     static func shown(_ field: String?) -> String? {
@@ -18,7 +20,9 @@ public enum FleetCredential {
         switch parts[0].lowercased() {
         case "bearer": return String(parts[1])
         case "basic":
-            guard let data = Data(base64Encoded: String(parts[1])), let text = String(validating: data, as: UTF8.self), let colon = text.firstIndex(of: ":") else { return nil }
+            guard let data = Data(base64Encoded: String(parts[1])), let text = String(validating: data, as: UTF8.self),
+                let colon = text.firstIndex(of: ":")
+            else { return nil }
             return String(text[text.index(after: colon)...])
         default: return nil
         }

@@ -3,7 +3,8 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// Tells who watches whose days became others, whichever server stored it: over one connection on which PostgreSQL notifies.
+/// Tells who watches whose days became others, whichever server stored it: over one connection on which PostgreSQL
+/// notifies.
 final class FleetFeed: Sendable {
     /// So many may watch at once.
     static let limit = 500
@@ -40,13 +41,16 @@ final class FleetFeed: Sendable {
         return Watch(self, id, stream)
     }
 
-    /// A place among those who watch; given back at the latest when nobody holds it any more, so also where an answer never begins.
+    /// A place among those who watch; given back at the latest when nobody holds it any more, so also where an answer
+    /// never begins.
     final class Watch: Sendable {
         let events: AsyncStream<Event>
         private let feed: FleetFeed
         private let id: Int
 
-        fileprivate init(_ feed: FleetFeed, _ id: Int, _ events: AsyncStream<Event>) { (self.feed, self.id, self.events) = (feed, id, events) }
+        fileprivate init(_ feed: FleetFeed, _ id: Int, _ events: AsyncStream<Event>) {
+            (self.feed, self.id, self.events) = (feed, id, events)
+        }
 
         func leave() { feed.leave(id) }
 
@@ -101,7 +105,10 @@ final class FleetFeed: Sendable {
 
     /// Swift takes two spellings of a letter for one, and they are two people.
     private static func each(_ said: [String]) -> [String] {
-        Array(Dictionary(said.flatMap { $0.split(separator: "\n").map { (Array($0.utf8), String($0)) } }) { first, _ in first }.values)
+        Array(
+            Dictionary(said.flatMap { $0.split(separator: "\n").map { (Array($0.utf8), String($0)) } }) { first, _ in
+                first
+            }.values)
     }
 
     private func tell(_ event: Event) {

@@ -6,8 +6,15 @@ import TrackerCore
 /// The overview as a page that needs nothing but itself.
 enum FleetPage {
     static func html(_ overview: FleetOverview) -> String {
-        let people = overview.people.map { [$0.name, $0.day, "\($0.todayMl)", "\($0.drinks)", $0.lastDrinkSecondsAgo.map(ago) ?? "days ago, if ever", $0.doubts > 0 ? "\($0.doubts)" : ""] }
-        return page("Fleet", """
+        let people = overview.people.map {
+            [
+                $0.name, $0.day, "\($0.todayMl)", "\($0.drinks)",
+                $0.lastDrinkSecondsAgo.map(ago) ?? "days ago, if ever", $0.doubts > 0 ? "\($0.doubts)" : "",
+            ]
+        }
+        return page(
+            "Fleet",
+            """
             \(overview.isBehind ? behind : "")
             \(overview.isCut ? "<p>There are more than are shown here.</p>" : "")
             <h2>People, who drank least first</h2>
@@ -21,7 +28,9 @@ enum FleetPage {
 
     /// A person's days, drinks and doubts, to look at.
     static func html(_ person: FleetPerson) -> String {
-        page(person.name, """
+        page(
+            person.name,
+            """
             <p><a href="/">All people</a></p>
             \(person.isBehind ? behind : "")
             <h2>Days</h2>
@@ -33,15 +42,22 @@ enum FleetPage {
             """)
     }
 
-    private static let behind = "<p>What was told last is not in these figures yet: it is still being added up, or the database may only be read.</p>"
+    private static let behind =
+        """
+        <p>What was told last is not in these figures yet: it is still being added up, or the database may only be \
+        read.</p>
+        """
 
     private static func zone(_ id: String) -> Zone { (try? Zone(id)) ?? .utc }
 
     private static func page(_ title: String, _ body: String) -> String {
         """
         <!doctype html>
-        <html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><meta http-equiv="refresh" content="60"><title>\(Escaping.markup(title))</title>
-        <style>body{font:16px/1.4 system-ui,sans-serif;margin:1rem auto;max-width:60rem;padding:0 1rem}table{border-collapse:collapse;width:100%}th,td{text-align:left;padding:.2rem .6rem;border-bottom:1px solid #ccc}td.n{text-align:right}</style>
+        <html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><meta \
+        http-equiv="refresh" content="60"><title>\(Escaping.markup(title))</title>
+        <style>body{font:16px/1.4 system-ui,sans-serif;margin:1rem auto;max-width:60rem;padding:0 \
+        1rem}table{border-collapse:collapse;width:100%}th,td{text-align:left;padding:.2rem .6rem;border-bottom:1px \
+        solid #ccc}td.n{text-align:right}</style>
         <h1>\(Escaping.markup(title))</h1>
         \(body)
         </html>
@@ -49,14 +65,18 @@ enum FleetPage {
         """
     }
 
-    private static func table(_ heads: [String], _ rows: [[String]], numbers: Set<Int>, linked: Bool = false) -> String {
+    private static func table(_ heads: [String], _ rows: [[String]], numbers: Set<Int>, linked: Bool = false) -> String
+    {
         guard !rows.isEmpty else { return "<p>None.</p>" }
         let head = heads.map { "<th>\($0)</th>" }.joined()
         let body = rows.map { row in
-            "<tr>" + row.enumerated().map { column, text in
-                let cell = linked && column == 0 ? "<a href=\"/people/\(inAddress(text))\">\(Escaping.markup(text))</a>" : Escaping.markup(text)
-                return "<td\(numbers.contains(column) ? " class=\"n\"" : "")>\(cell)</td>"
-            }.joined() + "</tr>"
+            "<tr>"
+                + row.enumerated().map { column, text in
+                    let cell =
+                        linked && column == 0
+                        ? "<a href=\"/people/\(inAddress(text))\">\(Escaping.markup(text))</a>" : Escaping.markup(text)
+                    return "<td\(numbers.contains(column) ? " class=\"n\"" : "")>\(cell)</td>"
+                }.joined() + "</tr>"
         }
         return "<table><tr>\(head)</tr>\n\(body.joined(separator: "\n"))\n</table>"
     }

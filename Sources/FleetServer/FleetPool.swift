@@ -11,7 +11,9 @@ final class FleetPool: Sendable {
         let connection: FleetConnection
     }
 
-    private let state = Mutex<(idle: [Line], used: Int, shares: [String: Int], line: [CheckedContinuation<Bool, Never>])>(([], 0, [:], []))
+    private let state = Mutex<
+        (idle: [Line], used: Int, shares: [String: Int], line: [CheckedContinuation<Bool, Never>])
+    >(([], 0, [:], []))
     private let queue = DispatchQueue(label: "postgresql", attributes: .concurrent)
 
     init(_ database: String, limit: Int) { (self.database, self.limit) = (database, limit) }
@@ -65,7 +67,8 @@ final class FleetPool: Sendable {
         next?.resume(returning: true)
     }
 
-    /// To be called by who holds a place: a quarter of all are for one holder at most, so that nobody who is slow is in the way of all others.
+    /// To be called by who holds a place: a quarter of all are for one holder at most, so that nobody who is slow is in
+    /// the way of all others.
     func withShare<Result: Sendable>(of holder: String, _ body: () async throws -> Result) async throws -> Result {
         let isFree = state.withLock { state in
             guard state.shares[holder, default: 0] < max(1, limit / 4) else { return false }
@@ -82,7 +85,8 @@ final class FleetPool: Sendable {
         return try await body()
     }
 
-    /// To be called by who holds a place. What is done has to be good when it is done twice: a connection that broke while nobody used it is replaced.
+    /// To be called by who holds a place. What is done has to be good when it is done twice: a connection that broke
+    /// while nobody used it is replaced.
     func use<Result: Sendable>(_ body: @escaping @Sendable (FleetStore) throws -> Result) async throws -> Result {
         try await withCheckedThrowingContinuation { continuation in
             queue.async { continuation.resume(with: Swift.Result { try self.wait(body) }) }
@@ -91,7 +95,9 @@ final class FleetPool: Sendable {
 
     private func wait<Result>(_ body: (FleetStore) throws -> Result) throws -> Result {
         if let line = state.withLock({ $0.idle.popLast() }) {
-            do { return try attempt(line, body) } catch let failure as FleetFailure where line.connection.isBroken && failure.kind == .unreachable {}
+            do { return try attempt(line, body) } catch let failure as FleetFailure
+                where line.connection.isBroken && failure.kind == .unreachable
+            {}
         }
         return try attempt(Line(connection: try FleetConnection(database)), body)
     }

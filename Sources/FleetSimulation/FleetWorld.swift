@@ -1,10 +1,11 @@
 import FleetWire
 import TrackerCore
 
-/// Gateways, their bottles and some days that were never drunk, from a seed: what each gateway's own store comes to know, and when.
+/// Gateways, their bottles and some days that were never drunk, from a seed: what each gateway's own store comes to
+/// know, and when.
 ///
-/// A bottle has a person and a gateway at home; now and then another gateway hears its drinks as well, or instead. A few drinks are corrected or taken out later, at one of
-/// those who know of them. Gateways are cut off for hours.
+/// A bottle has a person and a gateway at home; now and then another gateway hears its drinks as well, or instead. A
+/// few drinks are corrected or taken out later, at one of those who know of them. Gateways are cut off for hours.
 public struct FleetWorld: Sendable {
     /// What a gateway does and is told.
     public struct Gateway: Sendable {
@@ -63,7 +64,9 @@ public struct FleetWorld: Sendable {
                     let ml = Int.random(in: 16...500, using: &random)
                     // The bottle's clock shows UTC.
                     let key = "\(address)|\(Zone.utc.wall(at: Instant(seconds: at)))|\(ml)"
-                    let fact = FleetEntry.Fact(at: Instant(seconds: at), zone: id, day: calendar.day(of: Instant(seconds: at)), ml: ml, changed: Instant(seconds: at))
+                    let fact = FleetEntry.Fact(
+                        at: Instant(seconds: at), zone: id, day: calendar.day(of: Instant(seconds: at)), ml: ml,
+                        changed: Instant(seconds: at))
                     var hearers = [home]
                     if gateways > 1, Int.random(in: 0..<5, using: &random) == 0 {
                         let other = (home + Int.random(in: 1..<gateways, using: &random)) % gateways
@@ -71,7 +74,10 @@ public struct FleetWorld: Sendable {
                     }
                     func tell(_ hearer: Int, _ seconds: Int64, _ drink: FleetEntry.Fact?) {
                         told[hearer].append(
-                            Change(hour: min(days * 24 - 1, Int((seconds - start) / 3600)), entry: FleetEntry(person: person, store: "store-\(hearer + 1)", place: 1, key: key, drink: drink)))
+                            Change(
+                                hour: min(days * 24 - 1, Int((seconds - start) / 3600)),
+                                entry: FleetEntry(
+                                    person: person, store: "store-\(hearer + 1)", place: 1, key: key, drink: drink)))
                     }
                     for hearer in hearers { tell(hearer, at + Int64.random(in: 0..<7200, using: &random), fact) }
                     if Int.random(in: 0..<12, using: &random) == 0, let hearer = hearers.randomElement(using: &random) {
@@ -95,7 +101,8 @@ public struct FleetWorld: Sendable {
         self.people = people
         self.gateways = told.enumerated().map { number, changes in
             // Stable: what comes later to know of a drink stays behind what came first.
-            let sorted = changes.enumerated().sorted { ($0.element.hour, $0.offset) < ($1.element.hour, $1.offset) }.map(\.element)
+            let sorted = changes.enumerated().sorted { ($0.element.hour, $0.offset) < ($1.element.hour, $1.offset) }
+                .map(\.element)
             let placed = sorted.enumerated().map { index, change in
                 var change = change
                 change.entry.place = Int64(index + 1)
@@ -110,20 +117,24 @@ public struct FleetWorld: Sendable {
         }
     }
 
-    /// The fold of every gateway's own store, made without any fleet: of what one store says of a drink the last counts; who took it out anywhere took it out; of what is
-    /// left the newest counts.
+    /// The fold of every gateway's own store, made without any fleet: of what one store says of a drink the last
+    /// counts; who took it out anywhere took it out; of what is left the newest counts.
     public var totals: [String: [LocalDay: Total]] {
         var drinks: [String: [String: [FleetEntry.Fact?]]] = [:]
         for gateway in gateways {
             var last: [String: FleetEntry] = [:]
             for change in gateway.changes { last[change.entry.key] = change.entry }
-            for (key, entry) in last { drinks[entry.person ?? gateway.name, default: [:]][key, default: []].append(entry.drink) }
+            for (key, entry) in last {
+                drinks[entry.person ?? gateway.name, default: [:]][key, default: []].append(entry.drink)
+            }
         }
         return drinks.mapValues { theirs in
             var days: [LocalDay: Total] = [:]
             for sides in theirs.values {
                 let facts = sides.compactMap(\.self)
-                guard facts.count == sides.count, !facts.contains(where: \.isDeleted), let newest = facts.max(by: { $0.changed < $1.changed }) else { continue }
+                guard facts.count == sides.count, !facts.contains(where: \.isDeleted),
+                    let newest = facts.max(by: { $0.changed < $1.changed })
+                else { continue }
                 days[newest.day, default: Total()].ml += newest.ml
                 days[newest.day, default: Total()].drinks += 1
             }
@@ -133,7 +144,9 @@ public struct FleetWorld: Sendable {
 
     /// Where a fleet says something else than the gateways' own stores; a sentence for each person and day.
     /// - Parameter fleet: what it says of a person's days; `nil` where it knows nobody of that name.
-    public func differences(from fleet: (_ person: String) throws -> [(day: LocalDay, ml: Int, drinks: Int)]?) rethrows -> [String] {
+    public func differences(from fleet: (_ person: String) throws -> [(day: LocalDay, ml: Int, drinks: Int)]?) rethrows
+        -> [String]
+    {
         let totals = totals
         var found: [String] = []
         for person in people {
@@ -142,7 +155,12 @@ public struct FleetWorld: Sendable {
             for day in try fleet(person) ?? [] { there[day.day] = Total(ml: day.ml, drinks: day.drinks) }
             for day in Set(own.keys).union(there.keys).sorted() where own[day] != there[day] {
                 func words(_ total: Total?) -> String { "\(total?.ml ?? 0) ml in \(total?.drinks ?? 0) drinks" }
-                found.append("\(person) on \(day): \(words(there[day])) in the fleet, \(words(own[day])) in the gateways' own stores")
+                found.append(
+                    """
+                    \(person) on \(day): \(words(there[day])) in the fleet, \(words(own[day])) in the gateways' \
+                    own stores
+                    """
+                )
             }
         }
         return found

@@ -1,4 +1,5 @@
-/// Rows as the lines of a COPY in PostgreSQL's text form: columns between tabs, `\N` for NULL, and a backslash before what would end a column or a line (PostgreSQL's manual, COPY).
+/// Rows as the lines of a COPY in PostgreSQL's text form: columns between tabs, `\N` for NULL, and a backslash before
+/// what would end a column or a line (PostgreSQL's manual, COPY).
 struct CopyRows {
     /// Each column's values, in the order of the rows.
     private(set) var columns: [[String?]]
@@ -17,11 +18,14 @@ struct CopyRows {
     }
 
     private static let escapes: [UInt8: UInt8] = [
-        UInt8(ascii: "b"): 8, UInt8(ascii: "f"): 12, UInt8(ascii: "n"): 10, UInt8(ascii: "r"): 13, UInt8(ascii: "t"): 9, UInt8(ascii: "v"): 11,
+        UInt8(ascii: "b"): 8, UInt8(ascii: "f"): 12, UInt8(ascii: "n"): 10, UInt8(ascii: "r"): 13, UInt8(ascii: "t"): 9,
+        UInt8(ascii: "v"): 11,
     ]
 
     private static func text(_ value: ArraySlice<UInt8>) throws -> String? {
-        guard let first = value.firstIndex(of: UInt8(ascii: "\\")) else { return String(decoding: value, as: UTF8.self) }
+        guard let first = value.firstIndex(of: UInt8(ascii: "\\")) else {
+            return String(decoding: value, as: UTF8.self)
+        }
         guard !value.elementsEqual(#"\N"#.utf8) else { return nil }
         var bytes = Array(value[..<first]), rest = value[first...]
         while let byte = rest.popFirst() {

@@ -1,5 +1,5 @@
-/// Many values of one type as PostgreSQL's binary form of an array: nothing has to be written as text there and read as text here
-/// (PostgreSQL's source, `array_recv` and the types' `…recv`).
+/// Many values of one type as PostgreSQL's binary form of an array: nothing has to be written as text there and read as
+/// text here (PostgreSQL's source, `array_recv` and the types' `…recv`).
 struct FleetColumn {
     /// As it goes over the wire.
     private(set) var bytes: [UInt8] = []
@@ -60,5 +60,7 @@ struct FleetColumn {
         append(number)
     }
 
-    private mutating func append(_ number: some FixedWidthInteger) { withUnsafeBytes(of: number.bigEndian) { bytes.append(contentsOf: $0) } }
+    private mutating func append(_ number: some FixedWidthInteger) {
+        withUnsafeBytes(of: number.bigEndian) { bytes.append(contentsOf: $0) }
+    }
 }

@@ -2,7 +2,8 @@ import CLibPQ
 import Foundation
 import Glibc
 
-/// A connection to PostgreSQL over libpq. Whoever uses it waits, but never for longer than the limits say. It belongs to one thread at a time.
+/// A connection to PostgreSQL over libpq. Whoever uses it waits, but never for longer than the limits say. It belongs
+/// to one thread at a time.
 public final class FleetConnection {
     /// Where it leads: host, port and database; no user, no password.
     public let place: String
@@ -18,14 +19,26 @@ public final class FleetConnection {
     public private(set) var isBroken = false
 
     /// - Parameters:
-    ///   - database: as libpq takes it, `host=… dbname=…` or `postgresql://…`; what it leaves out comes from the environment (PGHOST, PGPASSWORD, …).
+    ///   - database: as libpq takes it, `host=… dbname=…` or `postgresql://…`; what it leaves out comes from the
+    ///     environment (PGHOST, PGPASSWORD, …).
     ///   - connectLimit: until there is a connection.
     ///   - statementLimit: for each statement; the server ends what takes longer.
-    public init(_ database: String, connectLimit: Duration = .seconds(5), statementLimit: Duration = .seconds(20)) throws(FleetFailure) {
-        guard !database.utf8.contains(0), let options = PQconninfoParse(database.isEmpty || database.contains("=") || database.contains("://") ? database : "dbname=" + database, nil) else {
+    public init(_ database: String, connectLimit: Duration = .seconds(5), statementLimit: Duration = .seconds(20))
+        throws(FleetFailure)
+    {
+        guard !database.utf8.contains(0),
+            let options = PQconninfoParse(
+                database.isEmpty || database.contains("=") || database.contains("://")
+                    ? database : "dbname=" + database, nil)
+        else {
             // What libpq says of it quotes it, and it may hold a password.
             throw FleetFailure(
-                .wrongUse, "These words name no database. Write host=… dbname=… user=…, with a value that has blanks in single quotes; or postgresql://…, with signs like % and @ in a password as %25 and %40.")
+                .wrongUse,
+                """
+                These words name no database. Write host=… dbname=… user=…, with a value that has blanks in single \
+                quotes; or postgresql://…, with signs like % and @ in a password as %25 and %40.
+                """
+            )
         }
         let places = Self.places(options)
         PQconninfoFree(options)
@@ -35,7 +48,8 @@ public final class FleetConnection {
         let values = Self.copies([database, seconds, "waterh", "UTF8", nil])
         defer { Self.free(names + values) }
         // Only when libpq waits itself it goes on to the next place where one says nothing.
-        guard let handle = places > 1 ? PQconnectdbParams(names, values, 1) : PQconnectStartParams(names, values, 1) else { throw FleetFailure(.broken, "There is no memory for a connection.") }
+        guard let handle = places > 1 ? PQconnectdbParams(names, values, 1) : PQconnectStartParams(names, values, 1)
+        else { throw FleetFailure(.broken, "There is no memory for a connection.") }
         self.handle = handle
         self.statementLimit = statementLimit
         place = Self.place(handle)
@@ -48,20 +62,33 @@ public final class FleetConnection {
         var wanted = places > 1 ? PGRES_POLLING_OK : PGRES_POLLING_WRITING
         while PQstatus(handle) != CONNECTION_BAD, wanted != PGRES_POLLING_OK, wanted != PGRES_POLLING_FAILED {
             guard Self.wait(PQsocket(handle), wanted == PGRES_POLLING_READING ? POLLIN : POLLOUT, deadline) else {
-                throw FleetFailure(.unreachable, "PostgreSQL at \(place) does not answer within \(connectLimit.components.seconds) s. See whether it runs, and whether this is its place.")
+                throw FleetFailure(
+                    .unreachable,
+                    """
+                    PostgreSQL at \(place) does not answer within \(connectLimit.components.seconds) s. See \
+                    whether it runs, and whether this is its place.
+                    """
+                )
             }
             wanted = PQconnectPoll(handle)
         }
         guard PQstatus(handle) == CONNECTION_OK else { throw Self.refusal(handle, place) }
-        guard PQsetnonblocking(handle, 1) == 0 else { throw FleetFailure(.broken, "The connection to PostgreSQL at \(place) cannot be used without blocking.") }
-        let milliseconds = statementLimit.components.seconds * 1000 + statementLimit.components.attoseconds / 1_000_000_000_000_000
+        guard PQsetnonblocking(handle, 1) == 0 else {
+            throw FleetFailure(.broken, "The connection to PostgreSQL at \(place) cannot be used without blocking.")
+        }
+        let milliseconds =
+            statementLimit.components.seconds * 1000 + statementLimit.components.attoseconds / 1_000_000_000_000_000
         lockLimit = milliseconds
-        // A database or a user may be set to write dates otherwise than we read them, or to look at the moment before a lock was waited for.
-        // Compiling a statement takes longer than any of ours: PostgreSQL did it for each piece of the days that it added up, because it took them for many.
-        try script("""
-            SET statement_timeout = \(milliseconds); SET lock_timeout = \(milliseconds); SET idle_in_transaction_session_timeout = \(3 * milliseconds);
+        // A database or a user may be set to write dates otherwise than we read them, or to look at the moment before a
+        // lock was waited for. Compiling a statement takes longer than any of ours: PostgreSQL did it for each piece of
+        // the days that it added up, because it took them for many.
+        try script(
+            """
+            SET statement_timeout = \(milliseconds); SET lock_timeout = \(milliseconds); SET \
+            idle_in_transaction_session_timeout = \(3 * milliseconds);
             SET TIME ZONE 'UTC'; SET client_min_messages = warning;
-            SET datestyle = 'ISO, YMD'; SET intervalstyle = 'postgres'; SET client_encoding = 'UTF8'; SET standard_conforming_strings = on; SET array_nulls = on;
+            SET datestyle = 'ISO, YMD'; SET intervalstyle = 'postgres'; SET client_encoding = 'UTF8'; SET \
+            standard_conforming_strings = on; SET array_nulls = on;
             SET default_transaction_isolation = 'read committed';
             SELECT set_config('jit', 'off', false) FROM pg_settings WHERE name = 'jit'
             """)
@@ -73,7 +100,9 @@ public final class FleetConnection {
     /// - Parameter values: as texts, for `$1` and so on.
     /// - Returns: rows of columns as texts.
     @discardableResult
-    public func run(_ sql: String, _ values: [String?] = []) throws(FleetFailure) -> [[String?]] { try run(Statement(sql, values)) }
+    public func run(_ sql: String, _ values: [String?] = []) throws(FleetFailure) -> [[String?]] {
+        try run(Statement(sql, values))
+    }
 
     /// The same with values that are columns.
     func run(_ statement: Statement) throws(FleetFailure) -> [[String?]] {
@@ -122,7 +151,9 @@ public final class FleetConnection {
                 formats.append(0)
             case .column(let column):
                 let copy = malloc(column.bytes.count)
-                column.bytes.withUnsafeBytes { bytes in if let copy, let base = bytes.baseAddress { memcpy(copy, base, bytes.count) } }
+                column.bytes.withUnsafeBytes { bytes in
+                    if let copy, let base = bytes.baseAddress { memcpy(copy, base, bytes.count) }
+                }
                 copies.append(copy.map { UnsafePointer($0.assumingMemoryBound(to: CChar.self)) })
                 lengths.append(Int32(column.bytes.count))
                 formats.append(1)
@@ -131,7 +162,8 @@ public final class FleetConnection {
         return PQsendQueryPrepared(handle, name, Int32(copies.count), copies, lengths, formats, 0)
     }
 
-    /// Does several statements on one way there and back (libpq's pipeline mode). The first that fails ends it: of those behind it nothing is done.
+    /// Does several statements on one way there and back (libpq's pipeline mode). The first that fails ends it: of
+    /// those behind it nothing is done.
     /// - Returns: the rows of each, and what it is called when it is done: `INSERT 0 17`.
     func pipeline(_ statements: [Statement]) throws(FleetFailure) -> [(rows: [[String?]], command: String)] {
         var names: [String] = []
@@ -190,7 +222,13 @@ public final class FleetConnection {
             }
         }
         do {
-            while let chunk = try next() { try send { chunk.withUnsafeBytes { PQputCopyData(handle, $0.baseAddress?.assumingMemoryBound(to: CChar.self), Int32($0.count)) } } }
+            while let chunk = try next() {
+                try send {
+                    chunk.withUnsafeBytes {
+                        PQputCopyData(handle, $0.baseAddress?.assumingMemoryBound(to: CChar.self), Int32($0.count))
+                    }
+                }
+            }
         } catch {
             try send { PQputCopyEnd(handle, "it was given up") }
             _ = try? finish(1)
@@ -200,7 +238,8 @@ public final class FleetConnection {
         return Int(try finish(1).command.split(separator: " ").last ?? "") ?? 0
     }
 
-    /// Rows of a COPY TO, as text, each where it lies, with the end of its line. Whoever does not want the rest throws, and the connection is of no more use.
+    /// Rows of a COPY TO, as text, each where it lies, with the end of its line. Whoever does not want the rest throws,
+    /// and the connection is of no more use.
     func copyOut(_ sql: String, _ take: (UnsafeRawBufferPointer) throws -> Void) throws {
         try begin(copy: sql, as: PGRES_COPY_OUT)
         while true {
@@ -225,14 +264,17 @@ public final class FleetConnection {
         }
     }
 
-    /// What programs beside this one are to find in their environment, so that they come to the same database: `PGHOST` and so on.
+    /// What programs beside this one are to find in their environment, so that they come to the same database: `PGHOST`
+    /// and so on.
     public static func environment(_ database: String) throws(FleetFailure) -> [String: String] {
         let connection = try FleetConnection(database)
         guard let options = PQconninfo(connection.handle) else { throw connection.lost() }
         defer { PQconninfoFree(options) }
         var environment: [String: String] = [:], option = options
         while option.pointee.keyword != nil {
-            if let variable = option.pointee.envvar, let value = option.pointee.val, value.pointee != 0 { environment[String(cString: variable)] = String(cString: value) }
+            if let variable = option.pointee.envvar, let value = option.pointee.val, value.pointee != 0 {
+                environment[String(cString: variable)] = String(cString: value)
+            }
             option += 1
         }
         return environment
@@ -271,8 +313,9 @@ public final class FleetConnection {
     /// Does several statements without values.
     public func script(_ sql: String) throws(FleetFailure) { _ = try finish(PQsendQuery(handle, sql)) }
 
-    /// All of it is stored when this returns, or nothing: whatever is thrown takes it back. Only where the connection breaks during the very last word nobody
-    /// knows, and what is done again by its identity is done once. A COMMIT that warns is none: a synchronous standby may not have it.
+    /// All of it is stored when this returns, or nothing: whatever is thrown takes it back. Only where the connection
+    /// breaks during the very last word nobody knows, and what is done again by its identity is done once. A COMMIT
+    /// that warns is none: a synchronous standby may not have it.
     public func transaction<Result>(_ body: () throws -> Result) throws -> Result {
         try script("BEGIN")
         let result: Result
@@ -293,7 +336,8 @@ public final class FleetConnection {
         }
     }
 
-    /// The same for statements that need nothing of what others find: all of them, and the COMMIT, on one way there and back. To be called within `BEGIN`.
+    /// The same for statements that need nothing of what others find: all of them, and the COMMIT, on one way there and
+    /// back. To be called within `BEGIN`.
     func commit(_ statements: [Statement]) throws(FleetFailure) -> [(rows: [[String?]], command: String)] {
         warnings.last = nil
         var results = try pipeline(statements + [Statement("COMMIT")])
@@ -302,10 +346,19 @@ public final class FleetConnection {
     }
 
     private func checkCommit(_ command: String) throws(FleetFailure) {
-        guard command == "COMMIT" else { throw FleetFailure(.broken, "PostgreSQL at \(place) took the transaction back.") }
-        // "Committed locally, but might not have been replicated": whoever cancels the waiting for a standby gets a COMMIT all the same.
+        guard command == "COMMIT" else {
+            throw FleetFailure(.broken, "PostgreSQL at \(place) took the transaction back.")
+        }
+        // "Committed locally, but might not have been replicated": whoever cancels the waiting for a standby gets a
+        // COMMIT all the same.
         if let warning = warnings.last?.split(separator: "\n").first {
-            throw FleetFailure(.slow, "PostgreSQL at \(place) committed with a warning (\(warning.prefix(300))). See whether its standby gets on; what was sent may be sent again.")
+            throw FleetFailure(
+                .slow,
+                """
+                PostgreSQL at \(place) committed with a warning (\(warning.prefix(300))). See whether its standby \
+                gets on; what was sent may be sent again.
+                """
+            )
         }
     }
 
@@ -320,7 +373,9 @@ public final class FleetConnection {
     // MARK: - Waiting
 
     /// - Parameter take: takes what was found, and says so; otherwise it is returned.
-    private func finish(_ sent: Int32, _ take: (OpaquePointer) -> Bool = { _ in false }) throws(FleetFailure) -> (rows: [[String?]], command: String) {
+    private func finish(_ sent: Int32, _ take: (OpaquePointer) -> Bool = { _ in false }) throws(FleetFailure) -> (
+        rows: [[String?]], command: String
+    ) {
         guard sent == 1 else { throw lost() }
         // The server ends a statement itself; this is for a server that says nothing any more.
         let deadline = ContinuousClock.now + statementLimit + .seconds(2)
@@ -388,8 +443,12 @@ public final class FleetConnection {
         let columns = PQnfields(result)
         return (0..<PQntuples(result)).map { row in
             (0..<columns).map { column in
-                guard PQgetisnull(result, row, column) == 0, let value = PQgetvalue(result, row, column) else { return nil }
-                return String(decoding: UnsafeRawBufferPointer(start: value, count: Int(PQgetlength(result, row, column))), as: UTF8.self)
+                guard PQgetisnull(result, row, column) == 0, let value = PQgetvalue(result, row, column) else {
+                    return nil
+                }
+                return String(
+                    decoding: UnsafeRawBufferPointer(start: value, count: Int(PQgetlength(result, row, column))),
+                    as: UTF8.self)
             }
         }
     }
@@ -397,17 +456,25 @@ public final class FleetConnection {
     private func lost() -> FleetFailure {
         isBroken = true
         let said = String(cString: PQerrorMessage(handle)).split(separator: "\n").first.map(String.init) ?? "no words"
-        return FleetFailure(.unreachable, "The connection to PostgreSQL at \(place) broke (\(said.prefix(300))). See whether it runs.")
+        return FleetFailure(
+            .unreachable, "The connection to PostgreSQL at \(place) broke (\(said.prefix(300))). See whether it runs.")
     }
 
     private func silent() -> FleetFailure {
         isBroken = true
         giveUp()
-        return FleetFailure(.slow, "PostgreSQL at \(place) says nothing for \(statementLimit.components.seconds + 2) s. See whether it runs, and the network on the way.")
+        return FleetFailure(
+            .slow,
+            """
+            PostgreSQL at \(place) says nothing for \(statementLimit.components.seconds + 2) s. See whether it \
+            runs, and the network on the way.
+            """
+        )
     }
 
-    /// A COMMIT that waits for a standby goes on when nobody waits for it any more, and keeps its place at the server: whoever comes again would take all of them. It is asked
-    /// to end, by a thread of its own, since a server that hangs does not answer that, either.
+    /// A COMMIT that waits for a standby goes on when nobody waits for it any more, and keeps its place at the server:
+    /// whoever comes again would take all of them. It is asked to end, by a thread of its own, since a server that
+    /// hangs does not answer that, either.
     private func giveUp() {
         guard let word = PQgetCancel(handle) else { return }
         let last = LastWord(word: word)
@@ -430,7 +497,8 @@ public final class FleetConnection {
             let rest = deadline - .now
             guard rest > .zero else { return false }
             var one = pollfd(fd: socket, events: Int16(events), revents: 0)
-            let milliseconds = min(rest.components.seconds * 1000 + rest.components.attoseconds / 1_000_000_000_000_000 + 1, 3_600_000)
+            let milliseconds = min(
+                rest.components.seconds * 1000 + rest.components.attoseconds / 1_000_000_000_000_000 + 1, 3_600_000)
             let found = poll(&one, 1, Int32(milliseconds))
             if found > 0 || (found < 0 && errno != EINTR) { return true }
         }
@@ -446,27 +514,43 @@ public final class FleetConnection {
             }
             option += 1
         }
-        return isNamed ? most : getenv("PGHOST").map { String(cString: $0).split(separator: ",", omittingEmptySubsequences: false).count } ?? 1
+        return isNamed
+            ? most
+            : getenv("PGHOST").map { String(cString: $0).split(separator: ",", omittingEmptySubsequences: false).count }
+                ?? 1
     }
 
     private static func place(_ handle: OpaquePointer) -> String {
         func text(_ value: UnsafeMutablePointer<CChar>?) -> String { value.map { String(cString: $0) } ?? "" }
         let host = text(PQhost(handle)), port = text(PQport(handle)), name = text(PQdb(handle))
-        return "\(host.isEmpty ? "this machine" : host)\(port.isEmpty ? "" : ":\(port)")\(name.isEmpty ? "" : "/\(name)")"
+        return
+            "\(host.isEmpty ? "this machine" : host)\(port.isEmpty ? "" : ":\(port)")\(name.isEmpty ? "" : "/\(name)")"
     }
 
     /// A connection that was refused has words only, and no state.
     private static func refusal(_ handle: OpaquePointer, _ place: String) -> FleetFailure {
-        let said = String(cString: PQerrorMessage(handle)).trimmingCharacters(in: .whitespacesAndNewlines).replacing("\n", with: " ")
+        let said = String(cString: PQerrorMessage(handle)).trimmingCharacters(in: .whitespacesAndNewlines).replacing(
+            "\n", with: " ")
         let state =
-            if said.contains("too many clients") || said.contains("too many connections") || said.contains("remaining connection slots") { "53300" }
-            else if ["password", "authentication", "no pg_hba.conf entry", "role \""].contains(where: said.contains) { "28000" }
-            else if said.contains("the database system is") { "57P03" }
-            else { "" }
+            if said.contains("too many clients") || said.contains("too many connections")
+                || said.contains("remaining connection slots")
+            {
+                "53300"
+            } else if ["password", "authentication", "no pg_hba.conf entry", "role \""].contains(where: said.contains) {
+                "28000"
+            } else if said.contains("the database system is") { "57P03" } else { "" }
         guard state.isEmpty else { return FleetFailure(state: state, said, at: place) }
         if said.contains("database \""), said.contains("does not exist") {
-            return FleetFailure(.wrongUse, "There is no such database at \(place) (\(said.prefix(300))). Create it, or name another one.")
+            return FleetFailure(
+                .wrongUse,
+                "There is no such database at \(place) (\(said.prefix(300))). Create it, or name another one.")
         }
-        return FleetFailure(.unreachable, "PostgreSQL at \(place) cannot be reached (\(said.prefix(300))). See whether it runs, and whether this is its place.")
+        return FleetFailure(
+            .unreachable,
+            """
+            PostgreSQL at \(place) cannot be reached (\(said.prefix(300))). See whether it runs, and whether this \
+            is its place.
+            """
+        )
     }
 }

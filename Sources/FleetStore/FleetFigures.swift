@@ -14,12 +14,19 @@ extension FleetStore {
     /// All of it, as it is now.
     public func figures() throws -> FleetFigures {
         func number(_ sql: String) throws -> Int { Int((try connection.run(sql).first?.first ?? nil) ?? "") ?? 0 }
-        let gateways = try connection.run("""
-            SELECT name, CASE WHEN last_seen IS NOT NULL THEN greatest(0, extract(epoch FROM now() - last_seen))::bigint END, entries, poisoned
+        let gateways = try connection.run(
+            """
+            SELECT name, CASE WHEN last_seen IS NOT NULL THEN greatest(0, extract(epoch FROM now() - \
+            last_seen))::bigint END, entries, poisoned
             FROM gateway WHERE role = 'gateway' AND revoked IS NULL ORDER BY name LIMIT \(FleetOverview.limit)
             """)
         return FleetFigures(
-            people: try number("SELECT count(*) FROM person"), doubts: try number("SELECT count(*) FROM doubt"), staleDays: try number("SELECT count(*) FROM stale"),
-            gateways: gateways.compactMap { row in row[0].map { ($0, row[1].flatMap(Int64.init), row[2].flatMap(Int64.init) ?? 0, row[3].flatMap(Int64.init) ?? 0) } })
+            people: try number("SELECT count(*) FROM person"), doubts: try number("SELECT count(*) FROM doubt"),
+            staleDays: try number("SELECT count(*) FROM stale"),
+            gateways: gateways.compactMap { row in
+                row[0].map {
+                    ($0, row[1].flatMap(Int64.init), row[2].flatMap(Int64.init) ?? 0, row[3].flatMap(Int64.init) ?? 0)
+                }
+            })
     }
 }

@@ -5,10 +5,11 @@ enum FleetSchema {
 
     static let steps = [first, second, third, fourth, fifth, sixth, seventh, eighth]
 
-    /// What is told lies in `entry`: of each drink one row for each store that told of it, so that two gateways that carry the same bottle never write over
-    /// each other. `drink` is the fold of them: who took a drink out anywhere took it out; of what is left the newest counts. `day_total` is the fold of that.
-    /// Nothing has a sequence, and rows are spread by person: whoever spreads tables over machines can do it by the same column. There are no months in it: a
-    /// drink's moment may be corrected, and would move to another table with it.
+    /// What is told lies in `entry`: of each drink one row for each store that told of it, so that two gateways that
+    /// carry the same bottle never write over each other. `drink` is the fold of them: who took a drink out anywhere
+    /// took it out; of what is left the newest counts. `day_total` is the fold of that. Nothing has a sequence, and
+    /// rows are spread by person: whoever spreads tables over machines can do it by the same column. There are no
+    /// months in it: a drink's moment may be corrected, and would move to another table with it.
     private static let first = """
         CREATE TABLE gateway (
             id text COLLATE "C" PRIMARY KEY,
@@ -49,7 +50,8 @@ enum FleetSchema {
         ) PARTITION BY HASH (person);
         DO $$ BEGIN
             FOR part IN 0..15 LOOP
-                EXECUTE format('CREATE TABLE entry_%s PARTITION OF entry FOR VALUES WITH (MODULUS 16, REMAINDER %s)', part, part);
+                EXECUTE format('CREATE TABLE entry_%s PARTITION OF entry FOR VALUES WITH (MODULUS 16, REMAINDER %s)', \
+        part, part);
             END LOOP;
         END $$;
         CREATE INDEX entry_by_day ON entry (day, person);
@@ -61,13 +63,16 @@ enum FleetSchema {
             parked timestamptz NOT NULL DEFAULT now(),
             PRIMARY KEY (gateway, digest)
         );
-        CREATE VIEW drink AS SELECT DISTINCT ON (person, key) * FROM entry ORDER BY person, key, deleted DESC, changed DESC, gateway, store;
-        CREATE VIEW day_total AS SELECT person, day, sum(ml)::bigint AS ml, count(*) AS drinks FROM drink WHERE NOT deleted AND ml > 0 GROUP BY person, day;
+        CREATE VIEW drink AS SELECT DISTINCT ON (person, key) * FROM entry ORDER BY person, key, deleted DESC, changed \
+        DESC, gateway, store;
+        CREATE VIEW day_total AS SELECT person, day, sum(ml)::bigint AS ml, count(*) AS drinks FROM drink WHERE NOT \
+        deleted AND ml > 0 GROUP BY person, day;
         """
 
     /// Whom a gateway may tell of, and who changed what about those who are let in.
     private static let second = """
-        ALTER TABLE gateway ADD COLUMN people text[];    -- of whom it may tell beside the one who is called like it; NULL: of anybody
+        ALTER TABLE gateway ADD COLUMN people text[];    -- of whom it may tell beside the one who is called like it; \
+        NULL: of anybody
         ALTER TABLE gateway ADD COLUMN wants text;       -- of whom it wanted to tell last, and may not
         CREATE TABLE audit (
             id text COLLATE "C" PRIMARY KEY,             -- random
@@ -78,11 +83,13 @@ enum FleetSchema {
         CREATE INDEX audit_by_time ON audit (at);
         """
 
-    /// How far each store is known; what lies in doubt; who may be what; who is forgotten. And days added up, `day_roll`, which can be thrown away and made again: whatever
-    /// changes an entry, be it a program of before this step, marks its days as `stale`, in the same transaction, and who looks makes those anew first.
+    /// How far each store is known; what lies in doubt; who may be what; who is forgotten. And days added up,
+    /// `day_roll`, which can be thrown away and made again: whatever changes an entry, be it a program of before this
+    /// step, marks its days as `stale`, in the same transaction, and who looks makes those anew first.
     ///
-    /// A mark has no key: nobody waits for anybody there. A new row marks its own day, since whoever makes that day anew finds the other days of its drinks by
-    /// itself; a row that has no day, changed or went marks the days of all rows of its drink, too.
+    /// A mark has no key: nobody waits for anybody there. A new row marks its own day, since whoever makes that day
+    /// anew finds the other days of its drinks by itself; a row that has no day, changed or went marks the days of all
+    /// rows of its drink, too.
     private static let third = """
         ALTER TABLE gateway DROP CONSTRAINT gateway_role_check;
         ALTER TABLE gateway ADD CHECK (role IN ('gateway', 'reader', 'carer', 'admin'));
@@ -95,7 +102,8 @@ enum FleetSchema {
             place bigint NOT NULL,                       -- the greatest that it told
             PRIMARY KEY (gateway, store)
         );
-        INSERT INTO teller (gateway, store, generation, place) SELECT gateway, store, 0, max(place) FROM entry GROUP BY gateway, store;
+        INSERT INTO teller (gateway, store, generation, place) SELECT gateway, store, 0, max(place) FROM entry GROUP \
+        BY gateway, store;
         CREATE TABLE doubt (
             person text COLLATE "C" NOT NULL,
             gateway text COLLATE "C" NOT NULL,
@@ -108,7 +116,8 @@ enum FleetSchema {
             received bigint NOT NULL,
             PRIMARY KEY (person, gateway, store, bottle, raw)
         );
-        CREATE TABLE forgotten (digest text COLLATE "C" PRIMARY KEY, at timestamptz NOT NULL DEFAULT now()); -- SHA-256 of a name
+        CREATE TABLE forgotten (digest text COLLATE "C" PRIMARY KEY, at timestamptz NOT NULL DEFAULT now()); -- \
+        SHA-256 of a name
         CREATE TABLE day_roll (
             person text COLLATE "C" NOT NULL,
             day date NOT NULL,
@@ -123,18 +132,23 @@ enum FleetSchema {
         CREATE FUNCTION fleet_mark_new() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
             INSERT INTO stale SELECT DISTINCT person, day FROM came WHERE day IS NOT NULL;
             IF EXISTS (SELECT 1 FROM came WHERE day IS NULL) THEN
-                INSERT INTO stale SELECT DISTINCT e.person, e.day FROM came JOIN entry e ON e.person = came.person AND e.key = came.key WHERE came.day IS NULL AND e.day IS NOT NULL;
+                INSERT INTO stale SELECT DISTINCT e.person, e.day FROM came JOIN entry e ON e.person = came.person AND \
+        e.key = came.key WHERE came.day IS NULL AND e.day IS NOT NULL;
             END IF;
             RETURN NULL;
         END $$;
         CREATE FUNCTION fleet_mark_changed() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
             INSERT INTO stale SELECT DISTINCT person, day FROM went WHERE day IS NOT NULL;
-            INSERT INTO stale SELECT DISTINCT e.person, e.day FROM went JOIN entry e ON e.person = went.person AND e.key = went.key WHERE e.day IS NOT NULL;
+            INSERT INTO stale SELECT DISTINCT e.person, e.day FROM went JOIN entry e ON e.person = went.person AND \
+        e.key = went.key WHERE e.day IS NOT NULL;
             RETURN NULL;
         END $$;
-        CREATE TRIGGER fleet_new AFTER INSERT ON entry REFERENCING NEW TABLE AS came FOR EACH STATEMENT EXECUTE FUNCTION fleet_mark_new();
-        CREATE TRIGGER fleet_changed AFTER UPDATE ON entry REFERENCING OLD TABLE AS went FOR EACH STATEMENT EXECUTE FUNCTION fleet_mark_changed();
-        CREATE TRIGGER fleet_gone AFTER DELETE ON entry REFERENCING OLD TABLE AS went FOR EACH STATEMENT EXECUTE FUNCTION fleet_mark_changed();
+        CREATE TRIGGER fleet_new AFTER INSERT ON entry REFERENCING NEW TABLE AS came FOR EACH STATEMENT EXECUTE \
+        FUNCTION fleet_mark_new();
+        CREATE TRIGGER fleet_changed AFTER UPDATE ON entry REFERENCING OLD TABLE AS went FOR EACH STATEMENT EXECUTE \
+        FUNCTION fleet_mark_changed();
+        CREATE TRIGGER fleet_gone AFTER DELETE ON entry REFERENCING OLD TABLE AS went FOR EACH STATEMENT EXECUTE \
+        FUNCTION fleet_mark_changed();
         INSERT INTO stale SELECT DISTINCT person, day FROM entry WHERE day IS NOT NULL;
         """
 
@@ -143,13 +157,14 @@ enum FleetSchema {
         ALTER TABLE person ADD COLUMN boundary smallint CHECK (boundary BETWEEN 0 AND 6); -- NULL: nobody told; it is 4
         """
 
-    /// Marks in their order: who makes days anew took all of them in hand for each thousand days, and after a long outage nobody was answered any more.
+    /// Marks in their order: who makes days anew took all of them in hand for each thousand days, and after a long
+    /// outage nobody was answered any more.
     private static let fifth = """
         CREATE INDEX stale_by_day ON stale (person, day);
         """
 
-    /// Keys of backups, each person's their own. Whoever forgets somebody, be it a program of before this step, throws theirs away in the same transaction, and the one over all
-    /// that may name anybody.
+    /// Keys of backups, each person's their own. Whoever forgets somebody, be it a program of before this step, throws
+    /// theirs away in the same transaction, and the one over all that may name anybody.
     private static let sixth = """
         CREATE TABLE seal (
             owner text COLLATE "C" PRIMARY KEY,          -- SHA-256 of a name; fleet; memory
@@ -163,24 +178,30 @@ enum FleetSchema {
         CREATE TRIGGER fleet_forgotten BEFORE INSERT ON forgotten FOR EACH ROW EXECUTE FUNCTION fleet_break_seal();
         """
 
-    /// Of whom what was set aside tells, so that it goes with them, and whether it is kept as it was told; and which doubts and which hour of a person's a store told last, so that
-    /// a fleet that lost them asks for them. Whoever forgets somebody, be it a program of before this step, takes both in the same transaction.
+    /// Of whom what was set aside tells, so that it goes with them, and whether it is kept as it was told; and which
+    /// doubts and which hour of a person's a store told last, so that a fleet that lost them asks for them. Whoever
+    /// forgets somebody, be it a program of before this step, takes both in the same transaction.
     private static let seventh = """
-        ALTER TABLE parked ADD COLUMN whose text COLLATE "C"; -- SHA-256 of the name of whom it tells; NULL: a program of before this step kept it
+        ALTER TABLE parked ADD COLUMN whose text COLLATE "C"; -- SHA-256 of the name of whom it tells; NULL: a program \
+        of before this step kept it
         ALTER TABLE parked ADD COLUMN whole boolean;         -- byte for byte as it was told; NULL: as before
-        ALTER TABLE teller ADD COLUMN doubts text;           -- what the store calls the doubts and the hour that it told last; NULL: they are not known here
+        ALTER TABLE teller ADD COLUMN doubts text;           -- what the store calls the doubts and the hour that it \
+        told last; NULL: they are not known here
         ALTER TABLE teller ADD COLUMN whose text COLLATE "C"; -- SHA-256 of the name of whose they are
         CREATE FUNCTION fleet_forget_aside() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
             DELETE FROM parked WHERE whose = NEW.digest;
             UPDATE teller SET doubts = NULL, whose = NULL WHERE whose = NEW.digest;
             RETURN NEW;
         END $$;
-        CREATE TRIGGER fleet_forgotten_aside BEFORE INSERT ON forgotten FOR EACH ROW EXECUTE FUNCTION fleet_forget_aside();
+        CREATE TRIGGER fleet_forgotten_aside BEFORE INSERT ON forgotten FOR EACH ROW EXECUTE FUNCTION \
+        fleet_forget_aside();
         """
 
-    /// Each forgetting by a name of its own, and whether it was undone since; and of each key which of them it was made after. So copies of a fleet can be put together in whatever
-    /// order: a forgetting that nobody undid who knew of it holds, and a key that was made without knowing of it opens nothing any more. Both only grow. Whoever forgets or undoes
-    /// that, be it a program of before this step, says so in the same transaction. What was forgotten before has one name, `old`.
+    /// Each forgetting by a name of its own, and whether it was undone since; and of each key which of them it was made
+    /// after. So copies of a fleet can be put together in whatever order: a forgetting that nobody undid who knew of it
+    /// holds, and a key that was made without knowing of it opens nothing any more. Both only grow. Whoever forgets or
+    /// undoes that, be it a program of before this step, says so in the same transaction. What was forgotten before has
+    /// one name, `old`.
     private static let eighth = """
         CREATE TABLE forgetting (
             digest text COLLATE "C" NOT NULL,            -- SHA-256 of a name
@@ -189,17 +210,20 @@ enum FleetSchema {
             PRIMARY KEY (digest, id)
         );
         INSERT INTO forgetting (digest, id, undone) SELECT digest, 'old', false FROM forgotten;
-        ALTER TABLE seal ADD COLUMN after text[] NOT NULL DEFAULT '{old}'; -- forgettings of its owner that were known when it was made
+        ALTER TABLE seal ADD COLUMN after text[] NOT NULL DEFAULT '{old}'; -- forgettings of its owner that were known \
+        when it was made
         CREATE FUNCTION fleet_note_forgetting() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
             IF TG_OP = 'INSERT' THEN
-                INSERT INTO forgetting (digest, id, undone) SELECT NEW.digest, replace(gen_random_uuid()::text, '-', ''), false
+                INSERT INTO forgetting (digest, id, undone) SELECT NEW.digest, replace(gen_random_uuid()::text, '-', \
+        ''), false
                 WHERE NOT EXISTS (SELECT 1 FROM forgetting WHERE digest = NEW.digest AND NOT undone);
             ELSE
                 UPDATE forgetting SET undone = true WHERE digest = OLD.digest AND NOT undone;
             END IF;
             RETURN NULL;
         END $$;
-        CREATE TRIGGER fleet_forgetting AFTER INSERT OR DELETE ON forgotten FOR EACH ROW EXECUTE FUNCTION fleet_note_forgetting();
+        CREATE TRIGGER fleet_forgetting AFTER INSERT OR DELETE ON forgotten FOR EACH ROW EXECUTE FUNCTION \
+        fleet_note_forgetting();
         CREATE FUNCTION fleet_mark_seal() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
             NEW.after := ARRAY(SELECT 'old' UNION SELECT id FROM forgetting WHERE digest = NEW.owner ORDER BY 1);
             RETURN NEW;

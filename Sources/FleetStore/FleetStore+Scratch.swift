@@ -12,7 +12,12 @@ extension FleetStore {
 
     /// Drops one; whoever is still in it goes.
     public func dropScratchDatabase(_ name: String) throws {
-        try connection.script("DROP DATABASE IF EXISTS \"\(name.filter { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "_") })\" WITH (FORCE)")
+        try connection.script(
+            """
+            DROP DATABASE IF EXISTS \"\(name.filter { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "_") })\" \
+            WITH (FORCE)
+            """
+        )
     }
 
     /// What became of those that were there.
@@ -47,12 +52,16 @@ extension FleetStore {
 
     /// Those that there are: whether who made one still lives, and whether that is a rehearsal of this database.
     func scratchDatabases() throws -> [(name: String, isHeld: Bool, isOfThis: Bool)] {
-        try connection.run("""
-            SELECT datname, holder.pid IS NOT NULL, coalesce(holder.database = (SELECT oid FROM pg_database WHERE datname = current_database()), false) FROM pg_database
-            LEFT JOIN pg_locks AS holder ON holder.locktype = 'advisory' AND holder.granted AND holder.classid::bigint = \(Self.scratchLock) AND holder.objsubid = 2
+        try connection.run(
+            """
+            SELECT datname, holder.pid IS NOT NULL, coalesce(holder.database = (SELECT oid FROM pg_database WHERE \
+            datname = current_database()), false) FROM pg_database
+            LEFT JOIN pg_locks AS holder ON holder.locktype = 'advisory' AND holder.granted AND holder.classid::bigint \
+            = \(Self.scratchLock) AND holder.objsubid = 2
                 AND holder.objid::bigint = ('x' || lpad(right(datname, 8), 16, '0'))::bit(64)::bigint
             WHERE datname ~ '^\(Self.scratch)[0-9a-f]{8}$' ORDER BY datname
-            """).compactMap { row in row[0].map { ($0, row[1] == "t", row[2] == "t") } }
+            """
+        ).compactMap { row in row[0].map { ($0, row[1] == "t", row[2] == "t") } }
     }
 
     private static let scratch = "fleet_rehearsal_"

@@ -16,7 +16,12 @@ public struct FleetStore {
         try refuseOtherTexts()
         return try connection.transaction {
             try connection.run("SELECT pg_advisory_xact_lock(\(FleetSchema.lock))")
-            try connection.script("CREATE TABLE IF NOT EXISTS fleet_schema (version integer PRIMARY KEY, applied timestamptz NOT NULL DEFAULT now())")
+            try connection.script(
+                """
+                CREATE TABLE IF NOT EXISTS fleet_schema (version integer PRIMARY KEY, applied timestamptz NOT NULL \
+                DEFAULT now())
+                """
+            )
             let before = try version()
             try refuse(newer: before)
             for (index, step) in FleetSchema.steps.enumerated().dropFirst(before) {
@@ -28,10 +33,13 @@ public struct FleetStore {
     }
 
     /// - Parameter isRunning: newer ones will do: who runs already goes on with them, as long as an upgrade takes.
-    /// - Throws: `FleetFailure` of the kind `schema` where the tables are not those of this program, of the kind `encoding` where no table could be.
+    /// - Throws: `FleetFailure` of the kind `schema` where the tables are not those of this program, of the kind
+    ///   `encoding` where no table could be.
     public func check(isRunning: Bool = false) throws {
         try refuseOtherTexts()
-        guard try connection.run("SELECT to_regclass('fleet_schema')").first?.first ?? nil != nil else { throw older(0) }
+        guard try connection.run("SELECT to_regclass('fleet_schema')").first?.first ?? nil != nil else {
+            throw older(0)
+        }
         let there = try version()
         if !isRunning { try refuse(newer: there) }
         if there < Self.version { throw older(there) }
@@ -41,19 +49,38 @@ public struct FleetStore {
     private func refuseOtherTexts() throws {
         let encoding = connection.encoding
         guard encoding != "UTF8" else { return }
-        throw FleetFailure(.encoding, "The database at \(connection.place) keeps texts as \(encoding), which cannot hold every name and drink. Nothing was changed: it has to be one of UTF8.")
+        throw FleetFailure(
+            .encoding,
+            """
+            The database at \(connection.place) keeps texts as \(encoding), which cannot hold every name and \
+            drink. Nothing was changed: it has to be one of UTF8.
+            """
+        )
     }
 
-    private func version() throws -> Int { Int((try connection.run("SELECT coalesce(max(version), 0) FROM fleet_schema").first?.first ?? nil) ?? "") ?? 0 }
+    private func version() throws -> Int {
+        Int((try connection.run("SELECT coalesce(max(version), 0) FROM fleet_schema").first?.first ?? nil) ?? "") ?? 0
+    }
 
     private func older(_ there: Int) -> FleetFailure {
-        FleetFailure(.schema, "The tables in PostgreSQL at \(connection.place) are of version \(there), and this program needs \(Self.version). Bring them up to date first.")
+        FleetFailure(
+            .schema,
+            """
+            The tables in PostgreSQL at \(connection.place) are of version \(there), and this program needs \
+            \(Self.version). Bring them up to date first.
+            """
+        )
     }
 
     private func refuse(newer there: Int) throws {
         guard there > Self.version else { return }
         throw FleetFailure(
-            .schema, "The tables in PostgreSQL at \(connection.place) are of version \(there), and this program knows up to \(Self.version). Use a newer program; nothing was changed.")
+            .schema,
+            """
+            The tables in PostgreSQL at \(connection.place) are of version \(there), and this program knows up to \
+            \(Self.version). Use a newer program; nothing was changed.
+            """
+        )
     }
 
     /// A list of texts as PostgreSQL reads an array.

@@ -1,5 +1,5 @@
-/// Rows as PostgreSQL's COPY takes them in its binary form: nothing has to be written as text there and read as text here
-/// (PostgreSQL's documentation, COPY, "Binary Format"; the types' `…recv` in its source).
+/// Rows as PostgreSQL's COPY takes them in its binary form: nothing has to be written as text there and read as text
+/// here (PostgreSQL's documentation, COPY, "Binary Format"; the types' `…recv` in its source).
 struct FleetTuples {
     /// As they go over the wire; whole once `finish` was called.
     private(set) var bytes: [UInt8]
@@ -46,5 +46,7 @@ struct FleetTuples {
     /// There are no more.
     mutating func finish() { append(Int16(-1)) }
 
-    private mutating func append(_ number: some FixedWidthInteger) { withUnsafeBytes(of: number.bigEndian) { bytes.append(contentsOf: $0) } }
+    private mutating func append(_ number: some FixedWidthInteger) {
+        withUnsafeBytes(of: number.bigEndian) { bytes.append(contentsOf: $0) }
+    }
 }

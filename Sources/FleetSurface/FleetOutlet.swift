@@ -7,11 +7,13 @@ import Synchronization
 import TrackerCore
 import TrackerDesk
 
-/// Tells a person's drinks to a fleet for as long as a service runs: what changed since it was switched on, in order, in batches.
+/// Tells a person's drinks to a fleet for as long as a service runs: what changed since it was switched on, in order,
+/// in batches.
 ///
-/// Where it stands is kept in the store, and moves only when the fleet has answered that a batch is committed: so nothing is forgotten, and what is told twice counts
-/// once there. A store that was put back from a backup tells on in another generation, and what the fleet was told since the backup is told again as it is here now.
-/// Behind the drinks it tells which records lie in doubt. Nobody waits for it.
+/// Where it stands is kept in the store, and moves only when the fleet has answered that a batch is committed: so
+/// nothing is forgotten, and what is told twice counts once there. A store that was put back from a backup tells on in
+/// another generation, and what the fleet was told since the backup is told again as it is here now. Behind the drinks
+/// it tells which records lie in doubt. Nobody waits for it.
 public actor FleetOutlet {
     /// What it is used in.
     public struct Surroundings: Sendable {
@@ -23,7 +25,8 @@ public actor FleetOutlet {
         public var plan: @Sendable () -> FleetPlan?
         /// Where the store lies; `nil` where that says nothing.
         public var home: @Sendable () -> OutletHome?
-        /// Tells whenever the store is written, by whatever program; `nil` where nothing does: then it is looked at all the time.
+        /// Tells whenever the store is written, by whatever program; `nil` where nothing does: then it is looked at all
+        /// the time.
         public var watch: StoreWatch?
         /// Random, for who this store is to the fleet.
         public var makeID: @Sendable () -> String
@@ -35,8 +38,10 @@ public actor FleetOutlet {
         public var limit: Duration
 
         public init(
-            store: TrackerStore, person: String?, plan: @escaping @Sendable () -> FleetPlan?, home: @escaping @Sendable () -> OutletHome?, watch: StoreWatch? = nil,
-            makeID: @escaping @Sendable () -> String, say: @escaping @Sendable (Word) -> Void, chance: @escaping @Sendable () -> Double = { .random(in: 0...1) },
+            store: TrackerStore, person: String?, plan: @escaping @Sendable () -> FleetPlan?,
+            home: @escaping @Sendable () -> OutletHome?, watch: StoreWatch? = nil,
+            makeID: @escaping @Sendable () -> String, say: @escaping @Sendable (Word) -> Void,
+            chance: @escaping @Sendable () -> Double = { .random(in: 0...1) },
             limit: Duration = .seconds(40)
         ) {
             (self.store, self.person, self.plan, self.home, self.watch) = (store, person, plan, home, watch)
@@ -139,13 +144,19 @@ public actor FleetOutlet {
             guard let last = changes.last else { return true }
             let records = try around.store.records(ofDrinks: changes.map(\.key))
             let entries = changes.map { entry($0, outlet.id, generation, records[$0.key]) }
-            let standing = FleetStanding(store: outlet.id, generation: generation, place: Self.place(outlet, in: generation))
+            let standing = FleetStanding(
+                store: outlet.id, generation: generation, place: Self.place(outlet, in: generation))
             try around.store.tellingFleet(through: last.sequence)
-            guard let answer = await post(plan.address, try FleetLines.bytes(entries), plan, standing, doubts: try doubtsTold()) else { return false }
+            guard
+                let answer = await post(
+                    plan.address, try FleetLines.bytes(entries), plan, standing, doubts: try doubtsTold())
+            else { return false }
             // Only this means that it is stored there for good.
             guard answer.status == 200, FleetAnswer.has(entries.count, in: answer.body) else {
                 if isTooMuch(answer) { continue }
-                if answer.status == 409, repeats < 2, let ahead = FleetStanding.Ahead(answer.body), ahead.generation > generation {
+                if answer.status == 409, repeats < 2, let ahead = FleetStanding.Ahead(answer.body),
+                    ahead.generation > generation
+                {
                     repeats += 1
                     guard try await tellAgain(ahead, outlet, plan) else { return false }
                     continue
@@ -162,8 +173,9 @@ public actor FleetOutlet {
         return false
     }
 
-    /// The fleet was told what this store does not know of: it was put back from a backup. Of what is there the fleet is told how it is now; what is not there stays as it was
-    /// told, since of that the fleet may have the only copy. The generation is noted last: who is stopped before does all of it once more.
+    /// The fleet was told what this store does not know of: it was put back from a backup. Of what is there the fleet
+    /// is told how it is now; what is not there stays as it was told, since of that the fleet may have the only copy.
+    /// The generation is noted last: who is stopped before does all of it once more.
     private func tellAgain(_ ahead: FleetStanding.Ahead, _ outlet: Outlet, _ plan: FleetPlan) async throws -> Bool {
         let place = Self.place(outlet, in: ahead.generation)
         let standing = FleetStanding(store: outlet.id, generation: ahead.generation, place: place)
@@ -171,7 +183,9 @@ public actor FleetOutlet {
         while !rest.isEmpty {
             let now = batch
             let changes = try rest.prefix(now).compactMap { key in
-                try around.store.drinks(named: key).first { $0.drink.key == key }.map { DrinkChange(sequence: place, key: key, drink: $0) }
+                try around.store.drinks(named: key).first { $0.drink.key == key }.map {
+                    DrinkChange(sequence: place, key: key, drink: $0)
+                }
             }
             guard !changes.isEmpty else {
                 rest = rest.dropFirst(now)
@@ -179,7 +193,9 @@ public actor FleetOutlet {
             }
             let records = try around.store.records(ofDrinks: changes.map(\.key))
             let entries = changes.map { entry($0, outlet.id, ahead.generation, records[$0.key]) }
-            guard let answer = await post(plan.address, try FleetLines.bytes(entries), plan, standing) else { return false }
+            guard let answer = await post(plan.address, try FleetLines.bytes(entries), plan, standing) else {
+                return false
+            }
             if isTooMuch(answer) { continue }
             guard answer.status == 200, FleetAnswer.has(entries.count, in: answer.body) else {
                 await refused(answer, plan)
@@ -197,8 +213,11 @@ public actor FleetOutlet {
         return true
     }
 
-    /// Up to where the fleet knows all. What is told again in another generation is told at that place, and places begin at 1.
-    private static func place(_ outlet: Outlet, in generation: Int) -> Int64 { generation == 0 ? outlet.position : max(1, outlet.position) }
+    /// Up to where the fleet knows all. What is told again in another generation is told at that place, and places
+    /// begin at 1.
+    private static func place(_ outlet: Outlet, in generation: Int) -> Int64 {
+        generation == 0 ? outlet.position : max(1, outlet.position)
+    }
 
     /// A fleet that takes less at once is told less at once, until it may take more again.
     private func isTooMuch(_ answer: OutgoingAnswer) -> Bool {
@@ -223,21 +242,29 @@ public actor FleetOutlet {
 
     /// In which it tells.
     private func generation() throws -> Int {
-        try around.store.keptTopics(of: Self.name).compactMap { $0.hasPrefix(Self.generationMark) ? Int($0.dropFirst(Self.generationMark.count)) : nil }.max() ?? 0
+        try around.store.keptTopics(of: Self.name).compactMap {
+            $0.hasPrefix(Self.generationMark) ? Int($0.dropFirst(Self.generationMark.count)) : nil
+        }.max() ?? 0
     }
 
     /// What it called the doubts that the fleet was told last; `nil` where it was told none.
     private func doubtsTold() throws -> String? {
         let known = try around.store.keptTopics(of: Self.name).filter { $0.hasPrefix(Self.doubtsMark) }
-        return known.count == 1 ? known.first.map { String($0.dropFirst(Self.doubtsMark.count)) }.flatMap { FleetStanding.isMark($0) ? $0 : nil } : nil
+        return known.count == 1
+            ? known.first.map { String($0.dropFirst(Self.doubtsMark.count)) }.flatMap {
+                FleetStanding.isMark($0) ? $0 : nil
+            } : nil
     }
 
-    /// All that lie in doubt, and when the person's days begin, where that is other than this fleet was told, or it asks for it.
+    /// All that lie in doubt, and when the person's days begin, where that is other than this fleet was told, or it
+    /// asks for it.
     private func tellDoubts() async throws {
         guard let plan, takesDoubts, looksForDoubts <= .now else { return }
         looksForDoubts = .now + Self.doubtsEvery
         let doubts = try around.store.doubtfulRecords(limit: FleetDoubt.limit).map { row in
-            FleetDoubt(bottle: row.bottle, raw: Self.hex(row.raw), wall: row.wall, ml: row.amountMl, reason: row.reason ?? "unknown", received: row.received)
+            FleetDoubt(
+                bottle: row.bottle, raw: Self.hex(row.raw), wall: row.wall, ml: row.amountMl,
+                reason: row.reason ?? "unknown", received: row.received)
         }
         let body = try FleetLines.bytes(doubts.filter { $0.raw.count == 26 })
         // The hour at which days begin as long as nobody chose another need not be told.
@@ -250,7 +277,10 @@ public actor FleetOutlet {
         let mark = Self.doubtsMark + name
         let known = try around.store.keptTopics(of: Self.name).filter { $0.hasPrefix(Self.doubtsMark) }
         guard isAskedForDoubts || known != [mark] && !(known.isEmpty && whole.isEmpty) else { return }
-        guard let answer = await post(plan.doubts(of: around.person, in: try open().id, boundary: boundary), body, plan, nil, doubts: name) else { return }
+        guard
+            let answer = await post(
+                plan.doubts(of: around.person, in: try open().id, boundary: boundary), body, plan, nil, doubts: name)
+        else { return }
         switch answer.status {
         case 200 where FleetAnswer.hasDoubts(in: answer.body):
             isAskedForDoubts = false
@@ -267,12 +297,19 @@ public actor FleetOutlet {
     }
 
     /// Fowler, Noll and Vo's FNV-1a: whether it is the same as before, not whether somebody forged it.
-    private static func fingerprint(_ bytes: [UInt8]) -> String { String(bytes.reduce(0xCBF2_9CE4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }, radix: 16) }
+    private static func fingerprint(_ bytes: [UInt8]) -> String {
+        String(bytes.reduce(0xCBF2_9CE4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }, radix: 16)
+    }
 
-    private static func hex(_ bytes: [UInt8]) -> String { bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16, uppercase: true) }.joined() }
+    private static func hex(_ bytes: [UInt8]) -> String {
+        bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16, uppercase: true) }.joined()
+    }
 
-    /// - Returns: `nil` where nobody answered, which was said; and where another fleet is named meanwhile, or none: the one before may have taken its time to answer.
-    private func post(_ address: String, _ body: [UInt8], _ plan: FleetPlan, _ standing: FleetStanding?, doubts: String? = nil) async -> OutgoingAnswer? {
+    /// - Returns: `nil` where nobody answered, which was said; and where another fleet is named meanwhile, or none: the
+    ///   one before may have taken its time to answer.
+    private func post(
+        _ address: String, _ body: [UInt8], _ plan: FleetPlan, _ standing: FleetStanding?, doubts: String? = nil
+    ) async -> OutgoingAnswer? {
         guard around.plan() == plan else { return nil }
         let token: String
         do { token = try Self.credential(plan.tokenFile) } catch {
@@ -285,7 +322,8 @@ public actor FleetOutlet {
         let client = OutgoingClient(limit: around.limit, answerLimit: 8 << 20)
         do {
             if packs, body.count > Self.packedFrom, let packed = try? Gzip.pack(body) {
-                let answer = try await client.send(OutgoingRequest("POST", address, headers: headers + [("Content-Encoding", "gzip")], body: packed))
+                let answer = try await client.send(
+                    OutgoingRequest("POST", address, headers: headers + [("Content-Encoding", "gzip")], body: packed))
                 // An older fleet takes it as it is.
                 guard answer.status == 415 else { return answer }
                 packs = false
@@ -309,23 +347,35 @@ public actor FleetOutlet {
 
     private func refused(_ answer: OutgoingAnswer, _ plan: FleetPlan) async {
         let seconds = answer.header("Retry-After").flatMap(Int.init).map { min(max(0, $0), 3600) }
-        let words = answer.status == 200 ? ", but not as a fleet does: something else is at that address, or stands before it. Nothing counts as told" : Self.words(answer.body)
-        await trouble("The fleet at \(plan) answered with status \(answer.status)\(words)", after: seconds.map { .seconds($0) })
+        let words =
+            answer.status == 200
+            ? """
+            , but not as a fleet does: something else is at that address, or stands before it. Nothing counts as \
+            told
+            """
+            : Self.words(answer.body)
+        await trouble(
+            "The fleet at \(plan) answered with status \(answer.status)\(words)", after: seconds.map { .seconds($0) })
     }
 
-    private func entry(_ change: DrinkChange, _ store: String, _ generation: Int, _ record: DrinkRecord?) -> FleetEntry {
+    private func entry(_ change: DrinkChange, _ store: String, _ generation: Int, _ record: DrinkRecord?) -> FleetEntry
+    {
         let fact = change.drink.map {
-            FleetEntry.Fact(at: $0.at, zone: $0.zone, day: $0.localDay, ml: $0.ml, isDeleted: $0.isDeleted, changed: $0.updatedAt)
+            FleetEntry.Fact(
+                at: $0.at, zone: $0.zone, day: $0.localDay, ml: $0.ml, isDeleted: $0.isDeleted, changed: $0.updatedAt)
         }
         let bytes = record.map { record in
             FleetEntry.Record(raw: Self.hex(record.raw), received: record.received)
         }
-        return FleetEntry(person: around.person, store: store, generation: generation, place: change.sequence, key: change.key, drink: fact, record: bytes)
+        return FleetEntry(
+            person: around.person, store: store, generation: generation, place: change.sequence, key: change.key,
+            drink: fact, record: bytes)
     }
 
     // MARK: - Parts
 
-    /// A store that was copied tells as somebody else: two that counted their changes under one name would overtake each other.
+    /// A store that was copied tells as somebody else: two that counted their changes under one name would overtake
+    /// each other.
     @discardableResult
     private nonisolated func open() throws -> Outlet {
         let newID = { [around] in String(around.makeID().filter { $0 != "-" }.prefix(24)) }
@@ -338,7 +388,9 @@ public actor FleetOutlet {
             isKnown = true
             return outlet
         }
-        guard let here = around.home(), try around.store.standing(of: Self.name, at: here) != .known else { return outlet }
+        guard let here = around.home(), try around.store.standing(of: Self.name, at: here) != .known else {
+            return outlet
+        }
         try around.store.beginAnew(Self.name, id: newID(), at: here)
         return try around.store.openOutlet(Self.name, makeID: newID)
     }
@@ -377,7 +429,9 @@ public actor FleetOutlet {
         }
         let line = text.split(whereSeparator: \.isNewline).first.map(String.init) ?? ""
         let token = String(line.drop { $0 == " " }.prefix { $0 != " " })
-        guard !token.isEmpty, token.utf8.allSatisfy({ (33...126).contains($0) }) else { throw NoCredential(description: "The first line of \(file) is no credential of a fleet") }
+        guard !token.isEmpty, token.utf8.allSatisfy({ (33...126).contains($0) }) else {
+            throw NoCredential(description: "The first line of \(file) is no credential of a fleet")
+        }
         return token
     }
 
@@ -391,6 +445,10 @@ public actor FleetOutlet {
         guard !isPoked, !Task.isCancelled else { return }
         let pause = Task { _ = try? await Task.sleep(for: length) }
         self.pause = pause
-        await withTaskCancellationHandler { await pause.value } onCancel: { pause.cancel() }
+        await withTaskCancellationHandler {
+            await pause.value
+        } onCancel: {
+            pause.cancel()
+        }
     }
 }

@@ -19,7 +19,9 @@ public struct FleetPlan: Hashable, Sendable, CustomStringConvertible {
     func doubts(of person: String?, in store: String, boundary: Int) -> String {
         let plain = CharacterSet(charactersIn: "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.~")
         let fields = [("store", store), ("boundary", "\(boundary)")] + (person.map { [("person", $0)] } ?? [])
-        return base + "/v1/doubts?" + fields.map { "\($0.0)=\($0.1.addingPercentEncoding(withAllowedCharacters: plain) ?? "")" }.joined(separator: "&")
+        return base + "/v1/doubts?"
+            + fields.map { "\($0.0)=\($0.1.addingPercentEncoding(withAllowedCharacters: plain) ?? "")" }.joined(
+                separator: "&")
     }
 
     private var base: String { url.hasSuffix("/") ? String(url.dropLast()) : url }

@@ -9,13 +9,16 @@ public enum FleetAnswer {
         var asksFor: [String]?
     }
 
-    /// Whether a fleet says so that it has so many lines of a batch. Whoever else answers at its address with status 200 (a proxy, a hotel's page, another program) has none.
+    /// Whether a fleet says so that it has so many lines of a batch. Whoever else answers at its address with status
+    /// 200 (a proxy, a hotel's page, another program) has none.
     public static func has(_ lines: Int, in body: [UInt8]) -> Bool {
         guard let told = try? JSONDecoder().decode(Taken.self, from: Data(body)) else { return false }
-        return [told.taken, told.known, told.parked].allSatisfy { (0...lines).contains($0) } && told.taken + told.known + told.parked == lines
+        return [told.taken, told.known, told.parked].allSatisfy { (0...lines).contains($0) }
+            && told.taken + told.known + told.parked == lines
     }
 
-    /// Whether a fleet says so that it has a store's doubts: how many, `{"doubts":2}`; one of before 27 November 2026 said `{}`.
+    /// Whether a fleet says so that it has a store's doubts: how many, `{"doubts":2}`; one of before 27 November 2026
+    /// said `{}`.
     public static func hasDoubts(in body: [UInt8]) -> Bool {
         guard let fields = try? JSONSerialization.jsonObject(with: Data(body)) as? [String: Any] else { return false }
         return fields.isEmpty || fields["doubts"] is Int
@@ -25,7 +28,9 @@ public enum FleetAnswer {
     public static let doubts = "doubts"
 
     /// Whether the fleet does not know what lies in doubt, or when the person's days begin: it is to be told again.
-    public static func asksForDoubts(_ body: [UInt8]) -> Bool { (try? JSONDecoder().decode(Taken.self, from: Data(body)))?.asksFor?.contains(doubts) ?? false }
+    public static func asksForDoubts(_ body: [UInt8]) -> Bool {
+        (try? JSONDecoder().decode(Taken.self, from: Data(body)))?.asksFor?.contains(doubts) ?? false
+    }
 
     private struct Problem: Decodable {
         var detail: String

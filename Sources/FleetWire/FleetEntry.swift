@@ -1,6 +1,7 @@
 import TrackerCore
 
-/// What became of a drink, as a gateway tells it to a fleet. As JSON one object on one line; times are whole milliseconds since 1970 UTC.
+/// What became of a drink, as a gateway tells it to a fleet. As JSON one object on one line; times are whole
+/// milliseconds since 1970 UTC.
 ///
 /// ```json
 /// {"version": 1, "person": "anna", "store": "k3x…", "place": 17, "key": "A4:C1:38:01:02:03|2026-02-02T22:21:15|16",
@@ -8,15 +9,17 @@ import TrackerCore
 ///  "raw": "1A020216151500100000016100", "received": 1770070900000}
 /// ```
 ///
-/// `generation` is left out while it is 0. A store that is put back from a backup counts its changes from there again: it tells on in the next generation, which is
-/// greater than all places of those before.
+/// `generation` is left out while it is 0. A store that is put back from a backup counts its changes from there again:
+/// it tells on in the next generation, which is greater than all places of those before.
 ///
-/// `person` is left out where a gateway keeps the day of one person and lists nobody. `deleted` says that a person took the drink out. Without `at` the drink is not in
-/// that store any more: `zone`, `day`, `ml` and `changed` are left out, too. `raw` (the record's 13 bytes) and `received` are there where a bottle's record lies behind it.
+/// `person` is left out where a gateway keeps the day of one person and lists nobody. `deleted` says that a person took
+/// the drink out. Without `at` the drink is not in that store any more: `zone`, `day`, `ml` and `changed` are left out,
+/// too. `raw` (the record's 13 bytes) and `received` are there where a bottle's record lies behind it.
 ///
-/// A drink's identity is its person and its key; the bottle's own drinks have keys of bottle, wall time and amount (promise 2), so that two gateways say the same.
-/// Of what one store tells of a drink, the greatest `generation` and `place` count, however often and in whatever order it arrives.
-/// Keys that a reader does not know are passed over; a greater `version` is refused, since what it means is not known.
+/// A drink's identity is its person and its key; the bottle's own drinks have keys of bottle, wall time and amount
+/// (promise 2), so that two gateways say the same. Of what one store tells of a drink, the greatest `generation` and
+/// `place` count, however often and in whatever order it arrives. Keys that a reader does not know are passed over; a
+/// greater `version` is refused, since what it means is not known.
 public struct FleetEntry: Hashable, Sendable {
     /// Of what `init(from:)` reads and `encode(to:)` writes.
     public static let version = 1
@@ -56,7 +59,9 @@ public struct FleetEntry: Hashable, Sendable {
         public var changed: Instant
 
         public init(at: Instant, zone: String, day: LocalDay, ml: Int, isDeleted: Bool = false, changed: Instant) {
-            (self.at, self.zone, self.day, self.ml, self.isDeleted, self.changed) = (at, zone, day, ml, isDeleted, changed)
+            (self.at, self.zone, self.day, self.ml, self.isDeleted, self.changed) = (
+                at, zone, day, ml, isDeleted, changed
+            )
         }
     }
 
@@ -71,8 +76,13 @@ public struct FleetEntry: Hashable, Sendable {
     }
 
     /// That there is a session is the person's business: its water has a key like another drink's here.
-    public init(person: String?, store: String, generation: Int = 0, place: Int64, key: String, drink: Fact?, record: Record? = nil) {
-        (self.person, self.store, self.place, self.key, self.drink, self.record) = (person, store, place, Drink.veiled(key), drink, record)
+    public init(
+        person: String?, store: String, generation: Int = 0, place: Int64, key: String, drink: Fact?,
+        record: Record? = nil
+    ) {
+        (self.person, self.store, self.place, self.key, self.drink, self.record) = (
+            person, store, place, Drink.veiled(key), drink, record
+        )
         self.generation = generation
     }
 
@@ -82,8 +92,11 @@ public struct FleetEntry: Hashable, Sendable {
     /// The bottle that the key names; `nil` where the drink came from elsewhere.
     public var bottle: String? {
         // By bytes: it is asked of every entry, and looking for characters costs five times as much.
-        let parts = key.utf8.split(separator: UInt8(ascii: "|"), maxSplits: 3, omittingEmptySubsequences: false).map(Substring.init)
-        guard parts.count == 3, !parts[0].isEmpty, WallTime(String(parts[1])) != nil, Int(parts[2]) != nil else { return nil }
+        let parts = key.utf8.split(separator: UInt8(ascii: "|"), maxSplits: 3, omittingEmptySubsequences: false).map(
+            Substring.init)
+        guard parts.count == 3, !parts[0].isEmpty, WallTime(String(parts[1])) != nil, Int(parts[2]) != nil else {
+            return nil
+        }
         return String(parts[0])
     }
 
@@ -99,7 +112,10 @@ public struct FleetEntry: Hashable, Sendable {
         public var version: Int
         /// Which version it is, and which one this program knows.
         public var description: String {
-            "An entry is of version \(version), and this server reads up to \(FleetEntry.version). Nothing of the batch was taken: it can be sent again when the server is newer."
+            """
+            An entry is of version \(version), and this server reads up to \(FleetEntry.version). Nothing of the \
+            batch was taken: it can be sent again when the server is newer.
+            """
         }
     }
 }
@@ -138,24 +154,42 @@ extension FleetEntry: Codable {
         person = try fields.contains(.person) ? Self.text(fields, .person, 64) : nil
         store = try Self.text(fields, .store, 64)
         generation = try fields.decodeIfPresent(Int.self, forKey: .generation) ?? 0
-        guard Self.generations.contains(generation) else { throw Malformed(description: "there is no generation \(generation) of a store") }
+        guard Self.generations.contains(generation) else {
+            throw Malformed(description: "there is no generation \(generation) of a store")
+        }
         place = try fields.decode(Int64.self, forKey: .place)
         guard place > 0 else { throw Malformed(description: "place \(place) is none: places begin at 1") }
         key = Drink.veiled(try Self.text(fields, .key, Self.keyLimit))
         if fields.contains(.at) {
             let zone = try Self.text(fields, .zone, 64)
             guard Zone.isKnown(zone) else { throw Malformed(description: "there is no time zone \"\(zone)\"") }
-            guard let day = LocalDay(try fields.decode(String.self, forKey: .day)) else { throw Malformed(description: "day is no date") }
+            guard let day = LocalDay(try fields.decode(String.self, forKey: .day)) else {
+                throw Malformed(description: "day is no date")
+            }
             // A database has no year 0, and writes those before it and those of five digits otherwise than a date here.
-            guard Self.years.contains(day.year) else { throw Malformed(description: "the day \(day) is outside of the years that can be stored, \(Self.years.lowerBound) to \(Self.years.upperBound)") }
+            guard Self.years.contains(day.year) else {
+                throw Malformed(
+                    description:
+                        """
+                        the day \(day) is outside of the years that can be stored, \(Self.years.lowerBound) to \
+                        \(Self.years.upperBound)
+                        """
+                )
+            }
             let at = try Self.instant(fields, .at)
             // A day that lies elsewhere than its moment would stand in a total that nobody drank.
             let days = LocalDay(daysSince1970: Int((at.milliseconds / 86_400_000))).daysSince1970
-            guard abs(days - day.daysSince1970) <= 2 else { throw Malformed(description: "the day \(day) is not that of its moment") }
+            guard abs(days - day.daysSince1970) <= 2 else {
+                throw Malformed(description: "the day \(day) is not that of its moment")
+            }
             let ml = try fields.decode(Int.self, forKey: .ml)
-            guard Self.ml.contains(ml) else { throw Malformed(description: "\(ml) ml are no drink: \(Self.ml.lowerBound) to \(Self.ml.upperBound) are") }
+            guard Self.ml.contains(ml) else {
+                throw Malformed(
+                    description: "\(ml) ml are no drink: \(Self.ml.lowerBound) to \(Self.ml.upperBound) are")
+            }
             drink = Fact(
-                at: at, zone: zone, day: day, ml: ml, isDeleted: try fields.decodeIfPresent(Bool.self, forKey: .deleted) ?? false,
+                at: at, zone: zone, day: day, ml: ml,
+                isDeleted: try fields.decodeIfPresent(Bool.self, forKey: .deleted) ?? false,
                 changed: try Self.instant(fields, .changed))
         } else {
             drink = nil
@@ -171,7 +205,8 @@ extension FleetEntry: Codable {
         record = Record(raw: raw, received: try Self.instant(fields, .received))
     }
 
-    /// How often a store may begin to count again. Up to 27 November 2026 it was 1,000,000, which a gateway that went round and round came to.
+    /// How often a store may begin to count again. Up to 27 November 2026 it was 1,000,000, which a gateway that went
+    /// round and round came to.
     public static let generations = 0...2_000_000_000
 
     /// In which a drink's day may lie.
@@ -182,11 +217,15 @@ extension FleetEntry: Codable {
 
     /// Whether it is a text of 1 to so many characters, and none of them moves a cursor or ends a line.
     public static func isPrintable(_ text: String, _ limit: Int) -> Bool {
-        (1...limit).contains(text.unicodeScalars.count) && text.unicodeScalars.allSatisfy { $0.value >= 32 && $0.value != 127 }
+        (1...limit).contains(text.unicodeScalars.count)
+            && text.unicodeScalars.allSatisfy { $0.value >= 32 && $0.value != 127 }
     }
 
     /// 13 bytes in capital hexadecimal.
-    static func isRecord(_ raw: String) -> Bool { raw.utf8.count == 2 * JournalEntry.length && raw.utf8.allSatisfy { (48...57).contains($0) || (65...70).contains($0) } }
+    static func isRecord(_ raw: String) -> Bool {
+        raw.utf8.count == 2 * JournalEntry.length
+            && raw.utf8.allSatisfy { (48...57).contains($0) || (65...70).contains($0) }
+    }
 
     private static func text(_ fields: KeyedDecodingContainer<Key>, _ key: Key, _ limit: Int) throws -> String {
         let text = try fields.decode(String.self, forKey: key)
@@ -198,7 +237,9 @@ extension FleetEntry: Codable {
 
     private static func instant(_ fields: KeyedDecodingContainer<Key>, _ key: Key) throws -> Instant {
         let instant = Instant(milliseconds: try fields.decode(Int64.self, forKey: key))
-        guard Instant.storable.contains(instant) else { throw Malformed(description: "\(key.rawValue) is outside of the years that can be stored") }
+        guard Instant.storable.contains(instant) else {
+            throw Malformed(description: "\(key.rawValue) is outside of the years that can be stored")
+        }
         return instant
     }
 }

@@ -28,8 +28,13 @@ public struct FleetLines: Hashable, Sendable {
 
         /// The same of bytes, which may be no text.
         init(_ bytes: ArraySlice<UInt8>, _ reason: String) {
-            let told = bytes.prefix(bytes.lastIndex { !FleetLines.isSpace($0) }.map { $0 - bytes.startIndex + 1 } ?? 0).drop(while: FleetLines.isSpace)
-            line = String(String.UnicodeScalarView(String(decoding: told.prefix(FleetEntry.lineLimit), as: UTF8.self).unicodeScalars.prefix(2000).map { $0.value < 32 || $0.value == 127 ? "\u{FFFD}" : $0 }))
+            let told = bytes.prefix(bytes.lastIndex { !FleetLines.isSpace($0) }.map { $0 - bytes.startIndex + 1 } ?? 0)
+                .drop(while: FleetLines.isSpace)
+            line = String(
+                String.UnicodeScalarView(
+                    String(decoding: told.prefix(FleetEntry.lineLimit), as: UTF8.self).unicodeScalars.prefix(2000).map {
+                        $0.value < 32 || $0.value == 127 ? "\u{FFFD}" : $0
+                    }))
             isWhole = line.utf8.elementsEqual(told)
             self.reason = String(reason.prefix(500))
             person = FleetLines.person(in: told)
@@ -39,7 +44,9 @@ public struct FleetLines: Hashable, Sendable {
     /// More than one batch may be.
     public struct TooMany: Error, Hashable, CustomStringConvertible {
         /// How many there may be.
-        public var description: String { "A batch has at most \(FleetLines.entryLimit) entries. Send the rest in another one." }
+        public var description: String {
+            "A batch has at most \(FleetLines.entryLimit) entries. Send the rest in another one."
+        }
     }
 
     /// A line among doubts that is none: what is not named is settled, and nobody knows what that line named.
@@ -57,15 +64,21 @@ public struct FleetLines: Hashable, Sendable {
     public static func doubts(_ body: [UInt8]) throws -> [FleetDoubt] {
         let decoder = JSONDecoder()
         let lines = body.split(separator: UInt8(ascii: "\n"), maxSplits: entryLimit, omittingEmptySubsequences: false)
-        guard lines.count <= entryLimit + 1, lines.count <= entryLimit || lines.last?.isEmpty == true else { throw TooMany() }
+        guard lines.count <= entryLimit + 1, lines.count <= entryLimit || lines.last?.isEmpty == true else {
+            throw TooMany()
+        }
         var doubts: [FleetDoubt] = []
         for (index, line) in lines.enumerated() where !line.allSatisfy({ $0 == 32 || $0 == 13 || $0 == 9 }) {
             func no(_ reason: String) -> NoDoubt { NoDoubt(line: index + 1, reason: reason) }
             guard line.count <= FleetEntry.lineLimit else {
-                if let told = try? decoder.decode(Versioned.self, from: Data(line)), told.version > FleetEntry.version { throw FleetEntry.Newer(version: told.version) }
+                if let told = try? decoder.decode(Versioned.self, from: Data(line)), told.version > FleetEntry.version {
+                    throw FleetEntry.Newer(version: told.version)
+                }
                 throw no("it has \(line.count) bytes, and a doubt has at most \(FleetEntry.lineLimit)")
             }
-            do { doubts.append(try decoder.decode(FleetDoubt.self, from: Data(line))) } catch let newer as FleetEntry.Newer { throw newer } catch let malformed as FleetEntry.Malformed {
+            do { doubts.append(try decoder.decode(FleetDoubt.self, from: Data(line))) } catch let newer
+                as FleetEntry.Newer
+            { throw newer } catch let malformed as FleetEntry.Malformed {
                 throw no(malformed.description)
             } catch let error as DecodingError { throw no(words(error)) } catch { throw no("it is no JSON") }
         }
@@ -73,7 +86,8 @@ public struct FleetLines: Hashable, Sendable {
     }
 
     /// Reads a batch. Empty lines are passed over.
-    /// - Throws: `TooMany`, or `FleetEntry.Newer` where one of them is of a version that is not known: then nothing of the batch counts.
+    /// - Throws: `TooMany`, or `FleetEntry.Newer` where one of them is of a version that is not known: then nothing of
+    ///   the batch counts.
     public init(_ body: [UInt8]) throws {
         (entries, poison) = ([], [])
         let decoder = JSONDecoder()
@@ -87,7 +101,9 @@ public struct FleetLines: Hashable, Sendable {
             func park(_ reason: String) { poison.append(Poison(line, reason)) }
             guard line.count <= FleetEntry.lineLimit else {
                 // A newer program may write longer ones.
-                if let told = try? decoder.decode(Versioned.self, from: Data(line)), told.version > FleetEntry.version { throw FleetEntry.Newer(version: told.version) }
+                if let told = try? decoder.decode(Versioned.self, from: Data(line)), told.version > FleetEntry.version {
+                    throw FleetEntry.Newer(version: told.version)
+                }
                 park("the line has \(line.count) bytes, and an entry has at most \(FleetEntry.lineLimit)")
                 continue
             }
@@ -120,9 +136,12 @@ public struct FleetLines: Hashable, Sendable {
         let person: String
     }
 
-    /// Of whom a line tells that is no entry: as JSON says, or what stands behind `"person":` where it is no JSON; `nil` where nothing does.
+    /// Of whom a line tells that is no entry: as JSON says, or what stands behind `"person":` where it is no JSON;
+    /// `nil` where nothing does.
     public static func person(in line: ArraySlice<UInt8>) -> String? {
-        if line.count <= FleetEntry.lineLimit, let named = try? JSONDecoder().decode(Named.self, from: Data(line)) { return named.person.utf8.contains(0) ? nil : named.person }
+        if line.count <= FleetEntry.lineLimit, let named = try? JSONDecoder().decode(Named.self, from: Data(line)) {
+            return named.person.utf8.contains(0) ? nil : named.person
+        }
         // Byte by byte: a batch may hold thousands of such lines, and a regular expression takes its time over each.
         var rest = line.prefix(FleetEntry.lineLimit)
         while let start = rest.firstIndex(of: UInt8(ascii: "\"")) {
@@ -136,7 +155,9 @@ public struct FleetLines: Hashable, Sendable {
             rest = rest.dropFirst().drop(while: isSpace)
             guard rest.first == UInt8(ascii: "\"") else { continue }
             var end = rest.startIndex + 1
-            while end < rest.endIndex, rest[end] != UInt8(ascii: "\"") { end += rest[end] == UInt8(ascii: "\\") ? 2 : 1 }
+            while end < rest.endIndex, rest[end] != UInt8(ascii: "\"") {
+                end += rest[end] == UInt8(ascii: "\\") ? 2 : 1
+            }
             guard end < rest.endIndex else { return nil }
             let name = try? JSONDecoder().decode(String.self, from: Data(rest[...end]))
             return name.flatMap { $0.utf8.contains(0) ? nil : $0 }

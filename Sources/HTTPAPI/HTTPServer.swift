@@ -8,7 +8,8 @@ import TrackerCore
 public struct HTTPServer: Sendable {
     /// So many connections at once on each address; more wait in the kernel's queue.
     public static let connectionLimit = 2500
-    /// So many of them are for other machines at most, and so many for one of those: the rest is for programs of this one.
+    /// So many of them are for other machines at most, and so many for one of those: the rest is for programs of this
+    /// one.
     static let peers = PeerPlaces(all: 2000, each: 200)
     /// One address to listen on.
     public typealias Endpoint = HTTPListener.Endpoint
@@ -23,13 +24,17 @@ public struct HTTPServer: Sendable {
 
     /// - Parameters:
     ///   - names: by which this machine may be called, beside its addresses.
-    ///   - isBehindProxy: whether a program of this machine hands on what comes from elsewhere: then nobody is believed to sit here.
-    ///   - passing: time as it passes, whatever the machine's clock says, from some moment on; `nil`: as this process sees it.
+    ///   - isBehindProxy: whether a program of this machine hands on what comes from elsewhere: then nobody is believed
+    ///     to sit here.
+    ///   - passing: time as it passes, whatever the machine's clock says, from some moment on; `nil`: as this process
+    ///     sees it.
     ///   - addresses: where other machines find the page, as URLs; empty where only this one does.
     ///   - metrics: what the program has to tell of these people in Prometheus' format, beside what the server knows.
     public init(
-        _ household: Household, names: @escaping @Sendable () -> [String], isBehindProxy: @escaping @Sendable () -> Bool = { false }, log: Logger,
-        random: @escaping @Sendable () -> UInt32, passing: (@Sendable () -> Instant)? = nil, addresses: @escaping @Sendable () -> [String] = { [] },
+        _ household: Household, names: @escaping @Sendable () -> [String],
+        isBehindProxy: @escaping @Sendable () -> Bool = { false }, log: Logger,
+        random: @escaping @Sendable () -> UInt32, passing: (@Sendable () -> Instant)? = nil,
+        addresses: @escaping @Sendable () -> [String] = { [] },
         metrics: @escaping @Sendable (_ people: [String]) async -> String = { _ in "" }
     ) {
         self.household = household
@@ -45,14 +50,21 @@ public struct HTTPServer: Sendable {
     /// - Parameters:
     ///   - host: who is meant at this address where nobody is named; the first one where `nil`.
     ///   - ready: told once, with the port in use.
-    public func run(on endpoint: Endpoint, for host: String? = nil, ready: @escaping @Sendable (_ port: Int?) async -> Void = { _ in }) async throws {
+    public func run(
+        on endpoint: Endpoint, for host: String? = nil,
+        ready: @escaping @Sendable (_ port: Int?) async -> Void = { _ in }
+    ) async throws {
         let counts = RequestCounts()
         let isPrivate = if case .unix = endpoint { true } else { false }
         let router = Router(context: Visit.self, options: .autoGenerateHeadEndpoints)
-        router.add(middleware: Door(names: names, isBehindProxy: isBehindProxy, household: household, host: host, isPrivate: isPrivate, counts: counts))
+        router.add(
+            middleware: Door(
+                names: names, isBehindProxy: isBehindProxy, household: household, host: host, isPrivate: isPrivate,
+                counts: counts))
         enter(RouteTable(router, household), counts).finish()
 
-        try await HTTPListener(endpoint, connectionLimit: Self.connectionLimit, peers: Self.peers, log: log).run(router.buildResponder(), ready: ready)
+        try await HTTPListener(endpoint, connectionLimit: Self.connectionLimit, peers: Self.peers, log: log).run(
+            router.buildResponder(), ready: ready)
     }
 
     private func enter(_ table: RouteTable, _ counts: RequestCounts) -> RouteTable {

@@ -1,8 +1,8 @@
 import Foundation
 import Synchronization
 
-/// The `Date` field of answers (RFC 9110, 6.6.1), written anew when somebody asks in another second. Nothing ticks while nobody asks: the
-/// library's own cache wakes the process each second, for each address that it listens on.
+/// The `Date` field of answers (RFC 9110, 6.6.1), written anew when somebody asks in another second. Nothing ticks
+/// while nobody asks: the library's own cache wakes the process each second, for each address that it listens on.
 final class DateField: Sendable {
     private let written = Mutex((second: Int.min, text: ""))
 
@@ -22,7 +22,11 @@ final class DateField: Sendable {
         var (clock, parts) = (time_t(second), tm())
         gmtime_r(&clock, &parts)
         func two(_ number: Int32) -> String { number < 10 ? "0\(number)" : "\(number)" }
-        return "\(days[Int(parts.tm_wday)]), \(two(parts.tm_mday)) \(months[Int(parts.tm_mon)]) \(1900 + Int(parts.tm_year)) "
-            + "\(two(parts.tm_hour)):\(two(parts.tm_min)):\(two(parts.tm_sec)) GMT"
+        return
+            """
+            \(days[Int(parts.tm_wday)]), \(two(parts.tm_mday)) \(months[Int(parts.tm_mon)]) \
+            \(1900 + Int(parts.tm_year)) 
+            """
+                + "\(two(parts.tm_hour)):\(two(parts.tm_min)):\(two(parts.tm_sec)) GMT"
     }
 }

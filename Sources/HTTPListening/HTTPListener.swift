@@ -5,7 +5,8 @@ import Logging
 import NIOCore
 import NIOHTTP1
 
-/// One address of a web server, with the limits that all of ours have, and a way of stopping that finishes what is being answered.
+/// One address of a web server, with the limits that all of ours have, and a way of stopping that finishes what is
+/// being answered.
 public struct HTTPListener: Sendable {
     /// A connection on which nothing arrives for so long is closed; one whose answer goes on is not.
     static let idleSeconds: Int64 = 60
@@ -26,9 +27,15 @@ public struct HTTPListener: Sendable {
                 self = .unix(path: path)
                 return
             }
-            guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]) else { return nil }
+            guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]) else {
+                return nil
+            }
             var host = text[..<colon]
-            if host.hasPrefix("["), host.hasSuffix("]") { host = host.dropFirst().dropLast() } else if host.contains(":") { return nil }
+            if host.hasPrefix("["), host.hasSuffix("]") {
+                host = host.dropFirst().dropLast()
+            } else if host.contains(":") {
+                return nil
+            }
             guard !host.isEmpty else { return nil }
             self = .tcp(host: String(host), port: Int(port))
         }
@@ -40,7 +47,8 @@ public struct HTTPListener: Sendable {
     private let log: Logger
 
     /// - Parameters:
-    ///   - connectionLimit: so many connections at once, or fewer where the process may not have so many files open; more wait in the kernel's queue.
+    ///   - connectionLimit: so many connections at once, or fewer where the process may not have so many files open;
+    ///     more wait in the kernel's queue.
     ///   - peers: how many of them other machines may have; `nil`: all.
     public init(_ endpoint: Endpoint, connectionLimit: Int, peers: PeerPlaces? = nil, log: Logger) {
         (self.endpoint, self.connectionLimit, self.peers, self.log) = (endpoint, connectionLimit, peers, log)
@@ -49,7 +57,9 @@ public struct HTTPListener: Sendable {
     /// Serves until the task is cancelled.
     /// - Parameter ready: told once, with the port in use.
     /// - Throws: in words, where nothing can be listened there.
-    public func run<Responder: HTTPResponder>(_ responder: Responder, ready: @escaping @Sendable (_ port: Int?) async -> Void) async throws
+    public func run<Responder: HTTPResponder>(
+        _ responder: Responder, ready: @escaping @Sendable (_ port: Int?) async -> Void
+    ) async throws
     where Responder.Context: InitializableFromSource<ApplicationRequestContextSource> {
         let address: BindAddress
         switch endpoint {
@@ -61,13 +71,16 @@ public struct HTTPListener: Sendable {
         let places = ConnectionPlaces.room(for: connectionLimit, files: ConnectionPlaces.files)
         let connections = OpenConnections(peers?.sharing(places, of: connectionLimit))
         quiet.handler = RunningLog(quiet.handler) { connections.isStopping }
-        let server = try HTTPServerBuilder.http1(configuration: .init(
-            additionalChannelHandlers: [connections.watch(), LastAnswer()], idleTimeout: .seconds(Self.idleSeconds),
-            httpDecoderConfiguration: .init(maxHeaderFieldSize: 16 * 1024, maxHeaderListSize: 32 * 1024, maxHeaderFieldCount: 100))
+        let server = try HTTPServerBuilder.http1(
+            configuration: .init(
+                additionalChannelHandlers: [connections.watch(), LastAnswer()], idleTimeout: .seconds(Self.idleSeconds),
+                httpDecoderConfiguration: .init(
+                    maxHeaderFieldSize: 16 * 1024, maxHeaderListSize: 32 * 1024, maxHeaderFieldCount: 100))
         ).buildServer(
             configuration: ServerConfiguration(
                 address: address, availableConnectionsDelegate: MaximumAvailableConnections(places, logger: quiet)),
-            eventLoopGroup: EventLoopGroupProvider.singleton.eventLoopGroup, logger: quiet, responder: Self.answering(responder, quiet)
+            eventLoopGroup: EventLoopGroupProvider.singleton.eventLoopGroup, logger: quiet,
+            responder: Self.answering(responder, quiet)
         ) { channel in
             connections.opened(channel)
             await ready(channel.localAddress?.port)
@@ -76,7 +89,7 @@ public struct HTTPListener: Sendable {
         try await withTaskCancellationHandler {
             do {
                 try await serving.value
-            } catch where connections.isStopping {
+            } catch  where connections.isStopping {
             } catch let error as IOError {
                 throw NotListening(error)
             }
@@ -95,19 +108,21 @@ public struct HTTPListener: Sendable {
         let description: String
 
         init(_ error: IOError) {
-            description = switch error.errnoCode {
-            case EADDRINUSE: "another program listens there already (ss -ltnp says which)"
-            case EACCES, EPERM: "this user may not listen there"
-            case EADDRNOTAVAIL: "this machine does not have that address"
-            case let code: String(cString: strerror(code))
-            }
+            description =
+                switch error.errnoCode {
+                case EADDRINUSE: "another program listens there already (ss -ltnp says which)"
+                case EACCES, EPERM: "this user may not listen there"
+                case EADDRNOTAVAIL: "this machine does not have that address"
+                case let code: String(cString: strerror(code))
+                }
         }
     }
 
     // MARK: - Parts
 
     /// What Hummingbird's `Application` does with a request, without the clock that it keeps for the field `Date`.
-    private static func answering<Responder: HTTPResponder>(_ responder: Responder, _ log: Logger) -> HTTPChannelHandler.Responder
+    private static func answering<Responder: HTTPResponder>(_ responder: Responder, _ log: Logger)
+        -> HTTPChannelHandler.Responder
     where Responder.Context: InitializableFromSource<ApplicationRequestContextSource> {
         let date = DateField()
         return { (request, writer: consuming ResponseWriter, channel) in
@@ -115,7 +130,8 @@ public struct HTTPListener: Sendable {
             log[metadataKey: "hb.request.id"] = .stringConvertible(RequestID())
             var response: Response
             do {
-                response = try await responder.respond(to: request, context: Responder.Context(source: .init(channel: channel, logger: log)))
+                response = try await responder.respond(
+                    to: request, context: Responder.Context(source: .init(channel: channel, logger: log)))
             } catch let error as HTTPParserError {
                 throw error
             } catch {

@@ -2,8 +2,9 @@ import Hummingbird
 import HummingbirdCore
 import NIOCore
 
-/// Sees to it that a connection has its place only for as long as it is of use: one that asks nothing goes, one that does not take its answer goes, and one that is
-/// answered before its request was here whole is told so, and goes soon afterwards, since nobody reads the rest of it.
+/// Sees to it that a connection has its place only for as long as it is of use: one that asks nothing goes, one that
+/// does not take its answer goes, and one that is answered before its request was here whole is told so, and goes soon
+/// afterwards, since nobody reads the rest of it.
 final class LastAnswer: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPConnectionStateHandler.InboundIn
     typealias InboundOut = HTTPConnectionStateHandler.InboundIn
@@ -14,7 +15,8 @@ final class LastAnswer: ChannelDuplexHandler, RemovableChannelHandler {
     static let firstRequest = TimeAmount.seconds(10)
     /// So long a client may take for what lies ready for it.
     static let reading = TimeAmount.seconds(60)
-    /// So long a connection stays behind its last answer: whoever still sends has to find it, and a connection that ends with bytes unread loses it.
+    /// So long a connection stays behind its last answer: whoever still sends has to find it, and a connection that
+    /// ends with bytes unread loses it.
     static let lingering = TimeAmount.seconds(1)
 
     /// Requests that have begun, and those of them that are here whole.
@@ -61,7 +63,9 @@ final class LastAnswer: ChannelDuplexHandler, RemovableChannelHandler {
         switch unwrapOutboundIn(data) {
         case .head(var head) where head.status.kind != .informational:
             answered += 1
-            isLast = whole < answered || (isClosing && answered == begun) || head.headerFields[.connection]?.lowercased() == "close"
+            isLast =
+                whole < answered || (isClosing && answered == begun)
+                || head.headerFields[.connection]?.lowercased() == "close"
             if isLast { head.headerFields[.connection] = "close" }
             context.write(wrapOutboundOut(.head(head)), promise: promise)
         case .end where isLast:

@@ -3,11 +3,12 @@ import HummingbirdCore
 import NIOCore
 import Synchronization
 
-/// Every connection of one address, and the address itself, so that a server can end without being cancelled: a connection that was accepted and
-/// not yet taken up when the serving task is cancelled ends the process (swift-nio's issue 2637).
+/// Every connection of one address, and the address itself, so that a server can end without being cancelled: a
+/// connection that was accepted and not yet taken up when the serving task is cancelled ends the process (swift-nio's
+/// issue 2637).
 final class OpenConnections: Sendable {
-    /// Between the last connection that is let in and the end of the address: what was let in is taken up meanwhile. A connection that is on its way
-    /// when the address ends would end the process, too.
+    /// Between the last connection that is let in and the end of the address: what was let in is taken up meanwhile. A
+    /// connection that is on its way when the address ends would end the process, too.
     static let settling = TimeAmount.milliseconds(100)
     /// What is being answered may be finished for so long.
     static let courtesy = TimeAmount.milliseconds(250)
@@ -91,7 +92,13 @@ final class OpenConnections: Sendable {
         typealias InboundIn = HTTPConnectionStateHandler.InboundIn
         typealias OutboundOut = HTTPConnectionStateHandler.OutboundIn
         private static let refusal = ByteBuffer(
-            string: #"{"code":"tooManyConnections","detail":"This peer has all the connections that one may have, or there are too many at all. Close some, or try again in a minute.","status":503,"title":"Service Unavailable","type":"about:blank"}"#)
+            string:
+                #"""
+                {"code":"tooManyConnections","detail":"This peer has all the connections that one may have, or \#
+                there are too many at all. Close some, or try again in a minute.","status":503,"title":"Service \#
+                Unavailable","type":"about:blank"}
+                """#
+        )
         private let connections: OpenConnections
         private var hasPlace = false
 
@@ -103,9 +110,15 @@ final class OpenConnections: Sendable {
             context.fireChannelActive()
             guard !hasPlace else { return }
             // Nobody waits whether it is read: who has no place has none for a goodbye, either.
-            context.write(wrapOutboundOut(.head(HTTPResponse(status: .serviceUnavailable, headerFields: [
-                .connection: "close", .contentLength: "\(Self.refusal.readableBytes)", .contentType: "application/problem+json", .retryAfter: "60",
-            ]))), promise: nil)
+            context.write(
+                wrapOutboundOut(
+                    .head(
+                        HTTPResponse(
+                            status: .serviceUnavailable,
+                            headerFields: [
+                                .connection: "close", .contentLength: "\(Self.refusal.readableBytes)",
+                                .contentType: "application/problem+json", .retryAfter: "60",
+                            ]))), promise: nil)
             context.write(wrapOutboundOut(.body(Self.refusal)), promise: nil)
             context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
             context.close(promise: nil)

@@ -1,8 +1,10 @@
 /// A part of an address' path, as it is meant.
 public enum PathPart {
-    /// Without its percent signs; `nil` where it is no UTF-8, or a percent sign stands before anything but two hexadecimal digits.
+    /// Without its percent signs; `nil` where it is no UTF-8, or a percent sign stands before anything but two
+    /// hexadecimal digits.
     ///
-    /// By bytes: Foundation's `removingPercentEncoding` takes a mark of byte order (U+FEFF) at the beginning away, so that one name became another.
+    /// By bytes: Foundation's `removingPercentEncoding` takes a mark of byte order (U+FEFF) at the beginning away, so
+    /// that one name became another.
     public static func decoded(_ part: some StringProtocol) -> String? {
         var bytes: [UInt8] = [], rest = part.utf8[...]
         while let byte = rest.popFirst() {
@@ -10,7 +12,9 @@ public enum PathPart {
                 bytes.append(byte)
                 continue
             }
-            guard let high = rest.popFirst().flatMap(digit), let low = rest.popFirst().flatMap(digit) else { return nil }
+            guard let high = rest.popFirst().flatMap(digit), let low = rest.popFirst().flatMap(digit) else {
+                return nil
+            }
             bytes.append(high << 4 | low)
         }
         return String(validating: bytes, as: UTF8.self)

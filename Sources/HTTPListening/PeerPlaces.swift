@@ -1,7 +1,8 @@
 import NIOCore
 
-/// How many connections other machines may have, all together and each of them, so that none of them can take every place. This machine's own programs, and
-/// what comes through a socket of the file system, are not counted: the rest of the places is theirs. Pure.
+/// How many connections other machines may have, all together and each of them, so that none of them can take every
+/// place. This machine's own programs, and what comes through a socket of the file system, are not counted: the rest of
+/// the places is theirs. Pure.
 public struct PeerPlaces: Sendable {
     private let all: Int
     private let each: Int
@@ -36,7 +37,8 @@ public struct PeerPlaces: Sendable {
         count -= 1
     }
 
-    /// By what another machine is counted: its IPv4 address, or the first 64 bits of its IPv6 address, since whoever has one of those has all of its network.
+    /// By what another machine is counted: its IPv4 address, or the first 64 bits of its IPv6 address, since whoever
+    /// has one of those has all of its network.
     /// - Returns: `nil` for this machine itself.
     public static func name(of address: SocketAddress) -> String? {
         switch address {

@@ -6,7 +6,9 @@ struct RunningLog: LogHandler {
 
     private let isStopping: @Sendable () -> Bool
 
-    init(_ log: any LogHandler, isStopping: @escaping @Sendable () -> Bool) { (self.log, self.isStopping) = (log, isStopping) }
+    init(_ log: any LogHandler, isStopping: @escaping @Sendable () -> Bool) {
+        (self.log, self.isStopping) = (log, isStopping)
+    }
 
     func log(event: LogEvent) {
         if !isStopping() { log.log(event: event) }

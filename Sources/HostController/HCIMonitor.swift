@@ -22,7 +22,9 @@ public struct MonitorPacket: Sendable, Hashable {
         /// Bytes that came.
         public let found: Int
         /// How many bytes came, and how many should have.
-        public var description: String { "the kernel's monitor channel sent a packet of \(found) bytes that should have \(needed)" }
+        public var description: String {
+            "the kernel's monitor channel sent a packet of \(found) bytes that should have \(needed)"
+        }
     }
 
     public init(opcode: UInt16, adapter: UInt16, time: Duration, bytes: [UInt8]) {
@@ -58,14 +60,17 @@ public final class HCIMonitor: Sendable {
     /// - Parameter limit: packets that may wait to be read.
     public init(limit: Int = 65_536) throws(LinkError) {
         let descriptor = socket(
-            AF_BLUETOOTH, Int32(SOCK_RAW.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue), BTPROTO_HCI)
+            AF_BLUETOOTH, Int32(SOCK_RAW.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue),
+            BTPROTO_HCI)
         guard descriptor >= 0 else { throw HostErrors.error(.noAdapter, "This kernel has no Bluetooth", errno) }
         var address = sockaddr_hci()
         address.hci_family = sa_family_t(AF_BLUETOOTH)
         address.hci_dev = UInt16(HCI_DEV_NONE)
         address.hci_channel = UInt16(HCI_CHANNEL_MONITOR)
         let bound = withUnsafePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_hci>.size)) }
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_hci>.size))
+            }
         }
         guard bound == 0 else {
             let number = errno
@@ -75,7 +80,8 @@ public final class HCIMonitor: Sendable {
         // Room for a burst while the reader is busy; the kernel drops what does not fit.
         var size: Int32 = 4 << 20
         setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<Int32>.size))
-        let (stream, continuation) = AsyncThrowingStream.makeStream(of: MonitorPacket.self, bufferingPolicy: .bufferingOldest(limit))
+        let (stream, continuation) = AsyncThrowingStream.makeStream(
+            of: MonitorPacket.self, bufferingPolicy: .bufferingOldest(limit))
         packets = stream
         source = DescriptorSource(owning: descriptor, queue: queue) { _ in
             while let message = Self.next(descriptor) {

@@ -20,7 +20,10 @@ public struct HostAdapter: Sendable, Hashable {
     public init(_ text: String) throws(LinkError) {
         let all = try Self.all()
         guard let found = all.first(where: { $0.name == text || $0.address.description == text.uppercased() }) else {
-            let there = all.isEmpty ? "there is none at all" : "there is " + all.map { "\($0.name) (\($0.address))" }.joined(separator: ", ")
+            let there =
+                all.isEmpty
+                ? "there is none at all"
+                : "there is " + all.map { "\($0.name) (\($0.address))" }.joined(separator: ", ")
             throw LinkError(.noAdapter, "There is no adapter \(text): \(there)")
         }
         self = found
@@ -44,7 +47,9 @@ public struct HostAdapter: Sendable, Hashable {
             var information = hci_dev_info()
             guard hci_devinfo(Int32(index), &information) == 0 else { return nil }
             let address = withUnsafeBytes(of: information.bdaddr.b) { BluetoothAddress(littleEndian: Array($0)) }
-            return address.map { HostAdapter(index: index, address: $0, isUp: information.flags & UInt32(1 << HCI_UP) != 0) }
+            return address.map {
+                HostAdapter(index: index, address: $0, isUp: information.flags & UInt32(1 << HCI_UP) != 0)
+            }
         }
     }
 
@@ -62,10 +67,14 @@ public struct HostAdapter: Sendable, Hashable {
 
 /// The system's error numbers as links say them.
 enum HostErrors {
-    static func error(_ code: LinkError.Code, _ sentence: String, _ number: Int32, isTransient: Bool = false) -> LinkError {
+    static func error(_ code: LinkError.Code, _ sentence: String, _ number: Int32, isTransient: Bool = false)
+        -> LinkError
+    {
         let cause = String(cString: strerror(number))
         if number == EPERM || number == EACCES {
-            return LinkError(.permissionDenied, "\(sentence): this needs root, or the capabilities CAP_NET_ADMIN and CAP_NET_RAW", cause: cause)
+            return LinkError(
+                .permissionDenied, "\(sentence): this needs root, or the capabilities CAP_NET_ADMIN and CAP_NET_RAW",
+                cause: cause)
         }
         return LinkError(code, sentence, cause: cause, isTransient: isTransient)
     }

@@ -26,7 +26,9 @@ enum L2CAPSocket {
             for (index, byte) in (address?.littleEndian ?? []).enumerated() { place[index] = byte }
         }
         return withUnsafePointer(to: &socketAddress) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { body($0, socklen_t(MemoryLayout<sockaddr_l2>.size)) }
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                body($0, socklen_t(MemoryLayout<sockaddr_l2>.size))
+            }
         }
     }
 
@@ -54,7 +56,12 @@ public struct L2CAPDialer: SocketDialer {
         let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
         guard let address = parts.first.flatMap(BluetoothAddress.init), parts.count == 1 || parts[1] == "random" else {
             throw LinkError(
-                .notFound, "'l2cap:\(text)' does not name a bottle: without bluetoothd there is no scan, so give its address, as in l2cap:A4:C1:38:00:00:01")
+                .notFound,
+                """
+                'l2cap:\(text)' does not name a bottle: without bluetoothd there is no scan, so give its address, \
+                as in l2cap:A4:C1:38:00:00:01
+                """
+            )
         }
         self.address = address
         isRandom = parts.count > 1
@@ -76,7 +83,11 @@ public struct L2CAPDialer: SocketDialer {
         let descriptor = try L2CAPSocket.open()
         // The local end has a channel and a kind of address too, on whichever adapter leads there.
         var error = L2CAPSocket.withAddress(nil) { bind(descriptor, $0, $1) == 0 ? 0 : errno }
-        if error == 0 { error = L2CAPSocket.withAddress(address, isRandom: isRandom) { connect(descriptor, $0, $1) == 0 ? 0 : errno } }
+        if error == 0 {
+            error = L2CAPSocket.withAddress(address, isRandom: isRandom) {
+                connect(descriptor, $0, $1) == 0 ? 0 : errno
+            }
+        }
         switch error {
         case 0: return .connected(descriptor)
         case EINPROGRESS: return .connecting(descriptor)
@@ -89,9 +100,12 @@ public struct L2CAPDialer: SocketDialer {
 
     public func explain(_ error: Int32) -> LinkError {
         switch error {
-        case EHOSTUNREACH, ENODEV: HostErrors.error(.noAdapter, "No adapter with power leads to \(address)", error, isTransient: true)
-        case EHOSTDOWN, ETIMEDOUT, ECONNREFUSED: HostErrors.error(.connectFailed, "\(address) did not answer", error, isTransient: true)
-        case ECONNRESET, ENOTCONN, EPIPE: HostErrors.error(.disconnected, "The connection to \(address) has ended", error, isTransient: true)
+        case EHOSTUNREACH, ENODEV:
+            HostErrors.error(.noAdapter, "No adapter with power leads to \(address)", error, isTransient: true)
+        case EHOSTDOWN, ETIMEDOUT, ECONNREFUSED:
+            HostErrors.error(.connectFailed, "\(address) did not answer", error, isTransient: true)
+        case ECONNRESET, ENOTCONN, EPIPE:
+            HostErrors.error(.disconnected, "The connection to \(address) has ended", error, isTransient: true)
         case ENETDOWN: HostErrors.error(.poweredOff, "The adapter is switched off", error, isTransient: true)
         default: HostErrors.error(.connectFailed, "\(address) could not be connected to", error, isTransient: true)
         }
@@ -118,7 +132,11 @@ public final class L2CAPPeripheralLink: PeripheralLink {
     public func caughtUp() async { await link.caughtUp() }
 
     public func open(_ application: GATTApplication) async throws(LinkError) {
-        listener.advertiser.withLock { $0 = RawAdvertiser(adapter: listener.adapter.index, name: application.name, services: application.advertisedServices, given: application.advertisement) }
+        listener.advertiser.withLock {
+            $0 = RawAdvertiser(
+                adapter: listener.adapter.index, name: application.name, services: application.advertisedServices,
+                given: application.advertisement)
+        }
         try await link.open(application)
     }
 
@@ -141,11 +159,19 @@ private final class L2CAPListener: SocketListener {
     func listen() throws(LinkError) -> Int32 {
         try adapter.switchOn()
         let descriptor = try L2CAPSocket.open()
-        let error = L2CAPSocket.withAddress(adapter.address) { bind(descriptor, $0, $1) == 0 && Glibc.listen(descriptor, 4) == 0 ? 0 : errno }
+        let error = L2CAPSocket.withAddress(adapter.address) {
+            bind(descriptor, $0, $1) == 0 && Glibc.listen(descriptor, 4) == 0 ? 0 : errno
+        }
         guard error == 0 else {
             close(descriptor)
             if error == EADDRINUSE {
-                throw HostErrors.error(.inProgress, "Somebody else serves ATT on \(adapter.name) (bluetoothd?): stop it or use the link bluez:\(adapter.name)", error)
+                throw HostErrors.error(
+                    .inProgress,
+                    """
+                    Somebody else serves ATT on \(adapter.name) (bluetoothd?): stop it or use the link \
+                    bluez:\(adapter.name)
+                    """,
+                    error)
             }
             throw HostErrors.error(.system, "ATT could not be served on \(adapter.name)", error)
         }

@@ -7,8 +7,8 @@ import Glibc
 /// `Device1.Disconnect` waits 2 s before it ends a connection, for profiles that want to say goodbye (BlueZ 5.66
 /// src/device.c, DISCONNECT_TIMER). A bottle has none, and as long as the connection lasts nobody else can have it.
 public enum ManagementChannel {
-    /// Asks the kernel to end the LE connection with `address` at once. Needs CAP_NET_ADMIN; where that is lacking, or anything
-    /// else is in the way, nothing happens, and bluetoothd's own 2 s pass. Never blocks.
+    /// Asks the kernel to end the LE connection with `address` at once. Needs CAP_NET_ADMIN; where that is lacking, or
+    /// anything else is in the way, nothing happens, and bluetoothd's own 2 s pass. Never blocks.
     ///
     /// - Parameters:
     ///   - adapter: index, 1 for hci1.
@@ -30,8 +30,11 @@ public enum ManagementChannel {
         _ = write(descriptor, request, request.count)
     }
 
-    /// Opcode 0x0014, adapter and length, 16 bits each, little-endian; then the address and its kind (1: public, 2: random).
+    /// Opcode 0x0014, adapter and length, 16 bits each, little-endian; then the address and its kind (1: public, 2:
+    /// random).
     static func disconnectRequest(_ address: BluetoothAddress, isRandom: Bool, adapter: UInt16) -> [UInt8] {
-        [0x14, 0x00, UInt8(truncatingIfNeeded: adapter), UInt8(adapter >> 8), 0x07, 0x00] + address.littleEndian + [isRandom ? 2 : 1]
+        [0x14, 0x00, UInt8(truncatingIfNeeded: adapter), UInt8(adapter >> 8), 0x07, 0x00] + address.littleEndian + [
+            isRandom ? 2 : 1
+        ]
     }
 }

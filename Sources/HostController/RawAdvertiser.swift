@@ -10,7 +10,9 @@ struct RawAdvertiser: Sendable {
     /// What is shown instead of what name and services make.
     var given: AdvertisingBytes?
 
-    private static let opcodes = (parameters: UInt16(0x2006), data: UInt16(0x2008), response: UInt16(0x2009), enable: UInt16(0x200A))
+    private static let opcodes = (
+        parameters: UInt16(0x2006), data: UInt16(0x2008), response: UInt16(0x2009), enable: UInt16(0x200A)
+    )
 
     /// Shows or withdraws the advertisement.
     func set(_ isVisible: Bool) throws(LinkError) {
@@ -53,7 +55,9 @@ struct RawAdvertiser: Sendable {
         address.hci_family = sa_family_t(AF_BLUETOOTH)
         address.hci_dev = adapter
         let bound = withUnsafePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_hci>.size)) }
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_hci>.size))
+            }
         }
         guard bound == 0 else {
             let number = errno
@@ -64,7 +68,8 @@ struct RawAdvertiser: Sendable {
     }
 
     private func send(_ descriptor: Int32, _ opcode: UInt16, _ parameters: [UInt8]) throws(LinkError) {
-        let packet: [UInt8] = [0x01, UInt8(truncatingIfNeeded: opcode), UInt8(opcode >> 8), UInt8(parameters.count)] + parameters
+        let packet: [UInt8] =
+            [0x01, UInt8(truncatingIfNeeded: opcode), UInt8(opcode >> 8), UInt8(parameters.count)] + parameters
         guard write(descriptor, packet, packet.count) == packet.count else {
             throw HostErrors.error(.permissionDenied, "hci\(adapter) did not take an advertising command", errno)
         }

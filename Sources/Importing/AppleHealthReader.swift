@@ -1,8 +1,8 @@
 import CLibXML2
 import TrackerCore
 
-/// The water records of one `HealthData` document: Apple's export, or ours. libxml2 reads the XML, chunk by chunk; no tree is
-/// built, nothing is fetched, nothing expands.
+/// The water records of one `HealthData` document: Apple's export, or ours. libxml2 reads the XML, chunk by chunk; no
+/// tree is built, nothing is fetched, nothing expands.
 final class AppleHealthReader: FormatReader {
     private let context: xmlParserCtxtPtr
     private let deliver: (HealthSample) throws -> Void
@@ -30,7 +30,8 @@ final class AppleHealthReader: FormatReader {
         self.context = context
         // What the file says about its encoding is void: it comes here as UTF-8, or is refused.
         // Entities are resolved; without a document type there are only XML's own five.
-        let options = [XML_PARSE_NOENT, XML_PARSE_NONET, XML_PARSE_NOERROR, XML_PARSE_NOWARNING, XML_PARSE_IGNORE_ENC].reduce(0) { $0 | Int32($1.rawValue) }
+        let options = [XML_PARSE_NOENT, XML_PARSE_NONET, XML_PARSE_NOERROR, XML_PARSE_NOWARNING, XML_PARSE_IGNORE_ENC]
+            .reduce(0) { $0 | Int32($1.rawValue) }
         xmlCtxtUseOptions(context, options)
         context.pointee.userData = Unmanaged.passUnretained(self).toOpaque()
     }
@@ -42,7 +43,9 @@ final class AppleHealthReader: FormatReader {
         // The parser counts in 32 bits.
         while !rest.isEmpty {
             let part = rest.prefix(1 << 20)
-            xmlParseChunk(context, UnsafeRawBufferPointer(rebasing: part).assumingMemoryBound(to: CChar.self).baseAddress, Int32(part.count), 0)
+            xmlParseChunk(
+                context, UnsafeRawBufferPointer(rebasing: part).assumingMemoryBound(to: CChar.self).baseAddress,
+                Int32(part.count), 0)
             try check()
             rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(part.count))
         }
@@ -73,18 +76,32 @@ final class AppleHealthReader: FormatReader {
         depth += 1
         do {
             if depth == 1, !isEqual(name, "HealthData") {
-                throw HealthFileError(line: line, reason: "The document must be one HealthData element, not \(name.map { String(cString: $0).prefix(60) } ?? "").")
+                throw HealthFileError(
+                    line: line,
+                    reason:
+                        """
+                        The document must be one HealthData element, not \
+                        \(name.map { String(cString: $0).prefix(60) } ?? "").
+                        """
+                )
             }
             if isEqual(name, "Record") {
                 guard attributes["type"].map({ $0.elementsEqual(HealthFiles.waterType.utf8) }) ?? false else { return }
                 let none = UnsafeRawBufferPointer(start: nil, count: 0)
                 hasWholeKey = false
                 current = try SampleFields.sample(
-                    date: attributes["startDate"] ?? none, value: attributes["value"] ?? none, unit: attributes["unit"] ?? none, line: line)
-                current?.sourceName = try attributes["sourceName"].flatMap { try SampleFields.name($0, "sourceName", line: line) }
+                    date: attributes["startDate"] ?? none, value: attributes["value"] ?? none,
+                    unit: attributes["unit"] ?? none, line: line)
+                current?.sourceName = try attributes["sourceName"].flatMap {
+                    try SampleFields.name($0, "sourceName", line: line)
+                }
             } else if current != nil, isEqual(name, "MetadataEntry"), let key = attributes["key"] {
                 if key.elementsEqual("HKExternalUUID".utf8) {
-                    if !hasWholeKey { current?.uuid = try attributes["value"].flatMap { try SampleFields.name($0, "HKExternalUUID", line: line) } }
+                    if !hasWholeKey {
+                        current?.uuid = try attributes["value"].flatMap {
+                            try SampleFields.name($0, "HKExternalUUID", line: line)
+                        }
+                    }
                 } else if key.elementsEqual(HealthFiles.wholeKey.utf8), let value = attributes["value"] {
                     current?.uuid = try unescaped(value, HealthFiles.wholeKey)
                     hasWholeKey = true

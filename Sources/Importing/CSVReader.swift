@@ -1,7 +1,8 @@
 import TrackerCore
 
-/// Rows of separated text with quotes (RFC 4180), the columns by the names in the first line: `startDate` and `value_ml` must
-/// be among them. A last line without a line break is as good as any other, as long as it has all columns.
+/// Rows of separated text with quotes (RFC 4180), the columns by the names in the first line: `startDate` and
+/// `value_ml` must be among them. A last line without a line break is as good as any other, as long as it has all
+/// columns.
 final class CSVReader: FormatReader {
     /// Longer rows are refused.
     private static let rowLimit = 1 << 20
@@ -28,12 +29,16 @@ final class CSVReader: FormatReader {
             if isRow { try row() }
         }
         guard fields.count <= Self.rowLimit else {
-            throw HealthFileError(line: rowLine, reason: "It is longer than \(Self.rowLimit >> 20) MB: a quoted field does not end, or this is no CSV.")
+            throw HealthFileError(
+                line: rowLine,
+                reason: "It is longer than \(Self.rowLimit >> 20) MB: a quoted field does not end, or this is no CSV.")
         }
     }
 
     func finish() throws {
-        if fields.isQuoted { throw HealthFileError(line: rowLine, reason: "A quoted field does not end: the file is cut.") }
+        if fields.isQuoted {
+            throw HealthFileError(line: rowLine, reason: "A quoted field does not end: the file is cut.")
+        }
         if !fields.isEmpty {
             fields.endField()
             try row()
@@ -49,15 +54,24 @@ final class CSVReader: FormatReader {
             if fields.count == 1, fields[0].isEmpty { return }
             guard fields.count == header.columns.count else {
                 throw HealthFileError(
-                    line: rowLine, reason: "It has \(fields.count) columns where the first line has \(header.columns.count). Is the file cut?")
+                    line: rowLine,
+                    reason:
+                        """
+                        It has \(fields.count) columns where the first line has \(header.columns.count). Is the \
+                        file cut?
+                        """
+                )
             }
             guard fields.allSatisfy(Self.isText) else {
                 throw HealthFileError(line: rowLine, reason: "It is not text in UTF-8. Save the file as UTF-8.")
             }
             var sample = try SampleFields.sample(
-                date: fields[header.date], value: fields[header.value], unit: nil, hasDecimalComma: header.separator != UInt8(ascii: ","), line: rowLine)
+                date: fields[header.date], value: fields[header.value], unit: nil,
+                hasDecimalComma: header.separator != UInt8(ascii: ","), line: rowLine)
             sample.uuid = try header.uuid.flatMap { try SampleFields.name(cell: fields[$0], "uuid", line: rowLine) }
-            sample.sourceName = try header.source.flatMap { try SampleFields.name(cell: fields[$0], "source", line: rowLine) }
+            sample.sourceName = try header.source.flatMap {
+                try SampleFields.name(cell: fields[$0], "source", line: rowLine)
+            }
             try deliver(sample)
         }
     }
@@ -83,7 +97,9 @@ final class CSVReader: FormatReader {
             let end = head.firstIndex(of: UInt8(ascii: "\n"))
             if end == nil, !isLast, head.count < 10_000 { return nil }
             let text = head[..<(end ?? head.endIndex)].prefix(10_000)
-            let separator = Array(",;\t".utf8).max { left, right in text.count { $0 == left } < text.count { $0 == right } } ?? UInt8(ascii: ",")
+            let separator =
+                Array(",;\t".utf8).max { left, right in text.count { $0 == left } < text.count { $0 == right } }
+                ?? UInt8(ascii: ",")
             self.separator = separator
             var row = RowBuffer()
             Array(text).withUnsafeBytes { bytes in
@@ -94,7 +110,13 @@ final class CSVReader: FormatReader {
             columns = row.withFields { $0.map { String(decoding: $0, as: UTF8.self).lowercased() } }
             guard let date = columns.firstIndex(of: "startdate"), let value = columns.firstIndex(of: "value_ml") else {
                 throw HealthFileError(
-                    line: 1, reason: "This is no health file: it begins neither with <, [ or {, nor with a line that names the columns, such as \(HealthExport.csvHeader).")
+                    line: 1,
+                    reason:
+                        """
+                        This is no health file: it begins neither with <, [ or {, nor with a line that names the \
+                        columns, such as \(HealthExport.csvHeader).
+                        """
+                )
             }
             (self.date, self.value) = (date, value)
             uuid = columns.firstIndex(of: "uuid")
@@ -123,7 +145,9 @@ private struct RowBuffer {
     /// - Returns: whether the row ends where `rest` begins now.
     mutating func take(_ rest: inout UnsafeRawBufferPointer, separator: UInt8) -> Bool {
         while !rest.isEmpty {
-            let run = rest.prefix { isQuoted ? $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\n") : isPlain($0, separator) }
+            let run = rest.prefix {
+                isQuoted ? $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\n") : isPlain($0, separator)
+            }
             if !run.isEmpty {
                 bytes.append(contentsOf: UnsafeRawBufferPointer(rebasing: run))
                 if !isQuoted { (isQuoteOpen, hasContent) = (false, true) }
@@ -191,10 +215,11 @@ private struct RowBuffer {
     func withFields<Result>(_ body: ([UnsafeRawBufferPointer]) throws -> Result) rethrows -> Result {
         try bytes.withUnsafeBytes { all in
             var start = 0
-            return try body(ends.map { end in
-                defer { start = end }
-                return UnsafeRawBufferPointer(rebasing: all[start..<end])
-            })
+            return try body(
+                ends.map { end in
+                    defer { start = end }
+                    return UnsafeRawBufferPointer(rebasing: all[start..<end])
+                })
         }
     }
 }

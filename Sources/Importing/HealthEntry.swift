@@ -2,7 +2,9 @@ import TrackerCore
 
 /// An entry of a JSON list as it stands; what is wrong with it is said when it becomes a sample.
 struct HealthEntry: Decodable {
-    enum Key: String, CodingKey, CaseIterable { case startDate, value = "value_ml", uuid, source, zone, day, drinkSource, original }
+    enum Key: String, CodingKey, CaseIterable {
+        case startDate, value = "value_ml", uuid, source, zone, day, drinkSource, original
+    }
 
     /// The number, or what stands in its place.
     private var value: Double?
@@ -20,7 +22,8 @@ struct HealthEntry: Decodable {
         do {
             value = try object.decodeIfPresent(Double.self, forKey: .value)
         } catch {
-            shownValue = (try? object.decode(Bool.self, forKey: .value)).map { "\($0)" }
+            shownValue =
+                (try? object.decode(Bool.self, forKey: .value)).map { "\($0)" }
                 ?? (try? object.decode(String.self, forKey: .value)).map { _ in "a text" } ?? "a list or an object"
         }
     }
@@ -45,17 +48,20 @@ struct HealthEntry: Decodable {
         var sample = try SampleFields.sample(date: startDate, value: value)
         sample.uuid = try uuid.flatMap { text throws(HealthFileError) in try SampleFields.name(text, "uuid") }
         sample.sourceName = try source.flatMap { text throws(HealthFileError) in try SampleFields.name(text, "source") }
-        sample.original = try original.flatMap { text throws(HealthFileError) in try SampleFields.name(text, "original") }
-        let counted = try drinkSource.flatMap { text throws(HealthFileError) in try SampleFields.name(text, "drinkSource") }
+        sample.original = try original.flatMap { text throws(HealthFileError) in try SampleFields.name(text, "original")
+        }
+        let counted = try drinkSource.flatMap { text throws(HealthFileError) in
+            try SampleFields.name(text, "drinkSource")
+        }
         try fields.place(&sample, zone: zone, day: day, source: counted)
         return sample
     }
 }
 
 extension HealthEntry {
-    /// An entry as plain as those of our own files, and how many bytes it has: one object of texts without escapes and an amount in whole
-    /// millilitres, no key of ours twice. `nil` for any other, and for one that does not end in these bytes: it is Foundation's to read, which takes
-    /// six times as long.
+    /// An entry as plain as those of our own files, and how many bytes it has: one object of texts without escapes and
+    /// an amount in whole millilitres, no key of ours twice. `nil` for any other, and for one that does not end in
+    /// these bytes: it is Foundation's to read, which takes six times as long.
     static func plain(_ bytes: UnsafeRawBufferPointer) -> (entry: HealthEntry, length: Int)? {
         var text = PlainText(bytes)
         var entry = HealthEntry()
@@ -65,7 +71,9 @@ extension HealthEntry {
             guard let name = text.string(), text.take(":") else { return nil }
             guard let key = Key.allCases.first(where: { $0.isSpelled(name) }) else {
                 // What is nobody's must be text, too, but is not kept.
-                guard let other = text.string(), other.allSatisfy({ $0 < 0x80 }) || String(validating: other, as: UTF8.self) != nil else { return nil }
+                guard let other = text.string(),
+                    other.allSatisfy({ $0 < 0x80 }) || String(validating: other, as: UTF8.self) != nil
+                else { return nil }
                 continue
             }
             guard seen.insert(key).inserted else { return nil }

@@ -1,11 +1,11 @@
 import TrackerCore
 
-/// Reads a file of drinks as it comes, chunk by chunk, and hands out each sample: the three formats of ours (tracker law
-/// D4), Apple Health's own export, and what spreadsheets make of the CSV. The format is recognised. However large the file,
-/// what is kept of it is one row.
+/// Reads a file of drinks as it comes, chunk by chunk, and hands out each sample: the three formats of ours (tracker
+/// law D4), Apple Health's own export, and what spreadsheets make of the CSV. The format is recognised. However large
+/// the file, what is kept of it is one row.
 ///
-/// A file that is cut, malformed or of another kind ends in a `HealthFileError`; so what was handed out before counts only
-/// when `finish` has returned. Records of other types (steps, heart rate) are passed over.
+/// A file that is cut, malformed or of another kind ends in a `HealthFileError`; so what was handed out before counts
+/// only when `finish` has returned. Records of other types (steps, heart rate) are passed over.
 public final class HealthReader {
     /// `nil` until enough of the file was seen.
     public private(set) var format: HealthFiles.Format?
@@ -60,14 +60,17 @@ public final class HealthReader {
             guard isLast || head.count > FileHead.limit else { return }
             throw HealthFileError(reason: "The file is empty.")
         case UInt8(ascii: "<"):
-            // The document type is left out: Apple's is not even well-formed, and without one there are no entities to expand.
+            // The document type is left out: Apple's is not even well-formed, and without one there are no entities to
+            // expand.
             guard let prolog = try FileHead.withoutDocumentType(head[start...], isLast: isLast) else { return }
             (format, reader, head) = (.appleHealth, try AppleHealthReader(line: line, deliver: deliver), prolog)
         case UInt8(ascii: "["), UInt8(ascii: "{"):
             (format, reader) = (.json, JSONListReader(deliver: deliver))
         default:
             guard let header = try CSVReader.Header(head[start...], isLast: isLast) else { return }
-            (format, reader, head) = (.csv, CSVReader(header, line: line, deliver: deliver), Array(head[(start + header.length)...]))
+            (format, reader, head) = (
+                .csv, CSVReader(header, line: line, deliver: deliver), Array(head[(start + header.length)...])
+            )
         }
         let first = head
         head = []
@@ -95,16 +98,24 @@ enum FileHead {
     /// Files that people take for an export, with what to do instead.
     static func refuseOtherKinds(_ head: [UInt8]) throws(HealthFileError) {
         if head.starts(with: Array("PK\u{3}\u{4}".utf8)) {
-            throw HealthFileError(reason: "This is a ZIP archive. Unpack it; in that of Apple Health the file is apple_health_export/export.xml.")
+            throw HealthFileError(
+                reason:
+                    """
+                    This is a ZIP archive. Unpack it; in that of Apple Health the file is \
+                    apple_health_export/export.xml.
+                    """
+            )
         }
-        if head.starts(with: [0x1F, 0x8B]) { throw HealthFileError(reason: "This is compressed by gzip: unpack it first.", code: "compressedFile") }
+        if head.starts(with: [0x1F, 0x8B]) {
+            throw HealthFileError(reason: "This is compressed by gzip: unpack it first.", code: "compressedFile")
+        }
         if head.starts(with: Array("SQLite format 3\0".utf8)) {
             throw HealthFileError(reason: "This is a database, and no list of drinks.", code: "databaseFile")
         }
     }
 
-    /// The prolog of an XML document and what came behind it, the document type replaced by its line breaks. `nil` until the
-    /// root element begins.
+    /// The prolog of an XML document and what came behind it, the document type replaced by its line breaks. `nil`
+    /// until the root element begins.
     static func withoutDocumentType(_ bytes: ArraySlice<UInt8>, isLast: Bool) throws(HealthFileError) -> [UInt8]? {
         var result: [UInt8] = []
         var rest = bytes
@@ -124,21 +135,28 @@ enum FileHead {
                 end = nil
             }
             guard let end else { break }
-            result += rest.starts(with: "<!D".utf8) ? rest[..<end].filter { $0 == UInt8(ascii: "\n") } : Array(rest[..<end])
+            result +=
+                rest.starts(with: "<!D".utf8) ? rest[..<end].filter { $0 == UInt8(ascii: "\n") } : Array(rest[..<end])
             rest = rest[end...]
         }
         if isLast { throw HealthFileError(reason: "The document has no element: the file is cut or not XML.") }
-        guard bytes.count <= limit else { throw HealthFileError(reason: "The document begins with more than \(limit >> 20) MB of comments and declarations.") }
+        guard bytes.count <= limit else {
+            throw HealthFileError(
+                reason: "The document begins with more than \(limit >> 20) MB of comments and declarations.")
+        }
         return nil
     }
 }
 
 extension ArraySlice<UInt8> {
-    /// The index behind the first occurrence of a text. Behind brackets: of one that follows the `]` of the first `[` before it.
+    /// The index behind the first occurrence of a text. Behind brackets: of one that follows the `]` of the first `[`
+    /// before it.
     fileprivate func end(of text: String, behindBrackets: Bool = false) -> Int? {
         let wanted = Array(text.utf8)
         var index = startIndex
-        if behindBrackets, let mark = firstIndex(where: { $0 == UInt8(ascii: "[") || $0 == wanted[0] }), self[mark] != wanted[0] {
+        if behindBrackets, let mark = firstIndex(where: { $0 == UInt8(ascii: "[") || $0 == wanted[0] }),
+            self[mark] != wanted[0]
+        {
             index = mark
             while index < endIndex {
                 guard let close = self[index...].firstIndex(of: UInt8(ascii: "]")) else { return nil }

@@ -3,8 +3,8 @@ import TrackerCore
 
 /// A list of objects with `startDate` and `value_ml`, or an object with such a list under `drinks`.
 ///
-/// This finds the list's entries. What is in them, and whether everything around them is JSON, Foundation says; an entry as plain as ours are
-/// (`HealthEntry.plain`) needs no Foundation.
+/// This finds the list's entries. What is in them, and whether everything around them is JSON, Foundation says; an
+/// entry as plain as ours are (`HealthEntry.plain`) needs no Foundation.
 final class JSONListReader: FormatReader {
     /// One entry, and everything around the list, may be that long.
     private static let limit = 1 << 20
@@ -34,7 +34,9 @@ final class JSONListReader: FormatReader {
     func feed(_ bytes: UnsafeRawBufferPointer) throws {
         var rest = bytes
         while let byte = rest.first {
-            if byte == UInt8(ascii: "{"), place == .list, depth == listDepth, entry.isEmpty, let length = try plainEntry(rest) {
+            if byte == UInt8(ascii: "{"), place == .list, depth == listDepth, entry.isEmpty,
+                let length = try plainEntry(rest)
+            {
                 rest = UnsafeRawBufferPointer(rebasing: rest[length...])
                 continue
             }
@@ -50,15 +52,21 @@ final class JSONListReader: FormatReader {
             try take(byte)
             rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst())
         }
-        guard entry.count <= Self.limit else { throw HealthFileError(reason: "Entry \(count + 1) of the list is longer than \(Self.limit >> 20) MB.") }
-        guard outside.count <= Self.limit else { throw HealthFileError(reason: "The JSON has more than \(Self.limit >> 20) MB beside its list of drinks.") }
+        guard entry.count <= Self.limit else {
+            throw HealthFileError(reason: "Entry \(count + 1) of the list is longer than \(Self.limit >> 20) MB.")
+        }
+        guard outside.count <= Self.limit else {
+            throw HealthFileError(reason: "The JSON has more than \(Self.limit >> 20) MB beside its list of drinks.")
+        }
     }
 
     func finish() throws {
         guard (try? JSONSerialization.jsonObject(with: Data(outside))) != nil else {
             throw HealthFileError(reason: "This is not whole JSON. Is the file cut?")
         }
-        guard place == .after else { throw HealthFileError(reason: "The JSON must be a list of drinks with startDate and value_ml.") }
+        guard place == .after else {
+            throw HealthFileError(reason: "The JSON must be a list of drinks with startDate and value_ml.")
+        }
     }
 
     // MARK: - Finding the entries
@@ -82,7 +90,9 @@ final class JSONListReader: FormatReader {
         case UInt8(ascii: ":") where depth == 1: key = string
         case UInt8(ascii: "["), UInt8(ascii: "{"):
             depth += 1
-            let isList = byte == UInt8(ascii: "[") && place == .before && (depth == 1 || depth == 2 && key == Array("drinks".utf8))
+            let isList =
+                byte == UInt8(ascii: "[") && place == .before
+                && (depth == 1 || depth == 2 && key == Array("drinks".utf8))
             if isList {
                 keep(byte)
                 (place, listDepth) = (.list, depth)
@@ -110,7 +120,8 @@ final class JSONListReader: FormatReader {
     /// - Returns: how many bytes that were; `nil` where it is to be read byte by byte.
     private func plainEntry(_ bytes: UnsafeRawBufferPointer) throws -> Int? {
         guard let (found, length) = HealthEntry.plain(bytes), length <= Self.limit,
-            let comma = bytes[length...].firstIndex(where: { !FileHead.isJSONSpace($0) }), bytes[comma] == UInt8(ascii: ",")
+            let comma = bytes[length...].firstIndex(where: { !FileHead.isJSONSpace($0) }),
+            bytes[comma] == UInt8(ascii: ",")
         else { return nil }
         count += 1
         try deliverSample(of: found)
@@ -119,7 +130,9 @@ final class JSONListReader: FormatReader {
 
     /// What the entry says becomes a sample.
     private func endEntry() throws {
-        guard !entry.isEmpty else { throw HealthFileError(reason: "Entry \(count + 1) of the list is missing between two commas.") }
+        guard !entry.isEmpty else {
+            throw HealthFileError(reason: "Entry \(count + 1) of the list is missing between two commas.")
+        }
         defer { entry.removeAll(keepingCapacity: true) }
         count += 1
         guard let found = try? decoder.decode(HealthEntry.self, from: Data(entry)) else {

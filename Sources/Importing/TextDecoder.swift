@@ -1,7 +1,7 @@
 import TrackerCore
 
-/// A file's bytes as UTF-8: without its byte order mark, and transcoded from UTF-16, which spreadsheets write. UTF-8 passes
-/// unseen; whether it is valid, the reader of the format says.
+/// A file's bytes as UTF-8: without its byte order mark, and transcoded from UTF-16, which spreadsheets write. UTF-8
+/// passes unseen; whether it is valid, the reader of the format says.
 struct TextDecoder {
     private enum Encoding { case utf8, utf16LittleEndian, utf16BigEndian }
     private var encoding: Encoding?
@@ -41,7 +41,8 @@ struct TextDecoder {
     private mutating func begin() throws(HealthFileError) -> Encoding {
         let head = pending.prefix(4)
         if head.starts(with: [0xFF, 0xFE, 0, 0]) || head.starts(with: [0, 0, 0xFE, 0xFF]) {
-            throw HealthFileError(reason: "The text is in UTF-32. Save it as UTF-8, for example: iconv -f UTF-32 -t UTF-8 FILE")
+            throw HealthFileError(
+                reason: "The text is in UTF-32. Save it as UTF-8, for example: iconv -f UTF-32 -t UTF-8 FILE")
         }
         let marks: [(mark: [UInt8], encoding: Encoding)] = [
             ([0xEF, 0xBB, 0xBF], .utf8), ([0xFF, 0xFE], .utf16LittleEndian), ([0xFE, 0xFF], .utf16BigEndian),

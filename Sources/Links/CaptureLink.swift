@@ -3,8 +3,8 @@ import Dispatch
 import Replay
 import VirtualBottle
 
-/// The `capture:` link: a central's end whose peripherals are the bottles of a recording. Each is seen by its name and address, and
-/// answers at once.
+/// The `capture:` link: a central's end whose peripherals are the bottles of a recording. Each is seen by its name and
+/// address, and answers at once.
 ///
 /// Looks like a radio: a recording may hold several bottles, and the central chooses. All state belongs to `queue`.
 public final class CaptureLink: CentralLink, @unchecked Sendable {
@@ -31,7 +31,8 @@ public final class CaptureLink: CentralLink, @unchecked Sendable {
     ///   - hostTime: the host's local wall clock, for what the recording does not answer.
     /// - Throws: `LinkError` with a sentence where the file cannot be read or holds no bottle.
     public init(
-        file: String, given: GivenHandles = GivenHandles(), hostTime: LocalTime, instruments: LinkInstruments = LinkInstruments()
+        file: String, given: GivenHandles = GivenHandles(), hostTime: LocalTime,
+        instruments: LinkInstruments = LinkInstruments()
     ) throws(LinkError) {
         name = "capture:\(file)"
         clock = instruments.clock
@@ -40,7 +41,9 @@ public final class CaptureLink: CentralLink, @unchecked Sendable {
         do {
             let read = try AnsweringScript.read(file, given: given)
             scripts = read.scripts
-            if let trouble = read.trouble { instruments.log("\(file): \(trouble); the link answers from what comes before") }
+            if let trouble = read.trouble {
+                instruments.log("\(file): \(trouble); the link answers from what comes before")
+            }
         } catch {
             throw LinkError(.notFound, "\(error)")
         }
@@ -82,7 +85,9 @@ public final class CaptureLink: CentralLink, @unchecked Sendable {
         case .read(let handle): read(handle)
         case .write(let handle, let value, let withResponse): write(handle, value, withResponse)
         case .subscribe(let handle):
-            guard let bottle = current, let uuid = bottle.uuid(handle) else { return refuse { .subscribeFailed(handle: handle, $0) } }
+            guard let bottle = current, let uuid = bottle.uuid(handle) else {
+                return refuse { .subscribeFailed(handle: handle, $0) }
+            }
             continuation.yield(.subscribed(handle: handle))
             feed(.subscribed(Self.central, uuid))
         case .disconnect:
@@ -120,7 +125,9 @@ public final class CaptureLink: CentralLink, @unchecked Sendable {
     }
 
     private func read(_ handle: UInt16) {
-        guard let bottle = current, let uuid = bottle.uuid(handle) else { return refuse { .readFailed(handle: handle, $0) } }
+        guard let bottle = current, let uuid = bottle.uuid(handle) else {
+            return refuse { .readFailed(handle: handle, $0) }
+        }
         if let constant = bottle.constants[handle] {
             continuation.yield(.read(handle: handle, value: constant))
             return
@@ -131,7 +138,9 @@ public final class CaptureLink: CentralLink, @unchecked Sendable {
     }
 
     private func write(_ handle: UInt16, _ value: [UInt8], _ withResponse: Bool) {
-        guard let bottle = current, let uuid = bottle.uuid(handle) else { return refuse { .writeFailed(handle: handle, $0) } }
+        guard let bottle = current, let uuid = bottle.uuid(handle) else {
+            return refuse { .writeFailed(handle: handle, $0) }
+        }
         guard withResponse else {
             continuation.yield(.wrote(handle: handle))
             return feed(.write(Self.central, uuid, value: value, token: nil))
@@ -172,13 +181,16 @@ public final class CaptureLink: CentralLink, @unchecked Sendable {
         case .disconnect:
             guard connected != nil else { return }
             hangUp()
-            continuation.yield(.disconnected(LinkError(.disconnected, "the recorded bottle has hung up", isTransient: true)))
+            continuation.yield(
+                .disconnected(LinkError(.disconnected, "the recorded bottle has hung up", isTransient: true)))
         case .advertise: break
         }
     }
 
     private func respond(_ token: UInt64, _ response: PeripheralRequest.Response) {
-        func refusal(_ code: UInt8) -> LinkError { LinkError(.refused, "the recorded bottle said no: ATT error \(code)", attError: code) }
+        func refusal(_ code: UInt8) -> LinkError {
+            LinkError(.refused, "the recorded bottle said no: ATT error \(code)", attError: code)
+        }
         if let handle = reading.removeValue(forKey: token) {
             switch response {
             case .value(let value): continuation.yield(.read(handle: handle, value: value))
@@ -214,7 +226,8 @@ private struct RecordedPeripheral {
         machine = AnsweringMachine(script, mode: .once, pace: .flush, hostTime: hostTime, at: now)
         let application = machine.application
         advertisement = Advertisement(
-            peer: PeerID(script.address?.description ?? "bottle \(number)"), address: script.address, name: application.name,
+            peer: PeerID(script.address?.description ?? "bottle \(number)"), address: script.address,
+            name: application.name,
             services: application.advertisedServices)
         let name = LocalCharacteristic(uuid: 0x2A00, properties: .read, constant: Array(application.name.utf8))
         var handle: UInt16 = 0
@@ -226,7 +239,9 @@ private struct RecordedPeripheral {
             for characteristic in service.characteristics {
                 // Declaration, value, and one for a configuration.
                 handle += 2
-                found.characteristics.append(RemoteCharacteristic(uuid: characteristic.uuid, handle: handle, properties: characteristic.properties))
+                found.characteristics.append(
+                    RemoteCharacteristic(
+                        uuid: characteristic.uuid, handle: handle, properties: characteristic.properties))
                 constants[handle] = characteristic.constant
                 uuids[handle] = characteristic.uuid
                 handle += 1

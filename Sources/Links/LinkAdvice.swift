@@ -1,6 +1,7 @@
 import Bluetooth
 
-/// What a person can try about an error on this command line, by the kind of way to the bottle: a recording cannot be shaken awake.
+/// What a person can try about an error on this command line, by the kind of way to the bottle: a recording cannot be
+/// shaken awake.
 public struct LinkAdvice: Sendable {
     private enum Way {
         /// bluetoothd.
@@ -83,8 +84,13 @@ public struct LinkAdvice: Sendable {
     /// - Parameter mtu: what it needs.
     public func smallMTU(_ mtu: String) -> String {
         switch way {
-        case .radio: "Poll again; if it stays so, look for ExchangeMTU under [GATT] in /etc/bluetooth/main.conf (517 is usual), and for another program that connects first."
-        case .socket, .channel, .controller, .proxy, .cable: "See that the other end agrees on an MTU of \(mtu) or more."
+        case .radio:
+            """
+            Poll again; if it stays so, look for ExchangeMTU under [GATT] in /etc/bluetooth/main.conf (517 is \
+            usual), and for another program that connects first.
+            """
+        case .socket, .channel, .controller, .proxy, .cable:
+            "See that the other end agrees on an MTU of \(mtu) or more."
         case .recording(let file): Self.recorded(file)
         }
     }
@@ -95,16 +101,29 @@ public struct LinkAdvice: Sendable {
         return switch code {
         case .noAdapter: "Plug one in, or use a link without hardware: \(others)."
         case .poweredOff: "Switch the adapter on (bluetoothctl power on, or rfkill unblock bluetooth)."
-        case .permissionDenied: "Run as a member of the group bluetooth (adduser USER bluetooth, then log in anew)\(doctor("looks for the rest"))."
-        case .notFound: "Wake the bottle (lid or a shake), bring it nearer, and close the phone app that may hold its only connection."
+        case .permissionDenied:
+            """
+            Run as a member of the group bluetooth (adduser USER bluetooth, then log in \
+            anew)\(doctor("looks for the rest")).
+            """
+        case .notFound:
+            """
+            Wake the bottle (lid or a shake), bring it nearer, and close the phone app that may hold its only \
+            connection.
+            """
         case .connectFailed: "Bring the bottle nearer, and close the phone app that may hold its only connection."
         case .inProgress: "Stop the other program that talks to the bottle, or restart Bluetooth."
-        case .disconnected: "Bring the bottle nearer and poll again: what was received is stored, the rest is still in the bottle."
+        case .disconnected:
+            "Bring the bottle nearer and poll again: what was received is stored, the rest is still in the bottle."
         case .timeout: "Wake the bottle (lid or a shake) and poll again: nothing was lost."
-        case .refused, .protocolViolation: "If this is a WaterH bottle, record the connection (waterh-replay record) and report it."
+        case .refused, .protocolViolation:
+            "If this is a WaterH bottle, record the connection (waterh-replay record) and report it."
         case .outOfStep: "Poll again."
         case .serviceLost:
-            "See whether bluetoothd runs (systemctl status bluetooth)\(doctor("says what is missing")). Without an adapter use \(others)."
+            """
+            See whether bluetoothd runs (systemctl status bluetooth)\(doctor("says what is missing")). Without an \
+            adapter use \(others).
+            """
         default: "Try again\(doctor("looks for the usual causes"))."
         }
     }
@@ -114,16 +133,25 @@ public struct LinkAdvice: Sendable {
         case .notFound, .connectFailed, .timeout:
             "See that a bottle runs at the other end (waterh-emulator run --link \(name)), and try again."
         case .inProgress: "A bottle takes one connection: stop the other program that talks to it, or wait."
-        case .disconnected: "See what the program at the other end says, and poll again: what was received is stored, the rest is still in the bottle."
+        case .disconnected:
+            """
+            See what the program at the other end says, and poll again: what was received is stored, the rest is \
+            still in the bottle.
+            """
         case .permissionDenied: "Look who may use \(path) (ls -l)."
-        case .refused, .protocolViolation: "Is the program at the other end a WaterH bottle? See what it says, or let it record the link (waterh-emulator run --record)."
+        case .refused, .protocolViolation:
+            """
+            Is the program at the other end a WaterH bottle? See what it says, or let it record the link \
+            (waterh-emulator run --record).
+            """
         case .noAdapter, .serviceLost, .system: "See that \(path) is there and that you may use it."
         default: "Poll again."
         }
     }
 
     private static func recording(_ code: LinkError.Code, _ file: String) -> String {
-        code == .notFound ? "'waterh-replay info \(file)' tells which bottles are in it; name one with --bottle." : recorded(file)
+        code == .notFound
+            ? "'waterh-replay info \(file)' tells which bottles are in it; name one with --bottle." : recorded(file)
     }
 
     private static func recorded(_ file: String) -> String {
@@ -132,17 +160,29 @@ public struct LinkAdvice: Sendable {
 
     private static func controller(_ code: LinkError.Code, _ place: String) -> String? {
         switch code {
-        case .noAdapter: "See that something offers a controller's HCI at \(place): Bumble's virtual controllers, or netsim of Android's emulator."
+        case .noAdapter:
+            """
+            See that something offers a controller's HCI at \(place): Bumble's virtual controllers, or netsim of \
+            Android's emulator.
+            """
         default: nil
         }
     }
 
     private static func proxy(_ code: LinkError.Code, _ place: String) -> String? {
         switch code {
-        case .noAdapter: "See that an ESPHome device with 'api:' and 'bluetooth_proxy:' (active: true) answers at \(place)."
-        case .permissionDenied: "Put the key of the device's configuration ('api: encryption: key:') into the environment as WATERH_ESPHOME_KEY; for a device without one leave it out."
+        case .noAdapter:
+            "See that an ESPHome device with 'api:' and 'bluetooth_proxy:' (active: true) answers at \(place)."
+        case .permissionDenied:
+            """
+            Put the key of the device's configuration ('api: encryption: key:') into the environment as \
+            WATERH_ESPHOME_KEY; for a device without one leave it out.
+            """
         case .notFound, .timeout:
-            "Wake the bottle (lid or a shake) near the proxy, and see that nobody else has the proxy: it serves one program at a time, and Home Assistant keeps those that it has adopted."
+            """
+            Wake the bottle (lid or a shake) near the proxy, and see that nobody else has the proxy: it serves one \
+            program at a time, and Home Assistant keeps those that it has adopted.
+            """
         case .inProgress: "Wait until a connection of the proxy is free, or raise its 'connection_slots:'."
         default: nil
         }
@@ -151,9 +191,13 @@ public struct LinkAdvice: Sendable {
     private static func channel(_ code: LinkError.Code, _ address: String) -> String? {
         switch code {
         case .notFound, .connectFailed, .timeout:
-            "See that the address is right and the bottle awake and near, and that nothing holds its only connection: the phone app, or bluetoothd (bluetoothctl disconnect \(address))."
+            """
+            See that the address is right and the bottle awake and near, and that nothing holds its only \
+            connection: the phone app, or bluetoothd (bluetoothctl disconnect \(address)).
+            """
         case .poweredOff: "Switch an adapter on (bluetoothctl power on, or hciconfig hci0 up)."
-        case .permissionDenied: "This link needs root, or the capabilities CAP_NET_ADMIN and CAP_NET_RAW; the link bluez needs neither."
+        case .permissionDenied:
+            "This link needs root, or the capabilities CAP_NET_ADMIN and CAP_NET_RAW; the link bluez needs neither."
         default: nil
         }
     }

@@ -22,14 +22,16 @@ public enum LinkFactory {
     ///   - runtimeFolder: over BlueZ only: where it is kept which connections are ours (`HeldConnections`).
     /// - Throws: `LinkError` with a sentence for a link that this build, or this machine, does not have.
     public static func central(
-        _ name: LinkName, notifications: NotificationWay? = nil, runtimeFolder: String? = nil, proxyKey: String? = nil, instruments: LinkInstruments = LinkInstruments()
+        _ name: LinkName, notifications: NotificationWay? = nil, runtimeFolder: String? = nil, proxyKey: String? = nil,
+        instruments: LinkInstruments = LinkInstruments()
     ) throws(LinkError) -> any CentralLink {
         switch name {
         case .unix(let path): SocketCentralLink(try UnixSocket(path: path), instruments: instruments)
         case .stream(let path): SocketCentralLink(try UnixSocket(path: path, kind: .stream), instruments: instruments)
         case .bluez(let adapter):
             BlueZCentralLink(
-                adapter: adapter, notifications: notifications == .socket ? .socket : .signals, held: HeldConnections(folder: runtimeFolder),
+                adapter: adapter, notifications: notifications == .socket ? .socket : .signals,
+                held: HeldConnections(folder: runtimeFolder),
                 log: instruments.log)
         case .l2cap(let place): SocketCentralLink(try L2CAPDialer(place), instruments: instruments)
         case .hci(let place): HCICentralLink(place, instruments: instruments)
@@ -40,22 +42,27 @@ public enum LinkFactory {
 
     /// A link for a peripheral: the bottle's end. Nothing listens before it is opened.
     ///
-    /// Over BlueZ, observer and faults of the instruments work at GATT level (`RecordingPeripheralLink`, `FaultyPeripheralLink`).
+    /// Over BlueZ, observer and faults of the instruments work at GATT level (`RecordingPeripheralLink`,
+    /// `FaultyPeripheralLink`).
     ///
     /// - Parameter notifications: over BlueZ only; `nil`: the link's own choice.
-    /// - Throws: `LinkError` with a sentence for a link that this build, or this machine, does not have, and for faults that it
-    ///   cannot enter.
+    /// - Throws: `LinkError` with a sentence for a link that this build, or this machine, does not have, and for faults
+    ///   that it cannot enter.
     public static func peripheral(
         _ name: LinkName, notifications: NotificationWay? = nil, instruments: LinkInstruments = LinkInstruments()
     ) throws(LinkError) -> any PeripheralLink {
-        if let plan = instruments.faults, let refusal = refusal(of: plan, on: name) { throw LinkError(.outOfStep, refusal) }
+        if let plan = instruments.faults, let refusal = refusal(of: plan, on: name) {
+            throw LinkError(.outOfStep, refusal)
+        }
         switch name {
         case .unix(let path): return SocketPeripheralLink(try UnixSocket(path: path), instruments: instruments)
-        case .stream(let path): return SocketPeripheralLink(try UnixSocket(path: path, kind: .stream), instruments: instruments)
+        case .stream(let path):
+            return SocketPeripheralLink(try UnixSocket(path: path, kind: .stream), instruments: instruments)
         case .bluez(let adapter): return bluez(adapter, notifications, instruments)
         case .l2cap(let adapter): return try L2CAPPeripheralLink(adapter, instruments: instruments)
         case .hci(let place): return HCIPeripheralLink(place, instruments: instruments)
-        case .capture, .esphome: throw LinkError(.noAdapter, "the link \(name) is not available here; unix:PATH needs no adapter")
+        case .capture, .esphome:
+            throw LinkError(.noAdapter, "the link \(name) is not available here; unix:PATH needs no adapter")
         }
     }
 
@@ -63,10 +70,16 @@ public enum LinkFactory {
     public static func refusal(of plan: FaultPlan, on name: LinkName) -> String? {
         guard case .bluez = name, !plan.wordsForPDUs.isEmpty else { return nil }
         let words = plan.wordsForPDUs.joined(separator: ", ")
-        return "\(words) cannot be entered over \(name): bluetoothd agrees on the MTU by itself. Use unix:PATH or l2cap:ADAPTER, or leave it out"
+        return
+            """
+            \(words) cannot be entered over \(name): bluetoothd agrees on the MTU by itself. Use unix:PATH or \
+            l2cap:ADAPTER, or leave it out
+            """
     }
 
-    private static func bluez(_ adapter: String?, _ notifications: NotificationWay?, _ instruments: LinkInstruments) -> any PeripheralLink {
+    private static func bluez(_ adapter: String?, _ notifications: NotificationWay?, _ instruments: LinkInstruments)
+        -> any PeripheralLink
+    {
         var link: any PeripheralLink =
             switch notifications {
             case nil: BlueZPeripheralLink(adapter: adapter, log: instruments.log)

@@ -4,10 +4,11 @@ import Dispatch
 import Foundation
 import Replay
 
-/// Writes what passes on a link into a capture file: as the central's host would have captured it, connection events and all.
+/// Writes what passes on a link into a capture file: as the central's host would have captured it, connection events
+/// and all.
 ///
-/// Its `observe` goes into `LinkInstruments`. Each packet is in the file when the next one comes, so that a killed process leaves a readable file.
-/// All state belongs to the queue; that is what makes it safe to send.
+/// Its `observe` goes into `LinkInstruments`. Each packet is in the file when the next one comes, so that a killed
+/// process leaves a readable file. All state belongs to the queue; that is what makes it safe to send.
 public final class LinkRecorder: @unchecked Sendable {
     private let queue = DispatchQueue(label: "recorder")
     private let path: String
@@ -26,14 +27,20 @@ public final class LinkRecorder: @unchecked Sendable {
     private var hasFailed = false
 
     /// - Parameters:
-    ///   - path: its suffix decides the format, btsnoop where it says nothing. An older file is written over from `begin` on; a FIFO or a device is written to.
+    ///   - path: its suffix decides the format, btsnoop where it says nothing. An older file is written over from
+    ///     `begin` on; a FIFO or a device is written to.
     ///   - peer: the bottle's address; where the link knows it better, `identify` follows.
     ///   - isPeerRandom: the kind of that address.
     ///   - epoch: real time since 1970 at zero of the clock that stamps the observations.
-    public init(path: String, peer: BluetoothAddress, isPeerRandom: Bool = false, epoch: Duration, log: @escaping @Sendable (String) -> Void) throws {
+    public init(
+        path: String, peer: BluetoothAddress, isPeerRandom: Bool = false, epoch: Duration,
+        log: @escaping @Sendable (String) -> Void
+    ) throws {
         let format = CaptureFormat(suffixOf: path) ?? CaptureFormat(.btsnoop, .h4)
         guard format.level == .hci else {
-            throw CaptureFileError(path: path, sentence: "cannot be written: \(format) holds no HCI packets; end the name in .btsnoop or .pcapng")
+            throw CaptureFileError(
+                path: path,
+                sentence: "cannot be written: \(format) holds no HCI packets; end the name in .btsnoop or .pcapng")
         }
         self.path = path
         isNew = access(path, F_OK) != 0
@@ -50,7 +57,8 @@ public final class LinkRecorder: @unchecked Sendable {
         close(descriptor)
     }
 
-    /// From here on the file is this recording. To be called when the link is there: who is refused a link must not have taken away what another recorded on it.
+    /// From here on the file is this recording. To be called when the link is there: who is refused a link must not
+    /// have taken away what another recorded on it.
     public func begin() {
         queue.sync {
             // Nobody can shorten a pipe.
@@ -62,13 +70,18 @@ public final class LinkRecorder: @unchecked Sendable {
 
     /// Without a word for the file: another may record into it.
     private static func open(_ path: String) throws -> Int32 {
-        func failure(_ words: String) -> CaptureFileError { CaptureFileError(path: path, sentence: "cannot be written: \(words)") }
+        func failure(_ words: String) -> CaptureFileError {
+            CaptureFileError(path: path, sentence: "cannot be written: \(words)")
+        }
         var status = stat()
         // Of a FIFO that nobody reads yet the other kind of opening would wait for a reader.
         let isPipe = stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFIFO
-        let descriptor = Glibc.open(path, (isPipe ? O_RDWR | O_NONBLOCK : O_WRONLY | O_CREAT | O_NOCTTY) | O_CLOEXEC, 0o666)
+        let descriptor = Glibc.open(
+            path, (isPipe ? O_RDWR | O_NONBLOCK : O_WRONLY | O_CREAT | O_NOCTTY) | O_CLOEXEC, 0o666)
         guard descriptor >= 0 else { throw failure(String(cString: strerror(errno))) }
-        if fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG, flock(descriptor, LOCK_EX | LOCK_NB) != 0, errno == EWOULDBLOCK {
+        if fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
+            flock(descriptor, LOCK_EX | LOCK_NB) != 0, errno == EWOULDBLOCK
+        {
             close(descriptor)
             throw failure("another program records into it")
         }
@@ -87,10 +100,12 @@ public final class LinkRecorder: @unchecked Sendable {
     public func observe(_ advertisement: AdvertisingBytes, at time: MonotonicInstant) {
         queue.async {
             let time = self.epoch + .nanoseconds(time.nanoseconds)
-            for (data, isScanResponse) in [(advertisement.data, false), (advertisement.scanResponse, true)] where !(isScanResponse && data.isEmpty) {
+            for (data, isScanResponse) in [(advertisement.data, false), (advertisement.scanResponse, true)]
+            where !(isScanResponse && data.isEmpty) {
                 self.frame += 1
                 let advertiser = ObservedAdvertiser(
-                    frame: self.frame, time: time, address: self.peer, isRandom: self.isPeerRandom, isScanResponse: isScanResponse)
+                    frame: self.frame, time: time, address: self.peer, isRandom: self.isPeerRandom,
+                    isScanResponse: isScanResponse)
                 self.write(.advertised(advertiser), data, time)
             }
         }
@@ -110,13 +125,19 @@ public final class LinkRecorder: @unchecked Sendable {
         frame += 1
         let time = epoch + .nanoseconds(observation.at.nanoseconds)
         let connection = ObservedConnection(
-            id: observation.connection, handle: UInt32(0x40 + observation.connection % 0xE00), peer: peer, isPeerRandom: isPeerRandom, isCentral: true)
+            id: observation.connection, handle: UInt32(0x40 + observation.connection % 0xE00), peer: peer,
+            isPeerRandom: isPeerRandom, isCentral: true)
         let (event, bytes): (ConversationEvent, [UInt8]) =
             switch observation.event {
             case .connected: (.connected(connection), [])
             case .disconnected: (.disconnected(connection, reason: 0x13), [])
             case .pdu(let direction, let pdu):
-                (.att(ATTObservation(frame: frame, time: time, connection: connection, direction: direction == .toPeripheral ? .sent : .received)), pdu)
+                (
+                    .att(
+                        ATTObservation(
+                            frame: frame, time: time, connection: connection,
+                            direction: direction == .toPeripheral ? .sent : .received)), pdu
+                )
             }
         write(event, bytes, time)
     }

@@ -3,7 +3,8 @@ import Captures
 import HostController
 import Replay
 
-/// Writes packets of the monitor channel into a capture, all of them, an adapter's or only a bottle's, and counts what it sees.
+/// Writes packets of the monitor channel into a capture, all of them, an adapter's or only a bottle's, and counts what
+/// it sees.
 public struct MonitorRecorder {
     private let adapter: UInt16?
     private var filter: BottleFilter?
@@ -32,11 +33,18 @@ public struct MonitorRecorder {
     /// For people: `120 packets, 1 connection, 33 ATT PDUs, 40 drinks`.
     public var line: String {
         func count(_ number: Int, _ noun: String) -> String { "\(number) \(noun)\(number == 1 ? "" : "s")" }
-        return "\(count(packets, "packet")), \(count(connections, "connection")), \(count(pdus, "ATT PDU")), \(count(reader.tally.drinks, "drink"))"
+        return
+            """
+            \(count(packets, "packet")), \(count(connections, "connection")), \(count(pdus, "ATT PDU")), \
+            \(count(reader.tally.drinks, "drink"))
+            """
     }
 
-    /// When that address advertised, ascending, since 1970: of very many advertisements of whomever the first ten thousand.
-    public func advertisements(of address: BluetoothAddress) -> [Duration] { sightings.filter { $0.address == address }.map(\.time) }
+    /// When that address advertised, ascending, since 1970: of very many advertisements of whomever the first ten
+    /// thousand.
+    public func advertisements(of address: BluetoothAddress) -> [Duration] {
+        sightings.filter { $0.address == address }.map(\.time)
+    }
 
     /// What is to be written into the file.
     public mutating func takeOutput() -> [UInt8] { writer.takeOutput() }
@@ -53,7 +61,8 @@ public struct MonitorRecorder {
             switch event {
             case .att: pdus += 1
             case .connected: connections += 1
-            case .advertised(let seen) where !seen.isScanResponse && sightings.count < Self.sightingLimit: sightings.append((seen.address, packet.time))
+            case .advertised(let seen) where !seen.isScanResponse && sightings.count < Self.sightingLimit:
+                sightings.append((seen.address, packet.time))
             default: break
             }
             try reader.receive(event, bytes)

@@ -13,17 +13,24 @@ public struct MQTTAddress: Hashable, Sendable, CustomStringConvertible {
 
     /// - Throws: `MQTTFailure` that says what is wrong with it.
     public init(_ text: String) throws(MQTTFailure) {
-        func wrong(_ why: String) -> MQTTFailure { MQTTFailure(.wrongUse, "\"\(text)\" is no place of a broker: \(why)") }
+        func wrong(_ why: String) -> MQTTFailure {
+            MQTTFailure(.wrongUse, "\"\(text)\" is no place of a broker: \(why)")
+        }
         // First of all: no message shows what may be a password.
         guard !text.contains("@") else {
-            throw MQTTFailure(.wrongUse, "The place of a broker holds no user and no password: they have settings of their own")
+            throw MQTTFailure(
+                .wrongUse, "The place of a broker holds no user and no password: they have settings of their own")
         }
         let lower = text.lowercased()
-        guard let scheme = ["mqtt://", "mqtts://"].first(where: lower.hasPrefix) else { throw wrong("it begins with mqtt:// or mqtts://") }
+        guard let scheme = ["mqtt://", "mqtts://"].first(where: lower.hasPrefix) else {
+            throw wrong("it begins with mqtt:// or mqtts://")
+        }
         isEncrypted = scheme == "mqtts://"
         var rest = text.dropFirst(scheme.count)
         if rest.last == "/" { rest.removeLast() }
-        guard !rest.contains("/"), !rest.contains("?"), !rest.contains("#") else { throw wrong("nothing comes behind host and port") }
+        guard !rest.contains("/"), !rest.contains("?"), !rest.contains("#") else {
+            throw wrong("nothing comes behind host and port")
+        }
         var digits: Substring?
         if rest.first == "[" {
             guard let end = rest.firstIndex(of: "]") else { throw wrong("the bracket is not closed") }
@@ -38,15 +45,21 @@ public struct MQTTAddress: Hashable, Sendable, CustomStringConvertible {
         } else {
             host = String(rest)
         }
-        guard !host.isEmpty, host.utf8.count <= 255, host.unicodeScalars.allSatisfy({ $0.value > 32 && $0.value != 127 }) else { throw wrong("the host is missing") }
+        guard !host.isEmpty, host.utf8.count <= 255,
+            host.unicodeScalars.allSatisfy({ $0.value > 32 && $0.value != 127 })
+        else { throw wrong("the host is missing") }
         guard let digits else {
             port = isEncrypted ? 8883 : 1883
             return
         }
-        guard digits.utf8.allSatisfy({ (48...57).contains($0) }), let number = UInt16(digits), number > 0 else { throw wrong("a port is 1 to 65535") }
+        guard digits.utf8.allSatisfy({ (48...57).contains($0) }), let number = UInt16(digits), number > 0 else {
+            throw wrong("a port is 1 to 65535")
+        }
         port = number
     }
 
     /// `mqtt://host:port` or `mqtts://host:port`.
-    public var description: String { "\(isEncrypted ? "mqtts" : "mqtt")://\(host.contains(":") ? "[\(host)]" : host):\(port)" }
+    public var description: String {
+        "\(isEncrypted ? "mqtts" : "mqtt")://\(host.contains(":") ? "[\(host)]" : host):\(port)"
+    }
 }

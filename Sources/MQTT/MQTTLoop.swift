@@ -2,9 +2,11 @@ import CMosquitto
 import Foundation
 import Synchronization
 
-/// The thread of one connection. libmosquitto is used by it alone, so its rules about threads do not concern us; others hand orders in.
+/// The thread of one connection. libmosquitto is used by it alone, so its rules about threads do not concern us; others
+/// hand orders in.
 ///
-/// It waits with `poll`: the library's own loop uses `select`, which breaks in a process with more than 1,024 open files.
+/// It waits with `poll`: the library's own loop uses `select`, which breaks in a process with more than 1,024 open
+/// files.
 final class MQTTLoop: @unchecked Sendable {
     enum Order: Sendable {
         /// Answered once the broker has let us in.
@@ -81,7 +83,9 @@ final class MQTTLoop: @unchecked Sendable {
     /// What was handed on last was not dealt with.
     private var isUndone = false
 
-    init(_ options: MQTTOptions, _ library: MosquittoLibrary, receive: @escaping @Sendable (MQTTMessage) -> Void) throws(MQTTFailure) {
+    init(_ options: MQTTOptions, _ library: MosquittoLibrary, receive: @escaping @Sendable (MQTTMessage) -> Void)
+        throws(MQTTFailure)
+    {
         var ends: [Int32] = [-1, -1]
         let kind = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
         guard socketpair(AF_UNIX, kind, 0, &ends) == 0 else {
@@ -99,7 +103,8 @@ final class MQTTLoop: @unchecked Sendable {
     /// Why it is over; `nil` while it goes on. From any thread.
     var end: MQTTFailure? { inbox.withLock { $0.end } }
 
-    /// From any thread. No more messages are dealt with: where one comes, this connection ends without a word, and it comes again.
+    /// From any thread. No more messages are dealt with: where one comes, this connection ends without a word, and it
+    /// comes again.
     func hurry() { inbox.withLock { $0.isHurried = true } }
 
     /// From any thread. Each order is answered once.
@@ -108,7 +113,9 @@ final class MQTTLoop: @unchecked Sendable {
             if let end = inbox.end { return .failure(end) }
             // The thread may deal with a message already, for as long as that takes.
             if case .connection = order, let knewUs = inbox.knewUs { return .success(knewUs) }
-            guard inbox.orders.count < Self.inboxLimit else { return .failure(MQTTFailure(.tooMuch, "Too much waits for the broker")) }
+            guard inbox.orders.count < Self.inboxLimit else {
+                return .failure(MQTTFailure(.tooMuch, "Too much waits for the broker"))
+            }
             inbox.orders.append((order, answer))
             return nil
         }
@@ -158,7 +165,8 @@ final class MQTTLoop: @unchecked Sendable {
             let socket = library.functions.socket(client)
             guard socket >= 0 else { throw failure(MOSQ_ERR_CONN_LOST.rawValue) }
             var places = [
-                pollfd(fd: socket, events: Int16(POLLIN | (wantsToWrite ? POLLOUT : 0)), revents: 0), pollfd(fd: wakeup.read, events: Int16(POLLIN), revents: 0),
+                pollfd(fd: socket, events: Int16(POLLIN | (wantsToWrite ? POLLOUT : 0)), revents: 0),
+                pollfd(fd: wakeup.read, events: Int16(POLLIN), revents: 0),
             ]
             // Where one message was dealt with, the next may have been read from the socket already.
             let mayHaveMore = hasHandedOn
@@ -168,25 +176,41 @@ final class MQTTLoop: @unchecked Sendable {
                 throw MQTTFailure(.unreachable, "The broker at \(options.address) cannot be reached: \(words)")
             }
             (handedOn, hasHandedOn) = (0, false)
-            if places[0].revents & Int16(POLLIN | POLLERR | POLLHUP) != 0 || mayHaveMore { try check(library.functions.loop_read(client, 1)) }
+            if places[0].revents & Int16(POLLIN | POLLERR | POLLHUP) != 0 || mayHaveMore {
+                try check(library.functions.loop_read(client, 1))
+            }
             // Before the library writes that it arrived.
             if isUndone {
                 Self.endWriting(socket)
-                throw MQTTFailure(.lost, "The broker at \(options.address) is to send a message again that could not be dealt with")
+                throw MQTTFailure(
+                    .lost, "The broker at \(options.address) is to send a message again that could not be dealt with")
             }
             // That it took a while to deal with a message is not the broker's silence.
             if hasHandedOn { lastSign = .now }
-            // That it arrived is said before the next is dealt with: hundreds would come again where somebody dies over them.
-            if places[0].revents & Int16(POLLOUT) != 0 || hasHandedOn { try check(library.functions.loop_write(client, 1)) }
+            // That it arrived is said before the next is dealt with: hundreds would come again where somebody dies over
+            // them.
+            if places[0].revents & Int16(POLLOUT) != 0 || hasHandedOn {
+                try check(library.functions.loop_write(client, 1))
+            }
             // The good-bye is out.
             if closing != nil, library.functions.socket(client) < 0 { return }
             try check(library.functions.loop_misc(client))
             let now = ContinuousClock.now
             if admission == nil, now - began > options.limit {
-                throw MQTTFailure(.noAnswer, "The broker at \(options.address) did not answer in \(options.limit.components.seconds) s")
+                throw MQTTFailure(
+                    .noAnswer,
+                    "The broker at \(options.address) did not answer in \(options.limit.components.seconds) s")
             }
-            if !tickets.isEmpty, now - lastSign > options.limit, let oldest = tickets.values.map(\.since).min(), now - oldest > options.limit {
-                throw MQTTFailure(.noAnswer, "The broker at \(options.address) took what it was sent and did not confirm it in \(options.limit.components.seconds) s")
+            if !tickets.isEmpty, now - lastSign > options.limit, let oldest = tickets.values.map(\.since).min(),
+                now - oldest > options.limit
+            {
+                throw MQTTFailure(
+                    .noAnswer,
+                    """
+                    The broker at \(options.address) took what it was sent and did not confirm it in \
+                    \(options.limit.components.seconds) s
+                    """
+                )
             }
         }
     }
@@ -221,8 +245,15 @@ final class MQTTLoop: @unchecked Sendable {
 
     private func publish(_ client: OpaquePointer, _ messages: [MQTTMessage], _ answer: @escaping Answer) {
         // Told before anything goes out: all of them, or none.
-        if let wrong = messages.first(where: { !TopicName.isPublishable($0.topic) || $0.payload.count > MQTTMessage.payloadLimit }) {
-            return answer(.failure(MQTTFailure(.wrongUse, "Nothing can be published at \"\(wrong.topic.prefix(200))\" with \(wrong.payload.count) bytes")))
+        if let wrong = messages.first(where: {
+            !TopicName.isPublishable($0.topic) || $0.payload.count > MQTTMessage.payloadLimit
+        }) {
+            return answer(
+                .failure(
+                    MQTTFailure(
+                        .wrongUse,
+                        "Nothing can be published at \"\(wrong.topic.prefix(200))\" with \(wrong.payload.count) bytes"))
+            )
         }
         guard !messages.isEmpty else { return answer(.success(true)) }
         let ticket = Ticket(messages.count, answer)
@@ -230,7 +261,9 @@ final class MQTTLoop: @unchecked Sendable {
             var number: Int32 = 0
             let code = message.payload.withUnsafeBytes { bytes in
                 message.topic.withCString {
-                    library.functions.publish(client, &number, $0, Int32(bytes.count), bytes.baseAddress, MQTTMessage.quality, message.isRetained)
+                    library.functions.publish(
+                        client, &number, $0, Int32(bytes.count), bytes.baseAddress, MQTTMessage.quality,
+                        message.isRetained)
                 }
             }
             // Whatever it was: the connection will say so in a moment, and everybody who waits is answered then.
@@ -239,7 +272,9 @@ final class MQTTLoop: @unchecked Sendable {
         }
     }
 
-    private func subscribe(_ client: OpaquePointer, _ filters: [String], isWatching: Bool = false, _ answer: @escaping Answer) {
+    private func subscribe(
+        _ client: OpaquePointer, _ filters: [String], isWatching: Bool = false, _ answer: @escaping Answer
+    ) {
         guard !filters.isEmpty else { return answer(.success(true)) }
         let ticket = Ticket(filters.count, answer)
         for filter in filters {
@@ -271,11 +306,15 @@ final class MQTTLoop: @unchecked Sendable {
 
     func admitted(_ code: Int32, knewUs: Bool) {
         let isNewCode = code > 5
-        let words = (isNewCode ? library.functions.reason_string(code) : library.functions.connack_string(code)).map { String(cString: $0) } ?? "code \(code)"
+        let words =
+            (isNewCode ? library.functions.reason_string(code) : library.functions.connack_string(code)).map {
+                String(cString: $0)
+            } ?? "code \(code)"
         // Either version's word for a version that is not spoken there.
         needsOldWords = code == 1 || code == MQTT_RC_UNSUPPORTED_PROTOCOL_VERSION.rawValue
         admission =
-            code == 0 ? .success(knewUs) : .failure(MQTTFailure(.refused, "The broker at \(options.address) refuses: \(words)"))
+            code == 0
+            ? .success(knewUs) : .failure(MQTTFailure(.refused, "The broker at \(options.address) refuses: \(words)"))
         lastSign = .now
         guard case .success? = admission else { return }
         // Those, too, whose orders the thread has not seen: what comes next may be a message.
@@ -293,19 +332,25 @@ final class MQTTLoop: @unchecked Sendable {
         lastSign = .now
         guard let ticket = tickets.removeValue(forKey: number) else { return }
         guard granted else {
-            return ticket.end(.failure(MQTTFailure(.refused, "The broker at \(options.address) does not let us read a topic that we asked for")))
+            return ticket.end(
+                .failure(
+                    MQTTFailure(
+                        .refused, "The broker at \(options.address) does not let us read a topic that we asked for")))
         }
         ticket.parts -= 1
         if !isHeard { ticket.isHeard = false }
         if ticket.parts == 0 { ticket.end(.success(ticket.isHeard)) }
     }
 
-    /// The broker has a message, or does not want it. That it may not be published at that topic is said by brokers of MQTT 5 only: for the others
-    /// such a message is done with, and so it is here.
+    /// The broker has a message, or does not want it. That it may not be published at that topic is said by brokers of
+    /// MQTT 5 only: for the others such a message is done with, and so it is here.
     func published(_ number: Int32, reason: Int32) {
-        guard reason >= MQTT_RC_UNSPECIFIED.rawValue, reason != MQTT_RC_NOT_AUTHORIZED.rawValue else { return confirmed(number, granted: true, isHeard: reason != MQTT_RC_NO_MATCHING_SUBSCRIBERS.rawValue) }
+        guard reason >= MQTT_RC_UNSPECIFIED.rawValue, reason != MQTT_RC_NOT_AUTHORIZED.rawValue else {
+            return confirmed(number, granted: true, isHeard: reason != MQTT_RC_NO_MATCHING_SUBSCRIBERS.rawValue)
+        }
         let words = library.functions.reason_string(reason).map { String(cString: $0) } ?? "code \(reason)"
-        tickets.removeValue(forKey: number)?.end(.failure(MQTTFailure(.lost, "The broker at \(options.address) does not take a message: \(words)")))
+        tickets.removeValue(forKey: number)?.end(
+            .failure(MQTTFailure(.lost, "The broker at \(options.address) does not take a message: \(words)")))
     }
 
     func came(_ message: MQTTMessage) {
@@ -321,7 +366,8 @@ final class MQTTLoop: @unchecked Sendable {
         hasHandedOn = true
     }
 
-    /// By who is called by `receive`, on the thread: the broker does not hear that this message arrived, and sends it again to the next connection. This one ends.
+    /// By who is called by `receive`, on the thread: the broker does not hear that this message arrived, and sends it
+    /// again to the next connection. This one ends.
     /// - Returns: `false` where others were handed on just before, which would come again with it.
     func leaveUndone() -> Bool {
         isUndone = handedOn == 0
@@ -331,7 +377,9 @@ final class MQTTLoop: @unchecked Sendable {
     func dismissed(_ reason: Int32) { dismissal = reason }
 
     func complained(_ words: String) {
-        guard let complaint, !complaint.contains(words), complaint.utf8.count < 400 else { return complaint = complaint ?? words }
+        guard let complaint, !complaint.contains(words), complaint.utf8.count < 400 else {
+            return complaint = complaint ?? words
+        }
         self.complaint = "\(complaint); \(words)"
     }
 
@@ -343,20 +391,35 @@ final class MQTTLoop: @unchecked Sendable {
         let errno = errno
         let system = String(cString: strerror(errno))
         switch code {
-        case MOSQ_ERR_EAI.rawValue: return MQTTFailure(.unreachable, "\(place) cannot be found: its name has no address")
-        case _ where admission == nil && options.address.isEncrypted && complaint != nil, MOSQ_ERR_TLS.rawValue, MOSQ_ERR_TLS_HANDSHAKE.rawValue:
+        case MOSQ_ERR_EAI.rawValue:
+            return MQTTFailure(.unreachable, "\(place) cannot be found: its name has no address")
+        case _ where admission == nil && options.address.isEncrypted && complaint != nil, MOSQ_ERR_TLS.rawValue,
+            MOSQ_ERR_TLS_HANDSHAKE.rawValue:
             return MQTTFailure(.tls, "\(place) cannot be spoken to in secret: \(complaint ?? library.words(code))")
         case MOSQ_ERR_ERRNO.rawValue where admission == nil && options.address.isEncrypted && errno == EPROTO:
-            return MQTTFailure(.tls, "\(place) ends the encrypted connection: it may want a certificate of ours\(complaint.map { " (\($0))" } ?? "")")
+            return MQTTFailure(
+                .tls,
+                """
+                \(place) ends the encrypted connection: it may want a certificate of \
+                ours\(complaint.map { " (\($0))" } ?? "")
+                """
+            )
         case MOSQ_ERR_CONN_LOST.rawValue where dismissal == MQTT_RC_SESSION_TAKEN_OVER.rawValue:
             return MQTTFailure(.takenOver, "\(place) gave our place to another client of the same name")
-        case MOSQ_ERR_CONN_LOST.rawValue where admission == nil, MOSQ_ERR_ERRNO.rawValue where admission == nil && (errno == ECONNRESET || errno == EPIPE):
+        case MOSQ_ERR_CONN_LOST.rawValue where admission == nil,
+            MOSQ_ERR_ERRNO.rawValue where admission == nil && (errno == ECONNRESET || errno == EPIPE):
             needsOldWords = true
-            return MQTTFailure(.noGreeting, "\(place) hung up before it said anything\(complaint.map { " (\($0))" } ?? "")")
-        case MOSQ_ERR_ERRNO.rawValue where admission == nil: return MQTTFailure(.unreachable, "\(place) cannot be reached: \(system)")
-        case MOSQ_ERR_CONN_LOST.rawValue, MOSQ_ERR_NO_CONN.rawValue, MOSQ_ERR_ERRNO.rawValue, MOSQ_ERR_KEEPALIVE.rawValue:
-            return MQTTFailure(admission == nil ? .unreachable : .lost, "\(place) hung up\(complaint.map { " (\($0))" } ?? "")")
-        case MOSQ_ERR_INVAL.rawValue: return MQTTFailure(.wrongUse, "The MQTT library takes something for wrong: \(complaint ?? library.words(code))")
+            return MQTTFailure(
+                .noGreeting, "\(place) hung up before it said anything\(complaint.map { " (\($0))" } ?? "")")
+        case MOSQ_ERR_ERRNO.rawValue where admission == nil:
+            return MQTTFailure(.unreachable, "\(place) cannot be reached: \(system)")
+        case MOSQ_ERR_CONN_LOST.rawValue, MOSQ_ERR_NO_CONN.rawValue, MOSQ_ERR_ERRNO.rawValue,
+            MOSQ_ERR_KEEPALIVE.rawValue:
+            return MQTTFailure(
+                admission == nil ? .unreachable : .lost, "\(place) hung up\(complaint.map { " (\($0))" } ?? "")")
+        case MOSQ_ERR_INVAL.rawValue:
+            return MQTTFailure(
+                .wrongUse, "The MQTT library takes something for wrong: \(complaint ?? library.words(code))")
         default: return MQTTFailure(.lost, "\(place): \(library.words(code))")
         }
     }
@@ -367,8 +430,9 @@ final class MQTTLoop: @unchecked Sendable {
         return String(cString: strerror(number))
     }
 
-    /// Says that nothing more comes, and listens until the broker has seen that, a second at most. A socket that is closed while something waits in it to be read takes along
-    /// what is on its way to the other end: confirmations that were written just before.
+    /// Says that nothing more comes, and listens until the broker has seen that, a second at most. A socket that is
+    /// closed while something waits in it to be read takes along what is on its way to the other end: confirmations
+    /// that were written just before.
     private static func endWriting(_ socket: Int32) {
         guard shutdown(socket, Int32(SHUT_WR)) == 0 else { return }
         let end = ContinuousClock.now + .seconds(1)

@@ -13,8 +13,8 @@ public struct MQTTMessage: Hashable, Sendable {
     static let quality: Int32 = 1
     /// The largest payload of ours.
     public static let payloadLimit = 1 << 18
-    /// Of what comes, so much at most is taken: the broker is asked to keep larger packets to itself, and of what it sends all the same no more
-    /// than one byte beyond this is handed on.
+    /// Of what comes, so much at most is taken: the broker is asked to keep larger packets to itself, and of what it
+    /// sends all the same no more than one byte beyond this is handed on.
     public static let incomingLimit = 1 << 16
 
     /// Bytes under a topic.

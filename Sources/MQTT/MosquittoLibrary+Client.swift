@@ -6,21 +6,29 @@ extension MosquittoLibrary {
     /// - Parameters:
     ///   - isOld: speaks MQTT 3.1.1, for brokers that know no other.
     ///   - owner: the `MQTTLoop` that hears what the library tells, on its own thread.
-    func client(for options: MQTTOptions, isOld: Bool, owner: UnsafeMutableRawPointer) throws(MQTTFailure) -> OpaquePointer {
+    func client(for options: MQTTOptions, isOld: Bool, owner: UnsafeMutableRawPointer) throws(MQTTFailure)
+        -> OpaquePointer
+    {
         guard let client = functions.new(options.clientID, options.isForNow, owner) else {
             throw MQTTFailure(.tooMuch, "The MQTT library makes no client: \(String(cString: strerror(errno)))")
         }
         do throws(MQTTFailure) {
             listen(client)
-            try check(functions.int_option(client, MOSQ_OPT_PROTOCOL_VERSION, isOld ? MQTT_PROTOCOL_V311 : MQTT_PROTOCOL_V5), "the version of MQTT")
+            try check(
+                functions.int_option(client, MOSQ_OPT_PROTOCOL_VERSION, isOld ? MQTT_PROTOCOL_V311 : MQTT_PROTOCOL_V5),
+                "the version of MQTT")
             if !isOld { try ask(client, isForNow: options.isForNow) }
-            try check(functions.int_option(client, MOSQ_OPT_SEND_MAXIMUM, MQTTLoop.inFlight), "how much may be under way")
+            try check(
+                functions.int_option(client, MOSQ_OPT_SEND_MAXIMUM, MQTTLoop.inFlight), "how much may be under way")
             // Small messages go at once, and not when the last one was confirmed.
             try check(functions.int_option(client, MOSQ_OPT_TCP_NODELAY, 1), "that small messages go at once")
-            if let user = options.user { try check(functions.username_pw_set(client, user, options.password), "user and password") }
+            if let user = options.user {
+                try check(functions.username_pw_set(client, user, options.password), "user and password")
+            }
             if let will = options.will {
                 let code = will.payload.withUnsafeBytes {
-                    functions.will_set(client, will.topic, Int32($0.count), $0.baseAddress, MQTTMessage.quality, will.isRetained)
+                    functions.will_set(
+                        client, will.topic, Int32($0.count), $0.baseAddress, MQTTMessage.quality, will.isRetained)
                 }
                 try check(code, "the last will")
             }
@@ -32,16 +40,25 @@ extension MosquittoLibrary {
         return client
     }
 
-    /// What is asked of the broker with the first word: to remember us for ever (or not at all), and to keep to itself what is too large for us.
+    /// What is asked of the broker with the first word: to remember us for ever (or not at all), and to keep to itself
+    /// what is too large for us.
     private func ask(_ client: OpaquePointer, isForNow: Bool) throws(MQTTFailure) {
         var properties: OpaquePointer?
         defer { functions.property_free_all(&properties) }
-        try check(functions.property_add_int32(&properties, Int32(MQTT_PROP_SESSION_EXPIRY_INTERVAL.rawValue), isForNow ? 0 : .max), "how long we are remembered")
-        try check(functions.property_add_int32(&properties, Int32(MQTT_PROP_MAXIMUM_PACKET_SIZE.rawValue), UInt32(MQTTMessage.incomingLimit)), "the largest packet")
-        // The library has no such call that does not wait for the network. This one notes what is asked before it finds that no host is named, and
-        // the connection that is made afterwards asks for it.
+        try check(
+            functions.property_add_int32(
+                &properties, Int32(MQTT_PROP_SESSION_EXPIRY_INTERVAL.rawValue), isForNow ? 0 : .max),
+            "how long we are remembered")
+        try check(
+            functions.property_add_int32(
+                &properties, Int32(MQTT_PROP_MAXIMUM_PACKET_SIZE.rawValue), UInt32(MQTTMessage.incomingLimit)),
+            "the largest packet")
+        // The library has no such call that does not wait for the network. This one notes what is asked before it finds
+        // that no host is named, and the connection that is made afterwards asks for it.
         let code = functions.connect_bind_v5(client, nil, 0, 30, nil, properties)
-        guard code == MOSQ_ERR_INVAL.rawValue else { throw MQTTFailure(.wrongUse, "The MQTT library connects to nowhere: \(words(code))") }
+        guard code == MOSQ_ERR_INVAL.rawValue else {
+            throw MQTTFailure(.wrongUse, "The MQTT library connects to nowhere: \(words(code))")
+        }
     }
 
     private func check(_ code: Int32, _ what: String) throws(MQTTFailure) {
@@ -50,7 +67,8 @@ extension MosquittoLibrary {
 
     /// The broker's certificate is always checked, with its name.
     private func encrypt(_ client: OpaquePointer, _ options: MQTTOptions) throws(MQTTFailure) {
-        for file in [options.authorities, options.certificate, options.key].compactMap(\.self) where access(file, R_OK) != 0 {
+        for file in [options.authorities, options.certificate, options.key].compactMap(\.self)
+        where access(file, R_OK) != 0 {
             throw MQTTFailure(.tls, "The file \(file) cannot be read: \(String(cString: strerror(errno)))")
         }
         guard (options.certificate == nil) == (options.key == nil) else {
@@ -58,7 +76,8 @@ extension MosquittoLibrary {
         }
         // Nobody sits here who could type a key's secret.
         let code = functions.tls_set(
-            client, options.authorities, options.authorities == nil ? "/etc/ssl/certs" : nil, options.certificate, options.key, { _, _, _, _ in 0 })
+            client, options.authorities, options.authorities == nil ? "/etc/ssl/certs" : nil, options.certificate,
+            options.key, { _, _, _, _ in 0 })
         try check(code, "certificates and key")
     }
 
@@ -68,20 +87,26 @@ extension MosquittoLibrary {
             _ = MQTTLoop.of(owner)?.library.functions.threaded_set(client, true)
             MQTTLoop.of(owner)?.admitted(code, knewUs: flags & 1 != 0)
         }
-        functions.publish_v5_callback_set(client) { _, owner, number, reason, _ in MQTTLoop.of(owner)?.published(number, reason: reason) }
+        functions.publish_v5_callback_set(client) { _, owner, number, reason, _ in
+            MQTTLoop.of(owner)?.published(number, reason: reason)
+        }
         functions.disconnect_callback_set(client) { _, owner, reason in MQTTLoop.of(owner)?.dismissed(reason) }
         functions.subscribe_callback_set(client) { _, owner, number, count, granted in
             let isGranted = (0..<Int(count)).allSatisfy { (granted?[$0] ?? 128) < 128 }
             MQTTLoop.of(owner)?.confirmed(number, granted: isGranted)
         }
         functions.message_callback_set(client) { _, owner, message in
-            guard let loop = MQTTLoop.of(owner), let message = message?.pointee, let name = message.topic, let topic = String(validatingCString: name) else { return }
-            let bytes = UnsafeRawBufferPointer(start: message.payload, count: min(max(0, Int(message.payloadlen)), MQTTMessage.incomingLimit + 1))
+            guard let loop = MQTTLoop.of(owner), let message = message?.pointee, let name = message.topic,
+                let topic = String(validatingCString: name)
+            else { return }
+            let bytes = UnsafeRawBufferPointer(
+                start: message.payload, count: min(max(0, Int(message.payloadlen)), MQTTMessage.incomingLimit + 1))
             var taken = MQTTMessage(topic, Array(bytes), isRetained: message.retain)
             taken.isConfirmed = message.qos > 0
             loop.came(taken)
-            // The library reads as many messages in one piece as it has sent, unless it is told that there is nothing more to read just now (mosquitto_loop_read looks at this
-            // after each). Where another version does not look, many are dealt with in one piece.
+            // The library reads as many messages in one piece as it has sent, unless it is told that there is nothing
+            // more to read just now (mosquitto_loop_read looks at this after each). Where another version does not
+            // look, many are dealt with in one piece.
             errno = EAGAIN
         }
         functions.log_callback_set(client) { _, owner, level, text in

@@ -16,11 +16,16 @@ struct MosquittoLibrary: @unchecked Sendable {
     static func load(_ name: String) -> Result<MosquittoLibrary, MQTTFailure> {
         guard let library = dlopen(name, RTLD_NOW | RTLD_LOCAL) else {
             let why = dlerror().map { String(cString: $0) } ?? "no reason given"
-            return .failure(MQTTFailure(.libraryMissing, "The MQTT library \(name) is not installed (Debian's package libmosquitto1): \(why)"))
+            return .failure(
+                MQTTFailure(
+                    .libraryMissing,
+                    "The MQTT library \(name) is not installed (Debian's package libmosquitto1): \(why)"))
         }
         var functions = waterh_mosquitto()
         if let missing = waterh_mosquitto_load(library, &functions) {
-            return .failure(MQTTFailure(.libraryMissing, "The MQTT library \(name) has no \(String(cString: missing)): it is too old"))
+            return .failure(
+                MQTTFailure(
+                    .libraryMissing, "The MQTT library \(name) has no \(String(cString: missing)): it is too old"))
         }
         _ = functions.lib_init()
         return .success(MosquittoLibrary(functions: functions))

@@ -2,7 +2,8 @@
 public enum TopicName {
     /// A name that can be published at: no wildcards, no NUL.
     public static func isPublishable(_ name: String) -> Bool {
-        !name.isEmpty && name.utf8.count <= 65_535 && !name.utf8.contains { $0 == 0 || $0 == UInt8(ascii: "+") || $0 == UInt8(ascii: "#") }
+        !name.isEmpty && name.utf8.count <= 65_535
+            && !name.utf8.contains { $0 == 0 || $0 == UInt8(ascii: "+") || $0 == UInt8(ascii: "#") }
     }
 
     /// Whether a name is one that a filter asks for: `+` stands for one level, `#` at the end for all that follow.

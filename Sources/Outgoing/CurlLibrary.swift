@@ -18,11 +18,15 @@ struct CurlLibrary: @unchecked Sendable {
     static func load(_ name: String) -> Result<CurlLibrary, OutgoingFailure> {
         guard let library = dlopen(name, RTLD_NOW | RTLD_LOCAL) else {
             let why = dlerror().map { String(cString: $0) } ?? "no reason given"
-            return .failure(OutgoingFailure(.libraryMissing, "The HTTP library \(name) is not installed (Debian's package libcurl4): \(why)"))
+            return .failure(
+                OutgoingFailure(
+                    .libraryMissing, "The HTTP library \(name) is not installed (Debian's package libcurl4): \(why)"))
         }
         var functions = waterh_curl()
         if let missing = waterh_curl_load(library, &functions) {
-            return .failure(OutgoingFailure(.libraryMissing, "The HTTP library \(name) has no \(String(cString: missing)): it is too old"))
+            return .failure(
+                OutgoingFailure(
+                    .libraryMissing, "The HTTP library \(name) has no \(String(cString: missing)): it is too old"))
         }
         // CURL_GLOBAL_ALL
         guard functions.global_init(3) == CURLE_OK else {
@@ -33,5 +37,7 @@ struct CurlLibrary: @unchecked Sendable {
         return .success(CurlLibrary(functions: functions, table: UnsafePointer(table)))
     }
 
-    func words(_ code: CURLcode) -> String { functions.easy_strerror(code).map { String(cString: $0) } ?? "error \(code.rawValue)" }
+    func words(_ code: CURLcode) -> String {
+        functions.easy_strerror(code).map { String(cString: $0) } ?? "error \(code.rawValue)"
+    }
 }

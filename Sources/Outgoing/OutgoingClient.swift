@@ -1,8 +1,8 @@
 import Foundation
 
-/// The way out over HTTP, for all that we send: one exchange at a time limit, with a bounded answer and a certificate that is checked. It follows no
-/// redirection, since a credential goes to one server only. A proxy is used where the environment names one (`http_proxy`, `https_proxy`,
-/// `no_proxy`).
+/// The way out over HTTP, for all that we send: one exchange at a time limit, with a bounded answer and a certificate
+/// that is checked. It follows no redirection, since a credential goes to one server only. A proxy is used where the
+/// environment names one (`http_proxy`, `https_proxy`, `no_proxy`).
 public struct OutgoingClient: Hashable, Sendable {
     /// How long until there is a connection.
     public var connectLimit: Duration
@@ -10,13 +10,17 @@ public struct OutgoingClient: Hashable, Sendable {
     public var limit: Duration
     /// So many bytes of an answer are taken.
     public var answerLimit: Int
-    /// Of a longer answer its beginning is taken, and the exchange ends there: where only the status says something. Otherwise it is a failure.
+    /// Of a longer answer its beginning is taken, and the exchange ends there: where only the status says something.
+    /// Otherwise it is a failure.
     public var cutsAnswers: Bool
     /// A file in PEM with those whose word counts for the server's certificate; `nil`: the system's.
     public var authorities: String?
 
     /// A connection may take at most as long as the whole.
-    public init(limit: Duration = .seconds(10), connectLimit: Duration = .seconds(5), answerLimit: Int = 1 << 20, cutsAnswers: Bool = false, authorities: String? = nil) {
+    public init(
+        limit: Duration = .seconds(10), connectLimit: Duration = .seconds(5), answerLimit: Int = 1 << 20,
+        cutsAnswers: Bool = false, authorities: String? = nil
+    ) {
         (self.limit, self.connectLimit) = (limit, min(connectLimit, limit))
         (self.answerLimit, self.cutsAnswers, self.authorities) = (answerLimit, cutsAnswers, authorities)
     }

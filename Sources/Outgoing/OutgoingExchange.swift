@@ -33,7 +33,9 @@ final class OutgoingExchange: @unchecked Sendable {
     func cancel() {
         shared.withLock { shared in
             shared.isCancelled = true
-            if let multi = UnsafeMutableRawPointer(bitPattern: shared.multi) { _ = library.functions.multi_wakeup(multi) }
+            if let multi = UnsafeMutableRawPointer(bitPattern: shared.multi) {
+                _ = library.functions.multi_wakeup(multi)
+            }
         }
     }
 
@@ -43,7 +45,9 @@ final class OutgoingExchange: @unchecked Sendable {
 
     private func exchange() throws(OutgoingFailure) -> OutgoingAnswer {
         let curl = library.functions
-        guard let easy = curl.easy_init(), let multi = curl.multi_init() else { throw OutgoingFailure(.libraryMissing, "The HTTP library gives no handle") }
+        guard let easy = curl.easy_init(), let multi = curl.multi_init() else {
+            throw OutgoingFailure(.libraryMissing, "The HTTP library gives no handle")
+        }
         var list: UnsafeMutablePointer<curl_slist>?
         // The library writes its own words for what went wrong here.
         let words = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
@@ -61,7 +65,10 @@ final class OutgoingExchange: @unchecked Sendable {
         }
         for header in request.headers {
             // A header without a value is one that the library leaves out, unless it ends with a semicolon.
-            guard let longer = curl.slist_append(list, header.value.isEmpty ? "\(header.name);" : "\(header.name): \(header.value)") else {
+            guard
+                let longer = curl.slist_append(
+                    list, header.value.isEmpty ? "\(header.name);" : "\(header.name): \(header.value)")
+            else {
                 throw OutgoingFailure(.wrongUse, "There is no memory for the headers")
             }
             list = longer
@@ -75,7 +82,9 @@ final class OutgoingExchange: @unchecked Sendable {
             return shared.isCancelled
         }
         guard !isCancelled else { throw Self.cancelled }
-        guard curl.multi_add_handle(multi, easy) == CURLM_OK else { throw OutgoingFailure(.libraryMissing, "The HTTP library takes no request") }
+        guard curl.multi_add_handle(multi, easy) == CURLM_OK else {
+            throw OutgoingFailure(.libraryMissing, "The HTTP library takes no request")
+        }
         let code = try perform(multi)
         guard code == CURLE_OK || isCut else { throw failure(code, String(cString: words)) }
         return OutgoingAnswer(status: Int(waterh_curl_status(library.table, easy)), headers: headers, body: body)
@@ -86,7 +95,9 @@ final class OutgoingExchange: @unchecked Sendable {
         while true {
             var running: Int32 = 0
             let code = curl.multi_perform(multi, &running)
-            guard code == CURLM_OK else { throw OutgoingFailure(.broken, "The HTTP library gives up on \(request.url)") }
+            guard code == CURLM_OK else {
+                throw OutgoingFailure(.broken, "The HTTP library gives up on \(request.url)")
+            }
             guard !shared.withLock({ $0.isCancelled }) else { throw Self.cancelled }
             if running == 0 { break }
             _ = curl.multi_poll(multi, nil, 0, 1000, nil)
@@ -101,10 +112,13 @@ final class OutgoingExchange: @unchecked Sendable {
     // MARK: - What is asked for
 
     private func prepare(
-        _ easy: UnsafeMutableRawPointer, _ list: UnsafeMutablePointer<curl_slist>?, _ words: UnsafeMutablePointer<CChar>, _ sent: UnsafeBufferPointer<UInt8>
+        _ easy: UnsafeMutableRawPointer, _ list: UnsafeMutablePointer<curl_slist>?,
+        _ words: UnsafeMutablePointer<CChar>, _ sent: UnsafeBufferPointer<UInt8>
     ) throws(OutgoingFailure) {
         func check(_ code: CURLcode, _ what: String) throws(OutgoingFailure) {
-            guard code == CURLE_OK else { throw OutgoingFailure(.wrongUse, "The HTTP library does not take \(what): \(library.words(code))") }
+            guard code == CURLE_OK else {
+                throw OutgoingFailure(.wrongUse, "The HTTP library does not take \(what): \(library.words(code))")
+            }
         }
         func number(_ option: CURLoption, _ value: Int, _ what: String) throws(OutgoingFailure) {
             try check(waterh_curl_set_number(library.table, easy, option, value), what)
@@ -118,14 +132,16 @@ final class OutgoingExchange: @unchecked Sendable {
         _ = waterh_curl_set_number(library.table, easy, waterh_curl_option_quick_exit(), 1)
         try number(waterh_curl_option_protocols(), waterh_curl_web(), "that it speaks nothing but HTTP")
         try number(CURLOPT_FOLLOWLOCATION, 0, "that it follows nobody")
-        try number(CURLOPT_CONNECTTIMEOUT_MS, client.connectLimit.wholeMilliseconds, "how long to wait for a connection")
+        try number(
+            CURLOPT_CONNECTTIMEOUT_MS, client.connectLimit.wholeMilliseconds, "how long to wait for a connection")
         try number(CURLOPT_TIMEOUT_MS, client.limit.wholeMilliseconds, "how long to wait")
         try number(CURLOPT_SSL_VERIFYPEER, 1, "that certificates are checked")
         try number(CURLOPT_SSL_VERIFYHOST, 2, "that names in certificates are checked")
         try number(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1, "that a proxy's words are not the server's")
         if let authorities = client.authorities {
             guard access(authorities, R_OK) == 0 else {
-                throw OutgoingFailure(.tls, "The file \(authorities) cannot be read: \(String(cString: strerror(errno)))")
+                throw OutgoingFailure(
+                    .tls, "The file \(authorities) cannot be read: \(String(cString: strerror(errno)))")
             }
             try text(CURLOPT_CAINFO, authorities, "the authorities")
         }
@@ -133,11 +149,19 @@ final class OutgoingExchange: @unchecked Sendable {
         try text(CURLOPT_USERAGENT, "waterh", "our name")
         try check(waterh_curl_set_pointer(library.table, easy, CURLOPT_HTTPHEADER, list), "the headers")
         if request.body != nil {
-            try check(waterh_curl_set_size(library.table, easy, CURLOPT_POSTFIELDSIZE_LARGE, curl_off_t(request.body?.count ?? 0)), "the body's length")
-            try check(waterh_curl_set_pointer(library.table, easy, CURLOPT_POSTFIELDS, UnsafeMutableRawPointer(mutating: sent.baseAddress)), "the body")
+            try check(
+                waterh_curl_set_size(
+                    library.table, easy, CURLOPT_POSTFIELDSIZE_LARGE, curl_off_t(request.body?.count ?? 0)),
+                "the body's length")
+            try check(
+                waterh_curl_set_pointer(
+                    library.table, easy, CURLOPT_POSTFIELDS, UnsafeMutableRawPointer(mutating: sent.baseAddress)),
+                "the body")
         }
         if request.method == "HEAD" { try number(CURLOPT_NOBODY, 1, "that only headers are asked for") }
-        if request.method != "GET" || request.body != nil { try text(CURLOPT_CUSTOMREQUEST, request.method, "the method") }
+        if request.method != "GET" || request.body != nil {
+            try text(CURLOPT_CUSTOMREQUEST, request.method, "the method")
+        }
         let me = Unmanaged.passUnretained(self).toOpaque()
         try check(waterh_curl_set_pointer(library.table, easy, CURLOPT_WRITEDATA, me), "who takes the answer")
         try check(waterh_curl_set_pointer(library.table, easy, CURLOPT_HEADERDATA, me), "who takes the headers")
@@ -180,7 +204,8 @@ final class OutgoingExchange: @unchecked Sendable {
         if line.hasPrefix("HTTP/") { headers = [] }
         if let colon = line.firstIndex(of: ":") {
             let value = line[line.index(after: colon)...]
-            headers.append(.init(name: String(line[..<colon]), value: value.trimmingCharacters(in: .whitespacesAndNewlines)))
+            headers.append(
+                .init(name: String(line[..<colon]), value: value.trimmingCharacters(in: .whitespacesAndNewlines)))
         }
         return bytes.count
     }
@@ -191,16 +216,24 @@ final class OutgoingExchange: @unchecked Sendable {
 
     private func failure(_ code: CURLcode, _ said: String) -> OutgoingFailure {
         let place = OutgoingURL.place(request.url)
-        // The library's own sentence tells more, and in most cases milliseconds, too: the same trouble would read otherwise each time.
+        // The library's own sentence tells more, and in most cases milliseconds, too: the same trouble would read
+        // otherwise each time.
         let (why, exactly) = (library.words(code), said.isEmpty ? library.words(code) : said)
-        guard !isTooLong else { return OutgoingFailure(.tooLong, "The server at \(place) answers with more than may be taken") }
+        guard !isTooLong else {
+            return OutgoingFailure(.tooLong, "The server at \(place) answers with more than may be taken")
+        }
         switch code {
-        case CURLE_URL_MALFORMAT, CURLE_UNSUPPORTED_PROTOCOL: return OutgoingFailure(.wrongUse, "\(place) is no address: \(exactly)")
+        case CURLE_URL_MALFORMAT, CURLE_UNSUPPORTED_PROTOCOL:
+            return OutgoingFailure(.wrongUse, "\(place) is no address: \(exactly)")
         case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY, CURLE_COULDNT_CONNECT:
             return OutgoingFailure(.unreachable, "The server at \(place) cannot be reached: \(why)")
-        case CURLE_OPERATION_TIMEDOUT: return OutgoingFailure(.noAnswer, "The server at \(place) did not answer in \(client.limit.components.seconds) s")
-        case CURLE_SSL_CONNECT_ERROR, CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CACERT_BADFILE, CURLE_SSL_CERTPROBLEM, CURLE_SSL_CIPHER, CURLE_SSL_ISSUER_ERROR,
-            CURLE_SSL_INVALIDCERTSTATUS, CURLE_SSL_PINNEDPUBKEYNOTMATCH, CURLE_SSL_ENGINE_INITFAILED, CURLE_USE_SSL_FAILED:
+        case CURLE_OPERATION_TIMEDOUT:
+            return OutgoingFailure(
+                .noAnswer, "The server at \(place) did not answer in \(client.limit.components.seconds) s")
+        case CURLE_SSL_CONNECT_ERROR, CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CACERT_BADFILE, CURLE_SSL_CERTPROBLEM,
+            CURLE_SSL_CIPHER, CURLE_SSL_ISSUER_ERROR,
+            CURLE_SSL_INVALIDCERTSTATUS, CURLE_SSL_PINNEDPUBKEYNOTMATCH, CURLE_SSL_ENGINE_INITFAILED,
+            CURLE_USE_SSL_FAILED:
             return OutgoingFailure(.tls, "The server at \(place) is not believed: \(exactly)")
         default: return OutgoingFailure(.broken, "The exchange with \(place) broke: \(why)")
         }
@@ -208,5 +241,7 @@ final class OutgoingExchange: @unchecked Sendable {
 }
 
 extension Duration {
-    fileprivate var wholeMilliseconds: Int { max(1, Int(components.seconds) * 1000 + Int(components.attoseconds / 1_000_000_000_000_000)) }
+    fileprivate var wholeMilliseconds: Int {
+        max(1, Int(components.seconds) * 1000 + Int(components.attoseconds / 1_000_000_000_000_000))
+    }
 }

@@ -27,19 +27,27 @@ public struct OutgoingRequest: Hashable, Sendable {
 
     /// What can never be sent, said before anything is: a line that ends in the middle of a header would begin another.
     func check() throws(OutgoingFailure) {
-        guard !method.isEmpty, method.utf8.allSatisfy(Self.isTokenByte) else { throw OutgoingFailure(.wrongUse, "\"\(method)\" is no method of HTTP") }
+        guard !method.isEmpty, method.utf8.allSatisfy(Self.isTokenByte) else {
+            throw OutgoingFailure(.wrongUse, "\"\(method)\" is no method of HTTP")
+        }
         let lower = url.prefix(8).lowercased()
-        guard lower.hasPrefix("http://") || lower.hasPrefix("https://"), url.utf8.count <= 8192, url.utf8.allSatisfy({ $0 > 32 && $0 != 127 }) else {
-            throw OutgoingFailure(.wrongUse, "\"\(url.prefix(200))\" is no address that begins with http:// or https://")
+        guard lower.hasPrefix("http://") || lower.hasPrefix("https://"), url.utf8.count <= 8192,
+            url.utf8.allSatisfy({ $0 > 32 && $0 != 127 })
+        else {
+            throw OutgoingFailure(
+                .wrongUse, "\"\(url.prefix(200))\" is no address that begins with http:// or https://")
         }
         for header in headers {
-            guard !header.name.isEmpty, header.name.utf8.allSatisfy(Self.isTokenByte), header.value.utf8.allSatisfy({ ($0 >= 32 || $0 == 9) && $0 != 127 }) else {
+            guard !header.name.isEmpty, header.name.utf8.allSatisfy(Self.isTokenByte),
+                header.value.utf8.allSatisfy({ ($0 >= 32 || $0 == 9) && $0 != 127 })
+            else {
                 throw OutgoingFailure(.wrongUse, "The header \(header.name.debugDescription) cannot be sent as it is")
             }
         }
     }
 
     private static func isTokenByte(_ byte: UInt8) -> Bool {
-        (48...57).contains(byte) || (65...90).contains(byte) || (97...122).contains(byte) || "!#$%&'*+-.^_`|~".utf8.contains(byte)
+        (48...57).contains(byte) || (65...90).contains(byte) || (97...122).contains(byte)
+            || "!#$%&'*+-.^_`|~".utf8.contains(byte)
     }
 }

@@ -4,7 +4,8 @@ public enum OutgoingURL {
     public static func place(_ url: String) -> String {
         guard let colon = url.firstRange(of: "://") else { return url }
         let host = authority(url, behind: colon)
-        return String(url[..<colon.upperBound]) + (host.lastIndex(of: "@").map { host[host.index(after: $0)...] } ?? host)
+        return String(url[..<colon.upperBound])
+            + (host.lastIndex(of: "@").map { host[host.index(after: $0)...] } ?? host)
     }
 
     /// The host alone, as a request names it; `nil` where there is none.
@@ -16,5 +17,7 @@ public enum OutgoingURL {
         return host.isEmpty ? nil : String(host)
     }
 
-    private static func authority(_ url: String, behind scheme: Range<String.Index>) -> Substring { url[scheme.upperBound...].prefix { !"/?#".contains($0) } }
+    private static func authority(_ url: String, behind scheme: Range<String.Index>) -> Substring {
+        url[scheme.upperBound...].prefix { !"/?#".contains($0) }
+    }
 }

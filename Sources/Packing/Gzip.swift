@@ -28,7 +28,11 @@ public enum Gzip {
     public static func pack(_ bytes: [UInt8]) throws(Failure) -> [UInt8] {
         let library = try opened.get()
         return try withStream { stream throws(Failure) in
-            guard library.begin_packing(stream, 3, Z_DEFLATED, 31, 8, Z_DEFAULT_STRATEGY, ZLIB_VERSION, CInt(MemoryLayout<z_stream>.size)) == Z_OK else { throw .libraryMissing }
+            guard
+                library.begin_packing(
+                    stream, 3, Z_DEFLATED, 31, 8, Z_DEFAULT_STRATEGY, ZLIB_VERSION, CInt(MemoryLayout<z_stream>.size))
+                    == Z_OK
+            else { throw .libraryMissing }
             defer { _ = library.end_packing(stream) }
             var packed = [UInt8](repeating: 0, count: Int(library.bound(stream, CUnsignedLong(bytes.count))))
             let (code, given) = run(stream, bytes, &packed) { library.pack(stream, Z_FINISH) }
@@ -38,24 +42,33 @@ public enum Gzip {
         }
     }
 
-    /// Unpacks one whole gzip with nothing behind it; the memory that it takes is bounded by the limit, whatever is in it.
+    /// Unpacks one whole gzip with nothing behind it; the memory that it takes is bounded by the limit, whatever is in
+    /// it.
     public static func unpack(_ bytes: [UInt8], limit: Int) throws(Failure) -> [UInt8] {
         let library = try opened.get()
         return try withStream { stream throws(Failure) in
-            guard library.begin_unpacking(stream, 31, ZLIB_VERSION, CInt(MemoryLayout<z_stream>.size)) == Z_OK else { throw .libraryMissing }
+            guard library.begin_unpacking(stream, 31, ZLIB_VERSION, CInt(MemoryLayout<z_stream>.size)) == Z_OK else {
+                throw .libraryMissing
+            }
             defer { _ = library.end_unpacking(stream) }
             // One byte more than may be: so that what fits is told from what does not.
             var plain = [UInt8](repeating: 0, count: min(limit, max(1024, bytes.count * 1100)) + 1)
             let (code, given) = run(stream, bytes, &plain) { library.unpack(stream, Z_FINISH) }
             if given > limit { throw .tooLong(limit) }
-            guard code == Z_STREAM_END else { throw .broken(code == Z_BUF_ERROR ? "it is cut" : stream.pointee.msg.map { String(cString: $0) } ?? "error \(code)") }
+            guard code == Z_STREAM_END else {
+                throw .broken(
+                    code == Z_BUF_ERROR
+                        ? "it is cut" : stream.pointee.msg.map { String(cString: $0) } ?? "error \(code)")
+            }
             guard stream.pointee.avail_in == 0 else { throw .broken("something follows it") }
             plain.removeLast(plain.count - given)
             return plain
         }
     }
 
-    private static func withStream(_ body: (UnsafeMutablePointer<z_stream>) throws(Failure) -> [UInt8]) throws(Failure) -> [UInt8] {
+    private static func withStream(_ body: (UnsafeMutablePointer<z_stream>) throws(Failure) -> [UInt8]) throws(Failure)
+        -> [UInt8]
+    {
         // zlib remembers where it lies.
         let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
         stream.initialize(to: z_stream())
@@ -63,7 +76,9 @@ public enum Gzip {
         return try body(stream)
     }
 
-    private static func run(_ stream: UnsafeMutablePointer<z_stream>, _ from: [UInt8], _ into: inout [UInt8], _ body: () -> CInt) -> (code: CInt, given: Int) {
+    private static func run(
+        _ stream: UnsafeMutablePointer<z_stream>, _ from: [UInt8], _ into: inout [UInt8], _ body: () -> CInt
+    ) -> (code: CInt, given: Int) {
         from.withUnsafeBufferPointer { from in
             into.withUnsafeMutableBufferPointer { into in
                 stream.pointee.next_in = UnsafeMutablePointer(mutating: from.baseAddress)
@@ -78,7 +93,9 @@ public enum Gzip {
     // The functions' addresses never change: they may be read from anywhere.
     private static let opened: Result<waterh_gzip, Failure> = {
         var functions = waterh_gzip()
-        guard let library = dlopen(name, RTLD_NOW | RTLD_LOCAL), waterh_gzip_load(library, &functions) != 0 else { return .failure(.libraryMissing) }
+        guard let library = dlopen(name, RTLD_NOW | RTLD_LOCAL), waterh_gzip_load(library, &functions) != 0 else {
+            return .failure(.libraryMissing)
+        }
         return .success(functions)
     }()
 }

@@ -15,7 +15,8 @@ public struct Backoff: Hashable, Sendable {
 
     /// Between half and the whole of what doubles with each failure: 1 s to 60 s, unless other lengths were given.
     ///
-    /// - Parameter chance: from 0 (half) to 1 (the whole); where many clients wait for one server, drawn anew each time.
+    /// - Parameter chance: from 0 (half) to 1 (the whole); where many clients wait for one server, drawn anew each
+    ///   time.
     public mutating func next(chance: Double) -> Duration {
         let whole = min(longest, first * (1 << min(failures, 16)))
         failures += 1

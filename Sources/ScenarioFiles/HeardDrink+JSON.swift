@@ -14,6 +14,8 @@ extension HeardDrink {
     /// As the broker is told of a drink (tracker law Section 10.2).
     init(json text: String) throws {
         let payload = try JSONDecoder().decode(Payload.self, from: Data(text.utf8))
-        self.init(sequence: payload.sequence, id: payload.id, ml: payload.ml, at: payload.at.flatMap { Instant(iso: $0) }, isDeleted: payload.deleted)
+        self.init(
+            sequence: payload.sequence, id: payload.id, ml: payload.ml, at: payload.at.flatMap { Instant(iso: $0) },
+            isDeleted: payload.deleted)
     }
 }

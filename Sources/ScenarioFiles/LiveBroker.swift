@@ -4,8 +4,9 @@ import MQTT
 import Store
 import Synchronization
 
-/// A broker for one day that is played for real: Debian's mosquitto on a port of its own, which can be taken away and comes back as it was, and somebody who listens
-/// to it. It ends with this program, however that ends. One task at a time uses it.
+/// A broker for one day that is played for real: Debian's mosquitto on a port of its own, which can be taken away and
+/// comes back as it was, and somebody who listens to it. It ends with this program, however that ends. One task at a
+/// time uses it.
 final class LiveBroker: @unchecked Sendable {
     /// So long it may take to start, and to end.
     private static let limit = Duration.seconds(15)
@@ -37,14 +38,21 @@ final class LiveBroker: @unchecked Sendable {
     /// Starts it with what it kept, and listens.
     func start() async throws {
         let words = [
-            "listener \(port) 127.0.0.1", "allow_anonymous true", "persistence true", "persistence_location \(folder.path)/", "max_queued_messages 0", "user \(NSUserName())",
+            "listener \(port) 127.0.0.1", "allow_anonymous true", "persistence true",
+            "persistence_location \(folder.path)/", "max_queued_messages 0", "user \(NSUserName())",
         ]
-        try words.joined(separator: "\n").write(toFile: folder.file("mosquitto.conf"), atomically: true, encoding: .utf8)
+        try words.joined(separator: "\n").write(
+            toFile: folder.file("mosquitto.conf"), atomically: true, encoding: .utf8)
         let (shell, alive) = (Process(), Pipe())
         shell.executableURL = URL(fileURLWithPath: "/bin/sh")
         // It goes when the pipe does: when it is stopped, or when this program is gone.
-        shell.arguments = ["-c", #""$0" -c "$1" >"$2" 2>&1 & child=$!; read nothing; kill $child 2>/dev/null; wait $child"#, program, folder.file("mosquitto.conf"), folder.file("log")]
-        (shell.standardInput, shell.standardOutput, shell.standardError) = (alive, FileHandle.nullDevice, FileHandle.nullDevice)
+        shell.arguments = [
+            "-c", #""$0" -c "$1" >"$2" 2>&1 & child=$!; read nothing; kill $child 2>/dev/null; wait $child"#, program,
+            folder.file("mosquitto.conf"), folder.file("log"),
+        ]
+        (shell.standardInput, shell.standardOutput, shell.standardError) = (
+            alive, FileHandle.nullDevice, FileHandle.nullDevice
+        )
         try shell.runHearingSignals()
         (self.shell, self.alive) = (shell, alive)
         let end = ContinuousClock.now + Self.limit
@@ -55,7 +63,13 @@ final class LiveBroker: @unchecked Sendable {
             } catch {
                 guard ContinuousClock.now < end else {
                     let log = (try? String(contentsOfFile: folder.file("log"), encoding: .utf8)) ?? ""
-                    throw LiveScenario.Unplayable(description: "the broker did not start: \(log.split(separator: "\n").last.map(String.init) ?? "\(error)")")
+                    throw LiveScenario.Unplayable(
+                        description:
+                            """
+                            the broker did not start: \
+                            \(log.split(separator: "\n").last.map(String.init) ?? "\(error)")
+                            """
+                    )
                 }
                 try await Task.sleep(for: .milliseconds(50))
             }
@@ -87,7 +101,9 @@ final class LiveBroker: @unchecked Sendable {
         try alive?.fileHandleForWriting.close()
         let end = ContinuousClock.now + Self.limit
         while shell?.isRunning == true {
-            guard ContinuousClock.now < end else { throw LiveScenario.Unplayable(description: "the broker does not end") }
+            guard ContinuousClock.now < end else {
+                throw LiveScenario.Unplayable(description: "the broker does not end")
+            }
             try await Task.sleep(for: .milliseconds(20))
         }
         (shell, alive) = (nil, nil)
@@ -102,7 +118,9 @@ final class LiveBroker: @unchecked Sendable {
         address.sin_addr.s_addr = inet_addr("127.0.0.1")
         var size = socklen_t(MemoryLayout<sockaddr_in>.size)
         let isBound = withUnsafeMutablePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(socket, $0, size) == 0 && getsockname(socket, $0, &size) == 0 }
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(socket, $0, size) == 0 && getsockname(socket, $0, &size) == 0
+            }
         }
         guard isBound else { throw LiveScenario.Unplayable(description: "no port is free for a broker") }
         return Int(UInt16(bigEndian: address.sin_port))

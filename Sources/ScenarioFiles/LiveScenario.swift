@@ -10,10 +10,11 @@ import Synchronization
 import TrackerCore
 import VirtualBottle
 
-/// A scenario that is played for real: the gateway asks a bottle over a link, and what its owner does is told to that bottle's emulator.
+/// A scenario that is played for real: the gateway asks a bottle over a link, and what its owner does is told to that
+/// bottle's emulator.
 ///
-/// Steps come in their order, with a pause between different times in place of the hours of the file. What only a simulated world can do (a full disk, a clock of the host
-/// that jumps) is refused before anything is done.
+/// Steps come in their order, with a pause between different times in place of the hours of the file. What only a
+/// simulated world can do (a full disk, a clock of the host that jumps) is refused before anything is done.
 public struct LiveScenario: Sendable {
     /// Why it cannot be played for real: one sentence.
     public struct Unplayable: Error, CustomStringConvertible {
@@ -41,13 +42,25 @@ public struct LiveScenario: Sendable {
     }
 
     /// - Parameter mosquitto: the broker's program; `nil` where none is installed.
-    init(_ scenario: Scenario, control: String, pause: Duration, mosquitto: String?, open: @escaping Opening) throws(Unplayable) {
-        let refused = Set(scenario.steps.compactMap { Self.refusal($0.act) } + (scenario.failingWrites.isEmpty ? [] : ["writes that fail"])
-            + (scenario.hasBroker && mosquitto == nil ? ["a broker, and no mosquitto is installed here"] : []))
+    init(_ scenario: Scenario, control: String, pause: Duration, mosquitto: String?, open: @escaping Opening)
+        throws(Unplayable)
+    {
+        let refused = Set(
+            scenario.steps.compactMap { Self.refusal($0.act) }
+                + (scenario.failingWrites.isEmpty ? [] : ["writes that fail"])
+                + (scenario.hasBroker && mosquitto == nil ? ["a broker, and no mosquitto is installed here"] : []))
         guard refused.isEmpty else {
-            throw Unplayable(description: "\"\(scenario.title)\" cannot be played for real: it has \(refused.sorted().joined(separator: ", "))")
+            throw Unplayable(
+                description:
+                    """
+                    \"\(scenario.title)\" cannot be played for real: it has \
+                    \(refused.sorted().joined(separator: ", "))
+                    """
+            )
         }
-        (self.scenario, self.control, self.pause, self.mosquitto, self.open) = (scenario, control, pause, scenario.hasBroker ? mosquitto : nil, open)
+        (self.scenario, self.control, self.pause, self.mosquitto, self.open) = (
+            scenario, control, pause, scenario.hasBroker ? mosquitto : nil, open
+        )
     }
 
     /// What only a simulated world can do.
@@ -78,12 +91,18 @@ public struct LiveScenario: Sendable {
         for step in scenario.steps {
             timeline.append((step.at, .act(step.act)))
             guard case .brokerAway(let span) = step.act else { continue }
-            timeline.append((step.at + span, .brokerBack(timeline.count { if case .brokerBack = $0.deed { true } else { false } } + 1)))
+            timeline.append(
+                (
+                    step.at + span,
+                    .brokerBack(timeline.count { if case .brokerBack = $0.deed { true } else { false } } + 1)
+                ))
         }
         func isBack(_ deed: Deed) -> Bool { if case .brokerBack = deed { true } else { false } }
         return timeline.enumerated().sorted { left, right in
             let (one, other) = (left.element, right.element)
-            return (one.at, isBack(one.deed) ? 0 : 1, left.offset) < (other.at, isBack(other.deed) ? 0 : 1, right.offset)
+            return (one.at, isBack(one.deed) ? 0 : 1, left.offset) < (
+                other.at, isBack(other.deed) ? 0 : 1, right.offset
+            )
         }.map(\.element)
     }
 
@@ -102,7 +121,8 @@ public struct LiveScenario: Sendable {
             if try day.heldRecords() == 0 { break }
         }
         try await day.closeBroker()
-        return PlayedScenario(scenario.title, try day.judged(by: scenario.promise), story: day.story, seconds: day.seconds)
+        return PlayedScenario(
+            scenario.title, try day.judged(by: scenario.promise), story: day.story, seconds: day.seconds)
     }
 }
 
@@ -126,7 +146,10 @@ private struct LiveDay {
         (self.control, self.zone, self.open) = (control, zone, open)
         stores[Self.house] = try TrackerStore(inMemory: zone.id)
         let held = try heldRecords()
-        guard held == 0 else { throw LiveScenario.Unplayable(description: "the bottle holds \(held) records: a scenario begins with an empty one") }
+        guard held == 0 else {
+            throw LiveScenario.Unplayable(
+                description: "the bottle holds \(held) records: a scenario begins with an empty one")
+        }
     }
 
     var seconds: Double { (ContinuousClock.now - begun) / .seconds(1) }
@@ -144,8 +167,12 @@ private struct LiveDay {
     }
 
     private func ask(_ word: String, _ value: String? = nil) throws -> Answer.Status {
-        let answer = try JSONDecoder().decode(Answer.self, from: try ControlSocket.ask(control, ControlMessages.request(word, value).text))
-        guard answer.ok, let status = answer.status else { throw LiveScenario.Unplayable(description: "the emulator refused \(word): \(answer.error ?? "it did not say why")") }
+        let answer = try JSONDecoder().decode(
+            Answer.self, from: try ControlSocket.ask(control, ControlMessages.request(word, value).text))
+        guard answer.ok, let status = answer.status else {
+            throw LiveScenario.Unplayable(
+                description: "the emulator refused \(word): \(answer.error ?? "it did not say why")")
+        }
         return status
     }
 
@@ -194,14 +221,23 @@ private struct LiveDay {
         var options = PollOptions(zone: zone)
         options.keep = poll.keeps
         let link = try open(poll.link == FaultPlan() ? nil : poll.link)
-        let driver = GatewayDriver(link: link, clock: .system(wall: { Instant(milliseconds: Int64(HostClock.sinceEpoch() / .milliseconds(1))) }))
+        let driver = GatewayDriver(
+            link: link,
+            clock: .system(wall: { Instant(milliseconds: Int64(HostClock.sinceEpoch() / .milliseconds(1))) }))
         var outlets = GatewayDriver.Outlets()
         let codes = Codes()
         outlets.diagnostic = { codes.note($0) }
         let report = await driver.poll(options, for: .init(journal: store, outlets: outlets))
         await driver.close()
-        if let contradiction = report.contradiction { broken.append(BrokenPromise(code: .figures, sentence: contradiction)) }
-        tell("\(poll.other ?? "the gateway") asks: \(report.new) new, \(report.duplicates) known, \(report.acknowledged) acknowledged" + (report.failure.map { "; \($0.sentence)" } ?? ""))
+        if let contradiction = report.contradiction {
+            broken.append(BrokenPromise(code: .figures, sentence: contradiction))
+        }
+        tell(
+            """
+            \(poll.other ?? "the gateway") asks: \(report.new) new, \(report.duplicates) known, \
+            \(report.acknowledged) acknowledged
+            """
+                + (report.failure.map { "; \($0.sentence)" } ?? ""))
         guard poll.other == nil else { return }
         reports.append(report)
         told.formUnion(codes.found)
@@ -217,7 +253,9 @@ private struct LiveDay {
         }
     }
 
-    private mutating func tell(_ line: String) { story.append((.seconds(Int((ContinuousClock.now - begun) / .seconds(1))), line)) }
+    private mutating func tell(_ line: String) {
+        story.append((.seconds(Int((ContinuousClock.now - begun) / .seconds(1))), line))
+    }
 
     // MARK: what must hold
 
@@ -246,24 +284,45 @@ private struct LiveDay {
             }
         }
         (outcome.polls, outcome.failedPolls) = (reports.count, reports.count { $0.failure != nil })
-        (outcome.quarantined, outcome.acknowledged) = (reports.reduce(0) { $0 + $1.quarantined }, reports.reduce(0) { $0 + $1.acknowledged })
+        (outcome.quarantined, outcome.acknowledged) = (
+            reports.reduce(0) { $0 + $1.quarantined }, reports.reduce(0) { $0 + $1.acknowledged }
+        )
         outcome.told = told.sorted()
         // Two gateways may both have read a record before one of them took it; one alone has each once.
         let (wanted, found) = (Self.tally(drunk), Self.tally(kept))
         for ml in Set(wanted.keys).union(found.keys).sorted() {
             let (one, other) = (wanted[ml] ?? 0, found[ml] ?? 0)
-            if other < one { broken.append(BrokenPromise(code: .missing, sentence: "\(ml) ml was drunk \(one) times, and is in the journal \(other) times")) }
-            if other > one, stores.count == 1 { broken.append(BrokenPromise(code: one == 0 ? .invented : .doubled, sentence: "\(ml) ml was drunk \(one) times, and is in the journal \(other) times")) }
+            if other < one {
+                broken.append(
+                    BrokenPromise(
+                        code: .missing,
+                        sentence: "\(ml) ml was drunk \(one) times, and is in the journal \(other) times"))
+            }
+            if other > one, stores.count == 1 {
+                broken.append(
+                    BrokenPromise(
+                        code: one == 0 ? .invented : .doubled,
+                        sentence: "\(ml) ml was drunk \(one) times, and is in the journal \(other) times"))
+            }
         }
         if let ear {
-            (outcome.heard, outcome.heardAgain, outcome.isHeardInOrder) = (ear.first.count, ear.again, ear.firstOutOfOrder == nil)
+            (outcome.heard, outcome.heardAgain, outcome.isHeardInOrder) = (
+                ear.first.count, ear.again, ear.firstOutOfOrder == nil
+            )
             broken += ear.broken(try stores[Self.house].map(entries) ?? [])
             broken += ear.broken(promise).map { BrokenPromise(code: .promised, sentence: $0) }
         }
         let held = try heldRecords()
-        if held > 0 { broken.append(BrokenPromise(code: .unsettled, sentence: "\(held) records are still in the bottle after six polls in good weather")) }
+        if held > 0 {
+            broken.append(
+                BrokenPromise(
+                    code: .unsettled,
+                    sentence: "\(held) records are still in the bottle after six polls in good weather"))
+        }
         func check(_ name: String, _ wanted: Int?, _ found: Int) {
-            if let wanted, wanted != found { broken.append(BrokenPromise(code: .promised, sentence: "\(name): \(wanted) promised, \(found) found")) }
+            if let wanted, wanted != found {
+                broken.append(BrokenPromise(code: .promised, sentence: "\(name): \(wanted) promised, \(found) found"))
+            }
         }
         check("sips", promise.sips, outcome.sips)
         check("ml", promise.ml, outcome.ml)
@@ -272,7 +331,15 @@ private struct LiveDay {
         check("acknowledged", promise.acknowledged, outcome.acknowledged)
         check("failed-polls", promise.failedPolls, outcome.failedPolls)
         for code in promise.told where !outcome.told.contains(code) {
-            broken.append(BrokenPromise(code: .promised, sentence: "told: \(code) promised, and told were: \(outcome.told.isEmpty ? "nothing" : outcome.told.joined(separator: ", "))"))
+            broken.append(
+                BrokenPromise(
+                    code: .promised,
+                    sentence:
+                        """
+                        told: \(code) promised, and told were: \
+                        \(outcome.told.isEmpty ? "nothing" : outcome.told.joined(separator: ", "))
+                        """
+                ))
         }
         return (outcome, broken)
     }

@@ -6,7 +6,8 @@ import Store
 import TrackerCore
 import TrackerDesk
 
-/// The house's store at a broker that can be taken away: told by the product's own outlet, heard by somebody who listens.
+/// The house's store at a broker that can be taken away: told by the product's own outlet, heard by somebody who
+/// listens.
 struct LiveTelling {
     private let broker: LiveBroker
     private let store: TrackerStore
@@ -22,13 +23,15 @@ struct LiveTelling {
     init(_ store: TrackerStore, zone: Zone, mosquitto: String) async throws {
         let desk: @Sendable () throws -> TrackerDesk = {
             let now = Instant(milliseconds: Int64(HostClock.sinceEpoch() / .milliseconds(1)))
-            return TrackerDesk(store, WriteContext(now: now, zone: zone, source: "mqtt", makeID: { UUID().uuidString.lowercased() }))
+            return TrackerDesk(
+                store, WriteContext(now: now, zone: zone, source: "mqtt", makeID: { UUID().uuidString.lowercased() }))
         }
         broker = try LiveBroker(mosquitto, topic: Topics(prefix: "hydration").sip)
         self.store = store
         try await broker.start()
         _ = try desk().set([(name: "mqtt.url", text: broker.url), (name: "mqtt.prefix", text: "hydration")])
-        let outlet = MQTTOutlet(.init(desk: desk, sharesWaterline: { false }, version: "scenario", say: { _ in }), sink: MQTTSink())
+        let outlet = MQTTOutlet(
+            .init(desk: desk, sharesWaterline: { false }, version: "scenario", say: { _ in }), sink: MQTTSink())
         outlet.prepare()
         self.outlet = outlet
         work = Task { await outlet.run() }

@@ -34,7 +34,10 @@ public struct PlayedScenario: Sendable {
     }
 
     /// As it came out elsewhere.
-    init(_ title: String, _ judged: (ScenarioOutcome, [BrokenPromise]), story: [(at: Duration, line: String)], seconds: Double) {
+    init(
+        _ title: String, _ judged: (ScenarioOutcome, [BrokenPromise]), story: [(at: Duration, line: String)],
+        seconds: Double
+    ) {
         (self.title, outcome, violations, self.story, self.seconds) = (title, judged.0, judged.1, story, seconds)
     }
 
@@ -42,8 +45,16 @@ public struct PlayedScenario: Sendable {
     public func lines(file: String, tellsStory: Bool) -> [String] {
         var lines = ["\(violations.isEmpty ? "holds" : "BROKEN")  \(title) (\(file))"]
         if tellsStory || !violations.isEmpty { lines += story.map { "    \(ScenarioTime.text($0.at))  \($0.line)" } }
-        let doubts = [(outcome.doubted, "in doubt"), (outcome.lost, "lost by the ring"), (outcome.elsewhere, "taken by others"), (outcome.heard, "told to the broker")].filter { $0.0 > 0 }.map { ", \($0.0) \($0.1)" }.joined()
-        lines.append("  \(outcome.sips) sips, \(outcome.ml) ml\(doubts); \(outcome.polls) polls, \(outcome.failedPolls) of them failed")
+        let doubts = [
+            (outcome.doubted, "in doubt"), (outcome.lost, "lost by the ring"), (outcome.elsewhere, "taken by others"),
+            (outcome.heard, "told to the broker"),
+        ].filter { $0.0 > 0 }.map { ", \($0.0) \($0.1)" }.joined()
+        lines.append(
+            """
+              \(outcome.sips) sips, \(outcome.ml) ml\(doubts); \(outcome.polls) polls, \(outcome.failedPolls) of \
+            them failed
+            """
+        )
         return lines + violations.map { "  \($0.sentence)" }
     }
 
@@ -52,12 +63,16 @@ public struct PlayedScenario: Sendable {
         [
             "file": .string(file), "title": .string(title), "holds": .bool(violations.isEmpty),
             "broken": .array(violations.map { ["code": .string($0.code.rawValue), "message": .string($0.sentence)] }),
-            "sips": .int(outcome.sips), "ml": .int(outcome.ml), "doubted": .int(outcome.doubted), "quarantined": .int(outcome.quarantined),
-            "acknowledged": .int(outcome.acknowledged), "lost": .int(outcome.lost), "elsewhere": .int(outcome.elsewhere), "polls": .int(outcome.polls),
-            "failedPolls": .int(outcome.failedPolls), "heard": .int(outcome.heard), "heardAgain": .int(outcome.heardAgain),
+            "sips": .int(outcome.sips), "ml": .int(outcome.ml), "doubted": .int(outcome.doubted),
+            "quarantined": .int(outcome.quarantined),
+            "acknowledged": .int(outcome.acknowledged), "lost": .int(outcome.lost),
+            "elsewhere": .int(outcome.elsewhere), "polls": .int(outcome.polls),
+            "failedPolls": .int(outcome.failedPolls), "heard": .int(outcome.heard),
+            "heardAgain": .int(outcome.heardAgain),
             "told": .array(outcome.told.map(JSONValue.string)),
             "days": .object(outcome.days.sorted { $0.key < $1.key }.map { .init($0.key.description, .int($0.value)) }),
-            "story": .array(story.map { ["at": .string(ScenarioTime.text($0.at)), "line": .string($0.line)] }), "seconds": .double(seconds),
+            "story": .array(story.map { ["at": .string(ScenarioTime.text($0.at)), "line": .string($0.line)] }),
+            "seconds": .double(seconds),
         ]
     }
 }

@@ -22,9 +22,13 @@ public struct ScenarioFile {
     private static let keys = ["title", "story", "seed", "failing-writes", "steps", "bottle", "host", "promise"]
     private static let bottleKeys = ["model", "profile", "dialect", "habits"]
     private static let hostKeys = ["start", "zone", "time-server", "latency"]
-    private static let promiseKeys = ["sips", "ml", "days", "doubted", "quarantined", "acknowledged", "lost", "elsewhere", "failed-polls", "told", "heard", "heard-again", "heard-in-order"]
+    private static let promiseKeys = [
+        "sips", "ml", "days", "doubted", "quarantined", "acknowledged", "lost", "elsewhere", "failed-polls", "told",
+        "heard", "heard-again", "heard-in-order",
+    ]
     private static let acts = [
-        "sip", "poll", "power-loss", "bottle-clock", "host-clock", "restart", "habits", "drop", "away", "kill", "reboot", "sleep", "disk", "broker-away", "zone",
+        "sip", "poll", "power-loss", "bottle-clock", "host-clock", "restart", "habits", "drop", "away", "kill",
+        "reboot", "sleep", "disk", "broker-away", "zone",
     ]
     private static let stepKeys = ["at", "times", "every", "by", "keep", "kill-after", "kill-before"]
 
@@ -36,10 +40,14 @@ public struct ScenarioFile {
             defer { try? handle.close() }
             bytes = try handle.read(upToCount: Self.limitBytes + 1) ?? Data()
         } catch {
-            throw CommandFailure(.badInput, "The scenario \(path) cannot be read: \(error.localizedDescription)", advice: "Name a file in TOML, or a folder of such files.")
+            throw CommandFailure(
+                .badInput, "The scenario \(path) cannot be read: \(error.localizedDescription)",
+                advice: "Name a file in TOML, or a folder of such files.")
         }
         guard bytes.count <= Self.limitBytes, let text = String(validating: bytes, as: UTF8.self) else {
-            throw CommandFailure(.badInput, "The scenario \(path) is no text, or larger than 1 MiB.", advice: "It is a UTF-8 text in TOML.")
+            throw CommandFailure(
+                .badInput, "The scenario \(path) is no text, or larger than 1 MiB.",
+                advice: "It is a UTF-8 text in TOML.")
         }
         try self.init(text: text, name: path)
     }
@@ -48,16 +56,24 @@ public struct ScenarioFile {
     public init(text: String, name: String) throws {
         let table: TOMLTable
         if let line = TOMLGuard.brokenHeader(text) {
-            throw CommandFailure(.badInput, "\(name), line \(line), column 1: no name follows the bracket.", advice: "A section is [bottle], [host] or [promise].")
+            throw CommandFailure(
+                .badInput, "\(name), line \(line), column 1: no name follows the bracket.",
+                advice: "A section is [bottle], [host] or [promise].")
         }
         if let line = TOMLGuard.endlessKey(text) {
-            throw CommandFailure(.badInput, "\(name), line \(line), column 1: more dots than any key has.", advice: "A section is [bottle], [host] or [promise].")
+            throw CommandFailure(
+                .badInput, "\(name), line \(line), column 1: more dots than any key has.",
+                advice: "A section is [bottle], [host] or [promise].")
         }
         do {
             table = try TOMLTable(string: text)
         } catch let error as TOMLParseError {
             throw CommandFailure(
-                .badInput, "\(name), line \(error.source.begin.line), column \(error.source.begin.column): this is no TOML: \(error.description).",
+                .badInput,
+                """
+                \(name), line \(error.source.begin.line), column \(error.source.begin.column): this is no TOML: \
+                \(error.description).
+                """,
                 advice: "Mend that line.")
         }
         scenario = try Reader(name: name, places: ScenarioPlaces(text)).scenario(table)
@@ -72,52 +88,76 @@ public struct ScenarioFile {
             return CommandFailure(.badInput, "\(name)\(place): \(sentence)", advice: advice)
         }
 
-        func wrong(_ key: String, _ wanted: String) -> CommandFailure { wrong(places.keys[key], "'\(key)' is to be \(wanted).", "Mend that line.") }
+        func wrong(_ key: String, _ wanted: String) -> CommandFailure {
+            wrong(places.keys[key], "'\(key)' is to be \(wanted).", "Mend that line.")
+        }
 
         func check(_ table: TOMLTable, _ known: [String], in section: String) throws {
             guard let unknown = table.keys.first(where: { !known.contains($0) }) else { return }
             let path = section.isEmpty ? unknown : "\(section).\(unknown)"
-            throw wrong(places.keys[path], "the key '\(unknown)' is unknown\(section.isEmpty ? "" : " in [\(section)]").", "Known are: \(known.joined(separator: ", ")).")
+            throw wrong(
+                places.keys[path], "the key '\(unknown)' is unknown\(section.isEmpty ? "" : " in [\(section)]").",
+                "Known are: \(known.joined(separator: ", ")).")
         }
 
         func text(_ table: TOMLTable, _ key: String, in section: String = "", limit: Int = 4000) throws -> String? {
             guard let value = table[key] else { return nil }
             let path = section.isEmpty ? key : "\(section).\(key)"
-            guard let text = value.string, text.utf8.count <= limit else { throw wrong(path, "a text in quotes of at most \(limit) bytes") }
+            guard let text = value.string, text.utf8.count <= limit else {
+                throw wrong(path, "a text in quotes of at most \(limit) bytes")
+            }
             return text
         }
 
         func number(_ table: TOMLTable, _ key: String, in section: String) throws -> Int? {
             guard let value = table[key] else { return nil }
-            guard let number = value.int, (0...1_000_000_000).contains(number) else { throw wrong("\(section).\(key)", "a whole number from 0") }
+            guard let number = value.int, (0...1_000_000_000).contains(number) else {
+                throw wrong("\(section).\(key)", "a whole number from 0")
+            }
             return number
         }
 
         func scenario(_ table: TOMLTable) throws -> Scenario {
             try check(table, ScenarioFile.keys, in: "")
-            guard let title = try text(table, "title", limit: 200), !title.isEmpty else { throw wrong("title", "there: a line that says what day this is, title = \"…\"") }
+            guard let title = try text(table, "title", limit: 200), !title.isEmpty else {
+                throw wrong("title", "there: a line that says what day this is, title = \"…\"")
+            }
             var scenario = Scenario(title: title)
             scenario.story = (try text(table, "story") ?? "").trimmingCharacters(in: .whitespacesAndNewlines)
             if let value = table["seed"] {
-                guard let seed = value.string.flatMap(UInt64.init) ?? value.int.flatMap(UInt64.init(exactly:)) else { throw wrong("seed", "a whole number from 0") }
+                guard let seed = value.string.flatMap(UInt64.init) ?? value.int.flatMap(UInt64.init(exactly:)) else {
+                    throw wrong("seed", "a whole number from 0")
+                }
                 scenario.seed = seed
             }
             if let value = table["failing-writes"] {
-                guard let list = value.array, list.count <= 1000 else { throw wrong("failing-writes", "a list of at most 1000 numbers from 0") }
+                guard let list = value.array, list.count <= 1000 else {
+                    throw wrong("failing-writes", "a list of at most 1000 numbers from 0")
+                }
                 scenario.failingWrites = Set(
                     try list.map { value in
-                        guard let number = value.int, (0...1_000_000).contains(number) else { throw wrong("failing-writes", "a list of at most 1000 numbers from 0") }
+                        guard let number = value.int, (0...1_000_000).contains(number) else {
+                            throw wrong("failing-writes", "a list of at most 1000 numbers from 0")
+                        }
                         return number
                     })
             }
             if let value = table["bottle"] { try bottle(section(value.table, "bottle"), &scenario) }
             if let value = table["host"] { try host(section(value.table, "host"), &scenario) }
             if let value = table["promise"] { scenario.promise = try promise(section(value.table, "promise")) }
-            guard let list = table["steps"]?.array else { throw wrong("steps", "there: a list, steps = [ { at = \"8h\", sip = 120 }, … ]") }
+            guard let list = table["steps"]?.array else {
+                throw wrong("steps", "there: a list, steps = [ { at = \"8h\", sip = 120 }, … ]")
+            }
             scenario.steps = try steps(list)
             let others = Set(scenario.steps.compactMap { if case .poll(let poll) = $0.act { poll.other } else { nil } })
             guard others.count <= ScenarioFile.othersLimit else {
-                throw wrong("steps", "a list in which at most \(ScenarioFile.othersLimit) others drain the bottle; these are \(others.count)")
+                throw wrong(
+                    "steps",
+                    """
+                    a list in which at most \(ScenarioFile.othersLimit) others drain the bottle; these are \
+                    \(others.count)
+                    """
+                )
             }
             return scenario
         }
@@ -129,22 +169,33 @@ public struct ScenarioFile {
 
         private func bottle(_ table: TOMLTable, _ scenario: inout Scenario) throws {
             try check(table, ScenarioFile.bottleKeys, in: "bottle")
-            func named<Value: RawRepresentable & CaseIterable>(_ key: String, _ type: Value.Type) throws -> Value? where Value.RawValue == String {
+            func named<Value: RawRepresentable & CaseIterable>(_ key: String, _ type: Value.Type) throws -> Value?
+            where Value.RawValue == String {
                 guard let text = try text(table, key, in: "bottle") else { return nil }
-                guard let value = Value(rawValue: text) else { throw wrong("bottle.\(key)", "one of \(Value.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: ", "))") }
+                guard let value = Value(rawValue: text) else {
+                    throw wrong(
+                        "bottle.\(key)", "one of \(Value.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: ", "))"
+                    )
+                }
                 return value
             }
             scenario.bottle = VirtualBottle.BottleIdentity(
-                profile: try named("profile", OfferedProfiles.self) ?? .retail, model: try named("model", BottleModel.self) ?? .boost,
+                profile: try named("profile", OfferedProfiles.self) ?? .retail,
+                model: try named("model", BottleModel.self) ?? .boost,
                 dialect: try named("dialect", RecordDialect.self) ?? .calendar)
-            if let words = try text(table, "habits", in: "bottle") { scenario.habits = try habits(words, places.keys["bottle.habits"]) }
+            if let words = try text(table, "habits", in: "bottle") {
+                scenario.habits = try habits(words, places.keys["bottle.habits"])
+            }
         }
 
         private func habits(_ words: String, _ place: ScenarioPlaces.Place?) throws -> BottleFaults {
             do {
                 return try BottleFaults(words)
             } catch {
-                throw wrong(place, "\(error).", "The words of a bottle's habits are: \(BottleFaultWord.all.map(\.example).joined(separator: ", ")).")
+                throw wrong(
+                    place, "\(error).",
+                    "The words of a bottle's habits are: \(BottleFaultWord.all.map(\.example).joined(separator: ", "))."
+                )
             }
         }
 
@@ -153,11 +204,15 @@ public struct ScenarioFile {
             if let text = try text(table, "start", in: "host") {
                 // Earlier than the program itself no clock is believed.
                 let range = Instant(seconds: 1_767_225_600)...Instant(seconds: 4_102_444_800)
-                guard let start = Instant(iso: text), range.contains(start) else { throw wrong("host.start", "a time from 2026 to 2099 such as \"2026-06-15T00:00:00Z\"") }
+                guard let start = Instant(iso: text), range.contains(start) else {
+                    throw wrong("host.start", "a time from 2026 to 2099 such as \"2026-06-15T00:00:00Z\"")
+                }
                 scenario.start = start
             }
             if let text = try text(table, "zone", in: "host") {
-                guard let zone = try? Zone(text) else { throw wrong("host.zone", "an IANA name such as \"Europe/Berlin\"") }
+                guard let zone = try? Zone(text) else {
+                    throw wrong("host.zone", "an IANA name such as \"Europe/Berlin\"")
+                }
                 scenario.zone = zone
             }
             if let value = table["time-server"] {
@@ -165,7 +220,9 @@ public struct ScenarioFile {
                 scenario.hasTimeServer = isThere
             }
             if let text = try text(table, "latency", in: "host") {
-                guard let latency = ScenarioTime.span(text), (.zero)...(.seconds(10)) ~= latency else { throw wrong("host.latency", "a time up to 10s such as \"2ms\"") }
+                guard let latency = ScenarioTime.span(text), (.zero)...(.seconds(10)) ~= latency else {
+                    throw wrong("host.latency", "a time up to 10s such as \"2ms\"")
+                }
                 scenario.latency = latency
             }
         }
@@ -182,9 +239,13 @@ public struct ScenarioFile {
             promise.elsewhere = try number(table, "elsewhere", in: "promise")
             promise.failedPolls = try number(table, "failed-polls", in: "promise")
             if let value = table["days"] {
-                guard let days = value.table, days.count <= 400 else { throw wrong("promise.days", "a table such as { \"2026-06-15\" = 1800 }") }
+                guard let days = value.table, days.count <= 400 else {
+                    throw wrong("promise.days", "a table such as { \"2026-06-15\" = 1800 }")
+                }
                 for key in days.keys {
-                    guard let day = LocalDay(key), let ml = days[key]?.int, ml >= 0 else { throw wrong("promise.days", "a table such as { \"2026-06-15\" = 1800 }") }
+                    guard let day = LocalDay(key), let ml = days[key]?.int, ml >= 0 else {
+                        throw wrong("promise.days", "a table such as { \"2026-06-15\" = 1800 }")
+                    }
                     promise.days[day] = ml
                 }
             }
@@ -195,9 +256,13 @@ public struct ScenarioFile {
                 promise.hearsInOrder = true
             }
             if let value = table["told"] {
-                guard let list = value.array, list.count <= 32 else { throw wrong("promise.told", "a list of at most 32 words in quotes") }
+                guard let list = value.array, list.count <= 32 else {
+                    throw wrong("promise.told", "a list of at most 32 words in quotes")
+                }
                 promise.told = try list.map { word in
-                    guard let text = word.string, text.utf8.count <= 64 else { throw wrong("promise.told", "a list of at most 32 words in quotes") }
+                    guard let text = word.string, text.utf8.count <= 64 else {
+                        throw wrong("promise.told", "a list of at most 32 words in quotes")
+                    }
                     return text
                 }
             }
@@ -208,11 +273,17 @@ public struct ScenarioFile {
             var steps: [ScenarioStep] = []
             for (index, value) in list.enumerated() {
                 let place = index < places.steps.count ? places.steps[index] : places.keys["steps"]
-                guard let table = value.table else { throw wrong(place, "step \(index + 1) is no table.", "Write { at = \"8h\", sip = 120 }.") }
-                let reader = StepReader(table: table) { sentence, advice in wrong(place, "step \(index + 1): \(sentence)", advice) }
+                guard let table = value.table else {
+                    throw wrong(place, "step \(index + 1) is no table.", "Write { at = \"8h\", sip = 120 }.")
+                }
+                let reader = StepReader(table: table) { sentence, advice in
+                    wrong(place, "step \(index + 1): \(sentence)", advice)
+                }
                 let (first, times, every) = try reader.step { try habits($0, place) }
                 guard steps.count + times <= Scenario.stepLimit else {
-                    throw wrong(place, "step \(index + 1) makes more than \(Scenario.stepLimit) steps of it.", "Write a shorter day.")
+                    throw wrong(
+                        place, "step \(index + 1) makes more than \(Scenario.stepLimit) steps of it.",
+                        "Write a shorter day.")
                 }
                 guard first.at + every * (times - 1) <= ScenarioFile.longest else {
                     throw wrong(place, "step \(index + 1) comes after more than 400 days.", "Write a shorter day.")
@@ -228,17 +299,25 @@ public struct ScenarioFile {
         let table: TOMLTable
         let wrong: (_ sentence: String, _ advice: String) -> CommandFailure
 
-        func bad(_ key: String, _ wanted: String) -> CommandFailure { wrong("'\(key)' is to be \(wanted).", "Mend that line.") }
+        func bad(_ key: String, _ wanted: String) -> CommandFailure {
+            wrong("'\(key)' is to be \(wanted).", "Mend that line.")
+        }
 
         func span(_ key: String, isSigned: Bool = false) throws -> Duration {
-            guard let span = table[key]?.string.flatMap(ScenarioTime.span), isSigned || span >= .zero, isSigned || span <= ScenarioFile.longest else {
-                throw bad(key, "a time such as \"90s\", \"8h30m\" or \"1d2h\"\(isSigned ? ", with - for one that goes back" : "")")
+            guard let span = table[key]?.string.flatMap(ScenarioTime.span), isSigned || span >= .zero,
+                isSigned || span <= ScenarioFile.longest
+            else {
+                throw bad(
+                    key,
+                    "a time such as \"90s\", \"8h30m\" or \"1d2h\"\(isSigned ? ", with - for one that goes back" : "")")
             }
             return span
         }
 
         func number(_ key: String, _ range: ClosedRange<Int>) throws -> Int {
-            guard let number = table[key]?.int, range.contains(number) else { throw bad(key, "a whole number from \(range.lowerBound) to \(range.upperBound)") }
+            guard let number = table[key]?.int, range.contains(number) else {
+                throw bad(key, "a whole number from \(range.lowerBound) to \(range.upperBound)")
+            }
             return number
         }
 
@@ -255,18 +334,34 @@ public struct ScenarioFile {
 
         func step(_ habits: (String) throws -> BottleFaults) throws -> (ScenarioStep, times: Int, every: Duration) {
             let given = table.keys.filter { ScenarioFile.acts.contains($0) }
-            if let unknown = table.keys.first(where: { !ScenarioFile.acts.contains($0) && !ScenarioFile.stepKeys.contains($0) }) {
-                throw wrong("the key '\(unknown)' is unknown.", "What may happen: \(ScenarioFile.acts.joined(separator: ", ")). Beside it: \(ScenarioFile.stepKeys.joined(separator: ", ")).")
+            if let unknown = table.keys.first(where: {
+                !ScenarioFile.acts.contains($0) && !ScenarioFile.stepKeys.contains($0)
+            }) {
+                throw wrong(
+                    "the key '\(unknown)' is unknown.",
+                    """
+                    What may happen: \(ScenarioFile.acts.joined(separator: ", ")). Beside it: \
+                    \(ScenarioFile.stepKeys.joined(separator: ", ")).
+                    """
+                )
             }
             guard let key = given.first, given.count == 1 else {
-                throw wrong(given.isEmpty ? "nothing happens." : "\(given.sorted().joined(separator: " and ")) are two steps.", "Write one of: \(ScenarioFile.acts.joined(separator: ", ")).")
+                throw wrong(
+                    given.isEmpty ? "nothing happens." : "\(given.sorted().joined(separator: " and ")) are two steps.",
+                    "Write one of: \(ScenarioFile.acts.joined(separator: ", ")).")
             }
-            guard table["at"] != nil else { throw wrong("it does not say when.", "Write at = \"8h\", counted from the start.") }
+            guard table["at"] != nil else {
+                throw wrong("it does not say when.", "Write at = \"8h\", counted from the start.")
+            }
             let at = try span("at")
             let times = table["times"] == nil ? 1 : try number("times", 1...Scenario.stepLimit)
-            if (times > 1) != (table["every"] != nil) { throw wrong("'times' and 'every' belong together.", "Write times = 20, every = \"15m\".") }
+            if (times > 1) != (table["every"] != nil) {
+                throw wrong("'times' and 'every' belong together.", "Write times = 20, every = \"15m\".")
+            }
             let every = times > 1 ? try span("every") : .zero
-            if key != "poll", let extra = ["by", "keep", "kill-after", "kill-before"].first(where: { table[$0] != nil }) {
+            if key != "poll",
+                let extra = ["by", "keep", "kill-after", "kill-before"].first(where: { table[$0] != nil })
+            {
                 throw wrong("'\(extra)' belongs to a poll.", "Leave it out.")
             }
             return (ScenarioStep(at, try act(key, habits)), times, every)
@@ -281,7 +376,9 @@ public struct ScenarioFile {
             case "host-clock": return .hostClock(try span(key, isSigned: true))
             case "restart": return try plain(key, .restart)
             case "habits":
-                guard let words = table[key]?.string, words.utf8.count <= 1000 else { throw bad(key, "words in quotes; \"\" is a good day") }
+                guard let words = table[key]?.string, words.utf8.count <= 1000 else {
+                    throw bad(key, "words in quotes; \"\" is a good day")
+                }
                 return .habits(try habits(words))
             case "drop": return try plain(key, .drop)
             case "away": return .away(try span(key))
@@ -289,17 +386,23 @@ public struct ScenarioFile {
             case "reboot": return try plain(key, .reboot)
             case "sleep": return .sleep(try span(key))
             case "disk":
-                guard let word = table[key]?.string, ["full", "free"].contains(word) else { throw bad(key, "\"full\" or \"free\"") }
+                guard let word = table[key]?.string, ["full", "free"].contains(word) else {
+                    throw bad(key, "\"full\" or \"free\"")
+                }
                 return .disk(isFull: word == "full")
             case "broker-away": return .brokerAway(try span(key))
             default:
-                guard let id = table[key]?.string, (try? Zone(id)) != nil else { throw bad(key, "an IANA name such as \"Asia/Tokyo\"") }
+                guard let id = table[key]?.string, (try? Zone(id)) != nil else {
+                    throw bad(key, "an IANA name such as \"Asia/Tokyo\"")
+                }
                 return .zone(id)
             }
         }
 
         private func poll() throws -> ScenarioStep.Poll {
-            guard let words = table["poll"]?.string, words.utf8.count <= 1000 else { throw bad("poll", "the link's faults in quotes; \"\" is a poll in good weather") }
+            guard let words = table["poll"]?.string, words.utf8.count <= 1000 else {
+                throw bad("poll", "the link's faults in quotes; \"\" is a poll in good weather")
+            }
             var poll = ScenarioStep.Poll()
             do {
                 poll.link = try FaultPlan(words)
@@ -307,7 +410,9 @@ public struct ScenarioFile {
                 throw wrong("\(error).", "The words are: \(FaultPlan.vocabulary.map(\.word).joined(separator: ", ")).")
             }
             if let value = table["by"] {
-                guard let name = value.string, (1...32).contains(name.utf8.count), name.allSatisfy({ $0.isLetter || $0.isNumber || " -_".contains($0) }) else {
+                guard let name = value.string, (1...32).contains(name.utf8.count),
+                    name.allSatisfy({ $0.isLetter || $0.isNumber || " -_".contains($0) })
+                else {
                     throw bad("by", "a name of 1 to 32 letters, as \"the phone\"")
                 }
                 poll.other = name

@@ -28,10 +28,15 @@ struct ScenarioPlaces {
                 let place = scanner.place
                 isAtStart = false
                 if byte == UInt8(ascii: "[") {
-                    section = scanner.word { $0 != UInt8(ascii: "]") && $0 != UInt8(ascii: "\n") }.filter { !" []\"'".contains($0) } + "."
+                    section =
+                        scanner.word { $0 != UInt8(ascii: "]") && $0 != UInt8(ascii: "\n") }.filter {
+                            !" []\"'".contains($0)
+                        } + "."
                     key = ""
                 } else {
-                    let name = scanner.word { $0 != UInt8(ascii: "=") && $0 != UInt8(ascii: "\n") }.filter { !" \t\"'".contains($0) }
+                    let name = scanner.word { $0 != UInt8(ascii: "=") && $0 != UInt8(ascii: "\n") }.filter {
+                        !" \t\"'".contains($0)
+                    }
                     key = (section == "." ? "" : section) + name
                     keys[key] = keys[key] ?? place
                 }
@@ -75,7 +80,9 @@ struct ScenarioPlaces {
             return String(decoding: bytes[start..<index], as: UTF8.self)
         }
 
-        private func isNext(_ quote: UInt8, _ count: Int) -> Bool { index + count <= bytes.count && bytes[index..<(index + count)].allSatisfy { $0 == quote } }
+        private func isNext(_ quote: UInt8, _ count: Int) -> Bool {
+            index + count <= bytes.count && bytes[index..<(index + count)].allSatisfy { $0 == quote }
+        }
 
         mutating func skipString() {
             guard let quote = byte else { return }

@@ -16,20 +16,26 @@ struct StoreJournal: ScenarioJournal {
     }
 
     /// The store's own days: as a gateway has them.
-    func total(on day: LocalDay, in calendar: DayCalendar) -> Int { (try? store.totals(from: day, through: day).first?.totalMl) ?? 0 }
+    func total(on day: LocalDay, in calendar: DayCalendar) -> Int {
+        (try? store.totals(from: day, through: day).first?.totalMl) ?? 0
+    }
 
     func holds(_ raw: [UInt8]) -> Bool {
         let bottles = (try? store.bottles()) ?? []
         return bottles.contains { ((try? store.likeness(of: [raw], to: $0.origin))?.known ?? 0) > 0 }
     }
 
-    func openOutlet() throws -> (any ScenarioOutlet)? { StoreOutlet(queue: try SipQueue(opening: store, id: "scenario")) }
+    func openOutlet() throws -> (any ScenarioOutlet)? {
+        StoreOutlet(queue: try SipQueue(opening: store, id: "scenario"))
+    }
 
     /// What the store tells the broker, and what the broker reads in it.
     private struct StoreOutlet: ScenarioOutlet {
         let queue: SipQueue
 
-        func due(now: Instant) throws -> [HeardDrink] { try queue.due(now: now, seesWaterline: false).map { try HeardDrink(json: $0.text) } }
+        func due(now: Instant) throws -> [HeardDrink] {
+            try queue.due(now: now, seesWaterline: false).map { try HeardDrink(json: $0.text) }
+        }
         func confirmed(through sequence: Int64) throws { try queue.confirmed(through: sequence) }
     }
 
@@ -37,12 +43,21 @@ struct StoreJournal: ScenarioJournal {
     func recall(_ names: BottleNames) throws -> BottleMemory { try store.recall(names) }
     func adopt(_ names: BottleNames) throws { try store.adopt(names) }
     func isOwn(_ bottle: String) throws -> Bool { try store.isOwn(bottle) }
-    func unsettled(of bottle: String, reading: String, since: Int64?, openYears: Bool, ahead: Instant?, after id: Int64, limit: Int) throws -> [UnsettledRecord] {
-        try store.unsettled(of: bottle, reading: reading, since: since, openYears: openYears, ahead: ahead, after: id, limit: limit)
+    func unsettled(
+        of bottle: String, reading: String, since: Int64?, openYears: Bool, ahead: Instant?, after id: Int64, limit: Int
+    ) throws -> [UnsettledRecord] {
+        try store.unsettled(
+            of: bottle, reading: reading, since: since, openYears: openYears, ahead: ahead, after: id, limit: limit)
     }
-    func noteClockSetting(of bottle: String, _ mark: ClockMark, wasNear: Bool) throws { try store.noteClockSetting(of: bottle, mark, wasNear: wasNear) }
-    func standing(of records: [[UInt8]], from bottle: String) throws -> [Instant?] { try store.standing(of: records, from: bottle) }
-    func likeness(of log: [[UInt8]], to bottle: String) throws -> LogLikeness { try store.likeness(of: log, to: bottle) }
+    func noteClockSetting(of bottle: String, _ mark: ClockMark, wasNear: Bool) throws {
+        try store.noteClockSetting(of: bottle, mark, wasNear: wasNear)
+    }
+    func standing(of records: [[UInt8]], from bottle: String) throws -> [Instant?] {
+        try store.standing(of: records, from: bottle)
+    }
+    func likeness(of log: [[UInt8]], to bottle: String) throws -> LogLikeness {
+        try store.likeness(of: log, to: bottle)
+    }
     func finishPoll(_ report: PollRecord) throws { try store.finishPoll(report) }
     func quarantine(bottle: String, bytes: [UInt8], reason: String, received: Instant) throws {
         try store.quarantine(bottle: bottle, bytes: bytes, reason: reason, received: received)

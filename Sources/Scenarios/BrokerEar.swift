@@ -1,6 +1,7 @@
 import TrackerCore
 
-/// What a broker heard, and what must hold of it: each drink that counts is known there as it is, nothing else is, and nothing that was confirmed is told again.
+/// What a broker heard, and what must hold of it: each drink that counts is known there as it is, nothing else is, and
+/// nothing that was confirmed is told again.
 public struct BrokerEar: Sendable {
     /// Of each drink the last that was heard.
     private var known: [String: HeardDrink] = [:]
@@ -13,7 +14,8 @@ public struct BrokerEar: Sendable {
     /// Nothing was heard yet.
     public init() {}
 
-    /// - Parameter mayRepeat: the connection had ended before it could be confirmed: who told it could not know that it was heard.
+    /// - Parameter mayRepeat: the connection had ended before it could be confirmed: who told it could not know that it
+    ///   was heard.
     public mutating func hear(_ drink: HeardDrink, mayRepeat: Bool) {
         guard let before = known.updateValue(drink, forKey: drink.id) else { return first.append(drink) }
         if before.says(theSameAs: drink) { again += 1 }
@@ -41,22 +43,39 @@ public struct BrokerEar: Sendable {
             guard case .drink(let at, _) = entry.verdict else { continue }
             let sip = Sip(at: at, ml: entry.amountMl)
             guard let left = told[sip], left > 0 else {
-                broken.append(BrokenPromise(code: .unheard, sentence: "the broker was never told of \(sip), or otherwise at last"))
+                broken.append(
+                    BrokenPromise(code: .unheard, sentence: "the broker was never told of \(sip), or otherwise at last")
+                )
                 continue
             }
             told[sip] = left - 1
         }
-        for sip in told.filter({ $0.value > 0 }).keys.sorted() { broken.append(BrokenPromise(code: .invented, sentence: "the broker was told of what does not count: \(sip)")) }
-        for drink in repeated { broken.append(BrokenPromise(code: .repeated, sentence: "the broker had confirmed message \(drink.sequence), \(drink.ml ?? 0) ml, and was told again")) }
+        for sip in told.filter({ $0.value > 0 }).keys.sorted() {
+            broken.append(
+                BrokenPromise(code: .invented, sentence: "the broker was told of what does not count: \(sip)"))
+        }
+        for drink in repeated {
+            broken.append(
+                BrokenPromise(
+                    code: .repeated,
+                    sentence:
+                        "the broker had confirmed message \(drink.sequence), \(drink.ml ?? 0) ml, and was told again"))
+        }
         return broken
     }
 
     /// What a scenario promises of it, and is not so.
     public func broken(_ promise: ScenarioPromise) -> [String] {
         var broken: [String] = []
-        if let heard = promise.heard, heard != first.count { broken.append("heard: \(heard) promised, \(first.count) found") }
-        if let wanted = promise.heardAgain, wanted != again { broken.append("heard-again: \(wanted) promised, \(again) found") }
-        if promise.hearsInOrder, let late = firstOutOfOrder { broken.append("heard-in-order: promised, and the broker heard of \(late) after a later one") }
+        if let heard = promise.heard, heard != first.count {
+            broken.append("heard: \(heard) promised, \(first.count) found")
+        }
+        if let wanted = promise.heardAgain, wanted != again {
+            broken.append("heard-again: \(wanted) promised, \(again) found")
+        }
+        if promise.hearsInOrder, let late = firstOutOfOrder {
+            broken.append("heard-in-order: promised, and the broker heard of \(late) after a later one")
+        }
         return broken
     }
 

@@ -2,8 +2,9 @@ import Bluetooth
 import Pauses
 import TrackerCore
 
-/// The service's connection with the broker of the house, on simulated time: one message after the other, each so long under way, and behind the last of a batch
-/// the broker's word that it has them. What the broker does not confirm before the connection ends is told again by the next one.
+/// The service's connection with the broker of the house, on simulated time: one message after the other, each so long
+/// under way, and behind the last of a batch the broker's word that it has them. What the broker does not confirm
+/// before the connection ends is told again by the next one.
 struct BrokerLine {
     private enum State {
         /// It is tried again then.
@@ -16,7 +17,8 @@ struct BrokerLine {
     private let outlet: any ScenarioOutlet
     private let latency: Duration
     private var state = State.idle
-    /// It is tried again a second after the connection ended, and where that was long ago within a minute, the whole of which passes here.
+    /// It is tried again a second after the connection ended, and where that was long ago within a minute, the whole of
+    /// which passes here.
     private static let pauses = Backoff()
     private var isNews = false
     private var isAway = false

@@ -18,5 +18,7 @@ public struct HeardDrink: Hashable, Sendable {
     }
 
     /// Whether somebody who listens learns nothing from the other one.
-    func says(theSameAs other: HeardDrink) -> Bool { id == other.id && ml == other.ml && at == other.at && isDeleted == other.isDeleted }
+    func says(theSameAs other: HeardDrink) -> Bool {
+        id == other.id && ml == other.ml && at == other.at && isDeleted == other.isDeleted
+    }
 }

@@ -5,7 +5,9 @@ enum JournalFold {
     static func days(_ entries: [JournalEntry], _ calendar: DayCalendar) -> [LocalDay: Int] {
         var days: [LocalDay: Int] = [:]
         for entry in entries {
-            if case .drink(let instant, _) = entry.verdict { days[calendar.day(of: instant), default: 0] += entry.amountMl }
+            if case .drink(let instant, _) = entry.verdict {
+                days[calendar.day(of: instant), default: 0] += entry.amountMl
+            }
         }
         return days
     }

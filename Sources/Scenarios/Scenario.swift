@@ -41,22 +41,26 @@ public struct Scenario: Hashable, Sendable {
     }
 
     /// In order.
-    public var polls: [ScenarioStep.Poll] { steps.compactMap { if case .poll(let poll) = $0.act { poll } else { nil } } }
+    public var polls: [ScenarioStep.Poll] {
+        steps.compactMap { if case .poll(let poll) = $0.act { poll } else { nil } }
+    }
 
     /// Somebody takes the broker away, or something is promised of what it hears: without either there is none.
     public var hasBroker: Bool {
-        promise.heard != nil || promise.heardAgain != nil || promise.hearsInOrder || steps.contains { if case .brokerAway = $0.act { true } else { false } }
+        promise.heard != nil || promise.heardAgain != nil || promise.hearsInOrder
+            || steps.contains { if case .brokerAway = $0.act { true } else { false } }
     }
 
-    /// The host's clock is off by a day or more for a while, or is not the one that the bottle's is read by, or the bottle writes no year: dates are compared with what really
-    /// was, not with what the bottle wrote.
+    /// The host's clock is off by a day or more for a while, or is not the one that the bottle's is read by, or the
+    /// bottle writes no year: dates are compared with what really was, not with what the bottle wrote.
     var isDated: Bool {
-        zone == .utc && bottle.dialect == .calendar && !steps.contains {
-            switch $0.act {
-            case .hostClock(let by): by >= .seconds(86_400) || by <= .seconds(-86_400)
-            case .zone, .sleep: true
-            default: false
+        zone == .utc && bottle.dialect == .calendar
+            && !steps.contains {
+                switch $0.act {
+                case .hostClock(let by): by >= .seconds(86_400) || by <= .seconds(-86_400)
+                case .zone, .sleep: true
+                default: false
+                }
             }
-        }
     }
 }

@@ -14,5 +14,7 @@ public protocol ScenarioJournal: Journal {
 
 extension ScenarioJournal {
     /// A fold over all records.
-    public func total(on day: LocalDay, in calendar: DayCalendar) -> Int { JournalFold.days(entries, calendar)[day] ?? 0 }
+    public func total(on day: LocalDay, in calendar: DayCalendar) -> Int {
+        JournalFold.days(entries, calendar)[day] ?? 0
+    }
 }

@@ -1,7 +1,7 @@
 import TrackerCore
 
-/// What must hold when a scenario is over, beside what must hold always: every sip once, none doubled, none invented, and nothing acknowledged
-/// that is not in the journal. What is `nil` may be anything.
+/// What must hold when a scenario is over, beside what must hold always: every sip once, none doubled, none invented,
+/// and nothing acknowledged that is not in the journal. What is `nil` may be anything.
 public struct ScenarioPromise: Hashable, Sendable {
     /// Drinks that count in the journal of the house.
     public var sips: Int?

@@ -1,10 +1,11 @@
 import Bluetooth
 import VirtualBottle
 
-/// Makes a day that breaks a promise as small as it goes: fewer steps, then fewer faults, then simpler values, for as long as the same promise breaks.
+/// Makes a day that breaks a promise as small as it goes: fewer steps, then fewer faults, then simpler values, for as
+/// long as the same promise breaks.
 ///
-/// Delta debugging over the timeline (Zeller's ddmin): whole parts are left out, then smaller ones, down to single steps. The same day always shrinks
-/// to the same one.
+/// Delta debugging over the timeline (Zeller's ddmin): whole parts are left out, then smaller ones, down to single
+/// steps. The same day always shrinks to the same one.
 public struct ScenarioShrinker {
     private let play: (Scenario) throws -> [BrokenPromise]
     private let limit: Int
@@ -14,7 +15,10 @@ public struct ScenarioShrinker {
     ///   - limit: days that are played at most.
     ///   - isOver: asked before each day: whether the smallest so far is small enough, since time is up.
     ///   - play: plays a day, and says what broke.
-    public init(limit: Int = 3000, isOver: @escaping () -> Bool = { false }, play: @escaping (Scenario) throws -> [BrokenPromise]) {
+    public init(
+        limit: Int = 3000, isOver: @escaping () -> Bool = { false },
+        play: @escaping (Scenario) throws -> [BrokenPromise]
+    ) {
         (self.limit, self.isOver, self.play) = (limit, isOver, play)
     }
 
@@ -29,7 +33,11 @@ public struct ScenarioShrinker {
             try search.leaveOutFaults()
             try search.simplify()
         } while search.best != before && search.left > 0
-        search.best.story = "Shrunk from \(scenario.steps.count) steps to \(search.best.steps.count). What breaks: \(try play(search.best).first?.sentence ?? promise.sentence)"
+        search.best.story =
+            """
+            Shrunk from \(scenario.steps.count) steps to \(search.best.steps.count). What breaks: \
+            \(try play(search.best).first?.sentence ?? promise.sentence)
+            """
         return search.best
     }
 
@@ -94,7 +102,9 @@ public struct ScenarioShrinker {
                 try take { $0.killAfter = nil }
                 try take { $0.beforeIt = false }
                 try take { $0.link.mtu = nil }
-                for number in poll.link.faults.indices.reversed() where number < simpler.link.faults.count { try take { $0.link.faults.remove(at: number) } }
+                for number in poll.link.faults.indices.reversed() where number < simpler.link.faults.count {
+                    try take { $0.link.faults.remove(at: number) }
+                }
             }
         }
 
@@ -109,12 +119,16 @@ public struct ScenarioShrinker {
             try take { $0.bottle = VirtualBottle.BottleIdentity(profile: $0.bottle.profile) }
             try take { $0.bottle = VirtualBottle.BottleIdentity() }
             for index in best.steps.indices {
-                if case .sip(let ml) = best.steps[index].act, ml != 100 { try take { $0.steps[index].act = .sip(ml: 100) } }
+                if case .sip(let ml) = best.steps[index].act, ml != 100 {
+                    try take { $0.steps[index].act = .sip(ml: 100) }
+                }
                 // Round times, as long as the order stays.
                 for unit in [3_600_000_000, 60_000_000, 1_000_000] as [Int64] {
                     let micros = best.steps[index].at.microseconds
                     let round = Duration.microseconds(micros / unit * unit)
-                    guard round != best.steps[index].at, index == 0 || best.steps[index - 1].at < round else { continue }
+                    guard round != best.steps[index].at, index == 0 || best.steps[index - 1].at < round else {
+                        continue
+                    }
                     try take { $0.steps[index].at = round }
                 }
             }

@@ -60,7 +60,10 @@ public struct ScenarioStep: Hashable, Sendable {
         /// Whether that kill strikes before the effect at which it comes.
         public var beforeIt: Bool
 
-        public init(link: FaultPlan = FaultPlan(), other: String? = nil, keeps: Bool = false, killAfter: Int? = nil, beforeIt: Bool = false) {
+        public init(
+            link: FaultPlan = FaultPlan(), other: String? = nil, keeps: Bool = false, killAfter: Int? = nil,
+            beforeIt: Bool = false
+        ) {
             self.link = link
             self.other = other
             self.keeps = keeps

@@ -10,20 +10,31 @@ public enum ScenarioText {
         var lines = ["title = \(quoted(scenario.title))"]
         if !scenario.story.isEmpty { lines.append("story = \(quoted(scenario.story))") }
         if scenario.seed != 0 { lines.append("seed = \(quoted(String(scenario.seed)))") }
-        if !scenario.failingWrites.isEmpty { lines.append("failing-writes = [\(scenario.failingWrites.sorted().map(String.init).joined(separator: ", "))]") }
+        if !scenario.failingWrites.isEmpty {
+            lines.append(
+                "failing-writes = [\(scenario.failingWrites.sorted().map(String.init).joined(separator: ", "))]")
+        }
         lines += ["", "steps = ["] + scenario.steps.map { "  \(step($0))," } + ["]"]
-        lines += section("bottle", bottle(scenario)) + section("host", host(scenario)) + section("promise", promise(scenario.promise))
+        lines +=
+            section("bottle", bottle(scenario)) + section("host", host(scenario))
+            + section("promise", promise(scenario.promise))
         return lines.joined(separator: "\n") + "\n"
     }
 
-    private static func section(_ name: String, _ lines: [String]) -> [String] { lines.isEmpty ? [] : ["", "[\(name)]"] + lines }
+    private static func section(_ name: String, _ lines: [String]) -> [String] {
+        lines.isEmpty ? [] : ["", "[\(name)]"] + lines
+    }
 
     private static func bottle(_ scenario: Scenario) -> [String] {
         let usual = VirtualBottle.BottleIdentity()
         var lines: [String] = []
         if scenario.bottle.model != usual.model { lines.append("model = \(quoted(scenario.bottle.model.rawValue))") }
-        if scenario.bottle.profile != usual.profile { lines.append("profile = \(quoted(scenario.bottle.profile.rawValue))") }
-        if scenario.bottle.dialect != usual.dialect { lines.append("dialect = \(quoted(scenario.bottle.dialect.rawValue))") }
+        if scenario.bottle.profile != usual.profile {
+            lines.append("profile = \(quoted(scenario.bottle.profile.rawValue))")
+        }
+        if scenario.bottle.dialect != usual.dialect {
+            lines.append("dialect = \(quoted(scenario.bottle.dialect.rawValue))")
+        }
         if !scenario.habits.text.isEmpty { lines.append("habits = \(quoted(scenario.habits.text))") }
         return lines
     }
@@ -33,20 +44,30 @@ public enum ScenarioText {
         if scenario.start != Scenario.usualStart { lines.append("start = \(quoted(scenario.start.description))") }
         if scenario.zone != .utc { lines.append("zone = \(quoted(scenario.zone.id))") }
         if scenario.hasTimeServer { lines.append("time-server = true") }
-        if scenario.latency != .milliseconds(2) { lines.append("latency = \(quoted(ScenarioTime.text(scenario.latency)))") }
+        if scenario.latency != .milliseconds(2) {
+            lines.append("latency = \(quoted(ScenarioTime.text(scenario.latency)))")
+        }
         return lines
     }
 
     private static func promise(_ promise: ScenarioPromise) -> [String] {
         let numbers: [(String, Int?)] = [
-            ("sips", promise.sips), ("ml", promise.ml), ("doubted", promise.doubted), ("quarantined", promise.quarantined),
-            ("acknowledged", promise.acknowledged), ("lost", promise.lost), ("elsewhere", promise.elsewhere), ("failed-polls", promise.failedPolls), ("heard", promise.heard), ("heard-again", promise.heardAgain),
+            ("sips", promise.sips), ("ml", promise.ml), ("doubted", promise.doubted),
+            ("quarantined", promise.quarantined),
+            ("acknowledged", promise.acknowledged), ("lost", promise.lost), ("elsewhere", promise.elsewhere),
+            ("failed-polls", promise.failedPolls), ("heard", promise.heard), ("heard-again", promise.heardAgain),
         ]
         var lines = numbers.compactMap { name, value in value.map { "\(name) = \($0)" } }
         if promise.hearsInOrder { lines.append("heard-in-order = true") }
         if !promise.told.isEmpty { lines.append("told = [\(promise.told.map(quoted).joined(separator: ", "))]") }
         if !promise.days.isEmpty {
-            lines.append("days = { \(promise.days.sorted { $0.key < $1.key }.map { "\"\($0.key)\" = \($0.value)" }.joined(separator: ", ")) }")
+            lines.append(
+                """
+                days = { \
+                \(promise.days.sorted { $0.key < $1.key }.map { "\"\($0.key)\" = \($0.value)" }.joined(separator: ", ")) \
+                }
+                """
+            )
         }
         return lines
     }

@@ -11,10 +11,13 @@ extension World {
             case .send(let id, let bytes):
                 guard isConnected, id == peer else { continue }
                 let effects = channel.pass(bytes, .toCentral, connection: connection, at: now)
-                if effects.contains(where: { if case .log(let line) = $0 { line.contains("lose") } else { false } }) { noteLoss(bytes) }
+                if effects.contains(where: { if case .log(let line) = $0 { line.contains("lose") } else { false } }) {
+                    noteLoss(bytes)
+                }
                 apply(effects)
             case .event(let event): post(.bottle(.link(event)))
-            case .close(let id): if id == peer { disconnect(LinkError(.disconnected, "The bottle hung up.", isTransient: true)) }
+            case .close(let id):
+                if id == peer { disconnect(LinkError(.disconnected, "The bottle hung up.", isTransient: true)) }
             case .advertise(let isOn): isAdvertised = isOn
             case .log: break
             }
@@ -24,8 +27,10 @@ extension World {
     mutating func apply(_ effects: [FaultyChannel.Effect]) {
         for effect in effects {
             switch effect {
-            case .deliver(let number, .toCentral, let bytes): schedule(.toCentral(number, bytes), at: now.advanced(by: scenario.latency))
-            case .deliver(let number, .toPeripheral, let bytes): schedule(.toPeripheral(number, bytes), at: now.advanced(by: scenario.latency))
+            case .deliver(let number, .toCentral, let bytes):
+                schedule(.toCentral(number, bytes), at: now.advanced(by: scenario.latency))
+            case .deliver(let number, .toPeripheral, let bytes):
+                schedule(.toPeripheral(number, bytes), at: now.advanced(by: scenario.latency))
             case .disconnect: disconnect(LinkError(.disconnected, "The connection was lost.", isTransient: true))
             case .log: break
             }

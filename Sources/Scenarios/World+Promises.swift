@@ -9,11 +9,13 @@ extension World {
     /// The figures add up, and what the report calls acknowledged is gone from the bottle.
     mutating func check(_ report: PollReport, gone: Int) {
         if let contradiction = report.contradiction { fail(.figures, contradiction) }
-        // A bottle that denies its log, or an answer that was lost with all of it, cannot be told from an empty one; and a dump whose end has
-        // overtaken its records not from one that lacks them.
+        // A bottle that denies its log, or an answer that was lost with all of it, cannot be told from an empty one;
+        // and a dump whose end has overtaken its records not from one that lacks them.
         let isInOrder = !hasHabit(\.shuffle) && poll?.link.faults.contains { $0.kind == .swap } != true
         let isBelievable = !hasHabit { $0.lie != 0 } && losses.isEmpty && isInOrder
-        if isBelievable, report.acknowledged > gone { fail(.figures, "\(report.acknowledged) acknowledged, and the bottle dropped \(gone)") }
+        if isBelievable, report.acknowledged > gone {
+            fail(.figures, "\(report.acknowledged) acknowledged, and the bottle dropped \(gone)")
+        }
     }
 
     /// Whole records in a notification that never arrives.
@@ -31,14 +33,19 @@ extension World {
         }
     }
 
-    /// In as many readings as the gateway asks for before it acknowledges; in draft packets one lost notification leaves no trace.
-    private func isSwallowed(_ raw: [UInt8]) -> Bool { losses[raw, default: 0] >= (scenario.bottle.profile == .draft ? 3 : 2) }
-
-    private func hasHabit(_ holds: (BottleFaults) -> Bool) -> Bool {
-        holds(scenario.habits) || scenario.steps.contains { if case .habits(let habits) = $0.act { holds(habits) } else { false } }
+    /// In as many readings as the gateway asks for before it acknowledges; in draft packets one lost notification
+    /// leaves no trace.
+    private func isSwallowed(_ raw: [UInt8]) -> Bool {
+        losses[raw, default: 0] >= (scenario.bottle.profile == .draft ? 3 : 2)
     }
 
-    /// Whatever the bottle has just dropped because it was told to is in the journal already (promise 1), in that of whoever asks.
+    private func hasHabit(_ holds: (BottleFaults) -> Bool) -> Bool {
+        holds(scenario.habits)
+            || scenario.steps.contains { if case .habits(let habits) = $0.act { holds(habits) } else { false } }
+    }
+
+    /// Whatever the bottle has just dropped because it was told to is in the journal already (promise 1), in that of
+    /// whoever asks.
     mutating func checkSaved(_ flash: BottleFlash) {
         defer { flashBefore = flash }
         guard flash.dropped > flashBefore.dropped else { return }
@@ -58,7 +65,9 @@ extension World {
     }
 
     mutating func checkEnd() {
-        let kept = written.keys.filter { !overwritten.contains($0) && !swallowedForGood.contains($0) && !elsewhere.contains($0) }
+        let kept = written.keys.filter {
+            !overwritten.contains($0) && !swallowedForGood.contains($0) && !elsewhere.contains($0)
+        }
         let entries = journal.entries
         var times: [[UInt8]: Int] = [:]
         var doubted: Set<[UInt8]> = []
@@ -68,37 +77,54 @@ extension World {
             times[entry.raw, default: 0] += 1
             // Told as what it may be, pieces of two records, and counted nowhere.
             if entry.verdict == .quarantined(reason: JournalDoubt.pieced) { doubted.insert(entry.raw) }
-            // Where the same values were lost of two readings, the same pieces came twice; without a possible date they count nowhere either.
-            // So do those that say of themselves that they are no drinks.
+            // Where the same values were lost of two readings, the same pieces came twice; without a possible date they
+            // count nowhere either. So do those that say of themselves that they are no drinks.
             guard isPieced, written[entry.raw] == nil else { continue }
             if case .drink = entry.verdict { continue }
             doubted.insert(entry.raw)
         }
-        for raw in sorted(doubted.filter { written[$0] != nil && !overwritten.contains($0) }) { fail(.unsettled, "still in doubt after six polls in good weather: \(hex(raw))") }
-        for raw in sorted(kept.filter { times[$0] != 1 }) {
-            fail((times[raw] ?? 0) > 1 ? .doubled : .missing, "in the journal \(times[raw] ?? 0) times instead of once: \(hex(raw))")
+        for raw in sorted(doubted.filter { written[$0] != nil && !overwritten.contains($0) }) {
+            fail(.unsettled, "still in doubt after six polls in good weather: \(hex(raw))")
         }
-        for raw in sorted(times.keys.filter { written[$0] == nil && !doubted.contains($0) }) { fail(.invented, "invented: \(hex(raw))") }
-        for raw in sorted(times.filter { $0.value > 1 }.map(\.key)) { fail(.doubled, "in the journal \(times[raw] ?? 0) times: \(hex(raw))") }
+        for raw in sorted(kept.filter { times[$0] != 1 }) {
+            fail(
+                (times[raw] ?? 0) > 1 ? .doubled : .missing,
+                "in the journal \(times[raw] ?? 0) times instead of once: \(hex(raw))")
+        }
+        for raw in sorted(times.keys.filter { written[$0] == nil && !doubted.contains($0) }) {
+            fail(.invented, "invented: \(hex(raw))")
+        }
+        for raw in sorted(times.filter { $0.value > 1 }.map(\.key)) {
+            fail(.doubled, "in the journal \(times[raw] ?? 0) times: \(hex(raw))")
+        }
         if scenario.isDated { checkFold(entries, times, doubted) } else { checkDays(entries, doubted) }
         if !hasHabit({ $0.resend != 0 || $0.forget != 0 }), !bottle.flash.records.isEmpty {
-            fail(.unsettled, "\(bottle.flash.records.count) records are still in the bottle after six polls in good weather")
+            fail(
+                .unsettled,
+                "\(bottle.flash.records.count) records are still in the bottle after six polls in good weather")
         }
-        if let last = reports.last, last.failure != nil { fail(.unsettled, "the last poll, in good weather, failed: \(last.failure?.description ?? "")") }
+        if let last = reports.last, last.failure != nil {
+            fail(.unsettled, "the last poll, in good weather, failed: \(last.failure?.description ?? "")")
+        }
         checkBroker(entries)
         checkPromise(entries)
     }
 
-    private func sorted(_ records: some Sequence<[UInt8]>) -> [[UInt8]] { records.sorted { $0.lexicographicallyPrecedes($1) } }
+    private func sorted(_ records: some Sequence<[UInt8]>) -> [[UInt8]] {
+        records.sorted { $0.lexicographicallyPrecedes($1) }
+    }
 
-    /// Whatever the host's clock showed for a while: in the end each sip counts on its true day, or is told as doubtful with what is known.
+    /// Whatever the host's clock showed for a while: in the end each sip counts on its true day, or is told as doubtful
+    /// with what is known.
     private mutating func checkDays(_ entries: [JournalEntry], _ doubted: Set<[UInt8]>) {
         for entry in entries where !doubted.contains(entry.raw) {
             guard let sip = written[entry.raw] else { continue }
             let own = (try? DrinkRecord(decoding: entry.raw)).flatMap(instant)
             switch entry.verdict {
             case .drink(let at, _):
-                if abs(at.seconds(to: sip.at)) > RecordResolver.aheadSeconds { fail(.misdated, "counts at \(at), drunk at \(sip.at): \(hex(entry.raw))") }
+                if abs(at.seconds(to: sip.at)) > RecordResolver.aheadSeconds {
+                    fail(.misdated, "counts at \(at), drunk at \(sip.at): \(hex(entry.raw))")
+                }
             case .quarantined(let reason):
                 if sip.hasDate, let own, abs(own.seconds(to: sip.at)) < RecordResolver.aheadSeconds {
                     fail(.misdated, "waits (\(reason)) though its date is right: \(hex(entry.raw))")
@@ -113,13 +139,17 @@ extension World {
     private mutating func checkFold(_ entries: [JournalEntry], _ times: [[UInt8]: Int], _ doubted: Set<[UInt8]>) {
         var truth: [LocalDay: Int] = [:]
         let calendar = DayCalendar(zone: scenario.zone)
-        // A record that came once, in pieces, and that the ring lost before it could come again, is told as doubtful: nobody can prove it any more.
-        for (raw, sip) in written where sip.hasDate && times[raw] != nil && !(doubted.contains(raw) && overwritten.contains(raw)) {
+        // A record that came once, in pieces, and that the ring lost before it could come again, is told as doubtful:
+        // nobody can prove it any more.
+        for (raw, sip) in written
+        where sip.hasDate && times[raw] != nil && !(doubted.contains(raw) && overwritten.contains(raw)) {
             guard let record = try? DrinkRecord(decoding: raw), let instant = instant(record) else { continue }
             truth[calendar.day(of: instant), default: 0] += record.amountMl
         }
         let fold = JournalFold.days(entries, calendar)
-        if truth.filter({ $0.value > 0 }) != fold { fail(.totals, "totals \(words(fold)) are not the fold over what was drunk, \(words(truth))") }
+        if truth.filter({ $0.value > 0 }) != fold {
+            fail(.totals, "totals \(words(fold)) are not the fold over what was drunk, \(words(truth))")
+        }
     }
 
     private func words(_ days: [LocalDay: Int]) -> String {
@@ -135,13 +165,24 @@ extension World {
             return "\(name): \(wanted) promised, \(found) found"
         }
         var broken = [
-            check("sips", promise.sips, outcome.sips), check("ml", promise.ml, outcome.ml), check("doubted", promise.doubted, outcome.doubted),
-            check("quarantined", promise.quarantined, outcome.quarantined), check("acknowledged", promise.acknowledged, outcome.acknowledged),
+            check("sips", promise.sips, outcome.sips), check("ml", promise.ml, outcome.ml),
+            check("doubted", promise.doubted, outcome.doubted),
+            check("quarantined", promise.quarantined, outcome.quarantined),
+            check("acknowledged", promise.acknowledged, outcome.acknowledged),
             check("lost", promise.lost, outcome.lost), check("elsewhere", promise.elsewhere, outcome.elsewhere),
             check("failed-polls", promise.failedPolls, outcome.failedPolls),
         ]
-        broken += promise.days.sorted { $0.key < $1.key }.map { check("\($0.key)", $0.value, outcome.days[$0.key] ?? 0) }
-        broken += promise.told.map { outcome.told.contains($0) ? nil : "told: \($0) promised, and told were: \(outcome.told.isEmpty ? "nothing" : outcome.told.joined(separator: ", "))" }
+        broken += promise.days.sorted { $0.key < $1.key }.map {
+            check("\($0.key)", $0.value, outcome.days[$0.key] ?? 0)
+        }
+        broken += promise.told.map {
+            outcome.told.contains($0)
+                ? nil
+                : """
+                told: \($0) promised, and told were: \
+                \(outcome.told.isEmpty ? "nothing" : outcome.told.joined(separator: ", "))
+                """
+        }
         for sentence in broken { if let sentence { fail(.promised, sentence) } }
     }
 
@@ -178,7 +219,8 @@ extension World {
     /// By the clock of the zone in which the bottle's was set.
     private func instant(_ record: DrinkRecord) -> Instant? {
         let clock = BottleClock(
-            yearByte: UInt8(record.yearByte), month: UInt8(record.month), day: UInt8(record.day), hour: UInt8(record.hour),
+            yearByte: UInt8(record.yearByte), month: UInt8(record.month), day: UInt8(record.day),
+            hour: UInt8(record.hour),
             minute: UInt8(record.minute), second: UInt8(record.second))
         return LocalTime(clock).map { local in
             let asUTC = Instant(milliseconds: local.milliseconds + 946_684_800_000)
@@ -191,4 +233,3 @@ extension World {
         bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16, uppercase: true) }.joined(separator: " ")
     }
 }
-

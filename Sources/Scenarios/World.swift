@@ -48,7 +48,8 @@ public struct World {
     var elsewhere: Set<[UInt8]> = []
     /// How often a record was sent and lost on the air.
     var losses: [[UInt8]: Int] = [:]
-    /// Records dropped unseen although sent again and again: lost on the air in each of as many readings as the gateway asks for.
+    /// Records dropped unseen although sent again and again: lost on the air in each of as many readings as the gateway
+    /// asks for.
     public var swallowedForGood: Set<[UInt8]> = []
     /// Of the house's polls.
     public private(set) var reports: [PollReport] = []
@@ -85,8 +86,8 @@ public struct World {
     /// For the promises.
     var flashBefore = BottleFlash()
     private var goneBefore = 0
-    /// A bottle that shows again the last that it dropped (`resend`) keeps that in no flash: newer ones take the place of older ones, and a restart
-    /// takes all. Whoever reads its log sees them, and now no more.
+    /// A bottle that shows again the last that it dropped (`resend`) keeps that in no flash: newer ones take the place
+    /// of older ones, and a restart takes all. Whoever reads its log sees them, and now no more.
     var copies = 0
     var copiesGone = 0
     /// What is told of everything that passes, for the replay of one seed.
@@ -97,7 +98,8 @@ public struct World {
 
     static let storyLimit = 2000
 
-    /// - Parameter makeJournal: an empty journal; asked once for the house, and once for everybody else who drains the bottle.
+    /// - Parameter makeJournal: an empty journal; asked once for the house, and once for everybody else who drains the
+    ///   bottle.
     public init(_ scenario: Scenario, makeJournal: @escaping () throws -> any ScenarioJournal) throws {
         self.scenario = scenario
         self.makeJournal = makeJournal
@@ -106,7 +108,8 @@ public struct World {
         (zone, habits) = (scenario.zone, scenario.habits)
         stepLimit = 200_000 + 2_000 * scenario.steps.count
         bottle = VirtualBottleMachine(
-            scenario.bottle, faults: scenario.habits, seed: scenario.seed, hostTime: Self.localTime(scenario.start, scenario.zone), at: now)
+            scenario.bottle, faults: scenario.habits, seed: scenario.seed,
+            hostTime: Self.localTime(scenario.start, scenario.zone), at: now)
         server = try GATTServer(bottle.application)
         if scenario.hasBroker {
             guard let outlet = try journal.openOutlet() else { throw NoOutlet() }
@@ -131,13 +134,14 @@ public struct World {
         LocalTime(milliseconds: instant.milliseconds + Int64(zone.offsetSeconds(at: instant)) * 1000 - 946_684_800_000)
     }
 
-    /// What the bottle's clock shows where it is right. It is always that of the zone in which the day began: nobody sets it when its owner travels.
+    /// What the bottle's clock shows where it is right. It is always that of the zone in which the day began: nobody
+    /// sets it when its owner travels.
     private var bottleTime: LocalTime { Self.localTime(truth, scenario.zone) }
 
     // MARK: - The run
 
-    /// Runs the scenario, then polls without faults until the bottle is empty. The promises are checked on the way and at
-    /// the end.
+    /// Runs the scenario, then polls without faults until the bottle is empty. The promises are checked on the way and
+    /// at the end.
     public mutating func run() {
         while let next = queue.last {
             let deadline = nextDeadline
@@ -235,7 +239,8 @@ public struct World {
         switch act {
         case .sip(let ml): control(.sip(ml: ml))
         case .powerLoss: control(.powerLoss)
-        case .bottleClock(let by): control(.clock(LocalTime(milliseconds: bottleTime.milliseconds + by.microseconds / 1000).clock))
+        case .bottleClock(let by):
+            control(.clock(LocalTime(milliseconds: bottleTime.milliseconds + by.microseconds / 1000).clock))
         case .hostClock(let by): hostOffset += by
         case .restart: restart(habits, seed: scenario.seed &+ UInt64(steps))
         case .habits(let others):
@@ -266,7 +271,8 @@ public struct World {
         disconnect(LinkError(.disconnected, "The bottle restarted.", isTransient: true))
         copiesGone += copies
         copies = 0
-        bottle = VirtualBottleMachine(scenario.bottle, flash: bottle.flash, faults: habits, seed: seed, hostTime: bottleTime, at: now)
+        bottle = VirtualBottleMachine(
+            scenario.bottle, flash: bottle.flash, faults: habits, seed: seed, hostTime: bottleTime, at: now)
         isAdvertised = true
     }
 
@@ -275,7 +281,9 @@ public struct World {
         let before = bottle.flash
         let isRight = bottle.clockIsRight(at: now)
         post(.bottle(.control(action, id: controls)))
-        guard case .sip = action, bottle.flash.nextNumber > before.nextNumber, let raw = bottle.flash.records.last?.bytes else { return }
+        guard case .sip = action, bottle.flash.nextNumber > before.nextNumber,
+            let raw = bottle.flash.records.last?.bytes
+        else { return }
         written[raw] = (isRight, truth)
         let left = Set(bottle.flash.records.map(\.number))
         for lost in before.records where !left.contains(lost.number) { overwritten.insert(lost.bytes) }
@@ -293,7 +301,9 @@ public struct World {
 
     private mutating func begin(_ poll: ScenarioStep.Poll) {
         guard engine == nil else {
-            if keepsStory { note("\(poll.other ?? "The gateway") would ask, and the bottle talks to somebody already.") }
+            if keepsStory {
+                note("\(poll.other ?? "The gateway") would ask, and the bottle talks to somebody already.")
+            }
             return
         }
         if let name = poll.other, others[name] == nil { others[name] = try? makeJournal() }
@@ -354,7 +364,8 @@ public struct World {
                 case .askTodayTotal: events.append(.todayTotal(totalToday))
                 case .askLight: events.append(.light(nil))
                 case .done(let report): end(report)
-                case .diagnostic(let diagnostic): if diagnostic.severity == .warning, let code = diagnostic.code { told.insert(code) }
+                case .diagnostic(let diagnostic):
+                    if diagnostic.severity == .warning, let code = diagnostic.code { told.insert(code) }
                 case .journaled, .report, .progress, .lit: break
                 }
                 if effectsLeft == 0 { return kill() }
@@ -380,7 +391,9 @@ public struct World {
             switch effect {
             case .look:
                 let seen: CentralMachine.Input =
-                    isThere ? .found(Advertisement(peer: PeerID("bottle"))) : .notFound(LinkError(.notFound, "Nobody advertises.", isTransient: true))
+                    isThere
+                    ? .found(Advertisement(peer: PeerID("bottle")))
+                    : .notFound(LinkError(.notFound, "Nobody advertises.", isTransient: true))
                 post(.central(seen))
             case .open:
                 guard isThere, !isConnected else {
@@ -391,7 +404,8 @@ public struct World {
                 isConnected = true
                 post(.server(.opened(peer)))
                 post(.central(.opened))
-            case .send(let bytes): if isConnected { apply(channel.pass(bytes, .toPeripheral, connection: connection, at: now)) }
+            case .send(let bytes):
+                if isConnected { apply(channel.pass(bytes, .toPeripheral, connection: connection, at: now)) }
             case .close: disconnect(nil)
             case .event(let event): post(.engine(.link(event)))
             case .log: break
@@ -404,7 +418,9 @@ public struct World {
         guard isConnected else { return }
         if error == nil {
             // A central's last words arrive, also when it has hung up behind them.
-            let last = queue.reversed().compactMap { if case .toPeripheral(connection, let bytes) = $0.event { bytes } else { nil } }
+            let last = queue.reversed().compactMap {
+                if case .toPeripheral(connection, let bytes) = $0.event { bytes } else { nil }
+            }
             for bytes in last { post(.server(.received(peer, bytes))) }
         }
         isConnected = false
@@ -455,7 +471,10 @@ extension PollReport {
     /// What came of a poll, for the story.
     fileprivate func line(by whom: String) -> String {
         let figures = received == 0 ? "nothing new" : "\(received) received, \(new) new, \(acknowledged) acknowledged"
-        let doubts = (suspect > 0 ? ", \(suspect) in doubt" : "") + (resolved > 0 ? ", \(resolved) dated at last" : "") + (unconfirmed > 0 ? ", \(unconfirmed) perhaps acknowledged" : "") + (quarantined > 0 ? ", \(quarantined) pieces unreadable" : "")
+        let doubts =
+            (suspect > 0 ? ", \(suspect) in doubt" : "") + (resolved > 0 ? ", \(resolved) dated at last" : "")
+            + (unconfirmed > 0 ? ", \(unconfirmed) perhaps acknowledged" : "")
+            + (quarantined > 0 ? ", \(quarantined) pieces unreadable" : "")
         return "\(whom) asked: \(figures)\(doubts)" + (failure.map { "; \($0.kind.text): \($0.sentence)" } ?? ".")
     }
 }

@@ -9,8 +9,9 @@ struct LogLine {
     /// By name, in the order of names.
     let metadata: [(name: String, value: String)]
 
-    /// In characters of Unicode. systemd's journal makes two lines of one of more than 48 KiB (`LineMax`), and of the second what it says of itself: so
-    /// the whole stays below, even where each character has to be written out in six bytes.
+    /// In characters of Unicode. systemd's journal makes two lines of one of more than 48 KiB (`LineMax`), and of the
+    /// second what it says of itself: so the whole stays below, even where each character has to be written out in six
+    /// bytes.
     static let (longestMessage, longestValue) = (4096, 256)
 
     init(level: Logger.Level, message: String, metadata: [(name: String, value: String)]) {
@@ -34,7 +35,10 @@ struct LogLine {
         case .journal: "<\(priority)>" + sentences + remarks
         case .json:
             JSONValue.object(
-                [.init("time", .string(time())), .init("level", .string(level.rawValue)), .init("message", .string(message))]
+                [
+                    .init("time", .string(time())), .init("level", .string(level.rawValue)),
+                    .init("message", .string(message)),
+                ]
                     + metadata.map { .init($0.name, .string($0.value)) }
             ).text
         }
@@ -58,7 +62,9 @@ struct LogLine {
 
     /// What a value says is no second value: one that is no single word stands in quotes.
     private static func word(_ value: String) -> String {
-        let isOne = !value.isEmpty && !value.unicodeScalars.contains { $0.properties.isWhitespace || "\"=[]\\".unicodeScalars.contains($0) }
+        let isOne =
+            !value.isEmpty
+            && !value.unicodeScalars.contains { $0.properties.isWhitespace || "\"=[]\\".unicodeScalars.contains($0) }
         return isOne ? value : "\"" + Escaping.replacing(value, ["\\": "\\\\", "\"": "\\\""]) + "\""
     }
 

@@ -2,8 +2,9 @@ import CommandKit
 import Foundation
 import Synchronization
 
-/// Where the lines of a log go. A service outlives its log: a disk that is full for an hour, a reader that stalls or is started anew cost the lines of that
-/// time and nothing else. The first line that can be written again comes behind one that tells how many are missing.
+/// Where the lines of a log go. A service outlives its log: a disk that is full for an hour, a reader that stalls or is
+/// started anew cost the lines of that time and nothing else. The first line that can be written again comes behind one
+/// that tells how many are missing.
 public final class LogOutput: Sendable {
     /// Standard error.
     public static let standard = LogOutput(descriptor: STDERR_FILENO)

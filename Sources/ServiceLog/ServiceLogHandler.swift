@@ -2,7 +2,8 @@ import CommandKit
 import Foundation
 import Logging
 
-/// The back end of swift-log for our services: one line an event on standard error, with nothing in it that a terminal would obey.
+/// The back end of swift-log for our services: one line an event on standard error, with nothing in it that a terminal
+/// would obey.
 public struct ServiceLogHandler: LogHandler {
     /// What is less important than this is not written.
     public var logLevel: Logger.Level
@@ -14,9 +15,13 @@ public struct ServiceLogHandler: LogHandler {
     private let time: @Sendable () -> Date
 
     /// - Parameters:
-    ///   - isTimed: whether a line of text begins with its time: in a file, say. JSON has it always, and the journal has its own.
+    ///   - isTimed: whether a line of text begins with its time: in a file, say. JSON has it always, and the journal
+    ///     has its own.
     ///   - time: when an event is said to have happened.
-    public init(_ format: LogFormat, level: Logger.Level = .info, isTimed: Bool = false, output: LogOutput, time: @escaping @Sendable () -> Date) {
+    public init(
+        _ format: LogFormat, level: Logger.Level = .info, isTimed: Bool = false, output: LogOutput,
+        time: @escaping @Sendable () -> Date
+    ) {
         self.format = format
         self.isTimed = isTimed
         self.output = output
@@ -33,13 +38,20 @@ public struct ServiceLogHandler: LogHandler {
     public func log(event: LogEvent) {
         let all = metadata.merging(event.metadata ?? [:]) { $1 }
         let message = PrintedCommands.current.completed("\(event.message)")
-        let line = LogLine(level: event.level, message: message, metadata: all.map { ($0.key, "\($0.value)") }.sorted { $0.0 < $1.0 })
+        let line = LogLine(
+            level: event.level, message: message, metadata: all.map { ($0.key, "\($0.value)") }.sorted { $0.0 < $1.0 })
         output.line(text(line)) { count, trouble in
-            text(LogLine(level: .warning, message: "\(count) \(count == 1 ? "line" : "lines") before this one could not be written: \(trouble).", metadata: []))
+            text(
+                LogLine(
+                    level: .warning,
+                    message:
+                        "\(count) \(count == 1 ? "line" : "lines") before this one could not be written: \(trouble).",
+                    metadata: []))
         }
     }
 
     private func text(_ line: LogLine) -> String {
-        line.text(format, isTimed: isTimed, time: time().formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true)))
+        line.text(
+            format, isTimed: isTimed, time: time().formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true)))
     }
 }

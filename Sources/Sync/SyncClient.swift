@@ -6,9 +6,9 @@ import TrackerCore
 /// Tells `sync.url` what the outbox holds and takes in what other devices wrote (tracker law E8).
 ///
 /// Operations are `POST URL/OPERATION` with the entity as a JSON object (its `id`, `updatedAt`, `deviceId` and, for
-/// tombstones, `deleted` among the keys): idempotent by id. Queries are `GET URL/QUERY?userId=…` and answer with a list.
-/// Every request carries the credential, where there is one. 2xx with JSON, or with nothing, is done; 4xx parks the item;
-/// everything else is tried again later, also 401 and 403, where the credential is wrong and not the item.
+/// tombstones, `deleted` among the keys): idempotent by id. Queries are `GET URL/QUERY?userId=…` and answer with a
+/// list. Every request carries the credential, where there is one. 2xx with JSON, or with nothing, is done; 4xx parks
+/// the item; everything else is tried again later, also 401 and 403, where the credential is wrong and not the item.
 public struct SyncClient: Sendable {
     /// The server's address; operations and queries hang below it.
     public var base: URL
@@ -60,7 +60,8 @@ public struct SyncClient: Sendable {
             }
         }
         if pass.trouble == nil, let profile = try store.profile() {
-            let context = WriteContext(now: now(), zone: zone, source: "http", makeID: { UUID().uuidString.lowercased() })
+            let context = WriteContext(
+                now: now(), zone: zone, source: "http", makeID: { UUID().uuidString.lowercased() })
             do {
                 pass.merged = try await pull(store, profile.userID, context)
             } catch let error as SyncTrouble {
@@ -87,7 +88,9 @@ public struct SyncClient: Sendable {
 
     private func post(_ operation: String, _ body: Data) async -> SendOutcome {
         let address = base.appendingPathComponent(operation).absoluteString
-        guard let answer = await exchange("POST", address, [("Content-Type", "application/json")], Array(body)) else { return .unreachable }
+        guard let answer = await exchange("POST", address, [("Content-Type", "application/json")], Array(body)) else {
+            return .unreachable
+        }
         switch answer.status {
         case 200..<300: return isPlausible(answer) ? .sent : .nonsense
         case 300..<400: return .nonsense
@@ -97,15 +100,19 @@ public struct SyncClient: Sendable {
     }
 
     /// The answer, whatever its status; `nil` where there was none, or one without an end.
-    private func exchange(_ method: String, _ address: String, _ headers: [(name: String, value: String)] = [], _ body: [UInt8]? = nil) async -> OutgoingAnswer? {
+    private func exchange(
+        _ method: String, _ address: String, _ headers: [(name: String, value: String)] = [], _ body: [UInt8]? = nil
+    ) async -> OutgoingAnswer? {
         let credential = token.map { [(name: "Authorization", value: "Bearer \($0)")] } ?? []
-        let client = OutgoingClient(limit: .seconds(timeoutSeconds), connectLimit: .seconds(timeoutSeconds), answerLimit: Self.answerLimit)
+        let client = OutgoingClient(
+            limit: .seconds(timeoutSeconds), connectLimit: .seconds(timeoutSeconds), answerLimit: Self.answerLimit)
         return try? await client.send(OutgoingRequest(method, address, headers: headers + credential, body: body))
     }
 
     /// Nothing, or JSON: a network's login page is neither.
     private func isPlausible(_ answer: OutgoingAnswer) -> Bool {
-        answer.body.isEmpty || (try? JSONSerialization.jsonObject(with: Data(answer.body), options: .fragmentsAllowed)) != nil
+        answer.body.isEmpty
+            || (try? JSONSerialization.jsonObject(with: Data(answer.body), options: .fragmentsAllowed)) != nil
     }
 
     private func trouble(_ outcome: SendOutcome, _ name: String) -> String {
@@ -115,9 +122,15 @@ public struct SyncClient: Sendable {
         case .unauthorised(let status):
             token == nil
                 ? "The server at \(place) wants a credential (status \(status)): set sync.token or sync.tokenFile."
-                : "The server at \(place) does not take the credential (status \(status)): set sync.token or sync.tokenFile anew."
+                : """
+                The server at \(place) does not take the credential (status \(status)): set sync.token or \
+                sync.tokenFile anew.
+                """
         case .nonsense:
-            "The server at \(place) answered \(name) with something that is no answer of a sync server; perhaps this network wants a login first."
+            """
+            The server at \(place) answered \(name) with something that is no answer of a sync server; perhaps \
+            this network wants a login first.
+            """
         case .unreachable: "The server at \(place) cannot be reached."
         }
     }
@@ -130,7 +143,8 @@ public struct SyncClient: Sendable {
         let active = try await query("getActiveSession", ["userId": userID])
         merged.add(try store.merge(.session, json: active, context))
         if let session = try store.activeSession(at: context.now)?.session {
-            merged.add(try store.merge(.logEntry, json: try await query("getSessionLogs", ["sessionId": session.id]), context))
+            merged.add(
+                try store.merge(.logEntry, json: try await query("getSessionLogs", ["sessionId": session.id]), context))
         }
         return merged
     }
@@ -139,8 +153,12 @@ public struct SyncClient: Sendable {
     private func query(_ name: String, _ parameters: [String: String]) async throws -> String {
         var components = URLComponents(url: base.appendingPathComponent(name), resolvingAgainstBaseURL: false)
         components?.queryItems = parameters.map { URLQueryItem(name: $0, value: $1) }
-        guard let url = components?.url else { throw SyncTrouble("\(place) is no address that a query can be added to.") }
-        guard let answer = await exchange("GET", url.absoluteString) else { throw SyncTrouble(trouble(.unreachable, name)) }
+        guard let url = components?.url else {
+            throw SyncTrouble("\(place) is no address that a query can be added to.")
+        }
+        guard let answer = await exchange("GET", url.absoluteString) else {
+            throw SyncTrouble(trouble(.unreachable, name))
+        }
         switch answer.status {
         case 200..<300:
             guard isPlausible(answer), !answer.body.isEmpty else { throw SyncTrouble(trouble(.nonsense, name)) }
@@ -165,7 +183,9 @@ extension SyncClient {
     /// The first line of a small file.
     private static func token(inFile path: String) throws -> String {
         let data: Data
-        do { data = try SmallFile.read(path, limit: 8192) } catch { throw SyncTrouble("The file \(path), which sync.tokenFile names, \(error.words).") }
+        do { data = try SmallFile.read(path, limit: 8192) } catch {
+            throw SyncTrouble("The file \(path), which sync.tokenFile names, \(error.words).")
+        }
         let line = String(decoding: data, as: UTF8.self).split(whereSeparator: \.isNewline).first.map(String.init) ?? ""
         let token = line.trimmingCharacters(in: .whitespaces)
         guard Settings.isToken(token) else {

@@ -35,7 +35,8 @@ public struct SyncLoop: Sendable {
     ///   - context: the moment and the zone of a write, read anew each time.
     ///   - now: for how often it asks.
     public init(
-        store: TrackerStore, context: @escaping @Sendable () async -> WriteContext, now: @escaping @Sendable () -> ContinuousClock.Instant = { .now },
+        store: TrackerStore, context: @escaping @Sendable () async -> WriteContext,
+        now: @escaping @Sendable () -> ContinuousClock.Instant = { .now },
         connect: @escaping Connect, tell: @escaping @Sendable (Word) -> Void
     ) {
         self.store = store

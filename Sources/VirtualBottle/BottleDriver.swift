@@ -13,11 +13,13 @@ public actor BottleDriver {
     private var replies: [UInt64: ControlReply] = [:]
 
     /// - Parameters:
-    ///   - save: makes the flash durable before it returns; what it throws is logged, and nothing is answered that depended on it.
+    ///   - save: makes the flash durable before it returns; what it throws is logged, and nothing is answered that
+    ///     depended on it.
     ///   - log: one line for a person who watches.
     public init(
         _ machine: VirtualBottleMachine, on link: any PeripheralLink, clock: MonotonicClock = .system,
-        save: @escaping @Sendable (BottleFlash) throws -> Void = { _ in }, log: @escaping @Sendable (String) -> Void = { _ in }
+        save: @escaping @Sendable (BottleFlash) throws -> Void = { _ in },
+        log: @escaping @Sendable (String) -> Void = { _ in }
     ) {
         self.machine = machine
         self.link = link
@@ -60,7 +62,8 @@ public actor BottleDriver {
                 let unlikelyError: UInt8 = 0x0E
                 link.perform(.respond(token: token, .error(unlikelyError)))
             case .link(let request): link.perform(request)
-            case .reply(let id, let reply): replies[id] = isSaved ? reply : .refused("The bottle's flash could not be saved.")
+            case .reply(let id, let reply):
+                replies[id] = isSaved ? reply : .refused("The bottle's flash could not be saved.")
             case .log(let line): log(line)
             }
         }

@@ -9,7 +9,9 @@ extension VirtualBottleMachine {
 
     mutating func command(_ bytes: [UInt8], at now: MonotonicInstant) {
         let command = HostCommand(decoding: bytes)
-        if plan.early > 0, let session, now < (session.subscribedAt ?? session.since).advanced(by: .milliseconds(plan.early)) {
+        if plan.early > 0, let session,
+            now < (session.subscribedAt ?? session.since).advanced(by: .milliseconds(plan.early))
+        {
             return log("ignored, too early after the subscription: \(command.meaning)")
         }
         guard !injector.chance(plan.ignore) else { return log("ignored, fault 'ignore': \(command.meaning)") }
@@ -48,9 +50,12 @@ extension VirtualBottleMachine {
 
     /// Bare bytes with which early collectors drained retail bottles.
     private static let retailDumps: Set<UInt8> = [0x03, 0x04]
-    private static let answered: Set<EntryType> = [.battery, .clock, .amount, .goal, .charging, .language, .reminder, .level, .temperature, .tds]
+    private static let answered: Set<EntryType> = [
+        .battery, .clock, .amount, .goal, .charging, .language, .reminder, .level, .temperature, .tds,
+    ]
     private static let understood: Set<EntryType> = [
-        .goal, .amount, .reminder, .clock, .light, .language, .registration, .recalibrateFull, .recalibrateEmpty, .flash, .factoryMode,
+        .goal, .amount, .reminder, .clock, .light, .language, .registration, .recalibrateFull, .recalibrateEmpty,
+        .flash, .factoryMode,
     ]
 
     private mutating func answer(_ frame: Frame, at now: MonotonicInstant) {
@@ -65,7 +70,9 @@ extension VirtualBottleMachine {
         let saysRecords = injector.chance(plan.lie) ? !hasRecords : hasRecords
         answer((saysRecords ? BottleMessage.logFollows : .logEmpty).frame, at: now)
         guard hasRecords, saysRecords else { return }
-        sendLog(session?.isListening == true ? DrinkLogPackets.retail(records, perFrame: plan.frame) : DrinkLogPackets.read(records), at: now)
+        sendLog(
+            session?.isListening == true
+                ? DrinkLogPackets.retail(records, perFrame: plan.frame) : DrinkLogPackets.read(records), at: now)
     }
 
     /// The draft profile's one-byte command.
@@ -78,7 +85,11 @@ extension VirtualBottleMachine {
     mutating func tellState(at now: MonotonicInstant) {
         answer(snapshot(at: now).frame(identity.model), at: now)
         let records = beginDump(clearing: false)
-        if !records.isEmpty { sendLog(session?.profile == .draft ? DrinkLogPackets.draft(records) : DrinkLogPackets.retail(records, perFrame: plan.frame), at: now) }
+        if !records.isEmpty {
+            sendLog(
+                session?.profile == .draft
+                    ? DrinkLogPackets.draft(records) : DrinkLogPackets.retail(records, perFrame: plan.frame), at: now)
+        }
     }
 
     /// A new request starts over: what was waiting of the last one is not sent any more.
@@ -102,14 +113,18 @@ extension VirtualBottleMachine {
         log(leaving == 1 ? "1 record on its way" : "\(leaving) records on their way")
     }
 
-    /// Drops exactly what is named: the oldest of the records that were sent, whatever came or went since. A bottle that
-    /// `counts` drops as many of the oldest that it would send now.
+    /// Drops exactly what is named: the oldest of the records that were sent, whatever came or went since. A bottle
+    /// that `counts` drops as many of the oldest that it would send now.
     private mutating func acknowledge(_ bytes: Int) {
         let (count, rest) = bytes.quotientAndRemainder(dividingBy: DrinkRecord.size)
-        guard rest == 0 else { return log("the acknowledgement of \(bytes) bytes names no whole records; nothing is dropped") }
+        guard rest == 0 else {
+            return log("the acknowledgement of \(bytes) bytes names no whole records; nothing is dropped")
+        }
         guard !injector.chance(plan.forget) else { return log("forgotten, fault 'forget'") }
         // A reader gets the newest first, and the oldest are dropped first all the same.
-        let oldest = plan.counts ? (acknowledged.suffix(plan.resend) + flash.records).map(\.number) : (session?.sent ?? []).sorted()
+        let oldest =
+            plan.counts
+            ? (acknowledged.suffix(plan.resend) + flash.records).map(\.number) : (session?.sent ?? []).sorted()
         let named = Set(oldest.prefix(count))
         session?.sent.removeAll(where: named.contains)
         let records = flash.records.filter { named.contains($0.number) }

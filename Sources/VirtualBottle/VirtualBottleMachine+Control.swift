@@ -75,13 +75,17 @@ extension VirtualBottleMachine {
         switch action {
         case .sip(let ml):
             let limit = identity.dialect == .strict ? 255 : 65_535
-            guard (0...limit).contains(ml) else { return .refused("A sip of \(ml) ml can not be written: the record holds 0 to \(limit) ml.") }
+            guard (0...limit).contains(ml) else {
+                return .refused("A sip of \(ml) ml can not be written: the record holds 0 to \(limit) ml.")
+            }
             sip(UInt16(ml), at: now)
         case .refill:
             change { $0.levelMl = BottleFlash.fullMl }
             reportSensors()
         case .battery(let percent):
-            guard (0...100).contains(percent) else { return .refused("The battery holds 0 to 100 percent, not \(percent).") }
+            guard (0...100).contains(percent) else {
+                return .refused("The battery holds 0 to 100 percent, not \(percent).")
+            }
             change { $0.batteryPercent = UInt8(percent) }
             report(Frame(.report, [Entry(.battery, [UInt8(percent)])]))
         case .charging(let isOn):
@@ -102,7 +106,8 @@ extension VirtualBottleMachine {
         return .done(status(at: now))
     }
 
-    /// A bottle can not register two equal sips in one second, and nobody could tell them apart: the second one waits for the next.
+    /// A bottle can not register two equal sips in one second, and nobody could tell them apart: the second one waits
+    /// for the next.
     private mutating func sip(_ ml: UInt16, at now: MonotonicInstant) {
         func sip(_ wait: Int) -> BottleFlash.Sip {
             BottleFlash.Sip(second: clock.time(at: now.advanced(by: .seconds(wait))).milliseconds / 1000, ml: ml)
@@ -112,8 +117,10 @@ extension VirtualBottleMachine {
         let reading = clock.reading(at: now.advanced(by: .seconds(wait)))
         let measuresWater = identity.model.measuresWater
         let record = DrinkRecord(
-            yearByte: identity.dialect == .strict ? DrinkRecord.strictTypeByte : reading.yearByte, month: reading.month, day: reading.day,
-            hour: reading.hour, minute: reading.minute, second: reading.second, amountMl: ml, tdsPpm: measuresWater ? flash.tdsPpm : 0,
+            yearByte: identity.dialect == .strict ? DrinkRecord.strictTypeByte : reading.yearByte, month: reading.month,
+            day: reading.day,
+            hour: reading.hour, minute: reading.minute, second: reading.second, amountMl: ml,
+            tdsPpm: measuresWater ? flash.tdsPpm : 0,
             sensor: measuresWater ? (UInt8(bitPattern: flash.temperatureC), 0) : (1, flash.batteryPercent))
         let (amount, day) = (self.amount(at: now), clock.time(at: now).day)
         let capacity = plan.ring
@@ -148,10 +155,13 @@ extension VirtualBottleMachine {
     public func status(at now: MonotonicInstant) -> BottleStatus {
         BottleStatus(
             identity: identity, records: flash.records.count, overwritten: flash.overwritten, dropped: flash.dropped,
-            batteryPercent: Int(flash.batteryPercent), charging: ChargingState(rawValue: flash.charging), clock: clock.reading(at: now),
+            batteryPercent: Int(flash.batteryPercent), charging: ChargingState(rawValue: flash.charging),
+            clock: clock.reading(at: now),
             goalMl: Int(flash.goalMl), amountMl: Int(amount(at: now)), levelMl: Int(flash.levelMl),
-            reminder: ReminderSetting(flash.reminder), light: ReminderLight(flash.light), isRegistered: flash.isRegistered, blinks: blinks,
+            reminder: ReminderSetting(flash.reminder), light: ReminderLight(flash.light),
+            isRegistered: flash.isRegistered, blinks: blinks,
             connections: connections, central: session?.central, mtu: session?.mtu,
-            isSubscribed: identity.profile.profiles.contains { session?.subscriptions.contains($0.response) == true }, offAir: offAir)
+            isSubscribed: identity.profile.profiles.contains { session?.subscriptions.contains($0.response) == true },
+            offAir: offAir)
     }
 }

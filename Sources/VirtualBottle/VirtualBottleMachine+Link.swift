@@ -87,7 +87,9 @@ extension VirtualBottleMachine {
 
     // MARK: Writes and reads
 
-    private mutating func take(_ value: [UInt8], to uuid: BluetoothUUID, from central: CentralID, token: UInt64?, at now: MonotonicInstant) {
+    private mutating func take(
+        _ value: [UInt8], to uuid: BluetoothUUID, from central: CentralID, token: UInt64?, at now: MonotonicInstant
+    ) {
         let writeNotPermitted: UInt8 = 0x03
         guard central == session?.central else { return respond(token, .error(writeNotPermitted)) }
         if let profile = identity.profile.profiles.first(where: { $0.command == uuid }) {
@@ -98,7 +100,9 @@ extension VirtualBottleMachine {
         }
         switch uuid {
         case _ where profile(answering: uuid) != nil:
-            guard [[0x01], [0x01, 0x00], [0xFF]].contains(value) else { return respond(token, .error(writeNotPermitted)) }
+            guard [[0x01], [0x01, 0x00], [0xFF]].contains(value) else {
+                return respond(token, .error(writeNotPermitted))
+            }
             log("\(central) wrote to the response characteristic: the bottle hangs up")
             emit(.link(.disconnect(central)))
         case GATTShape.firmwareUpdate:
@@ -113,10 +117,14 @@ extension VirtualBottleMachine {
         if let token { emit(.link(.respond(token: token, response))) }
     }
 
-    /// Each read from the start gives the next packet, then empty frames; a read from the middle goes on with the packet at hand.
-    private mutating func answerRead(_ central: CentralID, _ uuid: BluetoothUUID, offset: Int, token: UInt64, at now: MonotonicInstant) {
+    /// Each read from the start gives the next packet, then empty frames; a read from the middle goes on with the
+    /// packet at hand.
+    private mutating func answerRead(
+        _ central: CentralID, _ uuid: BluetoothUUID, offset: Int, token: UInt64, at now: MonotonicInstant
+    ) {
         let (readNotPermitted, invalidOffset) = (UInt8(0x02), UInt8(0x07))
-        guard central == session?.central, uuid == BottleProfile.draft.response, identity.profile.contains(.draft) else {
+        guard central == session?.central, uuid == BottleProfile.draft.response, identity.profile.contains(.draft)
+        else {
             return respond(token, .error(readNotPermitted))
         }
         if offset == 0, session?.subscriptions.contains(uuid) == false { nextPacket(at: now) }
@@ -142,7 +150,9 @@ extension VirtualBottleMachine {
     mutating func send(_ values: [Outgoing], at now: MonotonicInstant) {
         guard let session else { return }
         let outlet = session.profile.response
-        let waiting = values.map { Session.Waiting(outgoing: $0, outlet: outlet, notBefore: now.advanced(by: .milliseconds(plan.slow))) }
+        let waiting = values.map {
+            Session.Waiting(outgoing: $0, outlet: outlet, notBefore: now.advanced(by: .milliseconds(plan.slow)))
+        }
         if session.isListening {
             guard session.outbox.count + values.count <= Session.capacity else {
                 return log("\(session.central) asks more than it takes; an answer is dropped")
@@ -161,7 +171,8 @@ extension VirtualBottleMachine {
         let place = session.outbox.firstIndex { $0.outgoing.kind != .report } ?? session.outbox.count
         for profile in identity.profile.profiles.reversed() where session.subscriptions.contains(profile.response) {
             let waiting = Session.Waiting(
-                outgoing: Outgoing(value: frame.encoded, kind: .report), outlet: profile.response, notBefore: session.since)
+                outgoing: Outgoing(value: frame.encoded, kind: .report), outlet: profile.response,
+                notBefore: session.since)
             self.session?.outbox.insert(waiting, at: place)
         }
     }
@@ -213,8 +224,13 @@ extension VirtualBottleMachine {
     }
 
     private mutating func rubbish(at now: MonotonicInstant) {
-        guard let session, session.isEndless, session.outbox.isEmpty, session.inFlightUntil == nil, session.earliestNext <= now else { return }
+        guard let session, session.isEndless, session.outbox.isEmpty, session.inFlightUntil == nil,
+            session.earliestNext <= now
+        else { return }
         let pause = now.advanced(by: .milliseconds(max(5, plan.gap)))
-        self.session?.outbox.append(Session.Waiting(outgoing: Outgoing(value: injector.rubbish(), kind: .rubbish), outlet: session.profile.response, notBefore: pause))
+        self.session?.outbox.append(
+            Session.Waiting(
+                outgoing: Outgoing(value: injector.rubbish(), kind: .rubbish), outlet: session.profile.response,
+                notBefore: pause))
     }
 }

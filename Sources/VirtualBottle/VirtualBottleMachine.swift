@@ -3,8 +3,9 @@ import Bluetooth
 
 /// The bottle as a machine without I/O: events in, effects out. Time, randomness and the flash come from outside.
 ///
-/// What it does is protocol law P1, P2, P3 and P4 with the habits of real bottles; what it does wrong is the `BottleFaults`.
-/// Effects are to be performed in order; `.save` comes first, so that nothing leaves that a power cut could take back.
+/// What it does is protocol law P1, P2, P3 and P4 with the habits of real bottles; what it does wrong is the
+/// `BottleFaults`. Effects are to be performed in order; `.save` comes first, so that nothing leaves that a power cut
+/// could take back.
 public struct VirtualBottleMachine: Sendable {
     /// What the bottle is told.
     public enum Event: Hashable, Sendable {
@@ -57,7 +58,8 @@ public struct VirtualBottleMachine: Sendable {
     ///   - answers: of a recorded bottle, for what this one does not know.
     ///   - hostTime: the host's local wall clock at `now`; the bottle's own clock stands against it as the flash says.
     public init(
-        _ identity: BottleIdentity, flash: BottleFlash = BottleFlash(), faults: BottleFaults = BottleFaults(), seed: UInt64 = 0,
+        _ identity: BottleIdentity, flash: BottleFlash = BottleFlash(), faults: BottleFaults = BottleFaults(),
+        seed: UInt64 = 0,
         answers: RecordedAnswers = .none, hasRadio: Bool = false, hostTime: LocalTime, at now: MonotonicInstant
     ) {
         self.identity = identity
@@ -68,7 +70,8 @@ public struct VirtualBottleMachine: Sendable {
         injector = FaultInjector(faults, seed: seed)
         application = GATTShape.application(identity, hasKeepAlive: faults.keepAlive, hasRadio: hasRadio)
         if let offset = flash.clockOffset {
-            clock = RunningClock(LocalTime(milliseconds: hostTime.milliseconds + offset), isLost: false, drift: faults.drift, at: now)
+            clock = RunningClock(
+                LocalTime(milliseconds: hostTime.milliseconds + offset), isLost: false, drift: faults.drift, at: now)
         } else {
             let since = hostTime.milliseconds - (flash.lostAt ?? hostTime).milliseconds
             clock = RunningClock(LocalTime(milliseconds: max(0, since)), isLost: true, drift: faults.drift, at: now)

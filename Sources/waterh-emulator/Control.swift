@@ -9,7 +9,9 @@ struct Control: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "control",
         abstract: "Act on a running emulator.",
-        discussion: "Actions:\n" + ControlMessages.actions.map { "  \($0.words): \($0.meaning)" }.joined(separator: "\n") + "\nAn amount is millilitres, or has a unit: 4oz, 0.2l.")
+        discussion: "Actions:\n"
+            + ControlMessages.actions.map { "  \($0.words): \($0.meaning)" }.joined(separator: "\n")
+            + "\nAn amount is millilitres, or has a unit: 4oz, 0.2l.")
 
     @Option(help: ArgumentHelp("Its control socket.", valueName: "unix:PATH"))
     var control: ControlPath?
@@ -17,7 +19,9 @@ struct Control: ParsableCommand {
     @Flag(help: "Print the bottle's state as JSON.")
     var json = false
 
-    @Argument(help: "What to do; see above.", completion: .list(ControlMessages.actions.compactMap { $0.words.split(separator: " ").first.map(String.init) }))
+    @Argument(
+        help: "What to do; see above.",
+        completion: .list(ControlMessages.actions.compactMap { $0.words.split(separator: " ").first.map(String.init) }))
     var action: String
 
     @Argument(help: "How much.")
@@ -44,8 +48,12 @@ struct Control: ParsableCommand {
                 .noLink, "There is no emulator to act on: \(error).",
                 advice: "Start one with 'waterh-emulator run', or name its socket with --control.")
         }
-        guard let object = (try? JSONSerialization.jsonObject(with: answer)) as? [String: Any], let ok = object["ok"] as? Bool else {
-            throw CommandFailure(.failed, "What listens at \(path) is no emulator.", advice: "Name the emulator's socket with --control.")
+        guard let object = (try? JSONSerialization.jsonObject(with: answer)) as? [String: Any],
+            let ok = object["ok"] as? Bool
+        else {
+            throw CommandFailure(
+                .failed, "What listens at \(path) is no emulator.", advice: "Name the emulator's socket with --control."
+            )
         }
         guard ok else { throw CommandFailure(.refused, object["error"] as? String ?? "The emulator refused.") }
         if json {
@@ -60,18 +68,30 @@ struct Control: ParsableCommand {
 
     /// One line, or for `status` all there is to say.
     private static func words(_ status: [String: Any], isLong: Bool) -> [String] {
-        func text(_ key: String) -> String { (status[key] as? String) ?? (status[key] as? NSNumber)?.stringValue ?? "-" }
-        let short = "\(text("name")): \(text("records")) record\(text("records") == "1" ? "" : "s"), \(text("amountMl")) ml today, battery \(text("batteryPercent")) %, clock \(text("clock"))"
+        func text(_ key: String) -> String {
+            (status[key] as? String) ?? (status[key] as? NSNumber)?.stringValue ?? "-"
+        }
+        let short =
+            """
+            \(text("name")): \(text("records")) record\(text("records") == "1" ? "" : "s"), \(text("amountMl")) ml \
+            today, battery \(text("batteryPercent")) %, clock \(text("clock"))
+            """
         guard isLong else { return [short] }
         let isConnected = (status["connected"] as? Bool) == true
-        let connection = isConnected ? "\(text("central")), MTU \(text("mtu"))\((status["subscribed"] as? Bool) == true ? ", subscribed" : "")" : "none"
+        let connection =
+            isConnected
+            ? "\(text("central")), MTU \(text("mtu"))\((status["subscribed"] as? Bool) == true ? ", subscribed" : "")"
+            : "none"
         let isOnAir = (status["onAir"] as? Bool) != false
         let air = isOnAir ? (isConnected ? "yes, and hidden while connected" : "yes") : "no: \(text("offAirReason"))"
         return [
             "\(text("name"))  \(text("address"))  \(text("profile")) \(text("model"))",
             "on the air    \(air)",
             "connection    \(connection) (\(text("connections")) so far)",
-            "log           \(text("records")) record\(text("records") == "1" ? "" : "s"), \(text("acknowledged")) acknowledged, \(text("overwritten")) lost to newer ones",
+            """
+            log           \(text("records")) record\(text("records") == "1" ? "" : "s"), \(text("acknowledged")) \
+            acknowledged, \(text("overwritten")) lost to newer ones
+            """,
             "clock         \(text("clock"))",
             "battery       \(text("batteryPercent")) %, \(text("charging"))",
             "today         \(text("amountMl")) of \(text("goalMl")) ml",

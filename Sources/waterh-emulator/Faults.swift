@@ -8,7 +8,12 @@ struct Faults: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "faults",
         abstract: "List the words of a fault plan.",
-        discussion: "A plan is words with commas between them: --faults drop=5,hang-up=12,late@3:2s. The same --seed gives the same bad day.")
+        discussion:
+            """
+            A plan is words with commas between them: --faults drop=5,hang-up=12,late@3:2s. The same --seed gives \
+            the same bad day.
+            """
+    )
 
     func run() {
         let bottle = BottleFaultWord.all.map { ($0.example, $0.meaning) }
@@ -21,6 +26,11 @@ struct Faults: ParsableCommand {
             }
         }
         list("The bottle's, on every link:", bottle)
-        list("The link's, on unix:, l2cap: and hci:; over bluez all but mtu, and only what the bottle itself gets, answers and notifies counts; N counts from 1, and P is a chance from 0 to 1:", link)
+        list(
+            """
+            The link's, on unix:, l2cap: and hci:; over bluez all but mtu, and only what the bottle itself gets, \
+            answers and notifies counts; N counts from 1, and P is a chance from 0 to 1:
+            """,
+            link)
     }
 }

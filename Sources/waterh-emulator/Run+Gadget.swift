@@ -25,7 +25,9 @@ extension Run {
         let log = log
         let words = try FaultWords(faults)
         guard words.bottle == BottleFaults() else {
-            throw CommandFailure(.wrongUse, "The plan has faults of a bottle's own, and this is a gadget.", advice: "Use those of the link: waterh-emulator faults")
+            throw CommandFailure(
+                .wrongUse, "The plan has faults of a bottle's own, and this is a gadget.",
+                advice: "Use those of the link: waterh-emulator faults")
         }
         let (gadget, whole) = try gadget(path)
         let machine = GadgetMachine(gadget, mode: gadgetMode ?? .once, tellsWritesApart: !isOverBluetoothd)
@@ -34,7 +36,8 @@ extension Run {
             let now = MonotonicClock.system.now()
             return try Self.failing {
                 try LinkRecorder(
-                    path: path, peer: peer, isPeerRandom: gadget.addressType == .random, epoch: HostClock.sinceEpoch() - .nanoseconds(now.nanoseconds), log: { Diagnostics.warning($0) })
+                    path: path, peer: peer, isPeerRandom: gadget.addressType == .random,
+                    epoch: HostClock.sinceEpoch() - .nanoseconds(now.nanoseconds), log: { Diagnostics.warning($0) })
             }
         }
         var instruments = LinkInstruments(faults: words.link, seed: seed, log: log)
@@ -49,7 +52,13 @@ extension Run {
         }
         for remark in machine.remarks { log(remark) }
         if whole.services.count > gadget.services.count {
-            log("left out, because bluetoothd serves them by itself: \(whole.services.filter { !gadget.services.contains($0) }.compactMap { $0.uuid?.description }.joined(separator: ", ")); handles are its own")
+            log(
+                """
+                left out, because bluetoothd serves them by itself: \
+                \(whole.services.filter { !gadget.services.contains($0) }.compactMap { $0.uuid?.description }.joined(separator: ", ")); \
+                handles are its own
+                """
+            )
         }
         do {
             try await driver.open()
@@ -57,9 +66,16 @@ extension Run {
             throw Self.explain(error)
         }
         recorder?.begin()
-        if let recorder, let advertisement = machine.application.advertisement { recorder.observe(advertisement, at: MonotonicClock.system.now()) }
+        if let recorder, let advertisement = machine.application.advertisement {
+            recorder.observe(advertisement, at: MonotonicClock.system.now())
+        }
         TextOutput.standard.line(
-            "ready link=\(self.link) gadget=\(gadget.name ?? gadget.address?.description ?? "nameless") mode=\(machine.mode.rawValue) services=\(gadget.services.count) characteristics=\(gadget.characteristics.count) exchanges=\(gadget.exchangeCount)")
+            """
+            ready link=\(self.link) gadget=\(gadget.name ?? gadget.address?.description ?? "nameless") \
+            mode=\(machine.mode.rawValue) services=\(gadget.services.count) \
+            characteristics=\(gadget.characteristics.count) exchanges=\(gadget.exchangeCount)
+            """
+        )
         TextOutput.standard.flush()
         let supervisor = Supervisor()
         supervisor.tell("READY=1")
@@ -89,7 +105,8 @@ extension Run {
         do {
             whole = try GadgetFile.load(path)
         } catch {
-            throw CommandFailure(error.exitReason.status, "\(error).", advice: "'waterh-replay clone' makes such files.")
+            throw CommandFailure(
+                error.exitReason.status, "\(error).", advice: "'waterh-replay clone' makes such files.")
         }
         return (isOverBluetoothd ? whole.leavingOut(Gadget.stackServices) : whole, whole)
     }

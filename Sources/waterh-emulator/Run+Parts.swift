@@ -15,7 +15,8 @@ extension Run {
         return { line in if !isQuiet { Diagnostics.line(line) } }
     }
 
-    /// Who the bottle is and what it remembers. A store that holds something wins over captures: they filled it when it was new.
+    /// Who the bottle is and what it remembers. A store that holds something wins over captures: they filled it when it
+    /// was new.
     func bottle(_ store: FlashStore?, capacity: Int, _ log: (String) -> Void) throws -> (BottleIdentity, BottleFlash) {
         var fill: CaptureFill?
         if !capture.isEmpty { fill = try Self.failing { try CaptureFill(files: capture, wanted: address) } }
@@ -24,17 +25,22 @@ extension Run {
         let identity = BottleIdentity(
             profile: profile, model: model ?? fill?.model ?? .boost, name: name, address: address, dialect: dialect)
         if let stored = try store.flatMap({ store in try Self.failing { try store.load() } }) {
-            if fill != nil { log("\(store?.path ?? "the store") remembers its log: the captures fill only a new bottle") }
+            if fill != nil {
+                log("\(store?.path ?? "the store") remembers its log: the captures fill only a new bottle")
+            }
             return (identity, stored)
         }
         if restamp == .today { fill?.restamp(lastDayTo: HostClock.localTime(), dialect: dialect) }
         let flash = BottleFlash(records: fill?.records ?? [], capacity: capacity)
-        if flash.overwritten > 0 { log("the log holds \(capacity) records: the \(flash.overwritten) oldest of the captures are left out") }
+        if flash.overwritten > 0 {
+            log("the log holds \(capacity) records: the \(flash.overwritten) oldest of the captures are left out")
+        }
         if let store {
             do {
                 try store.save(flash)
             } catch {
-                throw CommandFailure(.failed, "\(error).", advice: "Name a file in a directory that can be written with --store.")
+                throw CommandFailure(
+                    .failed, "\(error).", advice: "Name a file in a directory that can be written with --store.")
             }
         }
         return (identity, flash)
@@ -44,7 +50,9 @@ extension Run {
     func makeRecorder(_ path: String, _ identity: BottleIdentity) throws -> LinkRecorder {
         let now = MonotonicClock.system.now()
         let epoch = HostClock.sinceEpoch() - .nanoseconds(now.nanoseconds)
-        return try Self.failing { try LinkRecorder(path: path, peer: identity.address, epoch: epoch, log: { Diagnostics.warning($0) }) }
+        return try Self.failing {
+            try LinkRecorder(path: path, peer: identity.address, epoch: epoch, log: { Diagnostics.warning($0) })
+        }
     }
 
     /// Whether centrals see an address of the bottle's.
@@ -65,7 +73,9 @@ extension Run {
             return try ControlServer(path: control?.path ?? Self.defaultControlPath) { await driver.control($0) }
         } catch {
             guard control == nil else {
-                throw CommandFailure(.failed, "The control socket is not to be had: \(error).", advice: "Name another one with --control unix:PATH.")
+                throw CommandFailure(
+                    .failed, "The control socket is not to be had: \(error).",
+                    advice: "Name another one with --control unix:PATH.")
             }
             log("no control socket: \(error); name another one with --control unix:PATH")
             return nil
@@ -74,7 +84,10 @@ extension Run {
 
     /// `ready link=… profile=… model=… name=… records=…`, for people and scripts.
     func ready(_ identity: BottleIdentity, records: Int) -> String {
-        "ready link=\(link) profile=\(identity.profile.rawValue) model=\(identity.model.rawValue) name=\(identity.name) records=\(records)"
+        """
+        ready link=\(link) profile=\(identity.profile.rawValue) model=\(identity.model.rawValue) \
+        name=\(identity.name) records=\(records)
+        """
     }
 
     /// Says in this command's terms what went wrong below.

@@ -11,13 +11,18 @@ import VirtualGadget
 
 /// `waterh-emulator run`: a bottle on a link until it is stopped.
 struct Run: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "run", abstract: "Be a bottle, until Ctrl-C.", discussion: "Tells systemd how it is, where systemd asks.")
+    static let configuration = CommandConfiguration(
+        commandName: "run", abstract: "Be a bottle, until Ctrl-C.",
+        discussion: "Tells systemd how it is, where systemd asks.")
     static var defaultControlPath: String { Paths.socket("waterh-emulator.sock") }
 
-    @Option(help: ArgumentHelp("bluez, bluez:hci1, unix:PATH, stream:PATH, l2cap:hci1 or hci:HOST:PORT.", valueName: "link"))
+    @Option(
+        help: ArgumentHelp("bluez, bluez:hci1, unix:PATH, stream:PATH, l2cap:hci1 or hci:HOST:PORT.", valueName: "link")
+    )
     var link = LinkName.bluez(adapter: nil)
 
-    @Option(help: "both, draft (exactly the founding documents' service) or retail (exactly what bottles on sale show).")
+    @Option(
+        help: "both, draft (exactly the founding documents' service) or retail (exactly what bottles on sale show).")
     var profile = OfferedProfiles.both
 
     @Option(help: "boost or vita; by default what the capture shows, else boost.")
@@ -32,7 +37,13 @@ struct Run: AsyncParsableCommand {
     @Option(parsing: .upToNextOption, help: "Captures whose drinks fill the log.", completion: .file())
     var capture: [String] = []
 
-    @Option(help: "Requests that the model does not know: model ignores them, capture answers as recorded, strict also hangs up on what the captures never saw.")
+    @Option(
+        help:
+            """
+            Requests that the model does not know: model ignores them, capture answers as recorded, strict also \
+            hangs up on what the captures never saw.
+            """
+    )
     var answers = RecordedAnswers.Mode.model
 
     @Option(help: "How new sips are written: calendar (the year in byte 0) or strict (1A in every year).")
@@ -41,12 +52,18 @@ struct Run: AsyncParsableCommand {
     @Option(help: "today: shift recorded days so that the last one is today; keep: serve them as recorded.")
     var restamp = Restamp.keep
 
-    @Option(help: ArgumentHelp("Keep the bottle's flash in this file over restarts.", valueName: "file"), completion: .file())
+    @Option(
+        help: ArgumentHelp("Keep the bottle's flash in this file over restarts.", valueName: "file"),
+        completion: .file())
     var store: String?
 
-    @Option(help: ArgumentHelp(
-        "Record what passes on the link: btsnoop, or pcapng by suffix. Over bluez: the bottle's own ATT; the whole air is for 'waterh-replay record'.",
-        valueName: "file"), completion: .file())
+    @Option(
+        help: ArgumentHelp(
+            """
+            Record what passes on the link: btsnoop, or pcapng by suffix. Over bluez: the bottle's own ATT; the \
+            whole air is for 'waterh-replay record'.
+            """,
+            valueName: "file"), completion: .file())
     var record: String?
 
     @Option(help: "Over bluez: offer centrals' values by socket (default) or by signals only, as older programs do.")
@@ -61,12 +78,20 @@ struct Run: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Where 'waterh-emulator control' finds it.", valueName: "unix:PATH"))
     var control: ControlPath?
 
-    @Option(help: ArgumentHelp("Be any peripheral instead of a bottle: a document of 'waterh-replay clone'.", valueName: "file"), completion: .file())
+    @Option(
+        help: ArgumentHelp(
+            "Be any peripheral instead of a bottle: a document of 'waterh-replay clone'.", valueName: "file"),
+        completion: .file())
     var gadget: String?
 
-    @Option(help: ArgumentHelp(
-        "What the gadget answers: once (each recorded answer in its order, then the last), loop (then from the start), strict (only what was recorded, in its order), new (as once; other requests are told, and answered by the file's rules).",
-        valueName: "mode"))
+    @Option(
+        help: ArgumentHelp(
+            """
+            What the gadget answers: once (each recorded answer in its order, then the last), loop (then from the \
+            start), strict (only what was recorded, in its order), new (as once; other requests are told, and \
+            answered by the file's rules).
+            """,
+            valueName: "mode"))
     var gadgetMode: GadgetMachine.Mode?
 
     @Flag(help: "Say nothing of what happens on the link.")
@@ -75,13 +100,23 @@ struct Run: AsyncParsableCommand {
     @OptionGroup var speech: ServiceLogOptions
 
     func validate() throws {
-        if case .capture = link { throw ValidationError("capture:FILE answers a gateway; an emulator takes its drinks with --capture FILE") }
+        if case .capture = link {
+            throw ValidationError("capture:FILE answers a gateway; an emulator takes its drinks with --capture FILE")
+        }
         if gadget == nil, gadgetMode != nil { throw ValidationError("--gadget-mode is for a --gadget FILE") }
-        if gadget != nil, let option = bottleOption { throw ValidationError("\(option) is a bottle's: a --gadget is what its file says") }
-        if let name, !(1...248).contains(name.utf8.count) { throw ValidationError("A Bluetooth name has 1 to 248 bytes.") }
-        if answers != .model, capture.isEmpty { throw ValidationError("--answers \(answers.rawValue) needs a --capture to answer from") }
+        if gadget != nil, let option = bottleOption {
+            throw ValidationError("\(option) is a bottle's: a --gadget is what its file says")
+        }
+        if let name, !(1...248).contains(name.utf8.count) {
+            throw ValidationError("A Bluetooth name has 1 to 248 bytes.")
+        }
+        if answers != .model, capture.isEmpty {
+            throw ValidationError("--answers \(answers.rawValue) needs a --capture to answer from")
+        }
         if notifications != nil {
-            guard case .bluez = link else { throw ValidationError("--notifications is bluetoothd's business: only --link bluez takes it") }
+            guard case .bluez = link else {
+                throw ValidationError("--notifications is bluetoothd's business: only --link bluez takes it")
+            }
         }
         let words: FaultWords
         do {
@@ -89,7 +124,9 @@ struct Run: AsyncParsableCommand {
         } catch {
             throw ValidationError("\(error). The words are listed by: waterh-emulator faults")
         }
-        if let refusal = words.link.flatMap({ LinkFactory.refusal(of: $0, on: link) }) { throw ValidationError(refusal) }
+        if let refusal = words.link.flatMap({ LinkFactory.refusal(of: $0, on: link) }) {
+            throw ValidationError(refusal)
+        }
     }
 
     func run() async throws {
@@ -110,7 +147,8 @@ struct Run: AsyncParsableCommand {
         let link = try peripheral(instruments)
         let recorded = try Self.failing { try RecordedAnswers(answers, captures: capture, wanted: address) }
         let machine = VirtualBottleMachine(
-            identity, flash: flash, faults: words.bottle, seed: seed, answers: recorded, hasRadio: hasRadio, hostTime: HostClock.localTime(),
+            identity, flash: flash, faults: words.bottle, seed: seed, answers: recorded, hasRadio: hasRadio,
+            hostTime: HostClock.localTime(),
             at: MonotonicClock.system.now())
         let driver = BottleDriver(machine, on: link, save: { try store?.save($0) }, log: log)
         do {

@@ -3,7 +3,9 @@ import CommandKit
 import FleetStore
 
 struct AuditCommand: ParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "audit", abstract: "Who let whom in, took it back, or said of whom a gateway may tell: oldest first, times UTC.")
+    static let configuration = CommandConfiguration(
+        commandName: "audit",
+        abstract: "Who let whom in, took it back, or said of whom a gateway may tell: oldest first, times UTC.")
 
     @Option(help: "So many lines at most, the newest (1 to 100000).")
     var lines = 1000
@@ -18,6 +20,8 @@ struct AuditCommand: ParsableCommand {
     }
 
     func run() throws {
-        for (at, who, what) in try database.use({ try $0.audit(limit: lines, all: all) }) { TextOutput.standard.line("\(at) \(who): \(what)") }
+        for (at, who, what) in try database.use({ try $0.audit(limit: lines, all: all) }) {
+            TextOutput.standard.line("\(at) \(who): \(what)")
+        }
     }
 }

@@ -32,5 +32,7 @@ struct FilePlace {
         return name == other.name && Self.isSame(folder, other.folder)
     }
 
-    private static func isSame(_ one: stat, _ other: stat) -> Bool { one.st_dev == other.st_dev && one.st_ino == other.st_ino }
+    private static func isSame(_ one: stat, _ other: stat) -> Bool {
+        one.st_dev == other.st_dev && one.st_ino == other.st_ino
+    }
 }

@@ -3,7 +3,8 @@ import FleetBackup
 import FleetStore
 import Foundation
 
-/// The file of a fleet's keys, for its owner alone. Who writes it holds the lock beside it, and reads the database under that: so that nobody writes older keys over newer ones.
+/// The file of a fleet's keys, for its owner alone. Who writes it holds the lock beside it, and reads the database
+/// under that: so that nobody writes older keys over newer ones.
 struct KeyFile {
     private let path: String
 
@@ -13,7 +14,8 @@ struct KeyFile {
     func read() throws -> BackupKeys {
         var bytes: [UInt8] = [], isFolder: ObjCBool = false
         guard !FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) || !isFolder.boolValue else {
-            throw CommandFailure(.badInput, "\(path) is a directory.", advice: "Name the file of the fleet's keys, in it or elsewhere.")
+            throw CommandFailure(
+                .badInput, "\(path) is a directory.", advice: "Name the file of the fleet's keys, in it or elsewhere.")
         }
         try InputFile(path).read { bytes.append(contentsOf: $0) }
         return try BackupKeys(file: bytes)
@@ -37,7 +39,9 @@ struct KeyFile {
 
     private func check(_ now: BackupKeys, _ old: BackupKeys) throws {
         guard now.isOfSameFleet(as: old) else {
-            throw CommandFailure(.refused, "\(path) holds the keys of another fleet.", advice: "Name another file, or the database that these keys are of.")
+            throw CommandFailure(
+                .refused, "\(path) holds the keys of another fleet.",
+                advice: "Name another file, or the database that these keys are of.")
         }
     }
 
@@ -46,15 +50,22 @@ struct KeyFile {
         try check(database)
         guard let old = try readIfThere() else { return }
         try database.use { store in
-            let outlived = try BackupKeys(store).outlived(by: old), people = outlived.filter { $0.owner != FleetStore.memoryOwner }
+            let outlived = try BackupKeys(store).outlived(by: old),
+                people = outlived.filter { $0.owner != FleetStore.memoryOwner }
             // A key may have stayed of somebody whom nobody names any more.
             let names = try store.names(of: people.map(\.owner))
             guard names.isEmpty else {
                 throw CommandFailure(
-                    .refused, "\(path) says that somebody was forgotten whom this database still knows: it was put back from before that.",
+                    .refused,
+                    """
+                    \(path) says that somebody was forgotten whom this database still knows: it was put back from \
+                    before that.
+                    """,
                     advice: """
-                        Put back the newest backup instead (waterh-fleet restore), or forget them here, too (waterh-fleet forget NAME --keys \(path)). Where they were rightly made known again here, \
-                        say so to the file (waterh-fleet allow GATEWAY NAME --keys \(path)). It is about: \(names.joined(separator: ", ")).
+                        Put back the newest backup instead (waterh-fleet restore), or forget them here, too \
+                        (waterh-fleet forget NAME --keys \(path)). Where they were rightly made known again here, \
+                        say so to the file (waterh-fleet allow GATEWAY NAME --keys \(path)). It is about: \
+                        \(names.joined(separator: ", ")).
                         """)
             }
             try store.dropSeals(outlived.map(\.id))
@@ -62,13 +73,16 @@ struct KeyFile {
         }
     }
 
-    /// Writes those that there are now, and of the old ones those whose owners are not forgotten; the database learns who was forgotten elsewhere.
+    /// Writes those that there are now, and of the old ones those whose owners are not forgotten; the database learns
+    /// who was forgotten elsewhere.
     /// - Parameters:
     ///   - used: what a backup calls the keys that it was sealed with.
     ///   - people: who is known again, whatever the file says.
     /// - Returns: what is in it now.
     @discardableResult
-    func write(_ database: DatabaseOptions, used: some Sequence<String> = [], knownAgain people: [String] = []) throws -> BackupKeys {
+    func write(_ database: DatabaseOptions, used: some Sequence<String> = [], knownAgain people: [String] = []) throws
+        -> BackupKeys
+    {
         // Before the lock is held, which others wait for.
         if let old = try readIfThere() { try database.use { try learn(old, people, $0) } }
         let lock = try lock()
@@ -79,14 +93,20 @@ struct KeyFile {
             return try BackupKeys(store)
         }.over(old, used: used)
         // A file that is there keeps its mode when it is replaced.
-        if old != nil, chmod(path, 0o600) != 0 { throw CommandFailure(.failed, "\(path) cannot be made its owner's alone: \(String(cString: strerror(errno))).", advice: "Run this as the file's owner.") }
+        if old != nil, chmod(path, 0o600) != 0 {
+            throw CommandFailure(
+                .failed, "\(path) cannot be made its owner's alone: \(String(cString: strerror(errno))).",
+                advice: "Run this as the file's owner.")
+        }
         let output = try OutputFile(path)
         try output.write(now.file)
         try output.commit()
         return now
     }
 
-    private func learn(_ old: BackupKeys, _ people: [String], _ store: FleetStore, within limit: Duration = .seconds(20)) throws {
+    private func learn(
+        _ old: BackupKeys, _ people: [String], _ store: FleetStore, within limit: Duration = .seconds(20)
+    ) throws {
         try check(try BackupKeys(store), old)
         try store.learn(old.forgettings, knownAgain: people.map(store.owner), within: limit)
         if !people.isEmpty { try store.makeSeals() }
@@ -94,12 +114,18 @@ struct KeyFile {
 
     private func lock() throws -> Int32 {
         let name = Self.lockName(path), descriptor = open(name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        guard descriptor >= 0 else { throw CommandFailure(.failed, "\(name) cannot be opened: \(String(cString: strerror(errno))).", advice: "The folder of the keys has to be writable.") }
+        guard descriptor >= 0 else {
+            throw CommandFailure(
+                .failed, "\(name) cannot be opened: \(String(cString: strerror(errno))).",
+                advice: "The folder of the keys has to be writable.")
+        }
         let limit = ContinuousClock.now + .seconds(60)
         while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
             guard errno == EWOULDBLOCK || errno == EINTR, ContinuousClock.now < limit else {
                 close(descriptor)
-                throw CommandFailure(.failed, "\(path) has been written by another program for a minute.", advice: "See what that program waits for, and try again.")
+                throw CommandFailure(
+                    .failed, "\(path) has been written by another program for a minute.",
+                    advice: "See what that program waits for, and try again.")
             }
             usleep(20_000)
         }

@@ -5,9 +5,11 @@ import Foundation
 
 struct ParkedCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "parked", abstract: "Lines of gateways that were no entries and are set aside, with the reason: oldest first, times UTC.",
+        commandName: "parked",
+        abstract: "Lines of gateways that were no entries and are set aside, with the reason: oldest first, times UTC.",
         discussion: """
-            Of each line its beginning is kept. After an upgrade --again reads all of them once more, and takes those that the newer program understands, as if the gateway told
+            Of each line its beginning is kept. After an upgrade --again reads all of them once more, and takes those \
+            that the newer program understands, as if the gateway told
             them now; what it does not understand stays where it is.
             """)
 
@@ -27,7 +29,9 @@ struct ParkedCommand: ParsableCommand {
 
     func validate() throws {
         guard (1...100_000).contains(lines) else { throw ValidationError("--lines is 1 to 100000.") }
-        guard !again || !json else { throw ValidationError("--json shows what is set aside, and goes without --again.") }
+        guard !again || !json else {
+            throw ValidationError("--json shows what is set aside, and goes without --again.")
+        }
     }
 
     func run() throws {
@@ -36,7 +40,11 @@ struct ParkedCommand: ParsableCommand {
             let encoder = JSONEncoder()
             encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
             for line in try database.use({ try $0.parkedLines(of: gateway, limit: lines) }) {
-                if json { output.line(String(decoding: try encoder.encode(line), as: UTF8.self)) } else { output.line("\(line.parked) \(line.gateway): \(line.reason): \(line.line)") }
+                if json {
+                    output.line(String(decoding: try encoder.encode(line), as: UTF8.self))
+                } else {
+                    output.line("\(line.parked) \(line.gateway): \(line.reason): \(line.line)")
+                }
             }
             return
         }

@@ -3,7 +3,8 @@ import CommandKit
 
 struct RebuildCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "rebuild", abstract: "Throws the days away that were added up, and adds up all entries again.", discussion: "Nothing else changes. Servers may go on meanwhile.")
+        commandName: "rebuild", abstract: "Throws the days away that were added up, and adds up all entries again.",
+        discussion: "Nothing else changes. Servers may go on meanwhile.")
 
     @OptionGroup var database: DatabaseOptions
 

@@ -2,8 +2,8 @@ import CommandKit
 import Escaping
 import Foundation
 
-/// A program that a rehearsal starts and may kill. It ends with this program, however that ends, and the folder goes with it.
-/// Its process is used by one task at a time.
+/// A program that a rehearsal starts and may kill. It ends with this program, however that ends, and the folder goes
+/// with it. Its process is used by one task at a time.
 final class RehearsalChild: @unchecked Sendable {
     private let shell = Process()
     private let log: String
@@ -15,15 +15,21 @@ final class RehearsalChild: @unchecked Sendable {
     init(_ command: String, name: String, in folder: String) throws {
         (log, number) = ("\(folder)/\(name).log", "\(folder)/\(name).pid")
         shell.executableURL = URL(fileURLWithPath: "/bin/sh")
-        shell.arguments = ["-c", """
+        shell.arguments = [
+            "-c",
+            """
             \(command) >\(Self.quoted(log)) 2>&1 & child=$!
             echo $child >\(Self.quoted(number))
             ( trap '' INT TERM HUP; cd /; while kill -0 \(getpid()) && kill -0 $$ && kill -0 $child; do sleep 0.2; done
-            kill -INT $child; left=50; while kill -0 $child && [ $left -gt 0 ]; do left=$((left - 1)); sleep 0.2; done; kill -KILL $child
+            kill -INT $child; left=50; while kill -0 $child && [ $left -gt 0 ]; do left=$((left - 1)); sleep 0.2; \
+            done; kill -KILL $child
             kill -0 \(getpid()) || rm -rf \(Self.quoted(folder)) ) 2>/dev/null &
             wait $child
-            """]
-        (shell.standardInput, shell.standardOutput, shell.standardError) = (FileHandle.nullDevice, FileHandle.nullDevice, FileHandle.nullDevice)
+            """,
+        ]
+        (shell.standardInput, shell.standardOutput, shell.standardError) = (
+            FileHandle.nullDevice, FileHandle.nullDevice, FileHandle.nullDevice
+        )
         try shell.runHearingSignals()
     }
 
@@ -37,7 +43,9 @@ final class RehearsalChild: @unchecked Sendable {
 
     /// The most memory that it had, in kB, as the kernel counted it.
     var peak: Int? {
-        guard let process, let status = try? String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8) else { return nil }
+        guard let process, let status = try? String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8) else {
+            return nil
+        }
         return status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") }.flatMap { Int($0.filter(\.isNumber)) }
     }
 
@@ -53,7 +61,9 @@ final class RehearsalChild: @unchecked Sendable {
             if let found = look() { return found }
             try await Task.sleep(for: .milliseconds(50))
         }
-        throw CommandFailure(.failed, "What the rehearsal needs did not start: \(words.split(separator: "\n").last ?? "it said nothing").")
+        throw CommandFailure(
+            .failed,
+            "What the rehearsal needs did not start: \(words.split(separator: "\n").last ?? "it said nothing").")
     }
 
     /// Ends it without asking.

@@ -3,7 +3,8 @@ import FleetStore
 import Foundation
 import Synchronization
 
-/// What a rehearsal of a restore makes and takes away again, however it ends: a folder, a database, a program beside it.
+/// What a rehearsal of a restore makes and takes away again, however it ends: a folder, a database, a program beside
+/// it.
 final class RehearsalTraces: Sendable {
     private struct State {
         var folder: (path: String, lock: Int32)?
@@ -24,10 +25,17 @@ final class RehearsalTraces: Sendable {
     func makeFolder(in parent: String, _ mark: String) throws -> String {
         try make { state in
             let path = "\(parent)/\(Self.prefix)\(mark)"
-            do { try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700]) } catch {
-                throw CommandFailure(.failed, "\(path) cannot be made: \(error.localizedDescription)", advice: "Name another folder with --folder.")
+            do {
+                try FileManager.default.createDirectory(
+                    atPath: path, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+            } catch {
+                throw CommandFailure(
+                    .failed, "\(path) cannot be made: \(error.localizedDescription)",
+                    advice: "Name another folder with --folder.")
             }
-            guard let lock = Self.lock(path) else { throw CommandFailure(.failed, "\(path) was taken away by another program.", advice: "Run it again.") }
+            guard let lock = Self.lock(path) else {
+                throw CommandFailure(.failed, "\(path) was taken away by another program.", advice: "Run it again.")
+            }
             state.folder = (path, lock)
             return path
         }
@@ -85,12 +93,16 @@ final class RehearsalTraces: Sendable {
     /// - Returns: what it was, in words.
     func sweep(_ parent: String) -> [String] {
         let parent = parent.hasSuffix("/") ? String(parent.dropLast()) : parent
-        let names = ((try? FileManager.default.contentsOfDirectory(atPath: parent)) ?? []).filter { $0.hasPrefix(Self.prefix) }.sorted()
+        let names = ((try? FileManager.default.contentsOfDirectory(atPath: parent)) ?? []).filter {
+            $0.hasPrefix(Self.prefix)
+        }.sorted()
         return names.compactMap { name in
             let path = "\(parent)/\(name)"
             guard let lock = Self.lock(path) else { return nil }
             defer { close(lock) }
-            guard (try? FileManager.default.removeItem(atPath: path)) != nil else { return "\(path) was left behind by a rehearsal and cannot be removed: it holds a whole backup." }
+            guard (try? FileManager.default.removeItem(atPath: path)) != nil else {
+                return "\(path) was left behind by a rehearsal and cannot be removed: it holds a whole backup."
+            }
             return "\(path), which a rehearsal left behind, is taken away."
         }
     }
@@ -100,7 +112,9 @@ final class RehearsalTraces: Sendable {
         let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW)
         guard descriptor >= 0 else { return nil }
         var (own, there) = (stat(), stat())
-        guard fstat(descriptor, &own) == 0, own.st_uid == geteuid(), flock(descriptor, LOCK_EX | LOCK_NB) == 0, stat(path, &there) == 0, there.st_ino == own.st_ino else {
+        guard fstat(descriptor, &own) == 0, own.st_uid == geteuid(), flock(descriptor, LOCK_EX | LOCK_NB) == 0,
+            stat(path, &there) == 0, there.st_ino == own.st_ino
+        else {
             close(descriptor)
             return nil
         }

@@ -26,23 +26,38 @@ struct RestoreRehearsal: Sendable {
         for _ in 0..<3 {
             let (lines, differences, isDisturbed) = try once()
             guard differences == 0 || !isDisturbed else {
-                TextOutput.standard.line("Somebody was forgotten meanwhile, and is in the one and not in the other: once more.")
+                TextOutput.standard.line(
+                    "Somebody was forgotten meanwhile, and is in the one and not in the other: once more.")
                 TextOutput.standard.flush()
                 continue
             }
             for line in lines { TextOutput.standard.line(line) }
-            guard differences == 0 else { throw CommandFailure(.failed, "What was restored is not what there was: see the lines above.", advice: "Do not rely on these backups before that is explained.") }
+            guard differences == 0 else {
+                throw CommandFailure(
+                    .failed, "What was restored is not what there was: see the lines above.",
+                    advice: "Do not rely on these backups before that is explained.")
+            }
             return TextOutput.standard.line("What was restored is what there was.")
         }
-        throw CommandFailure(.failed, "Somebody was forgotten during each of three rehearsals: nothing can be said of these backups.", advice: "Run it again when nobody is forgotten meanwhile.")
+        throw CommandFailure(
+            .failed, "Somebody was forgotten during each of three rehearsals: nothing can be said of these backups.",
+            advice: "Run it again when nobody is forgotten meanwhile.")
     }
 
     /// Databases that others left behind: what became of them, in words.
     /// - Parameter underWay: also of rehearsals of this fleet that nobody left.
     static func swept(_ database: DatabaseOptions, underWay: Bool = false) throws -> [String] {
         let sweeping = try database.use(limit: .seconds(600)) { try $0.sweepScratchDatabases() }
-        return sweeping.dropped.map { "\($0), which a rehearsal left behind, is taken away." } + sweeping.left.map { "\($0) was left behind by a rehearsal and is still there, with all that it holds: drop it when nobody is in it." }
-            + (underWay ? sweeping.underWay.map { "\($0) holds what there was, until the rehearsal that is under way ends." } : [])
+        return sweeping.dropped.map { "\($0), which a rehearsal left behind, is taken away." }
+            + sweeping.left.map {
+                """
+                \($0) was left behind by a rehearsal and is still there, with all that it holds: drop it when \
+                nobody is in it.
+                """
+            }
+            + (underWay
+                ? sweeping.underWay.map { "\($0) holds what there was, until the rehearsal that is under way ends." }
+                : [])
     }
 
     /// - Returns: what is to be said, how much differs, and whether somebody was forgotten meanwhile.
@@ -56,8 +71,15 @@ struct RestoreRehearsal: Sendable {
                 return (try store.contents(), try store.sealsAndForgettings().forgettings)
             }
         }
-        let size = try FileManager.default.contentsOfDirectory(atPath: place).reduce(0) { try $0 + (FileManager.default.attributesOfItem(atPath: "\(place)/\($1)")[.size] as? Int ?? 0) }
-        TextOutput.standard.line("Backed up \(dump ? "by pg_dump" : "sealed") in \((ContinuousClock.now - began).components.seconds) s: \(size >> 10) KiB.")
+        let size = try FileManager.default.contentsOfDirectory(atPath: place).reduce(0) {
+            try $0 + (FileManager.default.attributesOfItem(atPath: "\(place)/\($1)")[.size] as? Int ?? 0)
+        }
+        TextOutput.standard.line(
+            """
+            Backed up \(dump ? "by pg_dump" : "sealed") in \((ContinuousClock.now - began).components.seconds) s: \
+            \(size >> 10) KiB.
+            """
+        )
         TextOutput.standard.flush()
         let again = ContinuousClock.now
         let (back, wrongDays) = try database.use(limit: Self.limit) { store in
@@ -69,17 +91,26 @@ struct RestoreRehearsal: Sendable {
             }
         }
         try traces.takeAway()
-        TextOutput.standard.line("Restored and added up in \((ContinuousClock.now - again).components.seconds) s, and taken away again.")
+        TextOutput.standard.line(
+            "Restored and added up in \((ContinuousClock.now - again).components.seconds) s, and taken away again.")
         var differences = wrongDays == 0 ? 0 : 1, lines: [String] = []
         for (one, other) in zip(original, back) {
             guard one == other else {
                 differences += 1
-                lines.append("DIFFERENT, \(one.name): \(one.rows) in the original, \(other.rows) restored\(one.rows == other.rows ? ", and not the same" : "").")
+                lines.append(
+                    """
+                    DIFFERENT, \(one.name): \(one.rows) in the original, \(other.rows) \
+                    restored\(one.rows == other.rows ? ", and not the same" : "").
+                    """
+                )
                 continue
             }
             lines.append("The same, \(one.name): \(one.rows).")
         }
-        lines.append(wrongDays == 0 ? "All days that were added up are those of their entries." : "DIFFERENT, \(wrongDays) days are added up otherwise than their entries say.")
+        lines.append(
+            wrongDays == 0
+                ? "All days that were added up are those of their entries."
+                : "DIFFERENT, \(wrongDays) days are added up otherwise than their entries say.")
         let now = try database.use { try $0.sealsAndForgettings().forgettings }
         return (lines, differences, now != forgettings)
     }
@@ -88,10 +119,13 @@ struct RestoreRehearsal: Sendable {
 
     private func backUp(into place: String, _ snapshot: String) throws {
         guard dump else {
-            _ = try BackupCommand.translated { try BackupCommand.write("\(place)/backup", "\(place)/keys", database, snapshot: snapshot) }
+            _ = try BackupCommand.translated {
+                try BackupCommand.write("\(place)/backup", "\(place)/keys", database, snapshot: snapshot)
+            }
             return
         }
-        try program("pg_dump", ["--format=custom", "--no-password", "--snapshot=\(snapshot)", "--file=\(place)/dump"], place)
+        try program(
+            "pg_dump", ["--format=custom", "--no-password", "--snapshot=\(snapshot)", "--file=\(place)/dump"], place)
     }
 
     private func putBack(from place: String, _ copy: DatabaseOptions) throws {
@@ -101,16 +135,24 @@ struct RestoreRehearsal: Sendable {
             return
         }
         guard let name = copy.database else { return }
-        try program("pg_restore", ["--exit-on-error", "--no-owner", "--no-password", "--dbname=\(name)", "\(place)/dump"], place)
+        try program(
+            "pg_restore", ["--exit-on-error", "--no-owner", "--no-password", "--dbname=\(name)", "\(place)/dump"], place
+        )
     }
 
     /// Runs one of PostgreSQL's programs to its end.
     private func program(_ name: String, _ arguments: [String], _ place: String) throws {
-        guard let path = OtherProgram.path(of: name) else { throw CommandFailure(.failed, "There is no \(name) here.", advice: "Install it (apt-get install postgresql-client), or go without --dump.") }
+        guard let path = OtherProgram.path(of: name) else {
+            throw CommandFailure(
+                .failed, "There is no \(name) here.",
+                advice: "Install it (apt-get install postgresql-client), or go without --dump.")
+        }
         let process = Process(), said = Pipe(), isOver = DispatchSemaphore(value: 0)
         process.executableURL = URL(fileURLWithPath: path)
         process.arguments = arguments
-        (process.standardInput, process.standardOutput, process.standardError) = (FileHandle.nullDevice, FileHandle.nullDevice, said)
+        (process.standardInput, process.standardOutput, process.standardError) = (
+            FileHandle.nullDevice, FileHandle.nullDevice, said
+        )
         process.terminationHandler = { [traces] _ in
             traces.programEnded()
             isOver.signal()
@@ -121,7 +163,11 @@ struct RestoreRehearsal: Sendable {
         defer { end.cancel() }
         let words = String(decoding: (try? said.fileHandleForReading.readToEnd()) ?? Data(), as: UTF8.self)
         guard isOver.wait(timeout: .now() + .seconds(60)) == .success, process.terminationStatus == 0 else {
-            throw CommandFailure(.failed, "\(name) failed: \(words.split(separator: "\n").last ?? "it said nothing").", advice: "It has to be of the server's version or newer, and the user needs the right to read and to create.")
+            throw CommandFailure(
+                .failed, "\(name) failed: \(words.split(separator: "\n").last ?? "it said nothing").",
+                advice:
+                    "It has to be of the server's version or newer, and the user needs the right to read and to create."
+            )
         }
     }
 }

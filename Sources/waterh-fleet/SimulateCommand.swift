@@ -8,17 +8,28 @@ import TrackerCore
 
 struct SimulateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "simulate", abstract: "Plays many gateways against servers, and compares what is there in the end with each gateway's own store.",
+        commandName: "simulate",
+        abstract:
+            "Plays many gateways against servers, and compares what is there in the end with each gateway's own store.",
         discussion: """
-            Batches go to any of the servers, some answers get lost, some batches are told again, gateways are cut off for hours. It ends when everything is told, and fails
+            Batches go to any of the servers, some answers get lost, some batches are told again, gateways are cut off \
+            for hours. It ends when everything is told, and fails
             where one drink is there twice, or not at all.
 
-            Without --server it starts what it needs in a temporary folder: Debian's PostgreSQL (15 or newer) with a synchronous standby, and two servers. On each day one of
-            the servers is killed and started again; in the middle the primary is killed and the standby promoted. With --server the database has to be migrated and
+            Without --server it starts what it needs in a temporary folder: Debian's PostgreSQL (15 or newer) with a \
+            synchronous standby, and two servers. On each day one of
+            the servers is killed and started again; in the middle the primary is killed and the standby promoted. \
+            With --server the database has to be migrated and
             empty, and you kill what you like.
             """)
 
-    @Option(help: "A running server, as http://HOST:PORT; can be given several times. Without one: two, and PostgreSQL, of this rehearsal's own.")
+    @Option(
+        help:
+            """
+            A running server, as http://HOST:PORT; can be given several times. Without one: two, and PostgreSQL, \
+            of this rehearsal's own.
+            """
+    )
     var server: [String] = []
 
     @Option(help: "How many gateways (1 to 5000).")
@@ -36,7 +47,13 @@ struct SimulateCommand: AsyncParsableCommand {
     @Option(help: "A simulated day takes so many seconds at least (0 to 3600). Default: 0 with --server, else 0.5.")
     var daySeconds: Double?
 
-    @Option(help: "Within so many seconds everything is to be told (1 to 86400). Default: 600, or more where much is to be told.")
+    @Option(
+        help:
+            """
+            Within so many seconds everything is to be told (1 to 86400). Default: 600, or more where much is to \
+            be told.
+            """
+    )
     var limit: Int?
 
     @Flag(help: "Nobody is reached on any of the days, nothing is killed, and afterwards all tell everything at once.")
@@ -45,7 +62,11 @@ struct SimulateCommand: AsyncParsableCommand {
     @OptionGroup var database: DatabaseOptions
 
     func validate() throws {
-        guard !server.isEmpty || database.database == nil else { throw ValidationError("A database alone serves nobody: name a server of it, too (--server http://127.0.0.1:8090), or neither.") }
+        guard !server.isEmpty || database.database == nil else {
+            throw ValidationError(
+                "A database alone serves nobody: name a server of it, too (--server http://127.0.0.1:8090), or neither."
+            )
+        }
         guard (1...5000).contains(gateways) else { throw ValidationError("--gateways is 1 to 5000.") }
         guard (1...100).contains(bottles) else { throw ValidationError("--bottles is 1 to 100.") }
         guard (1...400).contains(days) else { throw ValidationError("--days is 1 to 400.") }
@@ -79,7 +100,10 @@ struct SimulateCommand: AsyncParsableCommand {
         let limit = limit ?? max(600, gateways * bottles * days / 20)
         let dayLength = Duration.seconds(daySeconds ?? (rehearsal == nil ? 0 : 0.5))
         let (days, day) = AsyncStream.makeStream(of: Int.self)
-        let player = FleetPlayer(world, servers: servers, credentials: credentials, seed: seed, dayLength: dayLength, isOutage: outage, limit: .seconds(limit)) { word in
+        let player = FleetPlayer(
+            world, servers: servers, credentials: credentials, seed: seed, dayLength: dayLength, isOutage: outage,
+            limit: .seconds(limit)
+        ) { word in
             switch word {
             case .day(let number):
                 TextOutput.standard.line("Day \(number) of \(count)")
@@ -103,24 +127,49 @@ struct SimulateCommand: AsyncParsableCommand {
                 for try await result in group { played = result ?? played }
                 return played
             }
-        } catch let failure as CommandFailure { throw failure } catch { throw CommandFailure(.failed, "The simulation ended: \(error)") }
+        } catch let failure as CommandFailure { throw failure } catch {
+            throw CommandFailure(.failed, "The simulation ended: \(error)")
+        }
         let seconds = (ContinuousClock.now - began).components.seconds
         let changes = world.gateways.reduce(0) { $0 + $1.changes.count }
-        TextOutput.standard.line("\(gateways) gateways, \(world.people.count) bottles, \(count) days, seed \(seed): \(changes) changes told as \(tally.entries) in \(tally.committed) batches, in \(seconds) s.")
+        TextOutput.standard.line(
+            """
+            \(gateways) gateways, \(world.people.count) bottles, \(count) days, seed \(seed): \(changes) changes \
+            told as \(tally.entries) in \(tally.committed) batches, in \(seconds) s.
+            """
+        )
         let refused = tally.refused.sorted { $0.key < $1.key }.map { ", \($0.value) times status \($0.key)" }.joined()
-        TextOutput.standard.line("On the way: \(tally.lost) answers lost, \(tally.replayed) batches with what was told before, \(tally.unanswered) without an answer\(refused).")
-        guard waiting == 0 else { throw CommandFailure(.failed, "\(waiting) changes were not told within \(limit) s.", advice: "See whether the servers take batches, or allow more with --limit.") }
+        TextOutput.standard.line(
+            """
+            On the way: \(tally.lost) answers lost, \(tally.replayed) batches with what was told before, \
+            \(tally.unanswered) without an answer\(refused).
+            """
+        )
+        guard waiting == 0 else {
+            throw CommandFailure(
+                .failed, "\(waiting) changes were not told within \(limit) s.",
+                advice: "See whether the servers take batches, or allow more with --limit.")
+        }
         let differences = try database.use { store in
             try store.refresh()
             return try world.differences { try store.days(of: $0) }
         }
         guard differences.isEmpty else {
             for difference in differences.prefix(10) { TextOutput.standard.line(difference) }
-            throw CommandFailure(.failed, "\(differences.count) days are not those of the gateways' own stores (seed \(seed)).")
+            throw CommandFailure(
+                .failed, "\(differences.count) days are not those of the gateways' own stores (seed \(seed)).")
         }
-        if let memory = await rehearsal?.memory() { TextOutput.standard.line("The servers used at most \(memory.map { "\($0 >> 10) MB" }.joined(separator: " and ")).") }
+        if let memory = await rehearsal?.memory() {
+            TextOutput.standard.line(
+                "The servers used at most \(memory.map { "\($0 >> 10) MB" }.joined(separator: " and ")).")
+        }
         let totals = world.totals.values.flatMap(\.values)
-        TextOutput.standard.line("Every drink is there once: \(totals.reduce(0) { $0 + $1.drinks }) drinks on \(totals.count) days, as in the gateways' own stores.")
+        TextOutput.standard.line(
+            """
+            Every drink is there once: \(totals.reduce(0) { $0 + $1.drinks }) drinks on \(totals.count) days, as \
+            in the gateways' own stores.
+            """
+        )
     }
 
     /// From the second day on, one thing after the other.
@@ -136,12 +185,19 @@ struct SimulateCommand: AsyncParsableCommand {
         try database.use { store in
             let there = try store.overview(now: Instant(milliseconds: 0))
             guard there.people.isEmpty, there.gateways.isEmpty else {
-                throw CommandFailure(.refused, "This database is in use: there are gateways or people in it.", advice: "Create one for the simulation, and run waterh-fleet migrate there.")
+                throw CommandFailure(
+                    .refused, "This database is in use: there are gateways or people in it.",
+                    advice: "Create one for the simulation, and run waterh-fleet migrate there.")
             }
             var random = SystemRandomNumberGenerator()
             return try world.gateways.map { gateway in
-                let credential = FleetCredential.text(random: (0..<32).map { _ in UInt8.random(in: .min ... .max, using: &random) })
-                guard try store.enrol(gateway.name, as: .gateway, id: UUID().uuidString.lowercased(), token: FleetCredential.hash(credential)) else {
+                let credential = FleetCredential.text(
+                    random: (0..<32).map { _ in UInt8.random(in: .min ... .max, using: &random) })
+                guard
+                    try store.enrol(
+                        gateway.name, as: .gateway, id: UUID().uuidString.lowercased(),
+                        token: FleetCredential.hash(credential))
+                else {
                     throw CommandFailure(.refused, "Another simulation begins in this database.")
                 }
                 return credential

@@ -2,7 +2,8 @@ import Bluetooth
 import CommandStore
 import Gateway
 
-/// One way to bottles, with the polls of everybody who shares it: one at a time, each into the store of whose bottle it is.
+/// One way to bottles, with the polls of everybody who shares it: one at a time, each into the store of whose bottle it
+/// is.
 actor Adapter {
     private let driver: GatewayDriver
     private let house: @Sendable () async -> HouseholdBottles
@@ -44,7 +45,9 @@ actor Adapter {
         let stirrings = stirrings
         work = [
             Task { await service.run() },
-            Task { for await news in stirrings { await news == .lost ? service.connectionLost() : service.bottleStirred() } },
+            Task {
+                for await news in stirrings { await news == .lost ? service.connectionLost() : service.bottleStirred() }
+            },
         ]
     }
 
@@ -91,9 +94,12 @@ actor Adapter {
     private func poll(_ options: PollOptions) async -> PollReport {
         let isEnd = options.job == .letGo
         // To let go is everybody's, or that of whose connection it is.
-        let whose = isEnd ? (options.person == nil || holding?.listed == options.person ? holding : nil) : member(options.person)
+        let whose =
+            isEnd
+            ? (options.person == nil || holding?.listed == options.person ? holding : nil) : member(options.person)
         guard let whose else {
-            var report = PollReport(failure: isEnd ? nil : PollFailure(.interrupted, "its person is not served any more."))
+            var report = PollReport(
+                failure: isEnd ? nil : PollFailure(.interrupted, "its person is not served any more."))
             report.isConnected = await driver.isHolding
             return report
         }
@@ -101,8 +107,11 @@ actor Adapter {
         polling = whose
         flight.begin(for: whose.store.path)
         whose.board.begin()
-        let report = await driver.poll(options, for: GatewayDriver.Party(journal: whose.store, outlets: whose.outlets(stir)))
-        if let trouble = flight.end(report, keptBeside: whose.store.path, clock) { whose.log.warning("The capture of this poll is not kept: \(trouble)") }
+        let report = await driver.poll(
+            options, for: GatewayDriver.Party(journal: whose.store, outlets: whose.outlets(stir)))
+        if let trouble = flight.end(report, keptBeside: whose.store.path, clock) {
+            whose.log.warning("The capture of this poll is not kept: \(trouble)")
+        }
         await whose.board.end(report, isPoll: options.job == .poll, at: Machine.now())
         polling = nil
         holding = report.isConnected ? whose : nil

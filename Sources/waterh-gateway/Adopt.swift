@@ -10,13 +10,18 @@ struct Adopt: AsyncParsableCommand {
         commandName: "adopt",
         abstract: "This bottle belongs to this store: polls may drain it without being told its name.",
         discussion: """
-            The first bottle that answers an empty store belongs to it by itself. A poll that meets another one leaves it alone and says so. With --release a bottle that was \
-            given away or is broken does not belong to this store any more: polls leave it alone, and its device goes from Home Assistant. Its drinks stay.
+            The first bottle that answers an empty store belongs to it by itself. A poll that meets another one leaves \
+            it alone and says so. With --release a bottle that was \
+            given away or is broken does not belong to this store any more: polls leave it alone, and its device goes \
+            from Home Assistant. Its drinks stay.
             """)
 
     @OptionGroup var place: StoreOptions
 
-    @Option(name: .customLong("as"), help: ArgumentHelp("It is this bottle of the store under a new address: their history is one.", valueName: "name"))
+    @Option(
+        name: .customLong("as"),
+        help: ArgumentHelp(
+            "It is this bottle of the store under a new address: their history is one.", valueName: "name"))
     var other: String?
 
     @Flag(help: "It does not belong to this store any more; its drinks stay.")
@@ -40,23 +45,43 @@ struct Adopt: AsyncParsableCommand {
         let identity = BluetoothAddress(text)?.description ?? text
         guard !release else { return try letGo(identity) }
         // A digit short, it would be another bottle's for ever.
-        guard BluetoothAddress(identity) != nil || !identity.contains(":") || !identity.allSatisfy({ $0 == ":" || $0.isHexDigit }) else {
-            throw CommandFailure(.wrongUse, "\(identity) is no whole address.", advice: "It has six pairs of digits, as waterh-gateway scan shows it: A4:C1:38:01:02:03.")
+        guard
+            BluetoothAddress(identity) != nil || !identity.contains(":")
+                || !identity.allSatisfy({ $0 == ":" || $0.isHexDigit })
+        else {
+            throw CommandFailure(
+                .wrongUse, "\(identity) is no whole address.",
+                advice: "It has six pairs of digits, as waterh-gateway scan shows it: A4:C1:38:01:02:03.")
         }
         // A name is borne by many; a bottle without an address of its own is named as a poll names it.
-        guard !BottleName.isBottle(identity) || identity.contains(" at ") || identity.contains("(private address)") else {
-            throw CommandFailure(.wrongUse, "\(identity) is a name that many bottles bear.", advice: "Give its address, as waterh-gateway scan shows it.")
+        guard !BottleName.isBottle(identity) || identity.contains(" at ") || identity.contains("(private address)")
+        else {
+            throw CommandFailure(
+                .wrongUse, "\(identity) is a name that many bottles bear.",
+                advice: "Give its address, as waterh-gateway scan shows it.")
         }
-        guard BluetoothAddress(identity) != nil || other != nil || BottleName.isBottle(identity) || identity.contains(" at ") || identity.contains("(private address)") else {
-            throw CommandFailure(.wrongUse, "\(identity) is neither an address nor a bottle's name.", advice: "waterh-gateway scan shows the bottles that are there.")
+        guard
+            BluetoothAddress(identity) != nil || other != nil || BottleName.isBottle(identity)
+                || identity.contains(" at ") || identity.contains("(private address)")
+        else {
+            throw CommandFailure(
+                .wrongUse, "\(identity) is neither an address nor a bottle's name.",
+                advice: "waterh-gateway scan shows the bottles that are there.")
         }
         // Only now: what is refused must not make a store.
         let file = try Configuration.load(place.config)
         let store = try place.place(file)
-        if let owner = OwnBottles.foreign(to: store.person, file, own: OwnBottles.look(store)).first(where: { $0.identities.contains(identity) })?.owner {
+        if let owner = OwnBottles.foreign(to: store.person, file, own: OwnBottles.look(store)).first(where: {
+            $0.identities.contains(identity)
+        })?.owner {
             throw CommandFailure(
                 .refused, "\(identity) is \(owner)'s, and a bottle's drinks are one person's.",
-                advice: "If it is not \(owner)'s any more: list it at whose it is (bottles = [\"\(identity)\"]) in waterh.toml.")
+                advice:
+                    """
+                    If it is not \(owner)'s any more: list it at whose it is (bottles = [\"\(identity)\"]) in \
+                    waterh.toml.
+                    """
+            )
         }
         let depot = try Depot(store, zone: place.namedZone(file))
         let isNew = try Depot.explained { try depot.desk().adoptBottle(identity, as: other) }
@@ -72,15 +97,22 @@ struct Adopt: AsyncParsableCommand {
     private func letGo(_ identity: String) throws {
         let file = try Configuration.load(place.config)
         let store = try place.place(file)
-        if (store.person?.bottles ?? []).contains(where: { BluetoothAddress($0)?.description ?? $0 == identity }) || file.bottle.map({ BluetoothAddress($0)?.description ?? $0 }) == identity {
-            throw CommandFailure(.refused, "waterh.toml names \(identity) as a bottle of this store.", advice: "Take it out there, then try again.")
+        if (store.person?.bottles ?? []).contains(where: { BluetoothAddress($0)?.description ?? $0 == identity })
+            || file.bottle.map({ BluetoothAddress($0)?.description ?? $0 }) == identity
+        {
+            throw CommandFailure(
+                .refused, "waterh.toml names \(identity) as a bottle of this store.",
+                advice: "Take it out there, then try again.")
         }
         let depot = try Depot(store, zone: place.namedZone(file))
         let wasOwn = try Depot.explained { try depot.desk().releaseBottle(identity) }
         if json {
             TextOutput.standard.line((["bottle": .string(identity), "released": .bool(wasOwn)] as JSONValue).text)
         } else {
-            TextOutput.standard.line(wasOwn ? "\(identity) is not this store's own any more. Its drinks stay." : "\(identity) was not this store's own.")
+            TextOutput.standard.line(
+                wasOwn
+                    ? "\(identity) is not this store's own any more. Its drinks stay."
+                    : "\(identity) was not this store's own.")
         }
     }
 }

@@ -12,27 +12,51 @@ import TrackerCore
 struct BenchDayCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "bench-day",
-        abstract: "A day with a real bottle, guided: everything recorded, and what it says of each disputed point of the protocol.",
+        abstract:
+            """
+            A day with a real bottle, guided: everything recorded, and what it says of each disputed point of the \
+            protocol.
+            """,
         discussion: """
-            Ends with a folder: captures, findings, a draft page of evidence, and a store with the bottle's drinks. Nothing is acknowledged before it is recorded and stored. Ctrl-C ends it at \
-            any time and leaves what was recorded. Over bluez the recording is the kernel's and needs root. Answers may come from a pipe, a line each; an empty line is the usual answer, s leaves a question out.
+            Ends with a folder: captures, findings, a draft page of evidence, and a store with the bottle's drinks. \
+            Nothing is acknowledged before it is recorded and stored. Ctrl-C ends it at \
+            any time and leaves what was recorded. Over bluez the recording is the kernel's and needs root. Answers \
+            may come from a pipe, a line each; an empty line is the usual answer, s leaves a question out.
             """)
 
     @OptionGroup var link: LinkOptions
 
-    @Option(help: ArgumentHelp("Where everything goes; made, and empty if it is there. Default: bench-day- and the date.", valueName: "folder"), completion: .directory)
+    @Option(
+        help: ArgumentHelp(
+            "Where everything goes; made, and empty if it is there. Default: bench-day- and the date.",
+            valueName: "folder"), completion: .directory)
     var folder: String?
 
-    @Option(help: ArgumentHelp("The store that takes the bottle's drinks before they are acknowledged. Default: one in the folder.", valueName: "file"), completion: .file())
+    @Option(
+        help: ArgumentHelp(
+            "The store that takes the bottle's drinks before they are acknowledged. Default: one in the folder.",
+            valueName: "file"), completion: .file())
     var store: String?
 
-    @Option(help: ArgumentHelp("TOML. Default: ~/.config/waterh/waterh.toml, else /etc/waterh/waterh.toml.", valueName: "file"), completion: .file())
+    @Option(
+        help: ArgumentHelp(
+            "TOML. Default: ~/.config/waterh/waterh.toml, else /etc/waterh/waterh.toml.", valueName: "file"),
+        completion: .file())
     var config: String?
 
-    @Option(help: ArgumentHelp("The time zone of the bottle's clock. Default: $WATERH_ZONE, else what waterh.toml says, else the system's.", valueName: "zone"))
+    @Option(
+        help: ArgumentHelp(
+            """
+            The time zone of the bottle's clock. Default: $WATERH_ZONE, else what waterh.toml says, else the \
+            system's.
+            """,
+            valueName: "zone"))
     var zone: String?
 
-    @Option(help: ArgumentHelp("Nobody is asked: the person's part is played at this control socket of a waterh-emulator.", valueName: "unix:PATH"))
+    @Option(
+        help: ArgumentHelp(
+            "Nobody is asked: the person's part is played at this control socket of a waterh-emulator.",
+            valueName: "unix:PATH"))
     var rehearse: String?
 
     @Flag(help: "The findings as one JSON object on standard output.")
@@ -42,7 +66,9 @@ struct BenchDayCommand: AsyncParsableCommand {
         let file = try Configuration.load(config)
         var link = link
         link.fill(file)
-        if case .capture = try link.name { throw CommandFailure(.wrongUse, "A recording is no bottle.", advice: "Look at it with waterh-replay info.") }
+        if case .capture = try link.name {
+            throw CommandFailure(.wrongUse, "A recording is no bottle.", advice: "Look at it with waterh-replay info.")
+        }
         let control = try rehearse.map(Self.path)
         try await BenchDayMachine.check(link)
         let now = Machine.now()
@@ -52,7 +78,9 @@ struct BenchDayCommand: AsyncParsableCommand {
         let recorders = try BenchDayRecorders(link, folder)
         let course = DayCourse(
             link: "\(try link.name)", hasRadio: try link.hasRadio,
-            surroundings(link, folder, recorders, place, zone, control.map { RehearsedPerson(control: $0) } ?? TypingPerson()), limits: control == nil ? DayLimits() : .rehearsal)
+            surroundings(
+                link, folder, recorders, place, zone, control.map { RehearsedPerson(control: $0) } ?? TypingPerson()),
+            limits: control == nil ? DayLimits() : .rehearsal)
         Diagnostics.line("Everything goes to \(folder.path).")
         let (outcome, stopped) = await Interruptible.stoppable { () -> (any Error)? in
             do {
@@ -77,7 +105,8 @@ struct BenchDayCommand: AsyncParsableCommand {
     }
 
     private func surroundings(
-        _ link: LinkOptions, _ folder: BenchDayFolder, _ recorders: BenchDayRecorders, _ place: StorePlace, _ zone: Zone, _ person: any DayPerson
+        _ link: LinkOptions, _ folder: BenchDayFolder, _ recorders: BenchDayRecorders, _ place: StorePlace,
+        _ zone: Zone, _ person: any DayPerson
     ) -> DaySurroundings {
         let wanted = link.wantedBottle.map(BottleSelector.init(text:))
         let isRadio = (try? link.hasRadio) ?? true
@@ -85,21 +114,31 @@ struct BenchDayCommand: AsyncParsableCommand {
         let config = config
         return DaySurroundings(
             person: person,
-            wall: { BottleClock(zone.wall(at: Machine.now())) ?? BottleClock(yearByte: 0, month: 1, day: 1, hour: 0, minute: 0, second: 0) },
+            wall: {
+                BottleClock(zone.wall(at: Machine.now()))
+                    ?? BottleClock(yearByte: 0, month: 1, day: 1, hour: 0, minute: 0, second: 0)
+            },
             say: { Diagnostics.line($0) },
             isWanted: { seen in
                 // Where there is no radio, whoever is at the other end is meant.
-                wanted.map { isRadio ? $0.matches(address: seen.address, name: seen.name) : true } ?? (!isRadio || BottleSelector.looksLikeBottle(seen))
+                wanted.map { isRadio ? $0.matches(address: seen.address, name: seen.name) : true }
+                    ?? (!isRadio || BottleSelector.looksLikeBottle(seen))
             },
             open: { try await recorders.open($0) },
             close: { try await recorders.finish($0) },
             keep: { try folder.keep($0) },
-            store: { try await BenchDayStoring(link: link, place: place, zone: zoneName, config: config, recorders: recorders).records() },
+            store: {
+                try await BenchDayStoring(
+                    link: link, place: place, zone: zoneName, config: config, recorders: recorders
+                ).records()
+            },
             advertised: { await recorders.advertisements(of: $0) })
     }
 
     private func show(_ day: BenchDayRecord, _ findings: [DayFinding], _ folder: BenchDayFolder, isWhole: Bool) throws {
-        guard !json else { return TextOutput.standard.line(BenchDayFolder.object(day, findings, folder: folder.path, isWhole: isWhole)) }
+        guard !json else {
+            return TextOutput.standard.line(BenchDayFolder.object(day, findings, folder: folder.path, isWhole: isWhole))
+        }
         let out = TextOutput.standard
         for verdict in DayFinding.Verdict.allCases {
             let some = findings.filter { $0.verdict == verdict }
@@ -113,20 +152,33 @@ struct BenchDayCommand: AsyncParsableCommand {
         }
         out.line("\(folder.path): \(folder.names.joined(separator: ", "))")
         if store == nil, FileManager.default.fileExists(atPath: folder.store) {
-            out.line("The drinks are in the folder's store; into your own day with: waterh-tracker --store \(PrintedCommands.quoted(folder.store)) export --format json --output drinks.json && waterh-tracker import drinks.json")
+            out.line(
+                """
+                The drinks are in the folder's store; into your own day with: waterh-tracker --store \
+                \(PrintedCommands.quoted(folder.store)) export --format json --output drinks.json && \
+                waterh-tracker import drinks.json
+                """
+            )
         }
     }
 
     private static func failure(_ error: any Error, _ link: LinkOptions, _ folder: BenchDayFolder) -> any Error {
         guard let error = error as? LinkError else { return error }
-        let usual = LinkAdvice(linkName: (try? link.name).map { "\($0)" } ?? "", hasRadio: (try? link.hasRadio) ?? true).about(error.code)
+        let usual = LinkAdvice(linkName: (try? link.name).map { "\($0)" } ?? "", hasRadio: (try? link.hasRadio) ?? true)
+            .about(error.code)
         // What ends a day comes before anything is stored or acknowledged.
-        let advice = error.code == .disconnected ? "Nothing was acknowledged: the bottle has it all. Bring it nearer, and begin the day again." : usual
-        return CommandFailure(.noLink, "\(sentence(error.description)) What was recorded until then is in \(folder.path).", advice: advice)
+        let advice =
+            error.code == .disconnected
+            ? "Nothing was acknowledged: the bottle has it all. Bring it nearer, and begin the day again." : usual
+        return CommandFailure(
+            .noLink, "\(sentence(error.description)) What was recorded until then is in \(folder.path).", advice: advice
+        )
     }
 
     private static func path(_ text: String) throws -> String {
-        guard case .unix(let path)? = try? LinkName(text) else { throw CommandFailure(.wrongUse, "'\(text)' is no place of a control socket.", advice: "Write unix:PATH.") }
+        guard case .unix(let path)? = try? LinkName(text) else {
+            throw CommandFailure(.wrongUse, "'\(text)' is no place of a control socket.", advice: "Write unix:PATH.")
+        }
         return path
     }
 }

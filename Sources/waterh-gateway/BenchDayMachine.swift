@@ -11,13 +11,18 @@ enum BenchDayMachine {
         let name = try link.name
         guard try link.hasRadio else { return }
         let findings = BluetoothDiagnosis(await BluetoothFacts.gather(), link: name) { _, _ in false }.findings
-        for finding in findings where finding.status != .good { Diagnostics.line("\(finding.check): \(finding.found)\(finding.advice.map { ". \($0)" } ?? "")") }
+        for finding in findings where finding.status != .good {
+            Diagnostics.line("\(finding.check): \(finding.found)\(finding.advice.map { ". \($0)" } ?? "")")
+        }
         if let bad = findings.first(where: { $0.status == .bad }) {
             throw CommandFailure(bad.exitReason.status, sentence("\(bad.check): \(bad.found)"), advice: bad.advice)
         }
         let usual = [Paths.store, Paths.serviceStore]
         if let busy = usual.first(where: { ServiceSocket(path: ServiceSocket.path(forStore: $0)).isAnswering }) {
-            throw CommandFailure(.refused, "A service keeps \(busy), and would take the bottle's log and acknowledge it.", advice: "Stop it for the day: systemctl stop waterh-gateway, or systemctl --user stop waterh-gateway-user.")
+            throw CommandFailure(
+                .refused, "A service keeps \(busy), and would take the bottle's log and acknowledge it.",
+                advice:
+                    "Stop it for the day: systemctl stop waterh-gateway, or systemctl --user stop waterh-gateway-user.")
         }
     }
 }

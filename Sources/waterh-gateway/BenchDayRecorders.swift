@@ -6,7 +6,8 @@ import Foundation
 import HostController
 import Links
 
-/// The recordings of a day: of each connection by itself where the link carries PDUs, else of the air as the kernel's monitor sees it, in one file.
+/// The recordings of a day: of each connection by itself where the link carries PDUs, else of the air as the kernel's
+/// monitor sees it, in one file.
 actor BenchDayRecorders {
     private let link: LinkOptions
     private let folder: BenchDayFolder
@@ -26,7 +27,8 @@ actor BenchDayRecorders {
         guard air == nil else { return try link.open() }
         let now = MonotonicClock.system.now()
         let epoch = Duration.milliseconds(Machine.now().milliseconds) - .nanoseconds(now.nanoseconds)
-        let recorder = try LinkRecorder(path: folder.capture(chapter), peer: BluetoothAddress(0), epoch: epoch) { [weak self] in
+        let recorder = try LinkRecorder(path: folder.capture(chapter), peer: BluetoothAddress(0), epoch: epoch) {
+            [weak self] in
             let line = $0
             Task { await self?.note(line) }
         }
@@ -53,6 +55,7 @@ actor BenchDayRecorders {
 
     private func mayGoOn() throws {
         guard let trouble = trouble ?? air?.trouble else { return }
-        throw CommandFailure(.failed, "The recording is not whole: \(trouble).", advice: "Free some space, and begin a new day.")
+        throw CommandFailure(
+            .failed, "The recording is not whole: \(trouble).", advice: "Free some space, and begin a new day.")
     }
 }

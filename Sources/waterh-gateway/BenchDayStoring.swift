@@ -21,7 +21,8 @@ struct BenchDayStoring {
         var options = try depot.pollOptions(dialect: nil)
         options.mean(link.wantedBottle, place, try Configuration.load(config))
         // The bottle is looked at, not looked after.
-        (options.keep, options.correctClockBeyond, options.settings, options.managesTodayAmount, options.managesLight) = (true, nil, nil, false, false)
+        (options.keep, options.correctClockBeyond, options.settings, options.managesTodayAmount, options.managesLight) =
+            (true, nil, nil, false, false)
         let stored = Mutex<Set<[UInt8]>>([])
         var outlets = depot.outlets()
         outlets.journaled = { entries, _ in stored.withLock { $0.formUnion(entries.map(\.raw)) } }

@@ -7,9 +7,20 @@ enum BrokerAdvice {
     static func about(_ word: MQTTOutlet.Word, store: String) -> String? {
         switch word {
         case .copied:
-            "Was it moved here: waterh-gateway identity keep --store \(store). Is it a copy: give it another prefix (mqtt.prefix) first, then waterh-gateway identity new --store \(store)."
-        case .nameShared: "Is this store a copy: give it another prefix (mqtt.prefix), then waterh-gateway identity new --store \(store)."
-        case .prefixShared: "For this one: waterh-tracker settings set mqtt.prefix NAME --store \(store), or prefix below [mqtt] in waterh.toml."
+            """
+            Was it moved here: waterh-gateway identity keep --store \(store). Is it a copy: give it another prefix \
+            (mqtt.prefix) first, then waterh-gateway identity new --store \(store).
+            """
+        case .nameShared:
+            """
+            Is this store a copy: give it another prefix (mqtt.prefix), then waterh-gateway identity new --store \
+            \(store).
+            """
+        case .prefixShared:
+            """
+            For this one: waterh-tracker settings set mqtt.prefix NAME --store \(store), or prefix below [mqtt] in \
+            waterh.toml.
+            """
         case .connected, .trouble, .off, .stays, .takenBack, .ignored: nil
         }
     }
@@ -17,21 +28,28 @@ enum BrokerAdvice {
     /// The line to type where a broker does not let us in, or to write where waterh.toml names it.
     static func line(_ kind: MQTTFailure.Kind, isFile: Bool, store: String) -> String {
         func set(_ keys: String, _ words: String) -> String {
-            isFile ? "Write below [mqtt] in waterh.toml: \(keys)" : "waterh-tracker settings set \(words) --store \(store)"
+            isFile
+                ? "Write below [mqtt] in waterh.toml: \(keys)" : "waterh-tracker settings set \(words) --store \(store)"
         }
         return switch kind {
         case .libraryMissing: "apt-get install -y libmosquitto1"
         case .refused: set("user = \"NAME\" and password-file = \"FILE\"", "mqtt.user NAME mqtt.passwordFile FILE")
-        case .tls: set("ca-file = \"FILE\", and in url the name that is in the broker's certificate", "mqtt.caFile FILE")
+        case .tls:
+            set("ca-file = \"FILE\", and in url the name that is in the broker's certificate", "mqtt.caFile FILE")
         case .noGreeting: set("url = \"mqtts://HOST:8883\" (or mqtt://HOST:1883)", "mqtt.url mqtts://HOST:8883")
         case .wrongUse: "See what is set: waterh-tracker settings get --store \(store)"
         case .unreachable, .takenOver, .lost, .noAnswer, .tooMuch, .closed:
-            "Is it running there (systemctl status mosquitto)? Elsewhere: " + set("url = \"mqtt://HOST:1883\"", "mqtt.url mqtt://HOST:1883")
+            "Is it running there (systemctl status mosquitto)? Elsewhere: "
+                + set("url = \"mqtt://HOST:1883\"", "mqtt.url mqtt://HOST:1883")
         }
     }
 
     /// Another service has the name.
-    static let nameTaken = "Only one of them is heard there. Stop the other; is one a copy, give it a prefix of its own (mqtt.prefix), then a name: waterh-gateway identity new."
+    static let nameTaken =
+        """
+        Only one of them is heard there. Stop the other; is one a copy, give it a prefix of its own (mqtt.prefix), \
+        then a name: waterh-gateway identity new.
+        """
 
     /// - Parameters:
     ///   - isFile: waterh.toml names the prefix, over the settings.

@@ -8,11 +8,16 @@ struct Command: AsyncParsableCommand {
         abstract: "Takes the drinks from a WaterH bottle, stores them, and only then lets the bottle forget them.",
         discussion: ExitStatus.help,
         version: ProgramVersion.text,
-        subcommands: [Poll.self, Run.self, Nudge.self, Pair.self, Demo.self, Scan.self, Adopt.self, Identity.self, Send.self, Doctor.self, Report.self, BenchDayCommand.self, ScenarioCommand.self])
+        subcommands: [
+            Poll.self, Run.self, Nudge.self, Pair.self, Demo.self, Scan.self, Adopt.self, Identity.self, Send.self,
+            Doctor.self, Report.self, BenchDayCommand.self, ScenarioCommand.self,
+        ])
 
     static func main() async {
         let arguments = VerbFirst.ordered(
-            Array(CommandLine.arguments.dropFirst()), options: ["--store", "--person", "--config", "--link", "--bottle", "--zone"], flags: ["--json", "--verbose"])
+            Array(CommandLine.arguments.dropFirst()),
+            options: ["--store", "--person", "--config", "--link", "--bottle", "--zone"],
+            flags: ["--json", "--verbose"])
         await CommandRunner.main(Command.self, arguments: arguments)
     }
 }

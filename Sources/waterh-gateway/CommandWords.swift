@@ -26,7 +26,9 @@ enum CommandWords {
         case ("raw", 1...): return .unknown(try hex(rest.joined()))
         default:
             // Known, and said with too little or too much.
-            if let form = forms.first(where: { $0.split(separator: " ").first.map(String.init) == words.first?.lowercased() }) {
+            if let form = forms.first(where: {
+                $0.split(separator: " ").first.map(String.init) == words.first?.lowercased()
+            }) {
                 throw wrong("'\(words.joined(separator: " "))' is to be written so: \(form).")
             }
             throw wrong("'\(words.joined(separator: " "))' is no command.")
@@ -36,16 +38,22 @@ enum CommandWords {
     /// How each is written.
     private static var forms: [String] { help.dropLast().split(separator: ";").map { String($0.drop { $0 == " " }) } }
 
-    private static func wrong(_ sentence: String) -> CommandFailure { CommandFailure(.wrongUse, sentence, advice: "Commands: " + help) }
+    private static func wrong(_ sentence: String) -> CommandFailure {
+        CommandFailure(.wrongUse, sentence, advice: "Commands: " + help)
+    }
 
     private static func millilitres(_ text: String) throws -> UInt16 {
-        guard let ml = Amounts.typed(text).flatMap(UInt16.init(exactly:)) else { throw wrong("'\(text)' is no amount: 0 to 65535 ml (2,216 oz), or with a unit, as 64oz or 2l.") }
+        guard let ml = Amounts.typed(text).flatMap(UInt16.init(exactly:)) else {
+            throw wrong("'\(text)' is no amount: 0 to 65535 ml (2,216 oz), or with a unit, as 64oz or 2l.")
+        }
         return ml
     }
 
     private static func clock(_ text: String?, zone: Zone, now: Instant) throws -> BottleClock {
         guard let text, text != "now" else {
-            guard let clock = BottleClock(zone.wall(at: now)) else { throw wrong("this machine's clock cannot be set on a bottle.") }
+            guard let clock = BottleClock(zone.wall(at: now)) else {
+                throw wrong("this machine's clock cannot be set on a bottle.")
+            }
             return clock
         }
         guard let wall = WallTime(text), wall.isPossible, let clock = BottleClock(wall) else {
@@ -56,7 +64,9 @@ enum CommandWords {
 
     private static func reminder(_ words: [String]) throws -> ReminderSetting {
         var setting = ReminderSetting.standard
-        guard let mode = ["off", "periodic", "smart"].firstIndex(of: words[0]) else { throw wrong("a reminder is off, periodic or smart.") }
+        guard let mode = ["off", "periodic", "smart"].firstIndex(of: words[0]) else {
+            throw wrong("a reminder is off, periodic or smart.")
+        }
         setting.mode = UInt8(mode)
         for word in words.dropFirst() {
             if let minutes = UInt8(word), minutes > 0 {
@@ -64,7 +74,9 @@ enum CommandWords {
                 continue
             }
             let times = word.split(separator: "-").compactMap { TimeOfDay(String($0)) }
-            guard times.count == 2 else { throw wrong("'\(word)' is neither hours (08:00-20:00) nor minutes (1 to 255).") }
+            guard times.count == 2 else {
+                throw wrong("'\(word)' is neither hours (08:00-20:00) nor minutes (1 to 255).")
+            }
             (setting.wakeHour, setting.wakeMinute) = (UInt8(times[0].minutes / 60), UInt8(times[0].minutes % 60))
             (setting.sleepHour, setting.sleepMinute) = (UInt8(times[1].minutes / 60), UInt8(times[1].minutes % 60))
         }
@@ -82,7 +94,9 @@ enum CommandWords {
     /// Bytes of hex digits, with any spaces between; at most one ATT value.
     private static func hex(_ text: String) throws -> [UInt8] {
         let digits = Array(text.filter { $0 != " " && $0 != ":" }.utf8)
-        guard !digits.isEmpty, digits.count % 2 == 0, digits.count <= 1024 else { throw wrong("'\(text)' is no row of hex bytes (1 to 512).") }
+        guard !digits.isEmpty, digits.count % 2 == 0, digits.count <= 1024 else {
+            throw wrong("'\(text)' is no row of hex bytes (1 to 512).")
+        }
         return try stride(from: 0, to: digits.count, by: 2).map { index in
             guard let byte = UInt8(String(decoding: digits[index..<(index + 2)], as: UTF8.self), radix: 16) else {
                 throw wrong("'\(text)' is no row of hex bytes.")

@@ -11,21 +11,37 @@ struct Demo: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "demo",
         abstract: "A bottle and a gateway in one process: no root, no Bluetooth, no configuration.",
-        discussion: "Writes only under a temporary directory, which it removes. Without --once it goes on until Ctrl-C: its page shows days that pass in two minutes each, with a bottle that is drunk from. waterh-emulator control acts on that bottle, too.")
+        discussion:
+            """
+            Writes only under a temporary directory, which it removes. Without --once it goes on until Ctrl-C: its \
+            page shows days that pass in two minutes each, with a bottle that is drunk from. waterh-emulator \
+            control acts on that bottle, too.
+            """
+    )
 
     @Flag(help: "Poll twice, show the day, and exit.")
     var once = false
 
-    @Option(help: ArgumentHelp("The capture whose drinks the bottle holds. Default: a shipped one.", valueName: "file"), completion: .file())
+    @Option(
+        help: ArgumentHelp("The capture whose drinks the bottle holds. Default: a shipped one.", valueName: "file"),
+        completion: .file())
     var capture: String?
 
-    @Option(help: ArgumentHelp("Where waterh-emulator control finds the bottle. Default: where it looks by itself.", valueName: "unix:PATH"))
+    @Option(
+        help: ArgumentHelp(
+            "Where waterh-emulator control finds the bottle. Default: where it looks by itself.", valueName: "unix:PATH"
+        ))
     var control: String?
 
-    @Option(help: ArgumentHelp("The page's port on 127.0.0.1; 0: one that is free. Default: 8077, or a free one where that is taken.", valueName: "port"))
+    @Option(
+        help: ArgumentHelp(
+            "The page's port on 127.0.0.1; 0: one that is free. Default: 8077, or a free one where that is taken.",
+            valueName: "port"))
     var port: UInt16?
 
-    @Option(help: ArgumentHelp("So many seconds pass in one, 1 to 3600: from morning to night in two minutes.", valueName: "times"))
+    @Option(
+        help: ArgumentHelp(
+            "So many seconds pass in one, 1 to 3600: from morning to night in two minutes.", valueName: "times"))
     var speed: Double = 480
 
     func validate() throws {
@@ -39,7 +55,9 @@ struct Demo: AsyncParsableCommand {
         do {
             try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         } catch {
-            throw CommandFailure(.failed, "No temporary directory can be made: \(error.localizedDescription)", advice: "Set TMPDIR to a directory that can be written.")
+            throw CommandFailure(
+                .failed, "No temporary directory can be made: \(error.localizedDescription)",
+                advice: "Set TMPDIR to a directory that can be written.")
         }
         let store = StorePlace(path: folder.appendingPathComponent("waterh.sqlite").path)
         let bottle = try await DemoBottle(capture: capture)
@@ -76,7 +94,9 @@ struct Demo: AsyncParsableCommand {
             for line in PollText.lines(first.report, entries: first.new, state: nil) { out.line("  " + line) }
             out.line("Second poll:")
             let second = try await gateway.poll()
-            for line in PollText.lines(second.report, entries: second.new, state: nil).dropFirst() { out.line("  " + line) }
+            for line in PollText.lines(second.report, entries: second.new, state: nil).dropFirst() {
+                out.line("  " + line)
+            }
             out.line("The day:")
             for line in try gateway.day() { out.line("  " + line) }
         } catch {
@@ -130,7 +150,9 @@ struct DemoGateway: Sendable {
     func day() throws(CommandFailure) -> [String] {
         do {
             let state = try Depot.explained { try depot.desk().state() }
-            return [PollText.day(state), state.lastDrinkAge.map { "Last drink: \($0)." } ?? "Nothing was drunk today yet."]
+            return [
+                PollText.day(state), state.lastDrinkAge.map { "Last drink: \($0)." } ?? "Nothing was drunk today yet.",
+            ]
         } catch {
             throw error as? CommandFailure ?? CommandFailure(.failed, "\(error)")
         }

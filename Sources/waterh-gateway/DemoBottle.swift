@@ -18,7 +18,9 @@ final class DemoBottle: Sendable {
     private let server = Mutex<ControlServer?>(nil)
 
     /// The same bottle at the other end of another link, its log taken by now.
-    static func emptied(_ other: DemoBottle) async throws -> DemoBottle { try await DemoBottle(other.identity, records: [], origin: other.origin) }
+    static func emptied(_ other: DemoBottle) async throws -> DemoBottle {
+        try await DemoBottle(other.identity, records: [], origin: other.origin)
+    }
 
     /// - Parameter capture: `nil`: a shipped one, else drinks of this morning.
     convenience init(capture: String?) async throws {
@@ -32,7 +34,8 @@ final class DemoBottle: Sendable {
                 fill.restamp(newestTo: HostClock.localTime())
                 (records, model) = (fill.records, fill.model)
             } catch {
-                throw CommandFailure(.badInput, sentence("\(error)"), advice: "Name another capture with --capture, or leave it out.")
+                throw CommandFailure(
+                    .badInput, sentence("\(error)"), advice: "Name another capture with --capture, or leave it out.")
             }
             origin = "filled from \((file as NSString).lastPathComponent) (its last drink made now)"
         } else {
@@ -45,7 +48,8 @@ final class DemoBottle: Sendable {
     private init(_ identity: BottleIdentity, records: [[UInt8]], origin: String) async throws {
         (self.identity, self.origin) = (identity, origin)
         let machine = VirtualBottleMachine(
-            identity, flash: BottleFlash(records: records, capacity: 500), hostTime: HostClock.localTime(), at: MonotonicClock.system.now())
+            identity, flash: BottleFlash(records: records, capacity: 500), hostTime: HostClock.localTime(),
+            at: MonotonicClock.system.now())
         let pair = MemoryLink.pair(name: "demo")
         (central, link) = (pair.central, pair.peripheral)
         driver = BottleDriver(machine, on: pair.peripheral)
@@ -65,7 +69,8 @@ final class DemoBottle: Sendable {
             let new = try ControlServer(path: place) { await driver.control($0) }
             server.withLock { $0 = new }
         } catch {
-            throw CommandFailure(.failed, sentence(error.description), advice: "Name another place with --control unix:PATH.")
+            throw CommandFailure(
+                .failed, sentence(error.description), advice: "Name another place with --control unix:PATH.")
         }
         return place
     }
@@ -85,10 +90,12 @@ final class DemoBottle: Sendable {
 
     func close() async { await link.close() }
 
-    /// A Boost session among the project's captures: below the working directory, or beside or above the program; or where a package puts them.
+    /// A Boost session among the project's captures: below the working directory, or beside or above the program; or
+    /// where a package puts them.
     private static func shippedCapture() -> String? {
         var folders = [FileManager.default.currentDirectoryPath]
-        var place = URL(fileURLWithPath: CommandLine.arguments.first ?? "").resolvingSymlinksInPath().deletingLastPathComponent()
+        var place = URL(fileURLWithPath: CommandLine.arguments.first ?? "").resolvingSymlinksInPath()
+            .deletingLastPathComponent()
         if let program = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe") {
             place = URL(fileURLWithPath: program).deletingLastPathComponent()
         }
@@ -98,8 +105,13 @@ final class DemoBottle: Sendable {
         }
         for captures in folders.flatMap({ [$0 + "/captures", $0 + "/share/waterh/captures"] }) {
             let names = ((try? FileManager.default.contentsOfDirectory(atPath: captures)) ?? []).sorted()
-            let fits = names.filter { $0.lowercased().hasPrefix("boost") && ($0.hasSuffix(".btsnoop") || $0.hasSuffix(".hex") || $0.hasSuffix(".txt")) }
-            if let name = fits.first(where: { $0.contains("two") || $0.contains("days") }) ?? fits.first { return captures + "/" + name }
+            let fits = names.filter {
+                $0.lowercased().hasPrefix("boost")
+                    && ($0.hasSuffix(".btsnoop") || $0.hasSuffix(".hex") || $0.hasSuffix(".txt"))
+            }
+            if let name = fits.first(where: { $0.contains("two") || $0.contains("days") }) ?? fits.first {
+                return captures + "/" + name
+            }
         }
         return nil
     }
@@ -110,7 +122,8 @@ final class DemoBottle: Sendable {
         return [(225, 180), (170, 120), (120, 250), (75, 90), (40, 210), (15, 60)].map { minutes, ml in
             let clock = LocalTime(milliseconds: now.milliseconds - Int64(minutes) * 60_000).clock
             return DrinkRecord(
-                yearByte: clock.yearByte, month: clock.month, day: clock.day, hour: clock.hour, minute: clock.minute, second: clock.second,
+                yearByte: clock.yearByte, month: clock.month, day: clock.day, hour: clock.hour, minute: clock.minute,
+                second: clock.second,
                 amountMl: UInt16(ml), sensor: (1, 97)
             ).encoded
         }

@@ -40,7 +40,8 @@ struct DemoService: Sendable {
         let configuration = store.path + ".toml"
         try Data().write(to: URL(fileURLWithPath: configuration))
         let plan = try ServicePlan(
-            LinkOptions.parse(["--link", "unix:\(store.path).demo", "--bottle", bottle.address]), StoreOptions.parse(["--store", store.path, "--config", configuration]), keep: false,
+            LinkOptions.parse(["--link", "unix:\(store.path).demo", "--bottle", bottle.address]),
+            StoreOptions.parse(["--store", store.path, "--config", configuration]), keep: false,
             listen: "off")
         try await house.take(plan)
         // Who opens the page sees the day at once, and no welcome.
@@ -48,7 +49,11 @@ struct DemoService: Sendable {
         let out = TextOutput.standard
         let server = HTTPServer(house.pages, names: { [] }, log: log, random: { UInt32.random(in: 0...UInt32.max) })
         try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { try await serve(server) { out.line("The page: http://127.0.0.1:\($0)/"); told(socket, out) } }
+            group.addTask {
+                try await serve(server) {
+                    out.line("The page: http://127.0.0.1:\($0)/"); told(socket, out)
+                }
+            }
             group.addTask { await drink(bottle, house, zone) }
             do {
                 try await group.next()
@@ -65,7 +70,10 @@ struct DemoService: Sendable {
     }
 
     private func told(_ socket: String, _ out: TextOutput) {
-        if speed > 1 { out.line("Time runs \(Amounts.decimal(speed)) times as fast there (--speed), and the bottle drinks by itself.") }
+        if speed > 1 {
+            out.line(
+                "Time runs \(Amounts.decimal(speed)) times as fast there (--speed), and the bottle drinks by itself.")
+        }
         let option = control == nil ? "" : " --control unix:\(socket)"
         out.line("Or try in another terminal: \(Self.emulator) control\(option) sip 120    (Ctrl-C ends)")
         out.flush()
@@ -74,7 +82,9 @@ struct DemoService: Sendable {
     /// As it is typed here: by its name where PATH has it, else by the path beside this program.
     private static var emulator: String {
         let name = "waterh-emulator"
-        guard OtherProgram(name) == nil, let own = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe") else { return name }
+        guard OtherProgram(name) == nil,
+            let own = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+        else { return name }
         let beside = (own as NSString).deletingLastPathComponent + "/" + name
         return access(beside, X_OK) == 0 ? PrintedCommands.quoted(beside) : name
     }
@@ -83,12 +93,16 @@ struct DemoService: Sendable {
     private func serve(_ server: HTTPServer, _ ready: @escaping @Sendable (Int) async -> Void) async throws {
         for candidate in port.map({ [$0] }) ?? [Self.usualPort, 0] {
             do {
-                return try await server.run(on: .tcp(host: "127.0.0.1", port: Int(candidate))) { if let port = $0 { await ready(port) } }
+                return try await server.run(on: .tcp(host: "127.0.0.1", port: Int(candidate))) {
+                    if let port = $0 { await ready(port) }
+                }
             } catch is CancellationError {
                 return
             } catch {
                 guard port == nil, candidate != 0 else {
-                    throw CommandFailure(.failed, "The page cannot be shown at 127.0.0.1:\(candidate): \(error).", advice: "Give another --port, or 0 for one that is free.")
+                    throw CommandFailure(
+                        .failed, "The page cannot be shown at 127.0.0.1:\(candidate): \(error).",
+                        advice: "Give another --port, or 0 for one that is free.")
                 }
             }
         }
@@ -106,7 +120,8 @@ struct DemoService: Sendable {
         }
     }
 
-    /// Half past six of the next day: who opens the page sees all of it. Before four in the morning that is half past six of this one.
+    /// Half past six of the next day: who opens the page sees all of it. Before four in the morning that is half past
+    /// six of this one.
     private static func nextMorning(_ now: Instant, _ zone: Zone) -> Instant {
         var wall = zone.wall(at: now.advanced(seconds: 86_400 - 4 * 3600))
         (wall.hour, wall.minute, wall.second) = (6, 30, 0)

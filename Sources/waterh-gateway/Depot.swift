@@ -49,7 +49,9 @@ struct Depot: Sendable {
     /// The zones of a poll of this store: of its days, and of the bottle's clock. Makes and changes nothing.
     static func zones(_ named: String?, _ place: StorePlace) throws -> (day: Zone, bottle: Zone) {
         let choice = try choice(named)
-        guard let settings = try? place.open(hostZone: choice.host.id, for: .looking).settings() else { return (choice.host, choice.host) }
+        guard let settings = try? place.open(hostZone: choice.host.id, for: .looking).settings() else {
+            return (choice.host, choice.host)
+        }
         let day = choice.inForce(settings)
         return (day, PollOptions(settings: settings.bottle, zone: day).zone)
     }
@@ -59,9 +61,14 @@ struct Depot: Sendable {
     ///   - source: the surface.
     ///   - canNotify: whether a notification would reach somebody.
     ///   - remark: takes what a person has to know beside an answer.
-    func desk(source: String = "gateway", canNotify: Bool = false, remark: @escaping @Sendable (String) -> Void = { Diagnostics.warning($0) }) -> TrackerDesk {
+    func desk(
+        source: String = "gateway", canNotify: Bool = false,
+        remark: @escaping @Sendable (String) -> Void = { Diagnostics.warning($0) }
+    ) -> TrackerDesk {
         TrackerDesk(
-            store, WriteContext(now: Machine.now(), zone: zone, source: source, makeID: { UUID().uuidString.lowercased() }), canNotify: canNotify, remark: remark)
+            store,
+            WriteContext(now: Machine.now(), zone: zone, source: source, makeID: { UUID().uuidString.lowercased() }),
+            canNotify: canNotify, remark: remark)
     }
 
     /// What a poll is to do, from the settings; flags come on top.

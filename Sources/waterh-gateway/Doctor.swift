@@ -14,7 +14,13 @@ struct Doctor: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor",
         abstract: "What is there, what is missing, and what to do about each.",
-        discussion: "Looks at store, zone, bottles, broker, page, link, kernel, adapters, bluetoothd and rights. With --fix it does what it can do itself, says what it did, and gives the line to type for the rest. What a build of this project needs says hardware/bench doctor in a checkout.")
+        discussion:
+            """
+            Looks at store, zone, bottles, broker, page, link, kernel, adapters, bluetoothd and rights. With --fix \
+            it does what it can do itself, says what it did, and gives the line to type for the rest. What a build \
+            of this project needs says hardware/bench doctor in a checkout.
+            """
+    )
 
     @OptionGroup var link: LinkOptions
     @OptionGroup var place: StoreOptions
@@ -30,7 +36,8 @@ struct Doctor: AsyncParsableCommand {
         if fix {
             repairs = await Repair.all(of: findings)
             // What was started takes a moment: bluetoothd switches its adapters on by itself.
-            for attempt in 0..<6 where repairs.contains(where: \.isDone) && (attempt == 0 || findings.contains { $0.status == .bad }) {
+            for attempt in 0..<6
+            where repairs.contains(where: \.isDone) && (attempt == 0 || findings.contains { $0.status == .bad }) {
                 if attempt > 0 { try await Task.sleep(for: .milliseconds(500)) }
                 findings = try await DoctorChecks.all(link, place)
             }
@@ -42,7 +49,9 @@ struct Doctor: AsyncParsableCommand {
     }
 
     private func show(_ findings: [Finding], _ repairs: [Repair]) {
-        for repair in repairs { TextOutput.standard.words("\(repair.isDone ? "done" : "type") \(repair.check): \(repair.words)") }
+        for repair in repairs {
+            TextOutput.standard.words("\(repair.isDone ? "done" : "type") \(repair.check): \(repair.words)")
+        }
         for line in Self.lines(findings) { TextOutput.standard.words(line) }
     }
 
@@ -54,12 +63,19 @@ struct Doctor: AsyncParsableCommand {
     private static func object(_ findings: [Finding], _ repairs: [Repair]?) -> JSONValue {
         let list = findings.map { finding -> JSONValue in
             [
-                "check": .string(finding.check), "status": .string(finding.status.rawValue), "found": .string(finding.found),
-                "advice": JSONValue(finding.advice.map(PrintedCommands.current.completed)), "fix": JSONValue(finding.remedy.map(Repair.line)),
+                "check": .string(finding.check), "status": .string(finding.status.rawValue),
+                "found": .string(finding.found),
+                "advice": JSONValue(finding.advice.map(PrintedCommands.current.completed)),
+                "fix": JSONValue(finding.remedy.map(Repair.line)),
             ]
         }
-        let done = repairs.map { $0.map { ["check": .string($0.check), "done": .bool($0.isDone), "words": .string($0.words)] as JSONValue } }
-        return ["ok": .bool(!findings.contains { $0.status == .bad }), "checks": .array(list), "repairs": done.map { .array($0) } ?? .null]
+        let done = repairs.map {
+            $0.map { ["check": .string($0.check), "done": .bool($0.isDone), "words": .string($0.words)] as JSONValue }
+        }
+        return [
+            "ok": .bool(!findings.contains { $0.status == .bad }), "checks": .array(list),
+            "repairs": done.map { .array($0) } ?? .null,
+        ]
     }
 }
 
@@ -70,8 +86,13 @@ extension DoctorChecks {
         let places = try places(options, file)
         var findings: [Finding] = []
         for place in places {
-            let found = store(place, zone: options.namedZone(file)) + [zone(options.namedZone(file), place), bottles(OwnBottles.look(place), place.person)]
-            findings += (found + (await broker(place, file))).map { $0.about(places.count > 1 ? place.person?.name : nil) }
+            let found =
+                store(place, zone: options.namedZone(file)) + [
+                    zone(options.namedZone(file), place), bottles(OwnBottles.look(place), place.person),
+                ]
+            findings += (found + (await broker(place, file))).map {
+                $0.about(places.count > 1 ? place.person?.name : nil)
+            }
         }
         findings += PageCheck.finding(file, places) + proxy(file) + (await links(places, link, file))
         let own = places.flatMap { OwnBottles.look($0) }
@@ -80,21 +101,30 @@ extension DoctorChecks {
         let facts = await BluetoothFacts.gather()
         var way = link
         way.fill(file, for: places.first?.person)
-        findings += BluetoothDiagnosis(facts, link: try way.name) { name, address in
-            selectors.contains { $0.matches(address: BluetoothAddress(address), name: name) }
-                || BottleSelector.looksLikeBottle(Advertisement(peer: PeerID(address), name: name))
-        }.findings
+        findings +=
+            BluetoothDiagnosis(facts, link: try way.name) { name, address in
+                selectors.contains { $0.matches(address: BluetoothAddress(address), name: name) }
+                    || BottleSelector.looksLikeBottle(Advertisement(peer: PeerID(address), name: name))
+            }.findings
         return findings
     }
 
     /// Others call this machine by a name, and the page is shown on it alone: there is a proxy between.
     static func proxy(_ file: Configuration) -> [Finding] {
         let name = file.publicURL ?? file.names?.first
-        guard let name, file.proxy == nil, file.listen.map({ $0.hasPrefix("127.") || $0.hasPrefix("[::1]") || $0.hasPrefix("localhost:") }) ?? true else { return [] }
+        guard let name, file.proxy == nil,
+            file.listen.map({ $0.hasPrefix("127.") || $0.hasPrefix("[::1]") || $0.hasPrefix("localhost:") }) ?? true
+        else { return [] }
         return [
             Finding(
-                "proxy", .note, "others find the page at \(name), and it is shown on this machine alone, so something hands them on",
-                advice: "Say proxy = true in waterh.toml, or everybody who comes through a proxy that does not send X-Forwarded-For is taken for somebody at this machine. proxy = false: there is none.")
+                "proxy", .note,
+                "others find the page at \(name), and it is shown on this machine alone, so something hands them on",
+                advice:
+                    """
+                    Say proxy = true in waterh.toml, or everybody who comes through a proxy that does not send \
+                    X-Forwarded-For is taken for somebody at this machine. proxy = false: there is none.
+                    """
+            )
         ]
     }
 
@@ -113,7 +143,8 @@ extension DoctorChecks {
             var status = stat()
             guard stat(place, &status) == 0, status.st_uid == geteuid(), status.st_mode & 0o077 != 0 else { return nil }
             return Finding(
-                "privacy", .note, "\(place) may be read by others (mode \(String(status.st_mode & 0o777, radix: 8)))", advice: "chmod \(mode) \(PrintedCommands.quoted(place))",
+                "privacy", .note, "\(place) may be read by others (mode \(String(status.st_mode & 0o777, radix: 8)))",
+                advice: "chmod \(mode) \(PrintedCommands.quoted(place))",
                 remedy: Remedy(["chmod", mode, place], needsRoot: false))
         }
     }
@@ -122,7 +153,8 @@ extension DoctorChecks {
 extension Finding {
     /// The same of one person of several.
     fileprivate func about(_ person: String?) -> Finding {
-        person.map { Finding("\(check) of \($0)", status, found, advice: advice, isAbsence: isAbsence, remedy: remedy) } ?? self
+        person.map { Finding("\(check) of \($0)", status, found, advice: advice, isAbsence: isAbsence, remedy: remedy) }
+            ?? self
     }
 }
 
@@ -146,11 +178,18 @@ enum DoctorChecks {
                 return [
                     Finding(
                         "store", .bad, "\(path) is a link to \(target), and nothing is there",
-                        advice: "Bring back what it leads to (a disk that is not mounted?), or remove the link: a poll would begin another day at its end.")
+                        advice:
+                            """
+                            Bring back what it leads to (a disk that is not mounted?), or remove the link: a poll \
+                            would begin another day at its end.
+                            """
+                    )
                 ]
             }
             var parent = URL(fileURLWithPath: path).deletingLastPathComponent()
-            while parent.path != "/", !FileManager.default.fileExists(atPath: parent.path) { parent.deleteLastPathComponent() }
+            while parent.path != "/", !FileManager.default.fileExists(atPath: parent.path) {
+                parent.deleteLastPathComponent()
+            }
             let isWritable = access(parent.path, W_OK) == 0
             return [
                 Finding(
@@ -161,23 +200,37 @@ enum DoctorChecks {
         do {
             let store = try place.open(hostZone: nil, for: .looking)
             let counts = try store.journalCounts()
-            let held = "\(path): \(counted(try store.countedDrinks(), "drink")); \(counted(counts.drinks, "record")) from bottles, \(counts.quarantined) suspect"
-            let words = switch store.found {
-            case .store: held
-            case .older: "\(held); of an earlier version, the next poll brings it up to date"
-            case .nothing: "\(path) is empty; the first poll makes a store of it"
-            }
+            let held =
+                """
+                \(path): \(counted(try store.countedDrinks(), "drink")); \(counted(counts.drinks, "record")) from \
+                bottles, \(counts.quarantined) suspect
+                """
+            let words =
+                switch store.found {
+                case .store: held
+                case .older: "\(held); of an earlier version, the next poll brings it up to date"
+                case .nothing: "\(path) is empty; the first poll makes a store of it"
+                }
             let trouble = StorePlace.writingTrouble(path)
-            var findings = [trouble.map { Finding("store", .bad, $0.words, advice: $0.advice) } ?? Finding("store", .good, words)]
+            var findings = [
+                trouble.map { Finding("store", .bad, $0.words, advice: $0.advice) } ?? Finding("store", .good, words)
+            ]
             let unreadable = try store.unreadableRows()
             if let first = unreadable.first {
                 findings.append(
-                    Finding("rows", .bad, "\(counted(unreadable.count, "row")) that cannot be read, counted nowhere: \(first)", advice: "See them all with: waterh-tracker check --doctor"))
+                    Finding(
+                        "rows", .bad,
+                        "\(counted(unreadable.count, "row")) that cannot be read, counted nowhere: \(first)",
+                        advice: "See them all with: waterh-tracker check --doctor"))
             }
-            if let other = place.beside { findings.append(Finding("service", .note, "a system service keeps another day in \(other)")) }
+            if let other = place.beside {
+                findings.append(Finding("service", .note, "a system service keeps another day in \(other)"))
+            }
             let day = (try? Depot.zones(zone, place))?.day ?? .utc
             for trouble in try store.outletTroubles() {
-                let words = trouble.text(now: Machine.now()) { "\(day.wall(at: $0).dateText) \(day.wall(at: $0).timeText)" }
+                let words = trouble.text(now: Machine.now()) {
+                    "\(day.wall(at: $0).dateText) \(day.wall(at: $0).timeText)"
+                }
                 findings.append(Finding(trouble.outlet, .note, "when a service tried last: \(words)"))
             }
             return findings + privacy(path)
@@ -194,9 +247,13 @@ enum DoctorChecks {
     /// Those that a poll of this store would use.
     static func zone(_ given: String?, _ place: StorePlace) -> Finding {
         guard let zones = try? Depot.zones(given, place) else {
-            return Finding("time zone", .bad, "\(given ?? "the system's") is no IANA name", advice: "Set TZ or the setting day.zone, e.g. Europe/Berlin.")
+            return Finding(
+                "time zone", .bad, "\(given ?? "the system's") is no IANA name",
+                advice: "Set TZ or the setting day.zone, e.g. Europe/Berlin.")
         }
-        let bottle = zones.bottle == zones.day ? "" : "; the bottle's clock shows \(zones.bottle.id), now \(zones.bottle.wall(at: Machine.now()))"
+        let bottle =
+            zones.bottle == zones.day
+            ? "" : "; the bottle's clock shows \(zones.bottle.id), now \(zones.bottle.wall(at: Machine.now()))"
         return Finding("time zone", .good, "\(zones.day.id), now \(zones.day.wall(at: Machine.now()))\(bottle)")
     }
 
@@ -206,21 +263,34 @@ enum DoctorChecks {
         let isFile = file.mqtt["mqtt.url"] != nil
         do {
             let check = try await MQTTOutlet.check(
-                store, overlay: { try Resident.overlay($0, file: file.mqtt, listed: place.person?.name) }, nonce: String(UInt32.random(in: 0...UInt32.max), radix: 36))
+                store, overlay: { try Resident.overlay($0, file: file.mqtt, listed: place.person?.name) },
+                nonce: String(UInt32.random(in: 0...UInt32.max), radix: 36))
             return switch check {
             case nil: []
             case .good(let words): [Finding("mqtt", .good, words)]
-            case .taken(let words): [Finding("mqtt", .bad, words, advice: BrokerAdvice.prefixTaken(isFile: file.mqtt["mqtt.prefix"] != nil, store: place.path))]
-            case .failed(let words, let kind): [Finding("mqtt", .bad, words, advice: BrokerAdvice.line(kind, isFile: isFile, store: place.path))]
+            case .taken(let words):
+                [
+                    Finding(
+                        "mqtt", .bad, words,
+                        advice: BrokerAdvice.prefixTaken(isFile: file.mqtt["mqtt.prefix"] != nil, store: place.path))
+                ]
+            case .failed(let words, let kind):
+                [Finding("mqtt", .bad, words, advice: BrokerAdvice.line(kind, isFile: isFile, store: place.path))]
             }
         } catch {
-            return [Finding("mqtt", .bad, (error as? any Problem)?.sentence ?? "\(error)", advice: BrokerAdvice.line(.wrongUse, isFile: isFile, store: place.path))]
+            return [
+                Finding(
+                    "mqtt", .bad, (error as? any Problem)?.sentence ?? "\(error)",
+                    advice: BrokerAdvice.line(.wrongUse, isFile: isFile, store: place.path))
+            ]
         }
     }
 
     /// Which bottles a poll drains.
     static func bottles(_ own: [OwnBottle], _ person: PersonEntry?) -> Finding {
-        if let listed = person?.bottles, !listed.isEmpty { return Finding("bottles", .good, "as listed: \(listed.joined(separator: ", "))") }
+        if let listed = person?.bottles, !listed.isEmpty {
+            return Finding("bottles", .good, "as listed: \(listed.joined(separator: ", "))")
+        }
         let names = own.map { ($0.aliases.sorted() + $0.identities.sorted()).joined(separator: " = ") }
         return own.isEmpty
             ? Finding("bottles", .note, "none yet; the first that answers a poll is this store's own")
@@ -235,7 +305,12 @@ enum DoctorChecks {
             var link = options
             link.fill(file, for: place.person)
             guard seen.insert(link.link ?? "").inserted else { continue }
-            findings.append(await self.link(link, places.filter { file.link(of: $0.person, flag: options.link) == link.link }.flatMap { OwnBottles.look($0) }))
+            findings.append(
+                await self.link(
+                    link,
+                    places.filter { file.link(of: $0.person, flag: options.link) == link.link }.flatMap {
+                        OwnBottles.look($0)
+                    }))
         }
         return findings
     }
@@ -264,14 +339,18 @@ enum DoctorChecks {
             case .advertised(let seen) where !central.hasRadio || BottleSelector.looksLikeBottle(seen):
                 let sighting = await Sighting(seen, on: options, hasRadio: central.hasRadio, limit: .seconds(2))
                 let isOwn = own.isEmpty ? nil : sighting.isOwn(own)
-                let kind = isOwn.map { $0 ? "this store's own bottle" : "a bottle that is not this store's" } ?? "a bottle"
+                let kind =
+                    isOwn.map { $0 ? "this store's own bottle" : "a bottle that is not this store's" } ?? "a bottle"
                 finding = Finding(
-                    check, isOwn == false ? .note : .good, "\(kind) is there: \(sighting.name ?? sighting.identity ?? seen.peer.text)",
+                    check, isOwn == false ? .note : .good,
+                    "\(kind) is there: \(sighting.name ?? sighting.identity ?? seen.peer.text)",
                     advice: isOwn == false ? "Polls leave it alone. If it is yours: \(sighting.adoption)" : nil)
                 // Its own may be seen yet.
                 if isOwn != false { break look }
             case .scanFailed(let error), .unavailable(let error):
-                finding = Finding(check, .bad, error.description, advice: advice.about(error.code), isAbsence: error.code != .permissionDenied)
+                finding = Finding(
+                    check, .bad, error.description, advice: advice.about(error.code),
+                    isAbsence: error.code != .permissionDenied)
                 break look
             default:
                 break

@@ -4,7 +4,8 @@ import MQTTSurface
 import PocketSurface
 import Store
 
-/// Takes back what brokers keep of somebody who is not served any more, and what is shown on their phone. Until it is done: the other end may be away.
+/// Takes back what brokers keep of somebody who is not served any more, and what is shown on their phone. Until it is
+/// done: the other end may be away.
 struct Farewell: Sendable {
     let plan: PersonPlan
     let log: Logger
@@ -25,20 +26,37 @@ struct Farewell: Sendable {
                 group.addTask { await fromPhones(depot.store) }
             }
         } catch {
-            log.warning("What brokers keep and phones show of \(plan.name), who is not listed any more, cannot be taken back: \(error)")
+            log.warning(
+                """
+                What brokers keep and phones show of \(plan.name), who is not listed any more, cannot be taken \
+                back: \(error)
+                """
+            )
         }
     }
 
     private func fromBrokers(_ store: TrackerStore) async {
         guard (try? MQTTOutlet.leavesSomething(store)) ?? true else { return }
-        let outlet = MQTTOutlet(Resident.surroundings(store, { plan }, log: log, othersTopics: { present.topics }), sink: MQTTSink())
-        if await outlet.takeBack() { log.notice("MQTT: \(plan.name) is not listed any more, and what brokers kept of that day is taken back.") }
+        let outlet = MQTTOutlet(
+            Resident.surroundings(store, { plan }, log: log, othersTopics: { present.topics }), sink: MQTTSink())
+        if await outlet.takeBack() {
+            log.notice("MQTT: \(plan.name) is not listed any more, and what brokers kept of that day is taken back.")
+        }
     }
 
     private func fromPhones(_ store: TrackerStore) async {
         guard (try? PocketOutlet.leavesSomething(store)) ?? true else { return }
         let service = PocketService.ntfy
-        let outlet = PocketOutlet(service, Resident.pocketSurroundings(service.title, store, plan.listed, { plan }, nil, among: present, log: log))
-        if await outlet.takeBackAll() { log.notice("\(service.title): \(plan.name) is not listed any more, and what a phone showed of that day is taken back.") }
+        let outlet = PocketOutlet(
+            service,
+            Resident.pocketSurroundings(service.title, store, plan.listed, { plan }, nil, among: present, log: log))
+        if await outlet.takeBackAll() {
+            log.notice(
+                """
+                \(service.title): \(plan.name) is not listed any more, and what a phone showed of that day is \
+                taken back.
+                """
+            )
+        }
     }
 }

@@ -7,8 +7,9 @@ import Store
 import Synchronization
 import TrackerCore
 
-/// Keeps what the last polls said and heard, in memory, and writes it down when one of them failed or was odd. Several people's bottles may be polled
-/// over one adapter: what is written for one of them is of that store's polls of that bottle alone.
+/// Keeps what the last polls said and heard, in memory, and writes it down when one of them failed or was odd. Several
+/// people's bottles may be polled over one adapter: what is written for one of them is of that store's polls of that
+/// bottle alone.
 final class FlightRecorder: Sendable {
     /// Whose poll it was; no bottle: none was met.
     private struct Owner: Hashable {
@@ -39,7 +40,8 @@ final class FlightRecorder: Sendable {
     private static let ofAll = 12
     private static let packets = 4096
     private static let bytes = 256 << 10
-    /// The same trouble is written down that often: a bottle that fails at each poll must not push out what went before.
+    /// The same trouble is written down that often: a bottle that fails at each poll must not push out what went
+    /// before.
     private static let pause = Duration.seconds(3600)
 
     private let state = Mutex(State())
@@ -56,7 +58,8 @@ final class FlightRecorder: Sendable {
         }
     }
 
-    /// A poll for this store begins. What has passed since the last one belongs to whose connection was kept, and is nobody else's.
+    /// A poll for this store begins. What has passed since the last one belongs to whose connection was kept, and is
+    /// nobody else's.
     func begin(for store: String) {
         state.withLock { state in
             if state.store != store { state.present = Flight() }
@@ -75,7 +78,9 @@ final class FlightRecorder: Sendable {
             defer {
                 state.flights.append(state.present)
                 state.present = Flight()
-                for old in state.flights.indices.filter({ state.flights[$0].owner == owner }).dropLast(Self.ofOne).reversed() { state.flights.remove(at: old) }
+                for old in state.flights.indices.filter({ state.flights[$0].owner == owner }).dropLast(Self.ofOne)
+                    .reversed()
+                { state.flights.remove(at: old) }
                 if state.flights.count > Self.ofAll { state.flights.removeFirst() }
             }
             guard let reason, !state.present.observations.isEmpty else { return nil }
@@ -93,7 +98,10 @@ final class FlightRecorder: Sendable {
         let story = Self.story(report, reason, isCut: flights.contains(where: \.isCut))
         do {
             try KeptFlights(store: store)?.keep(story, at: wall) { path in
-                let recorder = try LinkRecorder(path: path, peer: report.identity.flatMap { BluetoothAddress($0) } ?? BluetoothAddress(0), epoch: epoch) { _ in }
+                let recorder = try LinkRecorder(
+                    path: path, peer: report.identity.flatMap { BluetoothAddress($0) } ?? BluetoothAddress(0),
+                    epoch: epoch
+                ) { _ in }
                 recorder.begin()
                 for observation in flights.flatMap(\.observations) { recorder.observe(observation) }
                 recorder.finish()
@@ -119,8 +127,15 @@ final class FlightRecorder: Sendable {
         // Of its own line: a report takes it from there and out of everything else.
         if let name = report.name { lines.append(KeptFlights.nameMark + name.filter { !$0.isNewline }) }
         lines.append(
-            "received \(report.received), new \(report.new), known \(report.duplicates), in doubt \(report.suspect), unreadable \(report.quarantined), acknowledged \(report.acknowledged), perhaps acknowledged \(report.unconfirmed)")
-        lines += report.recovery.map { "recovery: \($0.rung.rawValue): \($0.reason)\($0.outcome.map { ": \($0)" } ?? "")" }
+            """
+            received \(report.received), new \(report.new), known \(report.duplicates), in doubt \
+            \(report.suspect), unreadable \(report.quarantined), acknowledged \(report.acknowledged), perhaps \
+            acknowledged \(report.unconfirmed)
+            """
+        )
+        lines += report.recovery.map {
+            "recovery: \($0.rung.rawValue): \($0.reason)\($0.outcome.map { ": \($0)" } ?? "")"
+        }
         if isCut { lines.append("More passed than the capture has.") }
         return lines.joined(separator: "\n")
     }

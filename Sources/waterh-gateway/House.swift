@@ -64,16 +64,18 @@ actor House {
     /// In the order of the list.
     var residents: [Resident] { entries.map(\.resident) }
 
-    /// Goes on with these people: lets in who is new, and out who is not listed any more. Where a store or a link cannot be opened nobody
-    /// comes or goes.
+    /// Goes on with these people: lets in who is new, and out who is not listed any more. Where a store or a link
+    /// cannot be opened nobody comes or goes.
     func take(_ plan: ServicePlan) async throws {
-        // The desktop is that of whoever runs the service: of the first one listed. Whom it passes to or from is let in anew.
+        // The desktop is that of whoever runs the service: of the first one listed. Whom it passes to or from is let in
+        // anew.
         let host = hasDesktop ? plan.people.first?.name : nil
         // Of whose store another one has taken the place is let in anew, with that one.
         let replaced = entries.filter { $0.resident.store.hasSuccessor() }.map(\.resident.name)
         func known(_ person: PersonPlan) -> Entry? {
             entries.first {
-                $0.resident.planInForce.isInPlace(of: person) && $0.hasDesktop == (person.name == host) && !replaced.contains($0.resident.name)
+                $0.resident.planInForce.isInPlace(of: person) && $0.hasDesktop == (person.name == host)
+                    && !replaced.contains($0.resident.name)
             }
         }
         let comers = plan.people.filter { known($0) == nil }
@@ -85,9 +87,14 @@ actor House {
         farewells.removeAll { farewell in comers.contains { $0.store.isSameFile(as: farewell.store.path) } }
         var depots: [String: Depot] = [:]
         for comer in comers {
-            let before = entries.first { replaced.contains($0.resident.name) && comer.store.isSameFile(as: $0.resident.store.path) }?.resident.store
-            let open = entries.first { comer.store.isSameFile(as: $0.resident.store.path) && !replaced.contains($0.resident.name) }?.resident.store
-            depots[comer.name] = try open.map { try Depot($0, comer.store, zone: comer.zone) } ?? Depot(comer.store, zone: comer.zone)
+            let before = entries.first {
+                replaced.contains($0.resident.name) && comer.store.isSameFile(as: $0.resident.store.path)
+            }?.resident.store
+            let open = entries.first {
+                comer.store.isSameFile(as: $0.resident.store.path) && !replaced.contains($0.resident.name)
+            }?.resident.store
+            depots[comer.name] =
+                try open.map { try Depot($0, comer.store, zone: comer.zone) } ?? Depot(comer.store, zone: comer.zone)
             // What brokers keep of the one that lay here is nobody's else.
             if let before { try? depots[comer.name]?.store.inherit(from: before) }
         }
@@ -107,7 +114,8 @@ actor House {
         for (key, central) in opened {
             let mayPowerCycle = comers.contains { (try? Self.key($0)) == key && $0.link.allowPowerCycle }
             log.debug("Service on \(central.name)\(mayPowerCycle ? ", which may be switched off and on" : "").")
-            adapters[key] = Adapter(central, clock: clock) { [weak self] in await self?.bottles ?? HouseholdBottles([]) }
+            adapters[key] = Adapter(central, clock: clock) { [weak self] in await self?.bottles ?? HouseholdBottles([])
+            }
         }
         var next: [Entry] = []
         var joining: [Entry] = []
@@ -132,7 +140,9 @@ actor House {
         }
         await pages.change(to: entries.map(\.page))
         takeLeave(of: plan, before: before)
-        for entry in joining where replaced.contains(entry.resident.name) { log.notice("Another store is kept from here on: \(entry.resident.store.path).") }
+        for entry in joining where replaced.contains(entry.resident.name) {
+            log.notice("Another store is kept from here on: \(entry.resident.store.path).")
+        }
     }
 
     /// Goes on with the stores that lie where others were.
@@ -141,23 +151,44 @@ actor House {
         try await take(plan)
     }
 
-    /// Who was served, by this service or by one before it, and is not listed any more: the bottles stay theirs, and brokers are to keep nothing of the day.
+    /// Who was served, by this service or by one before it, and is not listed any more: the bottles stay theirs, and
+    /// brokers are to keep nothing of the day.
     /// - Parameter before: who was served until now: what lets us in at their phones' servers is known.
     private func takeLeave(of plan: ServicePlan, before: [PersonPlan]) {
-        var remembered = plan.served == nil ? [] : plan.people.compactMap { one in one.listed.map { ServedPeople.One(name: $0, store: one.store.path, link: one.store.person?.link) } }
+        var remembered =
+            plan.served == nil
+            ? []
+            : plan.people.compactMap { one in
+                one.listed.map { ServedPeople.One(name: $0, store: one.store.path, link: one.store.person?.link) }
+            }
         for one in plan.gone {
-            if !departed.contains(where: { one.store.isSameFile(as: $0.store) }), let share = plan.share(of: one), let gone = Departed(one.store.path, share) { departed.append(gone) }
+            if !departed.contains(where: { one.store.isSameFile(as: $0.store) }), let share = plan.share(of: one),
+                let gone = Departed(one.store.path, share)
+            {
+                departed.append(gone)
+            }
             let isDue = Farewell.isDue(one.store)
             if isDue, !farewells.contains(where: { one.store.isSameFile(as: $0.store.path) }) {
                 let leaver = one.gone(as: before.first { $0.store.isSameFile(as: one.store.path) })
-                farewells.append((one.store, Task { [log, present] in await Farewell(plan: leaver, log: log, present: present).run() }))
+                farewells.append(
+                    (
+                        one.store,
+                        Task { [log, present] in await Farewell(plan: leaver, log: log, present: present).run() }
+                    ))
             }
             // Who has neither a bottle nor anything at a broker is forgotten.
-            if isDue || departed.contains(where: { one.store.isSameFile(as: $0.store) }) { remembered.append(.init(name: one.name, store: one.store.path, link: one.store.person?.link)) }
+            if isDue || departed.contains(where: { one.store.isSameFile(as: $0.store) }) {
+                remembered.append(.init(name: one.name, store: one.store.path, link: one.store.person?.link))
+            }
         }
         do { try plan.served?.note(remembered) } catch {
             let why = (error as? CommandFailure)?.sentence ?? "\(error)"
-            log.warning("Whom this service serves cannot be noted, so that who is taken off the list while it is stopped is not let go in order: \(why)")
+            log.warning(
+                """
+                Whom this service serves cannot be noted, so that who is taken off the list while it is stopped is \
+                not let go in order: \(why)
+                """
+            )
         }
     }
 
@@ -178,7 +209,8 @@ actor House {
         var all: [(person: String?, figures: PollFigures)] = []
         for entry in entries where people.contains(entry.resident.name) {
             let store = entry.resident.store
-            let figures = await entry.resident.board.figures(of: try? TrackerDesk.ownBottles(of: store), store: (store.bytes, try? store.outboxDepth()))
+            let figures = await entry.resident.board.figures(
+                of: try? TrackerDesk.ownBottles(of: store), store: (store.bytes, try? store.outboxDepth()))
             all.append((entry.resident.listed, figures))
         }
         return PollFigures.metrics(all)
@@ -222,21 +254,40 @@ actor House {
         departed.append(one)
         let bottles = one.share.own.compactMap { $0.identities.min() }.joined(separator: ", ")
         log.notice(
-            "\(one.share.person) is not listed any more, and \(bottles) stays in that store: nobody else's poll takes from it. Say it if it is another's now: bottles = [\"ADDRESS\"] in waterh.toml, or waterh-gateway adopt ADDRESS --person NAME.")
+            """
+            \(one.share.person) is not listed any more, and \(bottles) stays in that store: nobody else's poll \
+            takes from it. Say it if it is another's now: bottles = [\"ADDRESS\"] in waterh.toml, or \
+            waterh-gateway adopt ADDRESS --person NAME.
+            """
+        )
     }
 
     private func letIn(_ plan: PersonPlan, _ depot: Depot, _ adapter: Adapter, hasDesktop: Bool) async -> Entry {
-        var log = speech?.logger("waterh-gateway", link: (try? "\(plan.link.name)") ?? "", isTalkative: plan.link.verbose || Diagnostics.isLively) ?? log
+        var log =
+            speech?.logger(
+                "waterh-gateway", link: (try? "\(plan.link.name)") ?? "",
+                isTalkative: plan.link.verbose || Diagnostics.isLively) ?? log
         if let listed = plan.listed {
             log[metadataKey: "person"] = "\(listed)"
             log.handler = PersonLog(log.handler, person: listed)
         }
-        let resident = Resident(plan, depot, supervisor: supervisor, log: log, clock: clock, present: present, desktopPages: hasDesktop ? address : nil)
-        if depot.store.path != ":memory:", ServiceSocket(path: ServiceSocket.own(forStore: depot.store.path).path).isAnswering {
-            log.warning("Another service keeps this store, too. Both poll, and what a bottle gives is stored once; at a broker only one of them is heard. Stop one of them.")
+        let resident = Resident(
+            plan, depot, supervisor: supervisor, log: log, clock: clock, present: present,
+            desktopPages: hasDesktop ? address : nil)
+        if depot.store.path != ":memory:",
+            ServiceSocket(path: ServiceSocket.own(forStore: depot.store.path).path).isAnswering
+        {
+            log.warning(
+                """
+                Another service keeps this store, too. Both poll, and what a bottle gives is stored once; at a \
+                broker only one of them is heard. Stop one of them.
+                """
+            )
         }
         let page = resident.page(await adapter.service)
-        return Entry(resident: resident, adapter: adapter, page: page, hasDesktop: hasDesktop, work: Task { [isReplaced] in await resident.run(page) { isReplaced.yield() } }, door: door(resident))
+        return Entry(
+            resident: resident, adapter: adapter, page: page, hasDesktop: hasDesktop,
+            work: Task { [isReplaced] in await resident.run(page) { isReplaced.yield() } }, door: door(resident))
     }
 
     /// - Parameter forGood: nobody else has the store now.

@@ -2,7 +2,8 @@ import Foundation
 import Store
 import TrackerCore
 
-/// The polls that went wrong, kept beside the store: of each a capture (`.btsnoop`) and its story (`.txt`), for the store's owner alone.
+/// The polls that went wrong, kept beside the store: of each a capture (`.btsnoop`) and its story (`.txt`), for the
+/// store's owner alone.
 struct KeptFlights {
     /// How a story's line begins that has the bottle's name as it was on the air.
     static let nameMark = "name: "
@@ -21,13 +22,17 @@ struct KeptFlights {
     func keep(_ story: String, at time: Instant, _ write: (String) throws -> Void) throws {
         let files = FileManager.default
         if !files.fileExists(atPath: folder) {
-            try files.createDirectory(atPath: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+            try files.createDirectory(
+                atPath: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
         }
         let name = folder + "/" + time.description.filter { $0.isNumber || $0 == "T" }
         do {
             try write(name + ".btsnoop")
             try files.setAttributes([.posixPermissions: 0o600], ofItemAtPath: name + ".btsnoop")
-            guard files.createFile(atPath: name + ".txt", contents: Data((story + "\n").utf8), attributes: [.posixPermissions: 0o600]) else {
+            guard
+                files.createFile(
+                    atPath: name + ".txt", contents: Data((story + "\n").utf8), attributes: [.posixPermissions: 0o600])
+            else {
                 throw CocoaError(.fileWriteUnknown)
             }
         } catch {
@@ -35,10 +40,16 @@ struct KeptFlights {
             for ending in [".btsnoop", ".txt"] { try? files.removeItem(atPath: name + ending) }
             throw error
         }
-        // By when they were written, not by their names: a clock may have been wrong. What has another name is somebody's own.
-        let others = try files.contentsOfDirectory(atPath: folder).filter { KeptPolls.isOurs($0) && $0.hasSuffix(".btsnoop") && folder + "/" + $0 != name + ".btsnoop" }
+        // By when they were written, not by their names: a clock may have been wrong. What has another name is
+        // somebody's own.
+        let others = try files.contentsOfDirectory(atPath: folder).filter {
+            KeptPolls.isOurs($0) && $0.hasSuffix(".btsnoop") && folder + "/" + $0 != name + ".btsnoop"
+        }
         let written = others.map { other -> (time: Date, name: String) in
-            ((try? files.attributesOfItem(atPath: folder + "/" + other)[.modificationDate] as? Date) ?? .distantPast, other)
+            (
+                (try? files.attributesOfItem(atPath: folder + "/" + other)[.modificationDate] as? Date) ?? .distantPast,
+                other
+            )
         }
         for (_, old) in written.sorted(by: <).dropLast(KeptPolls.limit - 1) {
             try files.removeItem(atPath: folder + "/" + old)

@@ -3,7 +3,8 @@ import Synchronization
 import TrackerCore
 import TrackerDesk
 
-/// Calls for a poll when a bottle's light is to show something else: once for each change. Where nobody answers then, the next poll tells the bottle.
+/// Calls for a poll when a bottle's light is to show something else: once for each change. Where nobody answers then,
+/// the next poll tells the bottle.
 final class LightCall: Sendable {
     private struct State {
         var service: PollService?

@@ -5,7 +5,8 @@ import CommandStore
 struct Nudge: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "nudge",
-        abstract: "Poll now: asks the running service.", discussion: "The service that keeps the same store. What the poll brought is in the day a moment later.")
+        abstract: "Poll now: asks the running service.",
+        discussion: "The service that keeps the same store. What the poll brought is in the day a moment later.")
 
     @OptionGroup var place: StoreOptions
 

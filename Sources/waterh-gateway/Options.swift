@@ -11,13 +11,27 @@ import TrackerCore
 
 /// Which way to the bottle, and which bottle.
 struct LinkOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("bluez, bluez:hci1, unix:PATH, stream:PATH, l2cap:ADDRESS, hci:HOST:PORT, esphome:HOST or capture:FILE. Default: $WATERH_LINK, else bluez.", valueName: "link"))
+    @Option(
+        help: ArgumentHelp(
+            """
+            bluez, bluez:hci1, unix:PATH, stream:PATH, l2cap:ADDRESS, hci:HOST:PORT, esphome:HOST or capture:FILE. \
+            Default: $WATERH_LINK, else bluez.
+            """,
+            valueName: "link"))
     var link: String?
 
-    @Option(help: ArgumentHelp("The bottle's name or address. Default: $WATERH_BOTTLE, else the first one found.", valueName: "name"))
+    @Option(
+        help: ArgumentHelp(
+            "The bottle's name or address. Default: $WATERH_BOTTLE, else the first one found.", valueName: "name"))
     var bottle: String?
 
-    @Option(help: "Over bluez: take the bottle's values by signals or by socket. The documentation's page on adapters tells them apart.")
+    @Option(
+        help:
+            """
+            Over bluez: take the bottle's values by signals or by socket. The documentation's page on adapters \
+            tells them apart.
+            """
+    )
     var notifications: LinkFactory.NotificationWay?
 
     @Flag(help: "Allow switching the adapter off and on when nothing else helps. It disturbs everybody on the adapter.")
@@ -39,20 +53,27 @@ struct LinkOptions: ParsableArguments {
 
     /// - Parameter observe: hears what passes, on links that carry PDUs themselves.
     /// - Parameter adviser: who says what can be tried.
-    func open(observe: (@Sendable (LinkObservation) -> Void)? = nil, by adviser: LinkAdvice.Adviser = .gateway) throws -> any CentralLink {
+    func open(observe: (@Sendable (LinkObservation) -> Void)? = nil, by adviser: LinkAdvice.Adviser = .gateway) throws
+        -> any CentralLink
+    {
         let name = try name
         if notifications != nil {
             guard case .bluez = name else {
-                throw CommandFailure(.wrongUse, "--notifications is bluetoothd's business.", advice: "Leave it out, or use --link bluez.")
+                throw CommandFailure(
+                    .wrongUse, "--notifications is bluetoothd's business.", advice: "Leave it out, or use --link bluez."
+                )
             }
         }
         let isVerbose = verbose
         do {
             return try LinkFactory.central(
-                name, notifications: notifications, runtimeFolder: Paths.runtime, proxyKey: Configuration.proxyKey(), instruments: LinkInstruments(observe: observe, log: { if isVerbose { Diagnostics.line($0) } }))
+                name, notifications: notifications, runtimeFolder: Paths.runtime, proxyKey: Configuration.proxyKey(),
+                instruments: LinkInstruments(observe: observe, log: { if isVerbose { Diagnostics.line($0) } }))
         } catch {
             if case .capture(let file) = name { throw Self.unusable(file, error) }
-            throw CommandFailure(.noLink, sentence(error.description), advice: LinkAdvice(linkName: "\(name)", hasRadio: true, by: adviser).about(error.code))
+            throw CommandFailure(
+                .noLink, sentence(error.description),
+                advice: LinkAdvice(linkName: "\(name)", hasRadio: true, by: adviser).about(error.code))
         }
     }
 
@@ -65,9 +86,12 @@ struct LinkOptions: ParsableArguments {
                 advice: "Name a recording that is there: --link capture:FILE. captures/ has some.")
         }
         guard access(file, R_OK) == 0 else {
-            return CommandFailure(.failed, "The capture \(file) cannot be read: \(String(cString: strerror(errno))).", advice: "Look who may read it (ls -l).")
+            return CommandFailure(
+                .failed, "The capture \(file) cannot be read: \(String(cString: strerror(errno))).",
+                advice: "Look who may read it (ls -l).")
         }
-        let said = error.sentence.hasPrefix(file + ": ") ? String(error.sentence.dropFirst(file.count + 2)) : error.sentence
+        let said =
+            error.sentence.hasPrefix(file + ": ") ? String(error.sentence.dropFirst(file.count + 2)) : error.sentence
         return CommandFailure(
             .badInput, "The capture \(file) cannot answer: \(said)\(said.hasSuffix(".") ? "" : ".")",
             advice: "'waterh-replay info \(file)' tells what is in it.")
@@ -78,26 +102,50 @@ struct LinkOptions: ParsableArguments {
 
 /// Which store, and how its records are read.
 struct StoreOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("The store's file. Default: $WATERH_STORE, else what waterh.toml says, else ~/.local/state/waterh/waterh.sqlite.", valueName: "file"), completion: .file())
+    @Option(
+        help: ArgumentHelp(
+            """
+            The store's file. Default: $WATERH_STORE, else what waterh.toml says, else \
+            ~/.local/state/waterh/waterh.sqlite.
+            """,
+            valueName: "file"), completion: .file())
     var store: String?
 
-    @Option(help: ArgumentHelp("Whose: one of the people whom waterh.toml lists. Default: the first of them.", valueName: "name"))
+    @Option(
+        help: ArgumentHelp(
+            "Whose: one of the people whom waterh.toml lists. Default: the first of them.", valueName: "name"))
     var person: String?
 
-    @Option(help: ArgumentHelp("TOML. Default: ~/.config/waterh/waterh.toml, else /etc/waterh/waterh.toml.", valueName: "file"), completion: .file())
+    @Option(
+        help: ArgumentHelp(
+            "TOML. Default: ~/.config/waterh/waterh.toml, else /etc/waterh/waterh.toml.", valueName: "file"),
+        completion: .file())
     var config: String?
 
-    @Option(help: "How byte 0 of a record is read: calendar (its year) or strict (always 1A). Default: the setting bottle.recordDialect.")
+    @Option(
+        help:
+            """
+            How byte 0 of a record is read: calendar (its year) or strict (always 1A). Default: the setting \
+            bottle.recordDialect.
+            """
+    )
     var dialect: RecordDialect?
 
-    @Option(help: ArgumentHelp("The time zone of the days, e.g. Europe/Berlin, and of the bottle's clock where the setting bottle.timeZone names no other. Default: $WATERH_ZONE, else what waterh.toml says, else the setting day.zone, else the system's.", valueName: "zone"))
+    @Option(
+        help: ArgumentHelp(
+            """
+            The time zone of the days, e.g. Europe/Berlin, and of the bottle's clock where the setting \
+            bottle.timeZone names no other. Default: $WATERH_ZONE, else what waterh.toml says, else the setting \
+            day.zone, else the system's.
+            """,
+            valueName: "zone"))
     var zone: String?
 
     /// Where the store is, by flags, environment and configuration.
     func place(_ file: Configuration) throws -> StorePlace { try StorePlace.find(store, person: person, file) }
 
-    /// Whether a person, or a store, is named here: then the others of a list are not meant. The environment names a store for whoever
-    /// starts commands, not among the people of a list.
+    /// Whether a person, or a store, is named here: then the others of a list are not meant. The environment names a
+    /// store for whoever starts commands, not among the people of a list.
     var isOne: Bool { store != nil || person != nil }
 
     /// The zone that is named anywhere but in the settings.

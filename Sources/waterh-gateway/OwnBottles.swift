@@ -29,7 +29,8 @@ enum OwnBottles {
 }
 
 extension PollOptions {
-    /// Says which bottle a command is for: the one that is named, else those that are listed at the person, and nobody else's.
+    /// Says which bottle a command is for: the one that is named, else those that are listed at the person, and nobody
+    /// else's.
     mutating func mean(_ wanted: String?, _ place: StorePlace, _ file: Configuration) {
         foreign = OwnBottles.foreign(to: place.person, file, own: own)
         let listed = place.person?.bottles ?? []

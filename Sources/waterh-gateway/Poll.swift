@@ -9,7 +9,9 @@ import Synchronization
 import TrackerCore
 
 struct Poll: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "poll", abstract: "One poll, then exit: connect, take the log, store it, acknowledge it, disconnect.")
+    static let configuration = CommandConfiguration(
+        commandName: "poll",
+        abstract: "One poll, then exit: connect, take the log, store it, acknowledge it, disconnect.")
 
     @OptionGroup var link: LinkOptions
     @OptionGroup var place: StoreOptions
@@ -20,7 +22,13 @@ struct Poll: AsyncParsableCommand {
     @Flag(inversion: .prefixedNo, help: "Whether the bottle's clock is set when it is more than 120 s off.")
     var setClock = true
 
-    @Flag(help: "This computer's clock is right, whatever store and bottle say: date and acknowledge by it, and set the bottle's.")
+    @Flag(
+        help:
+            """
+            This computer's clock is right, whatever store and bottle say: date and acknowledge by it, and set the \
+            bottle's.
+            """
+    )
     var trustClock = false
 
     @Flag(help: "One JSON object on standard output.")
@@ -60,14 +68,23 @@ struct Poll: AsyncParsableCommand {
         // How a recording answered, or that nobody bears a mistyped name, says nothing of the way to the bottle.
         depot.desk().afterPoll(report, isLive: !options.isRecording && (isConcern || report.failure == nil))
 
-        if let failure = report.failure, failure.kind != .clockDoubtful, let resolved = try? depot.desk().lookAgain(options), resolved > 0 {
-            Diagnostics.line("\(counted(resolved, "record")) of earlier polls got a date and \(resolved == 1 ? "counts" : "count") now.")
+        if let failure = report.failure, failure.kind != .clockDoubtful,
+            let resolved = try? depot.desk().lookAgain(options), resolved > 0
+        {
+            Diagnostics.line(
+                """
+                \(counted(resolved, "record")) of earlier polls got a date and \
+                \(resolved == 1 ? "counts" : "count") now.
+                """
+            )
         }
         let state = try Depot.explained { try depot.desk().state() }
         if json {
             TextOutput.standard.line(try PollJSON(report: report, state: state).text)
         } else {
-            for line in PollText.lines(report, entries: taken.withLock { $0 }, state: report.bottle == nil ? nil : state) { TextOutput.standard.words(line) }
+            for line in PollText.lines(
+                report, entries: taken.withLock { $0 }, state: report.bottle == nil ? nil : state)
+            { TextOutput.standard.words(line) }
             if let line = PollText.adoption(report) { TextOutput.standard.words(line) }
         }
         if let failure = report.commandFailure(besideServiceOf: depot.store.path) { throw failure }
@@ -81,7 +98,9 @@ enum Interruptible {
     }
 
     /// As `run`; `stopped` is what the first signal asks the command to exit with.
-    static func stoppable<Result: Sendable>(_ body: @escaping @Sendable () async -> Result) async -> (result: Result, stopped: ExitStatus?) {
+    static func stoppable<Result: Sendable>(_ body: @escaping @Sendable () async -> Result) async -> (
+        result: Result, stopped: ExitStatus?
+    ) {
         let work = Task { await body() }
         let signals = StopSignals.stream(StopSignals.interrupting)
         let guardian = Task {

@@ -2,7 +2,8 @@ import Bluetooth
 import Gateway
 import Links
 
-/// What can be done about a poll on this command line, by the code of what went wrong. Other surfaces have other tables.
+/// What can be done about a poll on this command line, by the code of what went wrong. Other surfaces have other
+/// tables.
 enum PollAdvice {
     static func about(_ failure: PollFailure) -> String {
         let strangers = failure.values["strangers"].map { " If it is yours: waterh-gateway adopt \($0)" } ?? ""
@@ -10,7 +11,11 @@ enum PollAdvice {
     }
 
     /// A service of the same store runs.
-    static let besideService = "The service of this store is running and may have the bottle: ask it instead, with waterh-gateway nudge or on its page, or stop it first."
+    static let besideService =
+        """
+        The service of this store is running and may have the bottle: ask it instead, with waterh-gateway nudge or \
+        on its page, or stop it first.
+        """
 
     /// What is being said, and what can be done about it.
     static func words(_ diagnostic: Diagnostic) -> String {
@@ -30,24 +35,39 @@ enum PollAdvice {
         case "otherBottleThanNamed": return "Leave --bottle out, or name this one."
         case "tooManyNotifications": return link.about(.protocolViolation)
         case "smallMTU": return link.smallMTU(values["mtu"] ?? "more")
-        case "notTheProtocol": return "Run waterh-gateway poll again; if it stays so, record the connection and report it."
+        case "notTheProtocol":
+            return "Run waterh-gateway poll again; if it stays so, record the connection and report it."
         case "saidNothing": return link.silent
         case "logBrokeOff": return link.brokenOff("what was whole is stored, and nothing uncertain was acknowledged.")
         case "outOfTime": return link.brokenOff("what is not acknowledged is still in the bottle.")
-        case "cannotStore": return "What was not stored was not acknowledged: the bottle still has it. Mend the store and poll again."
+        case "cannotStore":
+            return "What was not stored was not acknowledged: the bottle still has it. Mend the store and poll again."
         case "storeCannotBeRead": return "Nothing was taken from the bottle."
         case "interrupted": return "What had arrived is stored; poll again for the rest."
         case "clockDoubtful":
-            return "Nothing was acknowledged and no clock was set. Look at the date of this computer (timedatectl); the next poll with a right clock goes on "
-                + "by itself. If it is right and the bottle is wrong: waterh-gateway poll --trust-clock"
+            return
+                """
+                Nothing was acknowledged and no clock was set. Look at the date of this computer (timedatectl); \
+                the next poll with a right clock goes on 
+                """
+                    + "by itself. If it is right and the bottle is wrong: waterh-gateway poll --trust-clock"
         case "someoneElses": return "waterh.toml says whose a bottle is: bottles = [\"ADDRESS\"] at the person."
         case "notOurs":
             let (identity, own) = (values["identity"] ?? "ADDRESS", values["own"] ?? "another")
-            return "If it is yours: waterh-gateway adopt '\(identity)', or name it with --bottle. If it is \(own) under a new name: waterh-gateway adopt "
-                + "'\(identity)' --as NAME."
+            return
+                """
+                If it is yours: waterh-gateway adopt '\(identity)', or name it with --bottle. If it is \(own) \
+                under a new name: waterh-gateway adopt 
+                """
+                    + "'\(identity)' --as NAME."
         case "hidesItsAddress":
-            let named = values["address"].map { "waterh-gateway poll --bottle \($0)" } ?? "name its address with --bottle"
-            return "If it is yours: \(named). If it is one of this store's under a new name: waterh-gateway adopt '\(values["standIn"] ?? "NAME")' --as NAME."
+            let named =
+                values["address"].map { "waterh-gateway poll --bottle \($0)" } ?? "name its address with --bottle"
+            return
+                """
+                If it is yours: \(named). If it is one of this store's under a new name: waterh-gateway adopt \
+                '\(values["standIn"] ?? "NAME")' --as NAME.
+                """
         default: return "Poll again."
         }
     }

@@ -41,8 +41,11 @@ actor PollBoard {
         let course = course.withLock { $0 }
         return ServiceStatus(
             version: version, stage: course.stage, lastPoll: lastPoll,
-            nextPoll: next.map { Machine.now().advanced(seconds: $0 / .seconds(1)) }.map { Instant(seconds: $0.wholeSeconds) },
-            pollSentence: lines.first?.sentence, trying: course.trying, storedRecords: storedRecords, setupDone: setupDone)
+            nextPoll: next.map { Machine.now().advanced(seconds: $0 / .seconds(1)) }.map {
+                Instant(seconds: $0.wholeSeconds)
+            },
+            pollSentence: lines.first?.sentence, trying: course.trying, storedRecords: storedRecords,
+            setupDone: setupDone)
     }
 
     /// Where the poll under way stands.
@@ -87,10 +90,13 @@ actor PollBoard {
         let result = report.failure?.kind.rawValue ?? "done"
         count(report, result)
         if wasLook, report.failure == nil, report.received == 0, report.quarantined == 0 { return }
-        let words = report.failure.map { "\($0.kind.text): \(sentence($0.sentence))" } ?? PollText.lines(report, state: nil).joined(separator: ". ")
+        let words =
+            report.failure.map { "\($0.kind.text): \(sentence($0.sentence))" }
+            ?? PollText.lines(report, state: nil).joined(separator: ". ")
         lines.insert(
             PollLine(
-                at: now, bottle: report.bottle, result: result, sentence: words, received: report.received, new: report.new, duplicates: report.duplicates,
+                at: now, bottle: report.bottle, result: result, sentence: words, received: report.received,
+                new: report.new, duplicates: report.duplicates,
                 suspect: report.suspect, acknowledged: report.acknowledged, seconds: report.seconds),
             at: 0)
         if lines.count > Self.limit { lines.removeLast() }
@@ -112,17 +118,27 @@ actor PollBoard {
 
     /// What there is to count and to measure, for the metrics.
     /// - Parameters:
-    ///   - bottles: the store's own, each told by what it is called now; what is not among them is forgotten. `nil`: nobody knows right now.
+    ///   - bottles: the store's own, each told by what it is called now; what is not among them is forgotten. `nil`:
+    ///     nobody knows right now.
     ///   - store: how large it is, and how many changes wait in it for a server.
     func figures(of bottles: [OwnBottle]?, store: (bytes: Int?, waiting: Int?)) -> PollFigures {
-        func known(_ identity: String) -> OwnBottle? { bottles?.first { $0.identities.contains(identity) || $0.aliases.contains(identity) } }
-        func named(_ figures: [String: Int]) -> [String: Int] {
-            Dictionary(figures.compactMap { identity, figure in known(identity).map { ($0.alias ?? identity, figure) } }) { first, _ in first }
+        func known(_ identity: String) -> OwnBottle? {
+            bottles?.first { $0.identities.contains(identity) || $0.aliases.contains(identity) }
         }
-        if bottles != nil { (battery, rssi) = (battery.filter { known($0.key) != nil }, rssi.filter { known($0.key) != nil }) }
+        func named(_ figures: [String: Int]) -> [String: Int] {
+            Dictionary(
+                figures.compactMap { identity, figure in known(identity).map { ($0.alias ?? identity, figure) } }
+            ) { first, _ in first }
+        }
+        if bottles != nil {
+            (battery, rssi) = (battery.filter { known($0.key) != nil }, rssi.filter { known($0.key) != nil })
+        }
         return PollFigures(
-            results: results, received: totals.received, new: totals.new, duplicates: totals.duplicates, suspect: totals.suspect,
-            acknowledged: totals.acknowledged, seconds: seconds.sum, buckets: Array(zip(Self.buckets, seconds.counts)), battery: named(battery), rssi: named(rssi),
-            isConnected: course.withLock { $0.isConnected }, linkSeconds: link.withLock { $0.seconds }, storeBytes: store.bytes, waiting: store.waiting)
+            results: results, received: totals.received, new: totals.new, duplicates: totals.duplicates,
+            suspect: totals.suspect,
+            acknowledged: totals.acknowledged, seconds: seconds.sum, buckets: Array(zip(Self.buckets, seconds.counts)),
+            battery: named(battery), rssi: named(rssi),
+            isConnected: course.withLock { $0.isConnected }, linkSeconds: link.withLock { $0.seconds },
+            storeBytes: store.bytes, waiting: store.waiting)
     }
 }

@@ -30,7 +30,10 @@ struct PollFigures: Sendable {
     static func metrics(_ all: [(person: String?, figures: PollFigures)]) -> String {
         guard !all.isEmpty else { return "" }
         var lines: [String] = []
-        func family(_ name: String, _ kind: String, _ help: String, _ samples: (PollFigures) -> [(suffix: String, labels: [(String, String)], value: String)]) {
+        func family(
+            _ name: String, _ kind: String, _ help: String,
+            _ samples: (PollFigures) -> [(suffix: String, labels: [(String, String)], value: String)]
+        ) {
             let found = all.flatMap { person, figures in
                 samples(figures).map { sample in
                     let labels = sample.labels + (person.map { [("person", $0)] } ?? [])
@@ -57,13 +60,22 @@ struct PollFigures: Sendable {
             return figures.buckets.map { ("_bucket", [("le", "\($0.end)")], "\($0.count)") }
                 + [("_bucket", [("le", "+Inf")], polls), ("_sum", [], "\(figures.seconds)"), ("_count", [], polls)]
         }
-        family("waterh_link_connected", "gauge", "Whether a bottle's connection is kept right now.") { [("", [], $0.isConnected ? "1" : "0")] }
-        family("waterh_link_seconds_total", "counter", "How long connections with a bottle have stood.") { [("", [], "\($0.linkSeconds)")] }
-        family("waterh_rssi_dbm", "gauge", "How strongly a bottle was heard before it was connected with last.") { figures in
+        family("waterh_link_connected", "gauge", "Whether a bottle's connection is kept right now.") {
+            [("", [], $0.isConnected ? "1" : "0")]
+        }
+        family("waterh_link_seconds_total", "counter", "How long connections with a bottle have stood.") {
+            [("", [], "\($0.linkSeconds)")]
+        }
+        family("waterh_rssi_dbm", "gauge", "How strongly a bottle was heard before it was connected with last.") {
+            figures in
             figures.rssi.sorted { $0.key < $1.key }.map { ("", [("bottle", $0.key)], "\($0.value)") }
         }
-        family("waterh_store_bytes", "gauge", "The size of the store's file, with what is not merged into it yet.") { $0.storeBytes.map { [("", [], "\($0)")] } ?? [] }
-        family("waterh_outbox_depth", "gauge", "Changes that a sync server has not got yet.") { $0.waiting.map { [("", [], "\($0)")] } ?? [] }
+        family("waterh_store_bytes", "gauge", "The size of the store's file, with what is not merged into it yet.") {
+            $0.storeBytes.map { [("", [], "\($0)")] } ?? []
+        }
+        family("waterh_outbox_depth", "gauge", "Changes that a sync server has not got yet.") {
+            $0.waiting.map { [("", [], "\($0)")] } ?? []
+        }
         family("waterh_battery_ratio", "gauge", "A bottle's battery, 0 to 1.") { figures in
             figures.battery.sorted { $0.key < $1.key }.map { ("", [("bottle", $0.key)], "\(Double($0.value) / 100)") }
         }

@@ -22,7 +22,8 @@ final class PollMark: Sendable {
     /// What a poll brought, in figures, beside which it was.
     func metadata(of report: PollReport) -> Logger.Metadata {
         let figures: Logger.Metadata = [
-            "received": "\(report.received)", "new": "\(report.new)", "known": "\(report.duplicates)", "acknowledged": "\(report.acknowledged)",
+            "received": "\(report.received)", "new": "\(report.new)", "known": "\(report.duplicates)",
+            "acknowledged": "\(report.acknowledged)",
         ]
         return metadata(bottle: report.bottle).merging(figures) { $1 }
     }

@@ -12,8 +12,10 @@ struct PollJSON: Encodable {
     var state: TrackerSnapshot?
 
     enum CodingKeys: String, CodingKey {
-        case bottle, name, profile, model, batteryPercent, clockDriftSeconds, received, new, duplicates, suspect, quarantined
-        case acknowledged, unconfirmed, complete, storedRecords, seconds, state, address, resolved, adopted, recovery, error, reason, hint
+        case bottle, name, profile, model, batteryPercent, clockDriftSeconds, received, new, duplicates, suspect,
+            quarantined
+        case acknowledged, unconfirmed, complete, storedRecords, seconds, state, address, resolved, adopted, recovery,
+            error, reason, hint
     }
 
     private struct Step: Encodable {
@@ -45,7 +47,9 @@ struct PollJSON: Encodable {
         try keys.encode(report.resolved, forKey: .resolved)
         if report.isAdopted { try keys.encode(true, forKey: .adopted) }
         if !report.recovery.isEmpty {
-            try keys.encode(report.recovery.map { Step(rung: $0.rung.rawValue, reason: $0.reason, outcome: $0.outcome) }, forKey: .recovery)
+            try keys.encode(
+                report.recovery.map { Step(rung: $0.rung.rawValue, reason: $0.reason, outcome: $0.outcome) },
+                forKey: .recovery)
         }
         if let failure = report.failure {
             try keys.encode(failure.kind.text, forKey: .error)
@@ -65,17 +69,24 @@ struct PollJSON: Encodable {
 
 /// A poll's outcome for people.
 enum PollText {
-    static func lines(_ report: PollReport, entries: [JournalEntry] = [], in units: AmountUnits = .ml, state: TrackerSnapshot?) -> [String] {
+    static func lines(
+        _ report: PollReport, entries: [JournalEntry] = [], in units: AmountUnits = .ml, state: TrackerSnapshot?
+    ) -> [String] {
         var lines: [String] = []
         if let bottle = report.bottle {
             let facts = [
                 report.profile?.rawValue, report.model?.title, report.batteryPercent.map { "battery \($0) %" },
-                report.clockDriftSeconds.map { $0 == 0 ? "clock right" : "clock \(abs($0)) s \($0 < 0 ? "slow" : "fast")" },
+                report.clockDriftSeconds.map {
+                    $0 == 0 ? "clock right" : "clock \(abs($0)) s \($0 < 0 ? "slow" : "fast")"
+                },
             ].compactMap { $0 }
             lines.append(([report.name.map { "\($0) (\(bottle))" } ?? bottle] + facts).joined(separator: ", "))
             lines.append(counts(report))
         }
-        if report.resolved > 0 { lines.append("\(report.resolved) of earlier polls got a date and count\(report.resolved == 1 ? "s" : "") now") }
+        if report.resolved > 0 {
+            lines.append(
+                "\(report.resolved) of earlier polls got a date and count\(report.resolved == 1 ? "s" : "") now")
+        }
         lines += drinks(entries, in: state?.units ?? units)
         if let state { lines.append(day(state)) }
         return lines
@@ -84,7 +95,11 @@ enum PollText {
     /// The first bottle of a store.
     static func adoption(_ report: PollReport) -> String? {
         guard report.isAdopted, let identity = report.identity else { return nil }
-        return "This store's own bottle from now on: \(report.name.map { "\($0) (\(identity))" } ?? identity). Another one is drained after: waterh-gateway adopt ADDRESS"
+        return
+            """
+            This store's own bottle from now on: \(report.name.map { "\($0) (\(identity))" } ?? identity). Another \
+            one is drained after: waterh-gateway adopt ADDRESS
+            """
     }
 
     private static func counts(_ report: PollReport) -> String {
@@ -93,15 +108,19 @@ enum PollText {
         }
         var parts = ["\(report.new) new", "\(report.duplicates) known"]
         if report.suspect > 0 { parts.append("\(report.suspect) suspect (kept, not counted)") }
-        if report.quarantined > 0 { parts.append("\(counted(report.quarantined, "piece")) of bytes not understood (kept)") }
+        if report.quarantined > 0 {
+            parts.append("\(counted(report.quarantined, "piece")) of bytes not understood (kept)")
+        }
         parts.append("\(report.acknowledged) acknowledged")
-        if report.unconfirmed > 0 { parts.append("\(report.unconfirmed) more told to go, and not seen whether they went (the next poll shows)") }
+        if report.unconfirmed > 0 {
+            parts.append("\(report.unconfirmed) more told to go, and not seen whether they went (the next poll shows)")
+        }
         if !report.complete { parts.append("log not read to its end") }
         return "\(report.received) received: " + parts.joined(separator: ", ")
     }
 
-    /// The drinks that came, oldest first, as their bottle's clock says; of many the newest. What was in doubt and was settled in the
-    /// same poll is told once, as it stands now.
+    /// The drinks that came, oldest first, as their bottle's clock says; of many the newest. What was in doubt and was
+    /// settled in the same poll is told once, as it stands now.
     static func drinks(_ told: [JournalEntry], in units: AmountUnits = .ml, limit: Int = 60) -> [String] {
         let newest = Dictionary(told.enumerated().map { ($1.raw, $0) }, uniquingKeysWith: max)
         let entries = told.enumerated().filter { newest[$1.raw] == $0 }.map(\.element)
@@ -138,11 +157,17 @@ extension PollReport {
     /// The same beside a service that keeps the same store: it may be the one that has the bottle.
     func commandFailure(besideServiceOf store: String) -> CommandFailure? {
         let mayBeTaken: [PollFailure.Kind] = [.notFound, .connectFailed, .connectionLost, .didNotAnswer]
-        guard let failure, mayBeTaken.contains(failure.kind), ServiceSocket(path: ServiceSocket.path(forStore: store)).isAnswering else { return commandFailure }
+        guard let failure, mayBeTaken.contains(failure.kind),
+            ServiceSocket(path: ServiceSocket.path(forStore: store)).isAnswering
+        else { return commandFailure }
         return commandFailure(advice: PollAdvice.besideService)
     }
 
     private func commandFailure(advice: String?) -> CommandFailure? {
-        failure.map { CommandFailure($0.exitReason.status, "\($0.kind.text): \(sentence($0.sentence))", advice: advice ?? PollAdvice.about($0)) }
+        failure.map {
+            CommandFailure(
+                $0.exitReason.status, "\($0.kind.text): \(sentence($0.sentence))",
+                advice: advice ?? PollAdvice.about($0))
+        }
     }
 }

@@ -14,7 +14,8 @@ struct RehearsedPerson: DayPerson {
                 let answer = try ControlSocket.ask(control, ControlMessages.request(word, value).text)
                 let object = try JSONSerialization.jsonObject(with: answer) as? [String: Any]
                 guard object?["ok"] as? Bool == true else {
-                    Diagnostics.line("? \(question.text) left out: \(object?["error"] as? String ?? "the emulator refused")")
+                    Diagnostics.line(
+                        "? \(question.text) left out: \(object?["error"] as? String ?? "the emulator refused")")
                     return nil
                 }
             } catch {
@@ -22,12 +23,13 @@ struct RehearsedPerson: DayPerson {
                 return nil
             }
         }
-        let answer = switch question.form {
-        case .done: ""
-        case .amount(let ml): "\(ml)"
-        // Whose clock is right nobody knows here.
-        case .yesNo: question.word == "clock" ? "n" : "y"
-        }
+        let answer =
+            switch question.form {
+            case .done: ""
+            case .amount(let ml): "\(ml)"
+            // Whose clock is right nobody knows here.
+            case .yesNo: question.word == "clock" ? "n" : "y"
+            }
         Diagnostics.line("? \(question.text) \(answer)")
         return answer
     }

@@ -14,7 +14,9 @@ struct Repair {
         var repairs: [Repair] = []
         var seen: Set<Remedy> = []
         for finding in findings {
-            guard finding.status == .bad || finding.check.hasPrefix("privacy"), let remedy = finding.remedy, seen.insert(remedy).inserted else { continue }
+            guard finding.status == .bad || finding.check.hasPrefix("privacy"), let remedy = finding.remedy,
+                seen.insert(remedy).inserted
+            else { continue }
             repairs.append(await mend(finding.check, remedy))
         }
         return repairs
@@ -23,10 +25,18 @@ struct Repair {
     private static func mend(_ check: String, _ remedy: Remedy) async -> Repair {
         let line = line(remedy)
         guard !remedy.needsRoot || geteuid() == 0 else { return Repair(check: check, isDone: false, words: line) }
-        guard let name = remedy.words.first, let program = OtherProgram(name) else { return Repair(check: check, isDone: false, words: "\(line) (there is no \(remedy.words.first ?? "such program") here: install it first)") }
-        guard let result = await program.run(Array(remedy.words.dropFirst())) else { return Repair(check: check, isDone: false, words: "\(line) (it did not end)") }
+        guard let name = remedy.words.first, let program = OtherProgram(name) else {
+            return Repair(
+                check: check, isDone: false,
+                words: "\(line) (there is no \(remedy.words.first ?? "such program") here: install it first)")
+        }
+        guard let result = await program.run(Array(remedy.words.dropFirst())) else {
+            return Repair(check: check, isDone: false, words: "\(line) (it did not end)")
+        }
         let said = result.output.split(separator: "\n").first.map { ": \($0)" } ?? ""
-        return result.exitCode == 0 ? Repair(check: check, isDone: true, words: line) : Repair(check: check, isDone: false, words: "\(line) (tried; exit code \(result.exitCode)\(said))")
+        return result.exitCode == 0
+            ? Repair(check: check, isDone: true, words: line)
+            : Repair(check: check, isDone: false, words: "\(line) (tried; exit code \(result.exitCode)\(said))")
     }
 
     /// As it is typed.

@@ -3,7 +3,8 @@ import Logging
 import Store
 import TrackerDesk
 
-/// Sees when the store of a running service is taken away, and when another one lies in its place. Until then nothing of it is shown, told or stored.
+/// Sees when the store of a running service is taken away, and when another one lies in its place. Until then nothing
+/// of it is shown, told or stored.
 actor Replacement {
     /// A file as it stands: one that grows is not there yet.
     private struct Mark: Hashable {
@@ -50,7 +51,12 @@ actor Replacement {
         // At once, before anybody opens the other one beside a log that is not its own.
         store.settleLog()
         if !isTold {
-            log.warning("The store's file was taken away, or replaced: nothing is shown, told or stored until it is back, or another whole store is there (\(store.path)).")
+            log.warning(
+                """
+                The store's file was taken away, or replaced: nothing is shown, told or stored until it is back, \
+                or another whole store is there (\(store.path)).
+                """
+            )
             isTold = true
         }
         let now = Mark(store.path)

@@ -6,21 +6,31 @@ enum ReportArchive {
     /// - Parameter sparing: what the report was made of.
     /// - Throws: `CommandFailure` where it cannot be packed; nothing is left behind then.
     static func write(_ parts: [(name: String, text: String)], to path: String, sparing: [String]) async throws {
-        guard let tar = OtherProgram("tar") else { throw CommandFailure(.failed, "There is no tar on this machine.", advice: "apt-get install tar gzip") }
+        guard let tar = OtherProgram("tar") else {
+            throw CommandFailure(.failed, "There is no tar on this machine.", advice: "apt-get install tar gzip")
+        }
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("waterh-report-\(UUID().uuidString)")
         let inner = folder.appendingPathComponent("waterh-report")
         defer { try? FileManager.default.removeItem(at: folder) }
         do {
-            try FileManager.default.createDirectory(at: inner, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+            try FileManager.default.createDirectory(
+                at: inner, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
             for (name, text) in parts { try Data((text + "\n").utf8).write(to: inner.appendingPathComponent(name)) }
         } catch {
-            throw CommandFailure(.failed, "The report cannot be put together: \(error.localizedDescription)", advice: "Set TMPDIR to a directory that can be written.")
+            throw CommandFailure(
+                .failed, "The report cannot be put together: \(error.localizedDescription)",
+                advice: "Set TMPDIR to a directory that can be written.")
         }
         // A name of the user's would stand in the archive, too.
         let packed = folder.appendingPathComponent("packed").path
-        let result = await tar.run(["--create", "--gzip", "--format=ustar", "--owner=0", "--group=0", "--numeric-owner", "--file", packed, "--directory", folder.path, "waterh-report"])
+        let result = await tar.run([
+            "--create", "--gzip", "--format=ustar", "--owner=0", "--group=0", "--numeric-owner", "--file", packed,
+            "--directory", folder.path, "waterh-report",
+        ])
         guard let result, result.exitCode == 0, let bytes = try? Data(contentsOf: URL(fileURLWithPath: packed)) else {
-            throw CommandFailure(.failed, "tar did not pack it: \(result?.output ?? "it did not end")", advice: "Look whether gzip is there (apt-get install gzip).")
+            throw CommandFailure(
+                .failed, "tar did not pack it: \(result?.output ?? "it did not end")",
+                advice: "Look whether gzip is there (apt-get install gzip).")
         }
         let file = try OutputFile(path, sparing: sparing)
         try file.write(Array(bytes))

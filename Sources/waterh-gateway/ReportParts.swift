@@ -12,7 +12,12 @@ enum ReportParts {
     static func versions(_ facts: BluetoothFacts) async -> String {
         var lines = [ProgramVersion.text]
         let release = (try? String(contentsOfFile: "/etc/os-release", encoding: .utf8)) ?? ""
-        lines.append("system: \(release.split(separator: "\n").first { $0.hasPrefix("PRETTY_NAME=") }?.dropFirst(12).filter { $0 != "\"" } ?? "unknown")")
+        lines.append(
+            """
+            system: \
+            \(release.split(separator: "\n").first { $0.hasPrefix("PRETTY_NAME=") }?.dropFirst(12).filter { $0 != "\"" } ?? "unknown")
+            """
+        )
         var name = utsname()
         uname(&name)
         let machine = withUnsafeBytes(of: &name.machine) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
@@ -20,14 +25,16 @@ enum ReportParts {
         lines.append("BlueZ: \(await blueZ(facts))")
         let systemd = await OtherProgram("systemctl")?.run(["--version"], limit: 5)?.output.split(separator: "\n").first
         lines.append("systemd: \(systemd.map(String.init) ?? "none")")
-        lines.append("user: \(facts.isRoot ? "root" : facts.isMember ? "in the group bluetooth" : "not in the group bluetooth")")
+        lines.append(
+            "user: \(facts.isRoot ? "root" : facts.isMember ? "in the group bluetooth" : "not in the group bluetooth")")
         return lines.joined(separator: "\n")
     }
 
     private static func blueZ(_ facts: BluetoothFacts) async -> String {
         if case .running(let census) = facts.daemon, let version = census.version { return "\(version), running" }
         guard let path = facts.daemonPath else { return "not installed" }
-        let said = await OtherProgram(path: path).run(["--version"], limit: 5)?.output.trimmingCharacters(in: .whitespacesAndNewlines)
+        let said = await OtherProgram(path: path).run(["--version"], limit: 5)?.output.trimmingCharacters(
+            in: .whitespacesAndNewlines)
         return "\(said ?? "installed"), not running or not to be asked"
     }
 
@@ -35,7 +42,8 @@ enum ReportParts {
 
     /// Choices, which tell of nobody: every other text of a setting is somebody's.
     private static let choices: Set<String> = [
-        "reminders.engine", "pace.mode", "bottle.recordDialect", "bottle.amountWidth", "bottle.hold", "waterline.units", "waterline.bottleWater", "week.firstDay", "hydration.units",
+        "reminders.engine", "pace.mode", "bottle.recordDialect", "bottle.amountWidth", "bottle.hold", "waterline.units",
+        "waterline.bottleWater", "week.firstDay", "hydration.units",
     ]
 
     /// Whether a setting's value may stand in a report: what is no text, no amount, and no place.
@@ -48,15 +56,23 @@ enum ReportParts {
     }
 
     static func settings(_ file: Configuration, _ stores: [TrackerStore]) -> String {
-        var lines = ["waterh.toml: \(file == Configuration() ? "none, or empty" : file.isHidden ? "not ours to read" : "")"]
+        var lines = [
+            "waterh.toml: \(file == Configuration() ? "none, or empty" : file.isHidden ? "not ours to read" : "")"
+        ]
         let kinds: [(String, String?)] = [
-            ("link", file.link.map { String($0.prefix { $0 != ":" }) }), ("bottle", file.bottle.map { _ in "(set)" }), ("store", file.store.map { _ in "(set)" }), ("zone", file.zone.map { _ in "(set)" }),
-            ("dialect", file.dialect?.rawValue), ("keep", file.keep.map { "\($0)" }), ("allow-power-cycle", file.allowPowerCycle.map { "\($0)" }),
-            ("listen", file.listen.map { _ in "(set)" }), ("names", file.names.map { "\($0.count)" }), ("share-waterline", file.shareWaterline.map { "\($0)" }), ("proxy", file.proxy.map { "\($0)" }),
-            ("public-url", file.publicURL.map { _ in "(set)" }), ("fleet", file.fleet.map { _ in "(set)" }), ("people", file.people.isEmpty ? nil : "\(file.people.count)"),
+            ("link", file.link.map { String($0.prefix { $0 != ":" }) }), ("bottle", file.bottle.map { _ in "(set)" }),
+            ("store", file.store.map { _ in "(set)" }), ("zone", file.zone.map { _ in "(set)" }),
+            ("dialect", file.dialect?.rawValue), ("keep", file.keep.map { "\($0)" }),
+            ("allow-power-cycle", file.allowPowerCycle.map { "\($0)" }),
+            ("listen", file.listen.map { _ in "(set)" }), ("names", file.names.map { "\($0.count)" }),
+            ("share-waterline", file.shareWaterline.map { "\($0)" }), ("proxy", file.proxy.map { "\($0)" }),
+            ("public-url", file.publicURL.map { _ in "(set)" }), ("fleet", file.fleet.map { _ in "(set)" }),
+            ("people", file.people.isEmpty ? nil : "\(file.people.count)"),
         ]
         lines += kinds.compactMap { name, value in value.map { "  \(name) = \($0)" } }
-        lines += (file.mqtt.merging(file.pocket) { first, _ in first }).sorted { $0.key < $1.key }.map { "  \($0.key) = \(shown($0.key, $0.value))" }
+        lines += (file.mqtt.merging(file.pocket) { first, _ in first }).sorted { $0.key < $1.key }.map {
+            "  \($0.key) = \(shown($0.key, $0.value))"
+        }
         for (number, store) in stores.enumerated() {
             lines.append("store \(number + 1), what differs from the defaults:")
             guard let settings = try? store.settings() else {
@@ -77,12 +93,29 @@ enum ReportParts {
         return stores.enumerated().map { number, found in
             var status = stat()
             stat(found.place.path, &status)
-            var lines = ["store \(number + 1): \(found.place.origin), \(status.st_size) bytes, mode \(String(status.st_mode & 0o777, radix: 8)), \(found.store.found)"]
-            lines.append("integrity: \((try? found.store.integrityProblems()).map { $0.isEmpty ? "good" : "\($0.count) problems: \($0.prefix(5).joined(separator: "; "))" } ?? "cannot be read")")
+            var lines = [
+                """
+                store \(number + 1): \(found.place.origin), \(status.st_size) bytes, mode \
+                \(String(status.st_mode & 0o777, radix: 8)), \(found.store.found)
+                """
+            ]
+            lines.append(
+                """
+                integrity: \
+                \((try? found.store.integrityProblems()).map { $0.isEmpty ? "good" : "\($0.count) problems: \($0.prefix(5).joined(separator: "; "))" } ?? "cannot be read")
+                """
+            )
             lines += ((try? found.store.rowCounts()) ?? []).map { "  \($0.rows) in \($0.table)" }
-            if let counts = try? found.store.journalCounts() { lines.append("journal: \(counts.drinks) drinks, \(counts.notDrinks) others, \(counts.quarantined) suspect") }
-            if let unreadable = try? found.store.unreadableRows() { lines.append("unreadable rows: \(unreadable.count)") }
-            if let quarantine = try? found.store.quarantineCounts() { lines.append("undecodable deliveries: \(quarantine.received), \(quarantine.evicted) no longer kept") }
+            if let counts = try? found.store.journalCounts() {
+                lines.append(
+                    "journal: \(counts.drinks) drinks, \(counts.notDrinks) others, \(counts.quarantined) suspect")
+            }
+            if let unreadable = try? found.store.unreadableRows() {
+                lines.append("unreadable rows: \(unreadable.count)")
+            }
+            if let quarantine = try? found.store.quarantineCounts() {
+                lines.append("undecodable deliveries: \(quarantine.received), \(quarantine.evicted) no longer kept")
+            }
             return lines.joined(separator: "\n")
         }.joined(separator: "\n\n")
     }
@@ -95,7 +128,9 @@ enum ReportParts {
         guard lines > 0, let journal = OtherProgram("journalctl") else { return "There is no journal on this machine." }
         var parts: [String] = []
         for unit in [["--unit", "waterh-gateway"], ["--user", "--unit", "waterh-gateway-user"]] {
-            let said = await journal.run(unit + ["--lines", "\(lines)", "--no-pager", "--no-hostname", "--quiet", "--output", "short-iso"], limit: 10)
+            let said = await journal.run(
+                unit + ["--lines", "\(lines)", "--no-pager", "--no-hostname", "--quiet", "--output", "short-iso"],
+                limit: 10)
             parts.append("\(unit.last ?? ""):\n\(said?.output ?? "not to be had")")
         }
         return parts.joined(separator: "\n")
@@ -111,7 +146,9 @@ enum ReportParts {
             let text = String(decoding: try handle.read(upToCount: Int(limit)) ?? Data(), as: UTF8.self)
             return text.split(separator: "\n", omittingEmptySubsequences: false).suffix(lines).joined(separator: "\n")
         } catch {
-            throw CommandFailure(.badInput, "The log \(path) cannot be read: \(error.localizedDescription)", advice: "Name another file, or leave --log out.")
+            throw CommandFailure(
+                .badInput, "The log \(path) cannot be read: \(error.localizedDescription)",
+                advice: "Name another file, or leave --log out.")
         }
     }
 }

@@ -7,13 +7,17 @@ import Store
 import TrackerCore
 import TrackerDesk
 
-/// What is known here to be somebody's: names, addresses, credentials, from the configuration, the stores and the machine.
+/// What is known here to be somebody's: names, addresses, credentials, from the configuration, the stores and the
+/// machine.
 struct ReportSecrets {
     let blur: Blur
 
     /// - Parameter served: who was served before, whose names are in older lines of a log.
     /// - Parameter link: as it was named on the command line.
-    init(_ file: Configuration, _ stores: [TrackerStore], _ facts: BluetoothFacts, link: String? = nil, served: ServedPeople? = nil) {
+    init(
+        _ file: Configuration, _ stores: [TrackerStore], _ facts: BluetoothFacts, link: String? = nil,
+        served: ServedPeople? = nil
+    ) {
         var (names, secrets): (Set<String>, Set<String>) = ([], [])
         // A proxy and a controller over TCP are machines of somebody's.
         for link in [link, file.link, Machine.variable("WATERH_LINK")].compactMap({ $0 }) {
@@ -23,32 +27,46 @@ struct ReportSecrets {
         }
         func take(_ settings: [String: String]) {
             for (name, text) in settings where !ReportParts.mayBeShown(name) {
-                if name.hasSuffix("oken") || name.hasSuffix("assword") || name.hasSuffix("ecret") { secrets.insert(text) } else { names.insert(text) }
+                if name.hasSuffix("oken") || name.hasSuffix("assword") || name.hasSuffix("ecret") {
+                    secrets.insert(text)
+                } else {
+                    names.insert(text)
+                }
             }
         }
         take(file.mqtt)
         take(file.pocket)
         // A folder that somebody chose may be called after them.
         names.formUnion(([file.store] + file.people.map(\.store)).compactMap { $0 }.filter { $0 != Paths.serviceStore })
-        names.formUnion([file.fleet?.url, file.fleet?.tokenFile, file.bottle, file.publicURL].compactMap { $0 } + (file.names ?? []))
+        names.formUnion(
+            [file.fleet?.url, file.fleet?.tokenFile, file.bottle, file.publicURL].compactMap { $0 } + (file.names ?? [])
+        )
         for person in file.people {
             names.formUnion([person.name] + person.bottles)
             take(person.pocket)
         }
         if case .people(let those)? = served?.look() { names.formUnion(those.map(\.name)) }
         // A zone is a place.
-        names.formUnion([file.zone, Machine.variable("WATERH_ZONE"), Machine.variable("TZ"), Machine.zone().id].compactMap { $0 })
+        names.formUnion(
+            [file.zone, Machine.variable("WATERH_ZONE"), Machine.variable("TZ"), Machine.zone().id].compactMap { $0 })
         for store in stores {
             if let settings = try? store.settings() { take(settings.stored) }
             for bottle in (try? store.bottles()) ?? [] { names.formUnion([bottle.name] + bottle.identities) }
-            for bottle in (try? TrackerDesk.ownBottles(of: store)) ?? [] { names.formUnion(bottle.aliases.union(bottle.identities).union([bottle.advertisedName].compactMap { $0 })) }
+            for bottle in (try? TrackerDesk.ownBottles(of: store)) ?? [] {
+                names.formUnion(
+                    bottle.aliases.union(bottle.identities).union([bottle.advertisedName].compactMap { $0 }))
+            }
         }
         names.formUnion(KeptFlights.names(stores.map(\.path)))
         // Who else bluetoothd remembers: headphones are called like their owners.
         if case .running(let census) = facts.daemon { names.formUnion(census.devices.compactMap(\.name)) }
-        names.formUnion([ProcessInfo.processInfo.hostName, NSUserName(), NSFullUserName(), Machine.variable("SUDO_USER") ?? ""])
+        names.formUnion([
+            ProcessInfo.processInfo.hostName, NSUserName(), NSFullUserName(), Machine.variable("SUDO_USER") ?? "",
+        ])
         // What is everybody's says nothing, and would only be missed.
-        names.subtract(["root", "localhost", "vm", "bench", "debian", "waterh", "bluetooth", "UTC", "Etc/UTC", "GMT", ""])
+        names.subtract([
+            "root", "localhost", "vm", "bench", "debian", "waterh", "bluetooth", "UTC", "Etc/UTC", "GMT", "",
+        ])
         blur = Blur(names: names, secrets: secrets)
     }
 }

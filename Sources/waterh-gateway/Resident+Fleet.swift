@@ -9,13 +9,18 @@ extension Resident {
     /// The fleet that the person's drinks are told to, where the file names one.
     /// - Parameter plan: what is in force.
     static func fleet(
-        _ store: TrackerStore, _ person: String?, _ plan: @escaping @Sendable () -> PersonPlan, _ watch: StoreWatch?, log: Logger
+        _ store: TrackerStore, _ person: String?, _ plan: @escaping @Sendable () -> PersonPlan, _ watch: StoreWatch?,
+        log: Logger
     ) -> FleetOutlet {
         let place = store.path
         return FleetOutlet(
             FleetOutlet.Surroundings(
-                store: store, person: person, plan: { plan().fleet.flatMap { place in place.url.map { FleetPlan(url: $0, tokenFile: place.tokenFile) } } },
-                home: { place == ":memory:" ? nil : Machine.home(of: place) }, watch: watch, makeID: { UUID().uuidString.lowercased() },
+                store: store, person: person,
+                plan: {
+                    plan().fleet.flatMap { place in place.url.map { FleetPlan(url: $0, tokenFile: place.tokenFile) } }
+                },
+                home: { place == ":memory:" ? nil : Machine.home(of: place) }, watch: watch,
+                makeID: { UUID().uuidString.lowercased() },
                 say: { word in
                     switch word {
                     case .on(let words): log.notice("Drinks are told to the fleet at \(words).")

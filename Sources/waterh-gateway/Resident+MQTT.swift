@@ -8,7 +8,10 @@ import TrackerDesk
 
 extension Resident {
     /// The person's day at an MQTT broker, where the settings or the file name one.
-    func outlet(_ sink: MQTTSink, _ service: ServiceDoor, canNotify: @escaping @Sendable () -> Bool, wrote: @escaping @Sendable () async -> Void) -> MQTTOutlet {
+    func outlet(
+        _ sink: MQTTSink, _ service: ServiceDoor, canNotify: @escaping @Sendable () -> Bool,
+        wrote: @escaping @Sendable () async -> Void
+    ) -> MQTTOutlet {
         var around = Self.surroundings(store, { [self] in planInForce }, watch, log: log, canNotify: canNotify)
         (around.service, around.wrote) = (service, wrote)
         return MQTTOutlet(around, sink: sink)
@@ -16,20 +19,29 @@ extension Resident {
 
     /// What every connection of a store with brokers is used in, also without a service for it.
     static func surroundings(
-        _ store: TrackerStore, _ plan: @escaping @Sendable () -> PersonPlan, _ watch: StoreWatch? = nil, log: Logger, canNotify: @escaping @Sendable () -> Bool = { false },
+        _ store: TrackerStore, _ plan: @escaping @Sendable () -> PersonPlan, _ watch: StoreWatch? = nil, log: Logger,
+        canNotify: @escaping @Sendable () -> Bool = { false },
         othersTopics: @escaping @Sendable () -> Set<String> = { [] }
     ) -> MQTTOutlet.Surroundings {
         let place = store.path
         return MQTTOutlet.Surroundings(
-            desk: { try TrackerDesk(store, now: Machine.now(), zone: Depot.choice(plan().zone), source: "mqtt", canNotify: canNotify()) },
-            overlay: { try overlay($0, file: plan().mqtt, listed: plan().listed) }, sharesWaterline: { plan().sharesWaterline }, version: ProgramVersion.text,
+            desk: {
+                try TrackerDesk(
+                    store, now: Machine.now(), zone: Depot.choice(plan().zone), source: "mqtt", canNotify: canNotify())
+            },
+            overlay: { try overlay($0, file: plan().mqtt, listed: plan().listed) },
+            sharesWaterline: { plan().sharesWaterline }, version: ProgramVersion.text,
             claim: { client in
                 // Where it cannot be seen who has the name, the broker shows it.
                 guard let lock = try? NameLock(Paths.ofSession("\(client).lock")) else { return nil }
                 guard lock.isOurs else {
                     throw Refusal(
                         "mqttNameTaken",
-                        "Another service speaks to brokers as \(client): it keeps this store, or one of which this one is a copy. \(BrokerAdvice.nameTaken)", category: .busy)
+                        """
+                        Another service speaks to brokers as \(client): it keeps this store, or one of which this \
+                        one is a copy. \(BrokerAdvice.nameTaken)
+                        """,
+                        category: .busy)
                 }
                 return lock
             },

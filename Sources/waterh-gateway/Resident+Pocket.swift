@@ -10,10 +10,12 @@ extension Resident {
     /// The person's phones, each where the settings or the file name one.
     /// - Parameter plan: what is in force.
     static func pocket(
-        _ store: TrackerStore, _ person: String?, _ plan: @escaping @Sendable () -> PersonPlan, _ watch: StoreWatch?, among present: PresentStores, log: Logger
+        _ store: TrackerStore, _ person: String?, _ plan: @escaping @Sendable () -> PersonPlan, _ watch: StoreWatch?,
+        among present: PresentStores, log: Logger
     ) -> [PocketOutlet] {
         PocketService.byAddress.map { service in
-            PocketOutlet(service, pocketSurroundings(service.title, store, person, plan, watch, among: present, log: log))
+            PocketOutlet(
+                service, pocketSurroundings(service.title, store, person, plan, watch, among: present, log: log))
         }
     }
 
@@ -22,11 +24,13 @@ extension Resident {
     ///   - title: as people write it.
     ///   - present: who else is served, and may have been told at the same place.
     static func pocketSurroundings(
-        _ title: String, _ store: TrackerStore, _ person: String?, _ plan: @escaping @Sendable () -> PersonPlan, _ watch: StoreWatch?, among present: PresentStores, log: Logger
+        _ title: String, _ store: TrackerStore, _ person: String?, _ plan: @escaping @Sendable () -> PersonPlan,
+        _ watch: StoreWatch?, among present: PresentStores, log: Logger
     ) -> PocketOutlet.Surroundings {
         PocketOutlet.Surroundings(
             desk: { try TrackerDesk(store, now: Machine.now(), zone: Depot.choice(plan().zone), source: "pocket") },
-            overlay: { try plan().pocketSettings(over: $0) }, person: person, sharesWaterline: { plan().sharesWaterline },
+            overlay: { try plan().pocketSettings(over: $0) }, person: person,
+            sharesWaterline: { plan().sharesWaterline },
             isAnothers: { [path = store.path] in present.show(at: $0, as: $1, besides: path) }, watch: watch,
             say: { word in
                 switch word {

@@ -13,8 +13,8 @@ import Synchronization
 import TrackerCore
 import TrackerDesk
 
-/// One person of the running service: a store, the day in it, and everybody who is told of it. Whatever else is to hear of a person's day
-/// has its place here.
+/// One person of the running service: a store, the day in it, and everybody who is told of it. Whatever else is to hear
+/// of a person's day has its place here.
 final class Resident: Sendable {
     let name: String
     /// As listed; `nil` where there is no list.
@@ -24,11 +24,13 @@ final class Resident: Sendable {
     let board = PollBoard()
     let log: Logger
     private let plan: PlanInForce
-    /// Tells everybody here whenever the store is written; `nil` where the kernel has no watch left: then they look by themselves.
+    /// Tells everybody here whenever the store is written; `nil` where the kernel has no watch left: then they look by
+    /// themselves.
     let watch: StoreWatch?
     private let mark = PollMark()
     private let onlookers: Onlookers
-    /// The pages that are open, as a place where notifications are shown. What is said in the service's log is no notification.
+    /// The pages that are open, as a place where notifications are shown. What is said in the service's log is no
+    /// notification.
     private let screen = EventSink()
     private let broker = MQTTSink()
     private let publishing = Mutex<MQTTOutlet?>(nil)
@@ -48,7 +50,10 @@ final class Resident: Sendable {
     /// - Parameters:
     ///   - present: who is served beside this person.
     ///   - desktopPages: what the desktop of the session opens; `nil`: it is not this person's.
-    init(_ plan: PersonPlan, _ depot: Depot, supervisor: Supervisor, log: Logger, clock: DriverClock, present: PresentStores, desktopPages: PageAddress?) {
+    init(
+        _ plan: PersonPlan, _ depot: Depot, supervisor: Supervisor, log: Logger, clock: DriverClock,
+        present: PresentStores, desktopPages: PageAddress?
+    ) {
         (name, listed, store) = (plan.name, plan.listed, depot.store)
         let plans = PlanInForce(plan)
         self.plan = plans
@@ -57,22 +62,32 @@ final class Resident: Sendable {
         self.watch = watch
         let onlookers = Onlookers(now: clock.now)
         self.onlookers = onlookers
-        let desk = ServiceDesk(depot: depot, plan: plan, supervisor: supervisor, log: log, mark: mark, onlookers: onlookers, now: clock.now)
+        let desk = ServiceDesk(
+            depot: depot, plan: plan, supervisor: supervisor, log: log, mark: mark, onlookers: onlookers, now: clock.now
+        )
         self.desk = desk
-        let shown = NoticeMemory(file: ServiceSocket.file(forStore: depot.store.path, "notices.json"), day: { [store = depot.store] in (try? store.profile()).map { $0?.userID ?? "" } })
+        let shown = NoticeMemory(
+            file: ServiceSocket.file(forStore: depot.store.path, "notices.json"),
+            day: { [store = depot.store] in (try? store.profile()).map { $0?.userID ?? "" } })
         let desktop = desktopPages.map { _ in DesktopNotifications(memory: shown) }
         // One desktop: what the service cannot show there itself, a program of the session may.
-        let screens = LateSink(FirstSink("desktop", (desktop.map { [$0] } ?? []) + [agents]), desk: { await desk.desk() }, wasShown: { shown.hasJustShown($0.announcement) }) { log.notice("\($0)") }
+        let screens = LateSink(
+            FirstSink("desktop", (desktop.map { [$0] } ?? []) + [agents]), desk: { await desk.desk() },
+            wasShown: { shown.hasJustShown($0.announcement) }
+        ) { log.notice("\($0)") }
         self.pages = desktopPages
         let lights = LightCall(of: plan.listed)
         self.lights = lights
         let pocket = Self.pocket(depot.store, plan.listed, { plans.plan }, watch, among: present, log: log)
         self.pocket = pocket
-        let push = PushSink(Self.pocketSurroundings("Web Push", depot.store, plan.listed, { plans.plan }, watch, among: present, log: log))
+        let push = PushSink(
+            Self.pocketSurroundings(
+                "Web Push", depot.store, plan.listed, { plans.plan }, watch, among: present, log: log))
         self.push = push
         fleet = Self.fleet(depot.store, plan.listed, { plans.plan }, watch, log: log)
         let reminders = ReminderLoop(
-            sinks: [screen, broker, screens] + pocket.map(PocketSink.init) + [push], desk: { await desk.desk() }, trouble: { log.warning("Reminders: \($0)") },
+            sinks: [screen, broker, screens] + pocket.map(PocketSink.init) + [push], desk: { await desk.desk() },
+            trouble: { log.warning("Reminders: \($0)") },
             looked: { await lights.look($0) }, sleep: { try? await Task.sleep(for: $0 / Machine.speed) })
         self.reminders = reminders
         self.desktop = desktopPages.flatMap { pages in
@@ -100,7 +115,9 @@ final class Resident: Sendable {
 
     /// Before anything is told: what is told of a session while it is nobody's business goes nowhere later.
     private func noteSharing() {
-        do { try store.noteSharing(planInForce.sharesWaterline) } catch { log.warning("Whether Waterline is shared cannot be noted: \(error)") }
+        do { try store.noteSharing(planInForce.sharesWaterline) } catch {
+            log.warning("Whether Waterline is shared cannot be noted: \(error)")
+        }
     }
 
     /// The person is let out, or is not whose desktop it is: what is shown there goes away with the end of `run`.
@@ -109,12 +126,14 @@ final class Resident: Sendable {
     /// The person is not listed any more, nor the store: brokers are to keep nothing of the day.
     func leave() async { await publishing.withLock { $0 }?.leave() }
 
-    /// What goes on beside the polls: reminders, sync, the broker, phones, the state as a file. Until its task is cancelled; afterwards nobody is told anything any more.
+    /// What goes on beside the polls: reminders, sync, the broker, phones, the state as a file. Until its task is
+    /// cancelled; afterwards nobody is told anything any more.
     /// - Parameter isReplaced: called while another store lies in the place of this one.
     func run(_ page: Person, isReplaced: @escaping @Sendable () -> Void) async {
         let (desk, log) = (desk, log)
         let sync = SyncLoop(
-            store: store, context: { await desk.desk().context }, connect: SyncLoop.overHTTP(wall: { Machine.now() }), tell: { Self.tell($0, log) })
+            store: store, context: { await desk.desk().context }, connect: SyncLoop.overHTTP(wall: { Machine.now() }),
+            tell: { Self.tell($0, log) })
         await desktop?.attend()
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await self.reminders.run() }
@@ -137,7 +156,13 @@ final class Resident: Sendable {
             group.addTask { await self.push.run { await self.reminders.poke() } }
             if let publishing = publishing.withLock({ $0 }) { group.addTask { await publishing.run() } }
             group.addTask { await self.takeInbox() }
-            if store.stateFile != nil { group.addTask { await page.keepStateFile(self.watch, every: DayFollower.longestPause / Machine.speed) { log.warning("The state's file: \($0)") } } }
+            if store.stateFile != nil {
+                group.addTask {
+                    await page.keepStateFile(self.watch, every: DayFollower.longestPause / Machine.speed) {
+                        log.warning("The state's file: \($0)")
+                    }
+                }
+            }
         }
         screen.show(to: nil)
         // It speaks of this person: who is let out is held by nobody, so that the store is closed.
@@ -156,7 +181,8 @@ final class Resident: Sendable {
         outlets.lit = { [self] in try Self.desk(store, planInForce.zone, "gateway").noteLight($1, ofBottle: $0) }
         outlets.diagnostic = {
             board.show($0)
-            log.log(level: $0.severity == .warning ? .warning : .debug, "\(PollAdvice.words($0))", metadata: mark.metadata)
+            log.log(
+                level: $0.severity == .warning ? .warning : .debug, "\(PollAdvice.words($0))", metadata: mark.metadata)
         }
         outlets.progress = { board.show($0) }
         outlets.stirred = { stir.yield(.stirred) }
@@ -186,7 +212,9 @@ final class Resident: Sendable {
         fleet.prepare()
         publishing.withLock { $0 = outlet }
         let person = Person(
-            name: name, service: door, agents: agents, page: { [pages] in pages?.page("") }, pushKey: { try PushSender.of(store).publicKey }, sharesWaterline: { [self] in planInForce.sharesWaterline }, wrote: { await reminders.poke() }
+            name: name, service: door, agents: agents, page: { [pages] in pages?.page("") },
+            pushKey: { try PushSender.of(store).publicKey }, sharesWaterline: { [self] in planInForce.sharesWaterline },
+            wrote: { await reminders.poke() }
         ) { [self] in
             try Self.desk(store, planInForce.zone, "http", canNotify: reminders.reachesSomebody)
         }
@@ -194,7 +222,9 @@ final class Resident: Sendable {
         return person
     }
 
-    private static func desk(_ store: TrackerStore, _ zone: String?, _ source: String, canNotify: Bool = false) throws -> TrackerDesk {
+    private static func desk(_ store: TrackerStore, _ zone: String?, _ source: String, canNotify: Bool = false) throws
+        -> TrackerDesk
+    {
         try TrackerDesk(store, now: Machine.now(), zone: Depot.choice(zone), source: source, canNotify: canNotify)
     }
 
@@ -203,7 +233,9 @@ final class Resident: Sendable {
         return ServiceDoor(
             status: {
                 let isWelcome = (try? store.profile()?.onboardedAt) ?? nil
-                var status = await board.status(next: await service.untilNextPoll(of: listed), setupDone: isWelcome != nil, version: ProgramVersion.text)
+                var status = await board.status(
+                    next: await service.untilNextPoll(of: listed), setupDone: isWelcome != nil,
+                    version: ProgramVersion.text)
                 if Machine.leadOfPlay != nil { status.speed = Machine.speed }
                 return status
             },
@@ -217,8 +249,11 @@ final class Resident: Sendable {
                     throw WrongInput("notACommand", failure.sentence)
                 }
                 let report = await service.run(options)
-                if let failure = report.failure { throw Refusal("bottle", "\(failure.kind.text): \(sentence(failure.sentence))") }
-                return report.answers.map { $0.sent ? Send.words($0) : "The bottle refused to be written to." }.joined(separator: " ")
+                if let failure = report.failure {
+                    throw Refusal("bottle", "\(failure.kind.text): \(sentence(failure.sentence))")
+                }
+                return report.answers.map { $0.sent ? Send.words($0) : "The bottle refused to be written to." }.joined(
+                    separator: " ")
             },
             look: { look in
                 switch look {
@@ -233,7 +268,9 @@ final class Resident: Sendable {
         switch word {
         case .trouble(let trouble): log.warning("Sync: \(trouble)")
         case .goesOn: log.notice("Sync goes on.")
-        case .refused(let rows): log.warning("\(counted(rows, "row")) of the sync server cannot be taken: waterh-tracker check --doctor says why.")
+        case .refused(let rows):
+            log.warning(
+                "\(counted(rows, "row")) of the sync server cannot be taken: waterh-tracker check --doctor says why.")
         case .afterCommit(let trouble): log.warning("\(trouble)")
         }
     }

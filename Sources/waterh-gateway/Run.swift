@@ -8,7 +8,12 @@ struct Run: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "run",
         abstract: "The service: polls as often as the day asks for, until it is stopped.",
-        discussion: "Clean stop on SIGTERM and SIGINT; SIGHUP reads the settings again and polls at once. Tells systemd how it is, where systemd asks.")
+        discussion:
+            """
+            Clean stop on SIGTERM and SIGINT; SIGHUP reads the settings again and polls at once. Tells systemd how \
+            it is, where systemd asks.
+            """
+    )
 
     @OptionGroup var link: LinkOptions
     @OptionGroup var place: StoreOptions
@@ -17,7 +22,13 @@ struct Run: AsyncParsableCommand {
     @Flag(help: "Acknowledge nothing: the bottle keeps its log.")
     var keep = false
 
-    @Option(help: ArgumentHelp("Where the page is shown: 127.0.0.1:8077, [::]:8077, or off. Default: $WATERH_LISTEN, else what waterh.toml says, else the setting http.listen.", valueName: "address"))
+    @Option(
+        help: ArgumentHelp(
+            """
+            Where the page is shown: 127.0.0.1:8077, [::]:8077, or off. Default: $WATERH_LISTEN, else what \
+            waterh.toml says, else the setting http.listen.
+            """,
+            valueName: "address"))
     var listen: String?
 
     /// What the service is asked for while it runs.
@@ -60,7 +71,9 @@ struct Run: AsyncParsableCommand {
                     trouble = nil
                 } catch {
                     // It is tried again; told once.
-                    if trouble != "\(error)" { log.warning("Another store lies where one was, and cannot be opened: \(error)") }
+                    if trouble != "\(error)" {
+                        log.warning("Another store lies where one was, and cannot be opened: \(error)")
+                    }
                     trouble = "\(error)"
                 }
                 continue
@@ -69,7 +82,8 @@ struct Run: AsyncParsableCommand {
                 do {
                     let new = try inForce.reread(link, place, keep: keep, listen: listen)
                     if new.listen != plan.listen {
-                        log.warning("The page stays where it is: another place takes effect at the next start of the service.")
+                        log.warning(
+                            "The page stays where it is: another place takes effect at the next start of the service.")
                     }
                     try await house.take(new)
                     inForce = new

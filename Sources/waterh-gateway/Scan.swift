@@ -6,17 +6,29 @@ import Gateway
 import Links
 
 struct Scan: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "scan", abstract: "Who is there: bottles, and with --all everybody else.")
+    static let configuration = CommandConfiguration(
+        commandName: "scan", abstract: "Who is there: bottles, and with --all everybody else.")
 
     @OptionGroup var link: LinkOptions
 
-    @Option(help: ArgumentHelp("The store whose bottles are told from others. Default: $WATERH_STORE, else ~/.local/state/waterh/waterh.sqlite.", valueName: "file"), completion: .file())
+    @Option(
+        help: ArgumentHelp(
+            """
+            The store whose bottles are told from others. Default: $WATERH_STORE, else \
+            ~/.local/state/waterh/waterh.sqlite.
+            """,
+            valueName: "file"), completion: .file())
     var store: String?
 
-    @Option(help: ArgumentHelp("Whose: one of the people whom waterh.toml lists. Default: the first of them.", valueName: "name"))
+    @Option(
+        help: ArgumentHelp(
+            "Whose: one of the people whom waterh.toml lists. Default: the first of them.", valueName: "name"))
     var person: String?
 
-    @Option(help: ArgumentHelp("TOML. Default: ~/.config/waterh/waterh.toml, else /etc/waterh/waterh.toml.", valueName: "file"), completion: .file())
+    @Option(
+        help: ArgumentHelp(
+            "TOML. Default: ~/.config/waterh/waterh.toml, else /etc/waterh/waterh.toml.", valueName: "file"),
+        completion: .file())
     var config: String?
 
     @Option(help: "How long to look, 1–600 s.")
@@ -49,7 +61,9 @@ struct Scan: AsyncParsableCommand {
         defer { end.cancel() }
         let (outcome, stopped) = await Interruptible.stoppable { () -> Result<Int, LinkError> in
             await withTaskCancellationHandler {
-                await Self.look(central, way, within: .seconds(limit), isAll: isAll, isJSON: isJSON, wanted: wanted, own: own, foreign: foreign)
+                await Self.look(
+                    central, way, within: .seconds(limit), isAll: isAll, isJSON: isJSON, wanted: wanted, own: own,
+                    foreign: foreign)
             } onCancel: {
                 Task { await central.close() }
             }
@@ -61,9 +75,13 @@ struct Scan: AsyncParsableCommand {
         switch outcome {
         case .failure(let error):
             await central.close()
-            throw CommandFailure(.noLink, sentence(error.description), advice: LinkAdvice(linkName: central.name, hasRadio: central.hasRadio).about(error.code))
+            throw CommandFailure(
+                .noLink, sentence(error.description),
+                advice: LinkAdvice(linkName: central.name, hasRadio: central.hasRadio).about(error.code))
         case .success(0):
-            throw CommandFailure(.noLink, "No bottle was seen in \(seconds) s.", advice: LinkAdvice(linkName: central.name, hasRadio: central.hasRadio).about(.notFound))
+            throw CommandFailure(
+                .noLink, "No bottle was seen in \(seconds) s.",
+                advice: LinkAdvice(linkName: central.name, hasRadio: central.hasRadio).about(.notFound))
         case .success:
             break
         }
@@ -71,7 +89,8 @@ struct Scan: AsyncParsableCommand {
 
     /// Reports everybody once, and again when more becomes known of them. Ends when the link is closed.
     private static func look(
-        _ central: any CentralLink, _ way: LinkOptions, within limit: Duration, isAll: Bool, isJSON: Bool, wanted: String?, own: [OwnBottle],
+        _ central: any CentralLink, _ way: LinkOptions, within limit: Duration, isAll: Bool, isJSON: Bool,
+        wanted: String?, own: [OwnBottle],
         foreign: [ForeignBottle]
     ) async -> Result<Int, LinkError> {
         var seen: [PeerID: Advertisement] = [:]
@@ -80,11 +99,17 @@ struct Scan: AsyncParsableCommand {
             switch event {
             case .advertised(let found):
                 let isBottle = !central.hasRadio || BottleSelector.looksLikeBottle(found)
-                if let wanted, central.hasRadio, !BottleSelector(text: wanted).matches(address: found.address, name: found.name) { continue }
+                if let wanted, central.hasRadio,
+                    !BottleSelector(text: wanted).matches(address: found.address, name: found.name)
+                {
+                    continue
+                }
                 guard isAll || isBottle || wanted != nil, seen[found.peer] != found else { continue }
                 seen[found.peer] = found
                 let seen = await Sighting(found, on: way, hasRadio: central.hasRadio, limit: min(limit, .seconds(5)))
-                isJSON ? TextOutput.standard.line(object(seen, isBottle: isBottle, own)) : TextOutput.standard.words(words(seen, isBottle: isBottle, own, foreign))
+                isJSON
+                    ? TextOutput.standard.line(object(seen, isBottle: isBottle, own))
+                    : TextOutput.standard.words(words(seen, isBottle: isBottle, own, foreign))
                 TextOutput.standard.flush()
             case .scanFailed(let error), .unavailable(let error):
                 return .failure(error)
@@ -98,24 +123,32 @@ struct Scan: AsyncParsableCommand {
     private static func object(_ seen: Sighting, isBottle: Bool, _ own: [OwnBottle]) -> JSONValue {
         let found = seen.found
         return [
-            "peer": .string(found.peer.text), "address": JSONValue(found.address?.description), "name": JSONValue(seen.name),
-            "services": .array(found.services.map { .string($0.description) }), "rssi": JSONValue(found.rssi), "bottle": .bool(isBottle),
+            "peer": .string(found.peer.text), "address": JSONValue(found.address?.description),
+            "name": JSONValue(seen.name),
+            "services": .array(found.services.map { .string($0.description) }), "rssi": JSONValue(found.rssi),
+            "bottle": .bool(isBottle),
             "identity": JSONValue(isBottle ? seen.identity : nil), "own": JSONValue(isBottle ? seen.isOwn(own) : nil),
             "privateAddress": .bool(found.isAddressPrivate),
         ]
     }
 
-    private static func words(_ seen: Sighting, isBottle: Bool, _ own: [OwnBottle], _ foreign: [ForeignBottle]) -> String {
+    private static func words(_ seen: Sighting, isBottle: Bool, _ own: [OwnBottle], _ foreign: [ForeignBottle])
+        -> String
+    {
         let found = seen.found
         return [
-            found.address?.description ?? found.peer.text, isBottle && found.address == nil ? seen.identity.map { printable($0) } : nil,
+            found.address?.description ?? found.peer.text,
+            isBottle && found.address == nil ? seen.identity.map { printable($0) } : nil,
             seen.name.map { printable($0) } ?? "(no name)", found.rssi.map { "\($0) dBm" },
-            found.services.isEmpty ? nil : found.services.map(\.description).joined(separator: " "), isBottle ? seen.words(own, foreign) : nil,
+            found.services.isEmpty ? nil : found.services.map(\.description).joined(separator: " "),
+            isBottle ? seen.words(own, foreign) : nil,
         ].compactMap { $0 }.joined(separator: "  ")
     }
 
     /// A name from the air must not move a terminal's cursor.
     private static func printable(_ name: String) -> String {
-        String(String.UnicodeScalarView(name.unicodeScalars.map { $0.value < 0x20 || (0x7F...0x9F).contains($0.value) ? "\u{FFFD}" : $0 }))
+        String(
+            String.UnicodeScalarView(
+                name.unicodeScalars.map { $0.value < 0x20 || (0x7F...0x9F).contains($0.value) ? "\u{FFFD}" : $0 }))
     }
 }

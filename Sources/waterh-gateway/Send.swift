@@ -12,22 +12,41 @@ struct Send: AsyncParsableCommand {
 
     @OptionGroup var link: LinkOptions
 
-    @Option(help: ArgumentHelp("The store whose bottles are told from others. Default: $WATERH_STORE, else ~/.local/state/waterh/waterh.sqlite.", valueName: "file"), completion: .file())
+    @Option(
+        help: ArgumentHelp(
+            """
+            The store whose bottles are told from others. Default: $WATERH_STORE, else \
+            ~/.local/state/waterh/waterh.sqlite.
+            """,
+            valueName: "file"), completion: .file())
     var store: String?
 
-    @Option(help: ArgumentHelp("Whose: one of the people whom waterh.toml lists. Default: the first of them.", valueName: "name"))
+    @Option(
+        help: ArgumentHelp(
+            "Whose: one of the people whom waterh.toml lists. Default: the first of them.", valueName: "name"))
     var person: String?
 
-    @Option(help: ArgumentHelp("TOML. Default: ~/.config/waterh/waterh.toml, else /etc/waterh/waterh.toml.", valueName: "file"), completion: .file())
+    @Option(
+        help: ArgumentHelp(
+            "TOML. Default: ~/.config/waterh/waterh.toml, else /etc/waterh/waterh.toml.", valueName: "file"),
+        completion: .file())
     var config: String?
 
-    @Option(help: ArgumentHelp("The time zone of the bottle's clock. Default: the setting bottle.timeZone, else $WATERH_ZONE, else what waterh.toml says, else the setting day.zone, else the system's.", valueName: "zone"))
+    @Option(
+        help: ArgumentHelp(
+            """
+            The time zone of the bottle's clock. Default: the setting bottle.timeZone, else $WATERH_ZONE, else \
+            what waterh.toml says, else the setting day.zone, else the system's.
+            """,
+            valueName: "zone"))
     var zone: String?
 
     @Flag(help: "One JSON object on standard output.")
     var json = false
 
-    @Argument(help: "goal, clock, reminder, light, flash, amount, recalibrate, raw HEX, with what belongs to it.", completion: .list(["goal", "clock", "reminder", "light", "flash", "amount", "recalibrate", "raw"]))
+    @Argument(
+        help: "goal, clock, reminder, light, flash, amount, recalibrate, raw HEX, with what belongs to it.",
+        completion: .list(["goal", "clock", "reminder", "light", "flash", "amount", "recalibrate", "raw"]))
     var command: [String]
 
     func run() async throws {
@@ -57,13 +76,19 @@ struct Send: AsyncParsableCommand {
         await driver.close()
         watcher.clear()
         let units = (try? place.open(hostZone: nil, for: .looking).settings().amountUnits) ?? file.units ?? .ml
-        for answer in report.answers { TextOutput.standard.line(json ? Self.object(answer, report).text : Self.words(answer, in: units)) }
+        for answer in report.answers {
+            TextOutput.standard.line(json ? Self.object(answer, report).text : Self.words(answer, in: units))
+        }
         if let failure = report.commandFailure(besideServiceOf: place.path) { throw Self.ofCommand(failure, report) }
         if let answer = report.answers.first, !answer.sent {
-            throw CommandFailure(.failed, "The bottle refused to be written to.", advice: "Is it a WaterH bottle? Try waterh-gateway poll --verbose.")
+            throw CommandFailure(
+                .failed, "The bottle refused to be written to.",
+                advice: "Is it a WaterH bottle? Try waterh-gateway poll --verbose.")
         }
         if let answer = report.answers.first, let registration = Registration(answer), !registration.isDone {
-            throw CommandFailure(.failed, registration.sentence, advice: "Send it again, and press the bottle's button when it asks for that.")
+            throw CommandFailure(
+                .failed, registration.sentence,
+                advice: "Send it again, and press the bottle's button when it asks for that.")
         }
     }
 
@@ -71,7 +96,9 @@ struct Send: AsyncParsableCommand {
     private static func ofCommand(_ failure: CommandFailure, _ report: PollReport) -> CommandFailure {
         var failure = failure
         if report.failure?.code == "interrupted" {
-            (failure.sentence, failure.advice) = ("The command was stopped.", "Whether the bottle has it is not known: send it again.")
+            (failure.sentence, failure.advice) = (
+                "The command was stopped.", "Whether the bottle has it is not known: send it again."
+            )
         } else if failure.advice?.localizedCaseInsensitiveContains("poll again") == true {
             failure.advice = "See that the bottle is near and awake, and send it again."
         }
@@ -85,7 +112,8 @@ struct Send: AsyncParsableCommand {
 
         init?(_ answer: CommandAnswer) {
             guard answer.command == .register, let frame = answer.answer, let entries = try? frame.entries(),
-                let code = entries.first(where: { $0.type == .registration })?.byte.map(RegistrationCode.init(rawValue:))
+                let code = entries.first(where: { $0.type == .registration })?.byte.map(
+                    RegistrationCode.init(rawValue:))
             else { return nil }
             switch code {
             case .confirmed: (isDone, sentence) = (true, "confirmed on the bottle")
@@ -99,15 +127,22 @@ struct Send: AsyncParsableCommand {
 
     private static func object(_ answer: CommandAnswer, _ report: PollReport) -> JSONValue {
         [
-            "bottle": JSONValue(report.bottle), "command": .string(hex(answer.command.encoded)), "meaning": .string(meaning(answer)),
+            "bottle": JSONValue(report.bottle), "command": .string(hex(answer.command.encoded)),
+            "meaning": .string(meaning(answer)),
             "sent": .bool(answer.sent), "answer": JSONValue(answer.answer.map { hex($0.encoded) }),
         ]
     }
 
     /// What came back, for people.
     static func words(_ answer: CommandAnswer, in units: AmountUnits = .ml) -> String {
-        let came = answer.answer.map { "answer: \(hex($0.encoded))" } ?? (answer.sent ? "sent; no answer came (not every command has one)" : "not sent")
-        return "\(meaning(answer, in: units)): \(came)\(Registration(answer).map { $0.isDone ? " (\($0.sentence))" : "" } ?? "")"
+        let came =
+            answer.answer.map { "answer: \(hex($0.encoded))" }
+            ?? (answer.sent ? "sent; no answer came (not every command has one)" : "not sent")
+        return
+            """
+            \(meaning(answer, in: units)): \
+            \(came)\(Registration(answer).map { $0.isDone ? " (\($0.sentence))" : "" } ?? "")
+            """
     }
 
     /// Bytes that somebody typed may be a command that has words.
@@ -129,7 +164,9 @@ struct NoJournal: Journal {
     func append(_ entries: [JournalEntry]) throws -> [JournalOutcome] { throw Unused() }
     func recall(_ names: BottleNames) throws -> BottleMemory { BottleMemory() }
     func adopt(_ names: BottleNames) throws {}
-    func unsettled(of bottle: String, reading: String, since: Int64?, openYears: Bool, ahead: Instant?, after id: Int64, limit: Int) throws -> [UnsettledRecord] { [] }
+    func unsettled(
+        of bottle: String, reading: String, since: Int64?, openYears: Bool, ahead: Instant?, after id: Int64, limit: Int
+    ) throws -> [UnsettledRecord] { [] }
     func noteClockSetting(of bottle: String, _ mark: ClockMark, wasNear: Bool) throws {}
     func standing(of records: [[UInt8]], from bottle: String) throws -> [Instant?] { records.map { _ in nil } }
     func likeness(of log: [[UInt8]], to bottle: String) throws -> LogLikeness { LogLikeness(known: 0) }

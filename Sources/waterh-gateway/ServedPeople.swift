@@ -3,7 +3,8 @@ import CommandStore
 import Foundation
 import Store
 
-/// Whom a service of one configuration has served, in a file of its state: who is taken off the list while no service runs is let go in order all the same.
+/// Whom a service of one configuration has served, in a file of its state: who is taken off the list while no service
+/// runs is let go in order all the same.
 struct ServedPeople: Sendable {
     struct One: Codable, Hashable {
         var name: String
@@ -36,18 +37,25 @@ struct ServedPeople: Sendable {
 
     func look() -> Found {
         let data: Data
-        do { data = try SmallFile.read(file, limit: Self.limitBytes + 1) } catch { return error.isAbsence ? .people([]) : .foreign(error.words) }
-        guard data.count <= Self.limitBytes, let people = try? JSONDecoder().decode([One].self, from: data) else { return .damaged }
+        do { data = try SmallFile.read(file, limit: Self.limitBytes + 1) } catch {
+            return error.isAbsence ? .people([]) : .foreign(error.words)
+        }
+        guard data.count <= Self.limitBytes, let people = try? JSONDecoder().decode([One].self, from: data) else {
+            return .damaged
+        }
         return .people(people)
     }
 
     /// What to say of it where nobody can be read from it.
     func remark(on found: Found) -> String? {
-        let consequence = "who was taken off the list while no service ran stays at brokers, and a bottle of theirs is anybody's."
+        let consequence =
+            "who was taken off the list while no service ran stays at brokers, and a bottle of theirs is anybody's."
         return switch found {
         case .people: nil
-        case .damaged: "\(file), in which the service notes whom it serves, is damaged: \(consequence) It is kept as \(aside)."
-        case .foreign(let words): "\(file), in which the service notes whom it serves, \(words): \(consequence) Move it away."
+        case .damaged:
+            "\(file), in which the service notes whom it serves, is damaged: \(consequence) It is kept as \(aside)."
+        case .foreign(let words):
+            "\(file), in which the service notes whom it serves, \(words): \(consequence) Move it away."
         }
     }
 
@@ -65,7 +73,8 @@ struct ServedPeople: Sendable {
         let descriptor = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { throw failure("cannot be written") }
         let bytes = try JSONEncoder().encode(people)
-        let isWritten = bytes.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) == $0.count } && fsync(descriptor) == 0
+        let isWritten =
+            bytes.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) == $0.count } && fsync(descriptor) == 0
         let trouble = errno
         close(descriptor)
         errno = trouble
@@ -75,5 +84,7 @@ struct ServedPeople: Sendable {
         }
     }
 
-    private func failure(_ words: String) -> CommandFailure { CommandFailure(.failed, "\(file) \(words): \(String(cString: strerror(errno)))") }
+    private func failure(_ words: String) -> CommandFailure {
+        CommandFailure(.failed, "\(file) \(words): \(String(cString: strerror(errno)))")
+    }
 }

@@ -31,7 +31,10 @@ actor ServiceDesk {
     private var rivals: [String] = []
     private var disputes: [HouseholdBottles.Dispute] = []
 
-    init(depot: Depot, plan: PersonPlan, supervisor: Supervisor, log: Logger, mark: PollMark, onlookers: Onlookers, now: @escaping @Sendable () -> MonotonicInstant) {
+    init(
+        depot: Depot, plan: PersonPlan, supervisor: Supervisor, log: Logger, mark: PollMark, onlookers: Onlookers,
+        now: @escaping @Sendable () -> MonotonicInstant
+    ) {
         self.depot = depot
         self.plan = plan
         self.supervisor = supervisor
@@ -68,7 +71,9 @@ actor ServiceDesk {
         reread()
         if let found = try? depot.desk().ownBottles() { own = found }
         let isRecording = isRecording
-        return HouseholdBottles.Share(person: plan.name, link: (try? "\(plan.link.name)") ?? "", listed: plan.bottles, own: isRecording ? [] : own)
+        return HouseholdBottles.Share(
+            person: plan.name, link: (try? "\(plan.link.name)") ?? "", listed: plan.bottles, own: isRecording ? [] : own
+        )
     }
 
     /// The bottles to poll, and what the day asks for; after `share`.
@@ -79,19 +84,26 @@ actor ServiceDesk {
         // Nothing will be taken from any bottle while the store cannot be read: see `options`.
         let own = isRecording ? [] : own
         plans = BottlePlan.plans(
-            of: plan.listed, wanted: plan.bottles.compactMap { OwnBottle.meant($0, among: own) }, own: own, foreign: foreign,
+            of: plan.listed, wanted: plan.bottles.compactMap { OwnBottle.meant($0, among: own) }, own: own,
+            foreign: foreign,
             mayMeet: household.mayMeet(plan.name))
         let rhythm = try? depot.desk().pollRhythm()
         return plans.map { BottleDay($0, rhythm: rhythm, wish: wish($0, rhythm)) }
     }
 
-    /// Where several wait for their first bottle, it is not the service's to say whose it is. Told once, until it changes.
+    /// Where several wait for their first bottle, it is not the service's to say whose it is. Told once, until it
+    /// changes.
     private func sayWhoElse(_ rivals: [String]) {
         guard rivals != self.rivals else { return }
         self.rivals = rivals
         guard !rivals.isEmpty else { return }
         log.warning(
-            "\(plan.name) has no bottle yet, and neither \(rivals.count == 1 ? "has" : "have") \(rivals.joined(separator: ", ")): none is polled until it is said whose it is (bottles = [\"ADDRESS\"] in waterh.toml, or waterh-gateway adopt ADDRESS --person \(plan.name)).")
+            """
+            \(plan.name) has no bottle yet, and neither \(rivals.count == 1 ? "has" : "have") \
+            \(rivals.joined(separator: ", ")): none is polled until it is said whose it is (bottles = \
+            [\"ADDRESS\"] in waterh.toml, or waterh-gateway adopt ADDRESS --person \(plan.name)).
+            """
+        )
     }
 
     /// A bottle that two stores know stays with whose it was first. Told once, until it changes.
@@ -100,7 +112,12 @@ actor ServiceDesk {
         self.disputes = disputes
         for one in disputes {
             log.warning(
-                "The bottle \(one.address) is in \(one.owner)'s store and in \(one.other)'s: it is \(one.owner)'s, to whom it brought its drinks first. Say it if it is \(one.other)'s: bottles = [\"\(one.address)\"] in waterh.toml.")
+                """
+                The bottle \(one.address) is in \(one.owner)'s store and in \(one.other)'s: it is \(one.owner)'s, \
+                to whom it brought its drinks first. Say it if it is \(one.other)'s: bottles = \
+                [\"\(one.address)\"] in waterh.toml.
+                """
+            )
         }
     }
 
@@ -131,9 +148,17 @@ actor ServiceDesk {
         problems[id] = report.failure?.kind
         let isWorthSaying = report.failure == nil || plans.allSatisfy { problems[$0.id] != nil }
         let (log, metadata) = (log, mark.metadata)
-        depot.desk(remark: { log.warning("\($0)", metadata: metadata) }).afterPoll(report, isLive: isWorthSaying && !isRecording)
-        if let failure = report.failure, failure.kind != .clockDoubtful, let resolved = try? depot.desk().lookAgain(options), resolved > 0 {
-            log.notice("\(counted(resolved, "record")) of earlier polls got a date and \(resolved == 1 ? "counts" : "count") now.")
+        depot.desk(remark: { log.warning("\($0)", metadata: metadata) }).afterPoll(
+            report, isLive: isWorthSaying && !isRecording)
+        if let failure = report.failure, failure.kind != .clockDoubtful,
+            let resolved = try? depot.desk().lookAgain(options), resolved > 0
+        {
+            log.notice(
+                """
+                \(counted(resolved, "record")) of earlier polls got a date and \
+                \(resolved == 1 ? "counts" : "count") now.
+                """
+            )
         }
         sayWhenNext()
     }
@@ -166,14 +191,19 @@ actor ServiceDesk {
             guard isNew else { return }
             var metadata = mark.metadata(bottle: bottle.name)
             metadata["code"] = "\(failure.kind.rawValue)"
-            log.error("\(failure.kind.text): \(sentence(failure.sentence)) \(PollAdvice.about(failure))", metadata: metadata)
+            log.error(
+                "\(failure.kind.text): \(sentence(failure.sentence)) \(PollAdvice.about(failure))", metadata: metadata)
         case .answersAgain(let bottle):
             log.notice("The bottle answers again.", metadata: mark.metadata(bottle: bottle.name))
         case .adopted(_, let report):
-            if let line = PollText.adoption(report) { log.notice("\(line)", metadata: mark.metadata(bottle: report.identity ?? report.bottle)) }
+            if let line = PollText.adoption(report) {
+                log.notice("\(line)", metadata: mark.metadata(bottle: report.identity ?? report.bottle))
+            }
         case .brought(_, let report):
             let lines = PollText.lines(report, state: try? depot.desk().state())
-            log.notice("\(lines.map { $0.hasSuffix(".") ? $0 : $0 + "." }.joined(separator: " "))", metadata: mark.metadata(of: report))
+            log.notice(
+                "\(lines.map { $0.hasSuffix(".") ? $0 : $0 + "." }.joined(separator: " "))",
+                metadata: mark.metadata(of: report))
             tell(status: "\(counted(report.received, "record")) at the last poll that brought some")
         }
     }

@@ -18,16 +18,27 @@ struct ServiceDesktop: Sendable {
     private static let late = Duration.seconds(30)
 
     /// - Parameter taps: what waits for the store.
-    init(desktop: DesktopNotifications, desk: ServiceDesk, reminders: ReminderLoop, page: PageAddress, listed: String?, log: Logger, taps: KeptTaps) {
-        (self.desktop, self.desk, self.reminders, self.page, self.listed, self.log) = (desktop, desk, reminders, page, listed, log)
+    init(
+        desktop: DesktopNotifications, desk: ServiceDesk, reminders: ReminderLoop, page: PageAddress, listed: String?,
+        log: Logger, taps: KeptTaps
+    ) {
+        (self.desktop, self.desk, self.reminders, self.page, self.listed, self.log) = (
+            desktop, desk, reminders, page, listed, log
+        )
         self.taps = ServiceTaps(taps, say: { log.warning("\($0)") }) { tap in
             let (now, age) = (await desk.desk().now, tap.age)
-            let at = age >= Self.late && !(tap.isUndo && tap.followsOthers) ? now.advanced(seconds: -(age / .seconds(1))) : nil
+            let at =
+                age >= Self.late && !(tap.isUndo && tap.followsOthers)
+                ? now.advanced(seconds: -(age / .seconds(1))) : nil
             switch tap.what {
             case .press(let press):
-                guard try await desk.desk(source: "notification").press(press.action, key: press.key, at: at) else { return }
+                guard try await desk.desk(source: "notification").press(press.action, key: press.key, at: at) else {
+                    return
+                }
                 await reminders.poke()
-                if press.action == .open { await Self.open(page.page(press.kind.page), press.activationToken, desktop, log) }
+                if press.action == .open {
+                    await Self.open(page.page(press.kind.page), press.activationToken, desktop, log)
+                }
             case .tray(let action):
                 _ = try await desk.desk(source: "dbus").choose(action, key: tap.key, at: at)
                 await reminders.poke()
@@ -84,10 +95,14 @@ struct ServiceDesktop: Sendable {
                 logWater: { try await write { try TrackerDesk.json(try $0.water()) } },
                 startSession: { try await write { try TrackerDesk.json(try $0.startSession().session) } },
                 endSession: { try await write { try TrackerDesk.json(try $0.endSession()) } },
-                state: { try TrackerDesk.json(try await desk.desk(source: "dbus", canNotify: reminders.reachesSomebody).state()) }))
+                state: {
+                    try TrackerDesk.json(
+                        try await desk.desk(source: "dbus", canNotify: reminders.reachesSomebody).state())
+                }))
     }
 
-    private static func open(_ address: String?, _ token: String?, _ desktop: DesktopNotifications, _ log: Logger) async {
+    private static func open(_ address: String?, _ token: String?, _ desktop: DesktopNotifications, _ log: Logger) async
+    {
         guard let address else { return log.notice("There is no page to open: it is switched off, or not there yet.") }
         await desktop.open(address, token: token)
     }

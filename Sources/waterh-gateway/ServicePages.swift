@@ -6,8 +6,8 @@ import Store
 import Synchronization
 import TrackerCore
 
-/// Where the running service shows its people's days and takes their words: one page for all of them, and a socket of each person's own for
-/// this user's commands.
+/// Where the running service shows its people's days and takes their words: one page for all of them, and a socket of
+/// each person's own for this user's commands.
 struct ServicePages: Sendable {
     let house: House
     let log: Logger
@@ -40,8 +40,10 @@ struct ServicePages: Sendable {
         let (place, house, log) = (place, house, log)
         let host = ProcessInfo.processInfo.hostName
         let server = HTTPServer(
-            house.pages, names: { place.names + [host, host + ".local"] }, isBehindProxy: { place.isBehindProxy }, log: log,
-            random: { UInt32.random(in: 0...UInt32.max) }, addresses: { endpoints.flatMap(Self.addresses) }, metrics: { await house.metrics(of: $0) })
+            house.pages, names: { place.names + [host, host + ".local"] }, isBehindProxy: { place.isBehindProxy },
+            log: log,
+            random: { UInt32.random(in: 0...UInt32.max) }, addresses: { endpoints.flatMap(Self.addresses) },
+            metrics: { await house.metrics(of: $0) })
         let pages = WebPages(server: server, log: log) {
             log.debug("The page is at \($0)")
             house.address.set($0)
@@ -73,7 +75,8 @@ struct ServicePages: Sendable {
         while let entry = next {
             next = entry.pointee.ifa_next
             let isLoopback = entry.pointee.ifa_flags & UInt32(IFF_LOOPBACK) != 0
-            guard let address = entry.pointee.ifa_addr, address.pointee.sa_family == sa_family_t(AF_INET), !isLoopback else { continue }
+            guard let address = entry.pointee.ifa_addr, address.pointee.sa_family == sa_family_t(AF_INET), !isLoopback
+            else { continue }
             var number = address.withMemoryRebound(to: sockaddr_in.self, capacity: 1) { $0.pointee.sin_addr }
             let bytes = withUnsafeBytes(of: &number) { Array($0) }
             found.append(bytes.map(String.init).joined(separator: "."))

@@ -38,18 +38,38 @@ struct ServicePlan: Sendable {
         source = access(path, R_OK) == 0 ? path : nil
         guard place.store == nil || file.people.isEmpty else {
             throw CommandFailure(
-                .wrongUse, "Several people are listed, each with a store, so --store cannot say whose day the service keeps.",
-                advice: "Leave --store out, name one of them with --person (\(file.people.map(\.name).joined(separator: ", "))), or another configuration with --config.")
+                .wrongUse,
+                "Several people are listed, each with a store, so --store cannot say whose day the service keeps.",
+                advice:
+                    """
+                    Leave --store out, name one of them with --person \
+                    (\(file.people.map(\.name).joined(separator: ", "))), or another configuration with --config.
+                    """
+            )
         }
         let other = Machine.variable("WATERH_STORE")
-        var remarks = file.people.isEmpty ? [] : other.map {
-            ["WATERH_STORE (\($0)) is not used: waterh.toml lists people, and each one's day is in the store that stands there (\(file.people.map(\.name).joined(separator: ", "))). Unset it."]
-        } ?? []
+        var remarks =
+            file.people.isEmpty
+            ? []
+            : other.map {
+                [
+                    """
+                    WATERH_STORE (\($0)) is not used: waterh.toml lists people, and each one's day is in the store \
+                    that stands there (\(file.people.map(\.name).joined(separator: ", "))). Unset it.
+                    """
+                ]
+            } ?? []
         if place.isOne || file.people.isEmpty {
             var store = try place.place(file)
-            // Nobody named a store, and the one of the system's service is not this user's to write: a service of one's own keeps a day of one's own.
+            // Nobody named a store, and the one of the system's service is not this user's to write: a service of one's
+            // own keeps a day of one's own.
             if store.origin == .service, store.isShut(for: .writing) {
-                remarks.append("The system's service keeps another day in \(store.path), which is not yours to write: this service keeps yours in \(Paths.store).")
+                remarks.append(
+                    """
+                    The system's service keeps another day in \(store.path), which is not yours to write: this \
+                    service keeps yours in \(Paths.store).
+                    """
+                )
                 store = StorePlace(path: Paths.store, origin: .own, beside: store.path)
             }
             people = [try PersonPlan(link, place, store, file, keep: keep)]
@@ -59,10 +79,13 @@ struct ServicePlan: Sendable {
             neighbours = []
             guard link.wantedBottle == nil else {
                 throw CommandFailure(
-                    .wrongUse, "Several people are listed, and a bottle is one person's.", advice: "Leave --bottle (and WATERH_BOTTLE) out, or name whose with --person.")
+                    .wrongUse, "Several people are listed, and a bottle is one person's.",
+                    advice: "Leave --bottle (and WATERH_BOTTLE) out, or name whose with --person.")
             }
             people = try file.people.map { person in
-                try PersonPlan(link, place, StorePlace(path: person.store, origin: .configuration, person: person), file, keep: keep)
+                try PersonPlan(
+                    link, place, StorePlace(path: person.store, origin: .configuration, person: person), file,
+                    keep: keep)
             }
         }
         let served = place.isOne ? nil : ServedPeople(of: place.config ?? Paths.configuration)
@@ -73,8 +96,11 @@ struct ServicePlan: Sendable {
         if case .people(let those)? = found { before = those }
         gone = before.compactMap { one in
             let entry = PersonEntry(name: one.name, store: one.store, link: one.link)
-            guard FileManager.default.fileExists(atPath: one.store), !people.contains(where: { $0.store.isSameFile(as: one.store) }) else { return nil }
-            return try? PersonPlan(link, place, StorePlace(path: one.store, origin: .configuration, person: entry), file, keep: keep)
+            guard FileManager.default.fileExists(atPath: one.store),
+                !people.contains(where: { $0.store.isSameFile(as: one.store) })
+            else { return nil }
+            return try? PersonPlan(
+                link, place, StorePlace(path: one.store, origin: .configuration, person: entry), file, keep: keep)
         }
         self.remarks = remarks
         // Who was never one of several has nobody to be told from.
@@ -84,15 +110,20 @@ struct ServicePlan: Sendable {
         names = (file.names ?? []) + [file.publicURL.flatMap(OutgoingURL.host)].compactMap(\.self)
         isBehindProxy = file.proxy ?? false
         if let listen = self.listen, listen != "off", HTTPServer.Endpoint(listen) == nil {
-            throw CommandFailure(.wrongUse, "\"\(listen)\" is no place for the page.", advice: "Write 127.0.0.1:8077, 0.0.0.0:8077, [::1]:8077, or off.")
+            throw CommandFailure(
+                .wrongUse, "\"\(listen)\" is no place for the page.",
+                advice: "Write 127.0.0.1:8077, 0.0.0.0:8077, [::1]:8077, or off.")
         }
     }
 
-    /// The same, read again. A file that was there is expected to be there still: without it nobody would be listed, and everybody be let go.
+    /// The same, read again. A file that was there is expected to be there still: without it nobody would be listed,
+    /// and everybody be let go.
     func reread(_ link: LinkOptions, _ place: StoreOptions, keep: Bool, listen: String?) throws -> ServicePlan {
         let new = try ServicePlan(link, place, keep: keep, listen: listen)
         guard let source, new.source == nil || access(source, R_OK) != 0 else { return new }
-        throw CommandFailure(.badInput, "\(source) is not there any more, or may not be read any more.", advice: "Put it back and send SIGHUP again. To go on without it, start the service again.")
+        throw CommandFailure(
+            .badInput, "\(source) is not there any more, or may not be read any more.",
+            advice: "Put it back and send SIGHUP again. To go on without it, start the service again.")
     }
 
     /// The links of all, each once.
@@ -101,7 +132,11 @@ struct ServicePlan: Sendable {
     /// What the service does, in one line: whose days, over which links, in which stores.
     var words: String {
         let days = people.map { one in "\(one.listed.map { "\($0)'s day" } ?? "the day") in \(one.store.path)" }
-        return "\(days.joined(separator: ", ")); bottles over \(links)\(people.contains(where: \.keep) ? "; nothing is acknowledged" : "")"
+        return
+            """
+            \(days.joined(separator: ", ")); bottles over \
+            \(links)\(people.contains(where: \.keep) ? "; nothing is acknowledged" : "")
+            """
     }
 
     /// The part of one who is not listed any more: the bottles of that store are nobody else's for it.
@@ -162,9 +197,15 @@ struct PersonPlan: Sendable {
     private func checkPocket() throws {
         let settings = try pocketSettings(over: Settings()).service
         for service in PocketService.byAddress {
-            do { _ = try PocketPlan(service, settings, person: listed) } catch let problem as any Problem where problem.code != PocketPlan.tokenMissing {
+            do { _ = try PocketPlan(service, settings, person: listed) } catch let problem as any Problem
+                where problem.code != PocketPlan.tokenMissing
+            {
                 throw CommandFailure(
-                    .badInput, "[\(listed == nil ? "" : "person.")\(service.rawValue)] of the configuration\(listed.map { ", at \($0)" } ?? ""): \(problem.sentence)",
+                    .badInput,
+                    """
+                    [\(listed == nil ? "" : "person.")\(service.rawValue)] of the \
+                    configuration\(listed.map { ", at \($0)" } ?? ""): \(problem.sentence)
+                    """,
                     advice: "Mend it and start again (a service that runs: send it SIGHUP).")
             } catch {
                 // A token may be among the settings.
@@ -179,7 +220,8 @@ struct PersonPlan: Sendable {
         return settings
     }
 
-    /// As somebody who is not listed any more: what the list said of the phone is known as long as a service remembers who was on it.
+    /// As somebody who is not listed any more: what the list said of the phone is known as long as a service remembers
+    /// who was on it.
     func gone(as before: PersonPlan?) -> PersonPlan {
         var plan = self
         if let before { plan.pocket = before.pocket }
@@ -187,5 +229,7 @@ struct PersonPlan: Sendable {
     }
 
     /// Whether the same store is filled by the same link: what else is said may change while the service runs.
-    func isInPlace(of other: PersonPlan) -> Bool { store.path == other.store.path && link.link == other.link.link && name == other.name }
+    func isInPlace(of other: PersonPlan) -> Bool {
+        store.path == other.store.path && link.link == other.link.link && name == other.name
+    }
 }

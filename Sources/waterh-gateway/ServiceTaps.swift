@@ -2,8 +2,9 @@ import Desktop
 import Pauses
 import TrackerCore
 
-/// What was tapped on the service's own desktop: done in its order. Where the store is held by another program, or its disk is full, a tap waits: whoever tapped sees nothing
-/// more of it, and takes it for done. A service that is killed meanwhile is followed by one that still has it.
+/// What was tapped on the service's own desktop: done in its order. Where the store is held by another program, or its
+/// disk is full, a tap waits: whoever tapped sees nothing more of it, and takes it for done. A service that is killed
+/// meanwhile is followed by one that still has it.
 actor ServiceTaps {
     private let taps: KeptTaps
     private let act: @Sendable (KeptTaps.Tap) async throws -> Void
@@ -15,13 +16,18 @@ actor ServiceTaps {
     /// - Parameters:
     ///   - act: does it, once for each key.
     ///   - say: a line for the log.
-    init(_ taps: KeptTaps, say: @escaping @Sendable (String) -> Void, act: @escaping @Sendable (KeptTaps.Tap) async throws -> Void) {
+    init(
+        _ taps: KeptTaps, say: @escaping @Sendable (String) -> Void,
+        act: @escaping @Sendable (KeptTaps.Tap) async throws -> Void
+    ) {
         (self.taps, self.say, self.act) = (taps, say, act)
     }
 
     /// Comes back when it is done, or waits behind another.
     func keep(_ what: KeptTaps.Tap.What, key: String) async {
-        for lost in taps.append(what, key: key) { say("\(lost.words): too many taps waited for the store, this one is lost.") }
+        for lost in taps.append(what, key: key) {
+            say("\(lost.words): too many taps waited for the store, this one is lost.")
+        }
         await goOn()
     }
 

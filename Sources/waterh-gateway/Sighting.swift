@@ -10,8 +10,8 @@ struct Sighting {
     /// Who answered, where nothing on the air shows it.
     private let met: (identity: String, name: String?)?
 
-    /// Where no peer shows an address (a socket), only a connection tells who it is: a short one, which asks for nothing else.
-    /// A bottle that talks to somebody else meanwhile, or does not answer within `limit`, stays unknown.
+    /// Where no peer shows an address (a socket), only a connection tells who it is: a short one, which asks for
+    /// nothing else. A bottle that talks to somebody else meanwhile, or does not answer within `limit`, stays unknown.
     init(_ found: Advertisement, on link: LinkOptions, hasRadio: Bool, limit: Duration) async {
         self.found = found
         met = hasRadio || found.address != nil ? nil : await Self.meet(link, limit)
@@ -29,7 +29,8 @@ struct Sighting {
         return (identity, report.name)
     }
 
-    /// What its drinks are kept under; `nil` where that cannot be told: an address that changes, or a bottle that was not met.
+    /// What its drinks are kept under; `nil` where that cannot be told: an address that changes, or a bottle that was
+    /// not met.
     var identity: String? { found.isAddressPrivate ? nil : found.address?.description ?? met?.identity }
 
     var name: String? { found.name ?? met?.name }
@@ -42,7 +43,9 @@ struct Sighting {
 
     func words(_ own: [OwnBottle], _ foreign: [ForeignBottle]) -> String {
         if found.isAddressPrivate { return "bottle (its address changes: it is known by its serial number or name)" }
-        if let identity, let other = foreign.first(where: { $0.identities.contains(identity) }) { return "bottle, \(other.owner)'s" }
+        if let identity, let other = foreign.first(where: { $0.identities.contains(identity) }) {
+            return "bottle, \(other.owner)'s"
+        }
         guard let isOwn = isOwn(own), !own.isEmpty else { return "bottle" }
         return isOwn ? "bottle, this store's own" : "bottle, not this store's: \(adoption)"
     }

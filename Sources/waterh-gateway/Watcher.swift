@@ -3,8 +3,8 @@ import Gateway
 import Synchronization
 import TrackerCore
 
-/// What a person sees while a poll runs: warnings always, the course of things on request or on a terminal, and a line of
-/// progress for long transfers.
+/// What a person sees while a poll runs: warnings always, the course of things on request or on a terminal, and a line
+/// of progress for long transfers.
 final class Watcher: Sendable {
     private let line = Mutex(ProgressLine())
     private let isTalkative: Bool

@@ -14,7 +14,12 @@ struct ATTCommand: ParsableCommand {
     @OptionGroup var colors: ColorArguments
 
     @Option(
-        help: ArgumentHelp("What is told of each PDU, in this order, with commas between; for people with tabs: \(ATTColumn.allCases.map(\.rawValue).joined(separator: ",")).", valueName: "names"),
+        help: ArgumentHelp(
+            """
+            What is told of each PDU, in this order, with commas between; for people with tabs: \
+            \(ATTColumn.allCases.map(\.rawValue).joined(separator: ",")).
+            """,
+            valueName: "names"),
         transform: Self.columns)
     var columns: [ATTColumn]?
 
@@ -24,7 +29,12 @@ struct ATTCommand: ParsableCommand {
     private static func columns(_ text: String) throws -> [ATTColumn] {
         try text.split(separator: ",", omittingEmptySubsequences: false).map { name in
             guard let column = ATTColumn(rawValue: String(name)) else {
-                throw ValidationError("there is no column '\(name)'; there are \(ATTColumn.allCases.map(\.rawValue).joined(separator: ", "))")
+                throw ValidationError(
+                    """
+                    there is no column '\(name)'; there are \
+                    \(ATTColumn.allCases.map(\.rawValue).joined(separator: ", "))
+                    """
+                )
             }
             return column
         }
@@ -36,19 +46,26 @@ struct ATTCommand: ParsableCommand {
         for part in try run.parts(file, following: following.follow) {
             try run.read(part, following: following.follow) { file in
                 // Each capture has connections of its own.
-                let lines = ATTLines(run.out, isJSON: json, filter: filter.filter, columns: columns, isColoured: colors.isColoured)
+                let lines = ATTLines(
+                    run.out, isJSON: json, filter: filter.filter, columns: columns, isColoured: colors.isColoured)
                 defer { (seen, shown) = (seen + lines.seen, shown + lines.count) }
                 // Only a filter asks for the time of the first packet.
-                try file.forEachEvent(onPacket: filter.filter.isEmpty ? nil : { packet in lines.start(at: packet.time?.sinceEpoch) }) { event, bytes in
+                try file.forEachEvent(
+                    onPacket: filter.filter.isEmpty ? nil : { packet in lines.start(at: packet.time?.sinceEpoch) }
+                ) { event, bytes in
                     try lines.receive(event, bytes)
                     try run.checkOutput()
                 }
             }
         }
         if shown == 0, !run.hadTrouble {
-            run.note(seen > 0
-                ? "none of the \(count(seen, "ATT PDU")) of this capture is what was asked for; 'waterh-replay stats' tells what there is"
-                : "no ATT traffic is in this capture; 'waterh-replay info' tells what is in it")
+            run.note(
+                seen > 0
+                    ? """
+                    none of the \(count(seen, "ATT PDU")) of this capture is what was asked for; 'waterh-replay \
+                    stats' tells what there is
+                    """
+                    : "no ATT traffic is in this capture; 'waterh-replay info' tells what is in it")
         }
         try run.finish()
     }

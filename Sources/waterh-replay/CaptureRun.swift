@@ -45,13 +45,15 @@ final class CaptureRun {
 
     private static func isSame(_ one: String, _ other: String) -> Bool {
         var first = stat(), second = stat()
-        return stat(one, &first) == 0 && stat(other, &second) == 0 && first.st_dev == second.st_dev && first.st_ino == second.st_ino
+        return stat(one, &first) == 0 && stat(other, &second) == 0 && first.st_dev == second.st_dev
+            && first.st_ino == second.st_ino
             && first.st_mode & S_IFMT == S_IFREG
     }
 
     static func name(_ path: String) -> String { path == "-" ? "standard input" : path }
 
-    /// Reads one capture. Trouble with its bytes is said in one line, after everything before it was written; other files may follow.
+    /// Reads one capture. Trouble with its bytes is said in one line, after everything before it was written; other
+    /// files may follow.
     /// - Parameter tellsEnd: whether to say, too, why unpacking ended early.
     /// - Returns: whether it was read to its end.
     @discardableResult
@@ -70,7 +72,9 @@ final class CaptureRun {
             return true
         } catch let error as CaptureFileError {
             progress.clear()
-            throw CommandFailure(Self.isDirectory(part.path) ? .badInput : .failed, CaptureFileError(path: part.name, sentence: error.sentence).description)
+            throw CommandFailure(
+                Self.isDirectory(part.path) ? .badInput : .failed,
+                CaptureFileError(path: part.name, sentence: error.sentence).description)
         }
         guard tellsEnd, let trouble = part.trouble else { return true }
         progress.clear()
@@ -78,7 +82,8 @@ final class CaptureRun {
         return false
     }
 
-    /// Reads one capture, and while it is followed whatever is added to it or takes its place, until nobody reads the output.
+    /// Reads one capture, and while it is followed whatever is added to it or takes its place, until nobody reads the
+    /// output.
     @discardableResult
     func read(_ part: CapturePart, following: Bool, _ body: (inout CaptureFile) throws -> Void) throws -> Bool {
         guard following else { return try read(part, body) }

@@ -11,29 +11,43 @@ struct CloneCommand: ParsableCommand {
         commandName: "clone",
         abstract: "Make a gadget of a capture: any Bluetooth LE peripheral, for 'waterh-emulator run --gadget'.",
         discussion: """
-            Takes what the capture shows of one peripheral: advertisement, GATT table (as it was discovered, or put together from what was seen),
-            values, and conversations: what was written, what came back, after how long. What is not in the capture is told, and stands in the file.
+            Takes what the capture shows of one peripheral: advertisement, GATT table (as it was discovered, or put \
+            together from what was seen),
+            values, and conversations: what was written, what came back, after how long. What is not in the capture is \
+            told, and stands in the file.
             Several captures of one peripheral make one gadget.
             """)
 
     @Argument(help: "Captures of any format; - for standard input.", completion: .file())
     var files: [String]
 
-    @Option(help: ArgumentHelp("Which peripheral, where the captures hold several: its address, or its number in the list.", valueName: "address"))
+    @Option(
+        help: ArgumentHelp(
+            "Which peripheral, where the captures hold several: its address, or its number in the list.",
+            valueName: "address"))
     var device: String?
 
-    @Option(help: ArgumentHelp("Conversations from this moment on, as 'waterh-replay att' takes it; the table is taken from the whole capture.", valueName: "time"))
+    @Option(
+        help: ArgumentHelp(
+            """
+            Conversations from this moment on, as 'waterh-replay att' takes it; the table is taken from the whole \
+            capture.
+            """,
+            valueName: "time"))
     var from: MomentArgument?
 
     @Option(help: ArgumentHelp("Conversations before this moment.", valueName: "time"))
     var to: MomentArgument?
 
-    @Option(name: .shortAndLong, help: ArgumentHelp("The file to write; - for standard output.", valueName: "file"), completion: .file())
+    @Option(
+        name: .shortAndLong, help: ArgumentHelp("The file to write; - for standard output.", valueName: "file"),
+        completion: .file())
     var output: String
 
     func validate() throws {
         if let device, Int(device) == nil, BluetoothAddress(device) == nil {
-            throw ValidationError("--device takes an address like A4:C1:38:01:02:03, or a number of the list that is printed without it")
+            throw ValidationError(
+                "--device takes an address like A4:C1:38:01:02:03, or a number of the list that is printed without it")
         }
         if case .absolute(let from)? = from?.value, case .absolute(let to)? = to?.value, from >= to {
             throw ValidationError("--from is not before --to: nothing lies between them")
@@ -83,16 +97,27 @@ struct CloneCommand: ParsableCommand {
         let listed = speakers + all.filter { !$0.hasSpoken }
         if let device {
             if let number = Int(device), listed.indices.contains(number - 1) { return listed[number - 1] }
-            if let address = BluetoothAddress(device), let found = listed.first(where: { $0.gadget.address == address }) { return found }
-            throw CommandFailure(.noLink, "\(device) is not in \(Self.names(files))", advice: listed.isEmpty ? nil : "There: \(Self.list(listed)).")
+            if let address = BluetoothAddress(device), let found = listed.first(where: { $0.gadget.address == address })
+            {
+                return found
+            }
+            throw CommandFailure(
+                .noLink, "\(device) is not in \(Self.names(files))",
+                advice: listed.isEmpty ? nil : "There: \(Self.list(listed)).")
         }
         if let only = speakers.first, speakers.count == 1 { return only }
         if let only = listed.first, listed.count == 1 { return only }
         guard !listed.isEmpty else {
-            throw CommandFailure(.badInput, "no Bluetooth LE peripheral is in \(Self.names(files))", advice: "'waterh-replay info' tells what is.")
+            throw CommandFailure(
+                .badInput, "no Bluetooth LE peripheral is in \(Self.names(files))",
+                advice: "'waterh-replay info' tells what is.")
         }
         throw CommandFailure(
-            .wrongUse, "\(Self.names(files)) \(files.count == 1 ? "holds" : "hold") \(count(listed.count, "peripheral"))\(speakers.isEmpty ? ", and none of them was heard to answer" : "")",
+            .wrongUse,
+            """
+            \(Self.names(files)) \(files.count == 1 ? "holds" : "hold") \
+            \(count(listed.count, "peripheral"))\(speakers.isEmpty ? ", and none of them was heard to answer" : "")
+            """,
             advice: "Name one with --device: \(Self.list(listed)).")
     }
 
@@ -108,10 +133,15 @@ struct CloneCommand: ParsableCommand {
         let listed = all.count > mostListed && speakers > 0 ? min(speakers, mostListed) : min(all.count, mostListed)
         var lines = all.prefix(listed).enumerated().map { number, one in
             let name = one.gadget.name.map { " \($0)" } ?? ""
-            let what = one.hasSpoken ? "\(count(one.connections, "connection")), \(count(one.answers, "ATT PDU")) from it" : one.gadget.gaps.contains { $0.contains("encrypted") } ? "encrypted" : "only seen"
+            let what =
+                one.hasSpoken
+                ? "\(count(one.connections, "connection")), \(count(one.answers, "ATT PDU")) from it"
+                : one.gadget.gaps.contains { $0.contains("encrypted") } ? "encrypted" : "only seen"
             return "\(number + 1) is \(one.label)\(name) (\(what))"
         }
-        if all.count > listed { lines.append("and \(all.count - listed) \(listed == speakers ? "that were only seen" : "more")") }
+        if all.count > listed {
+            lines.append("and \(all.count - listed) \(listed == speakers ? "that were only seen" : "more")")
+        }
         return lines.joined(separator: "; ")
     }
 
@@ -122,9 +152,15 @@ struct CloneCommand: ParsableCommand {
         let values = gadget.conversations.reduce(0) { $0 + $1.exchanges.reduce(0) { $0 + ($1.values?.count ?? 0) } }
         let name = gadget.name.map { " \($0)" } ?? ""
         return [
-            "\(found.label)\(name) to \(output == "-" ? "standard output" : output): \(count(gadget.services.count, "service")), "
+            """
+            \(found.label)\(name) to \(output == "-" ? "standard output" : output): \
+            \(count(gadget.services.count, "service")), 
+            """
                 + "\(count(gadget.characteristics.count, "characteristic")) (\(discovered) discovered); "
-                + "\(count(gadget.exchangeCount, "request")) and \(count(values, "value")) in \(count(gadget.conversations.count, "conversation"))"
+                    + """
+                    \(count(gadget.exchangeCount, "request")) and \(count(values, "value")) in \
+                    \(count(gadget.conversations.count, "conversation"))
+                    """
         ] + gadget.gaps.map { "  gap: \($0)" }
     }
 }

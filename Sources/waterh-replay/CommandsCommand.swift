@@ -24,7 +24,8 @@ struct CommandsCommand: ParsableCommand {
         var found = 0
         var ending: [() -> Void] = []
         for part in try run.parts(file, following: following.follow) {
-            let reader = CommandReader(given: attribution.given, bottle: filter.device?.value, filter: filter.filter) { command in
+            let reader = CommandReader(given: attribution.given, bottle: filter.device?.value, filter: filter.filter) {
+                command in
                 found += 1
                 if isJSON { lines.json(command) } else { lines.text(command) }
             }
@@ -32,7 +33,9 @@ struct CommandsCommand: ParsableCommand {
             let isWhole = try run.read(part, following: following.follow) { file in
                 try reader.read(&file) { event in notes.see(event) }
             }
-            ending.append { notes.say(part.name, peers: reader.peers, tally: DrinkReader.Tally(), hadTrouble: !isWhole, run) }
+            ending.append {
+                notes.say(part.name, peers: reader.peers, tally: DrinkReader.Tally(), hadTrouble: !isWhole, run)
+            }
         }
         if found == 0, !isJSON { run.out.put(text: "no commands\n") }
         for say in ending { say() }

@@ -9,8 +9,10 @@ struct ConvertCommand: ParsableCommand {
         commandName: "convert",
         abstract: "Rewrite a capture in another format.",
         discussion: """
-            Without --format the output's suffix decides. Between HCI, air and text the conversation is carried over, and packets are
-            made around it; what is no ATT traffic stays behind then. So it is where --device, --handle, --from, --to or --only choose; the discovery stays,
+            Without --format the output's suffix decides. Between HCI, air and text the conversation is carried over, \
+            and packets are
+            made around it; what is no ATT traffic stays behind then. So it is where --device, --handle, --from, --to \
+            or --only choose; the discovery stays,
             so that the characteristics are known. Formats: \(CaptureFormat.named.map(\.name).joined(separator: " "))
             """)
 
@@ -48,15 +50,27 @@ struct ConvertCommand: ParsableCommand {
                 throw error
             }
         }
-        for part in parts { if let trouble = part.trouble { run.report("\(part.name): \(trouble); everything before it was read") } }
+        for part in parts {
+            if let trouble = part.trouble { run.report("\(part.name): \(trouble); everything before it was read") }
+        }
         guard let destination else { return try run.finish() }
         try destination.commit()
         let outcome = converter.outcome
-        var words = "\(input == "-" ? "standard input" : input) to \(output == "-" ? "standard output" : output) as \(target): \(count(outcome.written, "record"))"
+        var words =
+            """
+            \(input == "-" ? "standard input" : input) to \(output == "-" ? "standard output" : output) as \
+            \(target): \(count(outcome.written, "record"))
+            """
         if outcome.isByConversation { words += "; the conversation was carried over, packets were made around it" }
-        if outcome.leftOut > 0 { words += "; \(count(outcome.leftOut, "record")) without a place in this format left out" }
+        if outcome.leftOut > 0 {
+            words += "; \(count(outcome.leftOut, "record")) without a place in this format left out"
+        }
         if outcome.retimed > 0 {
-            words += "; this format has no time before 1970 or so far ahead: \(count(outcome.retimed, "record")) counted from the first of them on, as from 1970"
+            words +=
+                """
+                ; this format has no time before 1970 or so far ahead: \(count(outcome.retimed, "record")) counted \
+                from the first of them on, as from 1970
+                """
         }
         run.note(words)
         try run.finish()
@@ -65,12 +79,16 @@ struct ConvertCommand: ParsableCommand {
     private func target() throws -> CaptureFormat {
         if let format {
             guard let known = CaptureFormat(name: format) else {
-                throw CommandFailure(.wrongUse, "there is no format '\(format)'", advice: "Formats: \(CaptureFormat.named.map(\.name).joined(separator: " "))")
+                throw CommandFailure(
+                    .wrongUse, "there is no format '\(format)'",
+                    advice: "Formats: \(CaptureFormat.named.map(\.name).joined(separator: " "))")
             }
             return known
         }
         guard let known = CaptureFormat(suffixOf: output) else {
-            throw CommandFailure(.wrongUse, "the name \(output) does not tell the format", advice: "Name it with --format: \(CaptureFormat.named.map(\.name).joined(separator: " "))")
+            throw CommandFailure(
+                .wrongUse, "the name \(output) does not tell the format",
+                advice: "Name it with --format: \(CaptureFormat.named.map(\.name).joined(separator: " "))")
         }
         return known
     }

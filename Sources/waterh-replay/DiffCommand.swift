@@ -30,7 +30,9 @@ struct DiffCommand: ParsableCommand {
             for part in try run.parts(path) {
                 try run.read(part, tellsEnd: false) { _ in
                     let source = try SpooledCapture(part.path)
-                    let reading = try CaptureReading(of: source.path, hostYear: Calendar(identifier: .gregorian).component(.year, from: Date()), filter: filter.filter)
+                    let reading = try CaptureReading(
+                        of: source.path, hostYear: Calendar(identifier: .gregorian).component(.year, from: Date()),
+                        filter: filter.filter)
                     if let trouble = part.trouble ?? reading.trouble {
                         isWhole = false
                         run.report("\(part.name): \(trouble)")
@@ -43,11 +45,19 @@ struct DiffCommand: ParsableCommand {
             if let whole { readings.append(whole) }
         }
         guard readings.count == 2 else { return try run.finish() }
-        let comparison = ReadingComparison(names: ("in \(CaptureRun.name(first))", "in \(CaptureRun.name(second))"), ignoring: ["frame", "capturedAt"])
+        let comparison = ReadingComparison(
+            names: ("in \(CaptureRun.name(first))", "in \(CaptureRun.name(second))"), ignoring: ["frame", "capturedAt"])
         let differences = comparison.differences(readings[0], readings[1])
         for difference in differences { run.out.put(text: "\(difference)\n") }
         if differences.isEmpty {
-            run.out.put(text: "no difference\(isWhole ? "" : " in what could be read"): \(count(readings[0].drinks.count, "delivery", "deliveries")), \(count(readings[0].commands.count, "command"))\n")
+            run.out.put(
+                text:
+                    """
+                    no difference\(isWhole ? "" : " in what could be read"): \
+                    \(count(readings[0].drinks.count, "delivery", "deliveries")), \
+                    \(count(readings[0].commands.count, "command"))\n
+                    """
+            )
         }
         try run.finish()
         if !differences.isEmpty { throw ExitCode(ExitStatus.badInput.rawValue) }

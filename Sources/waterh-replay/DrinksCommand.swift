@@ -9,7 +9,8 @@ struct DrinksCommand: ParsableCommand {
         commandName: "drinks",
         abstract: "The drinks in captures, each once.",
         discussion: """
-            The same drink counts once, however often it was delivered, also in several captures of one bottle. A log that was cut goes on in
+            The same drink counts once, however often it was delivered, also in several captures of one bottle. A log \
+            that was cut goes on in
             the next file: name the parts in their order.
             """)
 
@@ -69,9 +70,13 @@ struct DrinksCommand: ParsableCommand {
     private static func sentence(_ tally: DrinkReader.Tally) -> String {
         guard tally.drinks > 0 else { return "no drinks\n" }
         var text = "\(count(tally.drinks, "drink")), \(tally.millilitres) ml"
-        if tally.duplicates > 0 { text += "; \(count(tally.duplicates, "delivery", "deliveries")) of drinks known already" }
+        if tally.duplicates > 0 {
+            text += "; \(count(tally.duplicates, "delivery", "deliveries")) of drinks known already"
+        }
         if tally.suspects > 0 { text += "; \(tally.suspects) suspect, not in the sum" }
-        if tally.bookkeeping > 0 { text += "; \(count(tally.bookkeeping, "bookkeeping entry", "bookkeeping entries")), no drinks" }
+        if tally.bookkeeping > 0 {
+            text += "; \(count(tally.bookkeeping, "bookkeeping entry", "bookkeeping entries")), no drinks"
+        }
         return text + "\n"
     }
 }

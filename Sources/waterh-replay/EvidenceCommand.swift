@@ -7,7 +7,8 @@ struct EvidenceCommand: ParsableCommand {
         commandName: "evidence",
         abstract: "What captures say about the disputed points of the protocol: each reading, weighed by the bytes.",
         discussion: """
-            Bits say how well a reading fits: 10 bits less than the best are odds of a thousand to one against it. Where no reading is ten times
+            Bits say how well a reading fits: 10 bits less than the best are odds of a thousand to one against it. \
+            Where no reading is ten times
             likelier than the next, the captures cannot tell, and what they lack is named.
             """)
 
@@ -40,11 +41,12 @@ struct EvidenceCommand: ParsableCommand {
         out.put(text: "\(point.id) (\(point.law)): \(point.question)\n")
         let bits = point.bits
         for (index, reading) in point.readings.enumerated() {
-            let chosen = switch point.verdict {
-            case .shown(let best) where best == index: "shown"
-            case .likelier(let best) where best == index: "likelier"
-            default: ""
-            }
+            let chosen =
+                switch point.verdict {
+                case .shown(let best) where best == index: "shown"
+                case .likelier(let best) where best == index: "likelier"
+                default: ""
+                }
             let weight = point.telling == 0 ? "" : Self.number(bits[index])
             out.put(text: "  \(chosen.padded(8))  \(weight.padded(8))  \(reading.sentence)\n")
         }
@@ -53,17 +55,23 @@ struct EvidenceCommand: ParsableCommand {
     }
 
     private static func why(_ point: EvidencePoint) -> String {
-        point.observations == 0 ? "nothing of it was seen; what would tell is \(point.missing)"
-            : point.telling == 0 ? "\(count(point.observations, "observation")) that all readings expect alike; what would tell is \(point.missing)"
-            : "\(count(point.telling, "observation")), too little or at odds; what would tell is \(point.missing)"
+        point.observations == 0
+            ? "nothing of it was seen; what would tell is \(point.missing)"
+            : point.telling == 0
+                ? """
+                \(count(point.observations, "observation")) that all readings expect alike; what would tell is \
+                \(point.missing)
+                """
+                : "\(count(point.telling, "observation")), too little or at odds; what would tell is \(point.missing)"
     }
 
     private func put(json point: EvidencePoint, _ out: LineBuffer) {
-        let (verdict, best): (String, Int?) = switch point.verdict {
-        case .shown(let index): ("shown", index)
-        case .likelier(let index): ("likelier", index)
-        case .cannotTell: ("cannot tell", nil)
-        }
+        let (verdict, best): (String, Int?) =
+            switch point.verdict {
+            case .shown(let index): ("shown", index)
+            case .likelier(let index): ("likelier", index)
+            case .cannotTell: ("cannot tell", nil)
+            }
         out.put(#"{"point":"#)
         out.put(json: point.id)
         out.put(#","law":"#)

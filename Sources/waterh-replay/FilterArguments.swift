@@ -11,16 +11,27 @@ struct FilterArguments: ParsableArguments {
         help: ArgumentHelp("Only what passed between the host and this address.", valueName: "address"))
     var device: AddressArgument?
 
-    @Option(name: .customLong("handle"), help: ArgumentHelp("Only this attribute (decimal or 0x hex); may be repeated.", valueName: "handle"))
+    @Option(
+        name: .customLong("handle"),
+        help: ArgumentHelp("Only this attribute (decimal or 0x hex); may be repeated.", valueName: "handle"))
     var handles: [HandleArgument] = []
 
-    @Option(help: ArgumentHelp("From this moment on: 2026-02-02T22:21:20 (UTC, or with +01:00), 22:21 on the capture's first day, +90 seconds after its beginning, or seconds since 1970.", valueName: "time"))
+    @Option(
+        help: ArgumentHelp(
+            """
+            From this moment on: 2026-02-02T22:21:20 (UTC, or with +01:00), 22:21 on the capture's first day, +90 \
+            seconds after its beginning, or seconds since 1970.
+            """,
+            valueName: "time"))
     var from: MomentArgument?
 
     @Option(help: ArgumentHelp("Before this moment.", valueName: "time"))
     var to: MomentArgument?
 
-    @Option(help: ArgumentHelp("Only PDUs of this kind; may be repeated: \(TrafficKind.allCases.map(\.rawValue).joined(separator: ", ")).", valueName: "kind"))
+    @Option(
+        help: ArgumentHelp(
+            "Only PDUs of this kind; may be repeated: \(TrafficKind.allCases.map(\.rawValue).joined(separator: ", ")).",
+            valueName: "kind"))
     var only: [TrafficKind] = []
 
     var filter: TrafficFilter {
@@ -61,7 +72,9 @@ struct MomentArgument: ExpressibleByArgument {
     /// `1770070880.1`: nine digits after the point count.
     private static func seconds(_ text: Substring) -> Duration? {
         let parts = text.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
-        guard let first = parts.first, !first.isEmpty, first.utf8.count <= 11, first.utf8.allSatisfy(isDigit), let whole = Int64(first) else { return nil }
+        guard let first = parts.first, !first.isEmpty, first.utf8.count <= 11, first.utf8.allSatisfy(isDigit),
+            let whole = Int64(first)
+        else { return nil }
         guard parts.count == 2 else { return .seconds(whole) }
         guard !parts[1].isEmpty, parts[1].utf8.allSatisfy(isDigit) else { return nil }
         let digits = String(parts[1].prefix(9))
@@ -72,7 +85,9 @@ struct MomentArgument: ExpressibleByArgument {
     /// `22:21`, `22:21:20`, `22:21:20.123`.
     private static func timeOfDay(_ text: Substring) -> Duration? {
         let parts = text.split(separator: ":", omittingEmptySubsequences: false)
-        guard (2...3).contains(parts.count), let hour = two(parts[0]), hour < 24, let minute = two(parts[1]), minute < 60 else { return nil }
+        guard (2...3).contains(parts.count), let hour = two(parts[0]), hour < 24, let minute = two(parts[1]),
+            minute < 60
+        else { return nil }
         let start = Duration.seconds(Int64(hour * 3600 + minute * 60))
         guard parts.count == 3 else { return start }
         guard two(parts[2].prefix(2)) != nil, let second = seconds(parts[2]), second < .seconds(60) else { return nil }
@@ -84,7 +99,9 @@ struct MomentArgument: ExpressibleByArgument {
         let text = text.replacingOccurrences(of: " ", with: "T")
         let day = text.prefix(10)
         let fields = day.split(separator: "-", omittingEmptySubsequences: false)
-        guard fields.count == 3, fields[0].utf8.count == 4, fields.joined().utf8.allSatisfy(isDigit), let year = Int(fields[0]), let month = two(fields[1]), let date = two(fields[2]) else { return nil }
+        guard fields.count == 3, fields[0].utf8.count == 4, fields.joined().utf8.allSatisfy(isDigit),
+            let year = Int(fields[0]), let month = two(fields[1]), let date = two(fields[2])
+        else { return nil }
         var calendar = Calendar(identifier: .gregorian)
         calendar.timeZone = TimeZone(secondsFromGMT: 0) ?? .current
         let components = DateComponents(year: year, month: month, day: date)
@@ -99,13 +116,17 @@ struct MomentArgument: ExpressibleByArgument {
             rest = rest.dropLast()
         } else if let sign = rest.lastIndex(where: { $0 == "+" || $0 == "-" }) {
             let digits = rest[rest.index(after: sign)...].replacingOccurrences(of: ":", with: "")
-            guard digits.utf8.count == 4, digits.utf8.allSatisfy(isDigit), let number = Int64(digits), number / 100 <= 14, number % 100 < 60 else { return nil }
+            guard digits.utf8.count == 4, digits.utf8.allSatisfy(isDigit), let number = Int64(digits),
+                number / 100 <= 14, number % 100 < 60
+            else { return nil }
             zone = .seconds((number / 100 * 3600 + number % 100 * 60) * (rest[sign] == "-" ? -1 : 1))
             rest = rest[..<sign]
         }
         return timeOfDay(rest).map { start + $0 - zone }
     }
 
-    private static func two(_ text: Substring) -> Int? { text.utf8.count == 2 && text.utf8.allSatisfy(isDigit) ? Int(text) : nil }
+    private static func two(_ text: Substring) -> Int? {
+        text.utf8.count == 2 && text.utf8.allSatisfy(isDigit) ? Int(text) : nil
+    }
     private static func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
 }

@@ -24,7 +24,8 @@ final class WatchGate: Sendable {
     private let isOver = Atomic(false)
 
     init() {
-        // Begun at zero, since a semaphore may not go while it is below what it began with: packets may wait when the watch ends.
+        // Begun at zero, since a semaphore may not go while it is below what it began with: packets may wait when the
+        // watch ends.
         places = DispatchSemaphore(value: 0)
         for _ in 0..<4096 { places.signal() }
     }
@@ -68,7 +69,9 @@ struct FollowedFiles {
     /// The threads end with the next packet, or with the program.
     func stop() { gate.close() }
 
-    private static func read(_ path: String, _ number: UInt16, _ gate: WatchGate, _ parts: AsyncStream<WatchedPart>.Continuation) throws {
+    private static func read(
+        _ path: String, _ number: UInt16, _ gate: WatchGate, _ parts: AsyncStream<WatchedPart>.Continuation
+    ) throws {
         var file = CaptureFile(path: path)
         // A pipe ends when nobody writes to it any more; a file is written on.
         if path != "-", isFile(path) { file.growth = try FileGrowth(path, output: STDOUT_FILENO) }

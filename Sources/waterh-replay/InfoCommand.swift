@@ -24,7 +24,8 @@ struct InfoCommand: ParsableCommand {
         for (index, part) in parts.enumerated() {
             var summary: CaptureSummary?
             try run.read(part, tellsEnd: false) { file in
-                var options = DrinkReader.Options(hostYear: Calendar(identifier: .gregorian).component(.year, from: Date()))
+                var options = DrinkReader.Options(
+                    hostYear: Calendar(identifier: .gregorian).component(.year, from: Date()))
                 options.dialect = records.dialect
                 options.model = records.model
                 options.given = attribution.given

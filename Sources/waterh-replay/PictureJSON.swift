@@ -20,7 +20,15 @@ struct PictureJSON {
         let statistics = picture.statistics
         let format = picture.facts.format
         var members: [JSONValue.Member] = [
-            .init("container", .string(format.map { "\($0.container.rawValue), \(picture.facts.linkTypes.first?.description ?? $0.linkType.description)" } ?? "")),
+            .init(
+                "container",
+                .string(
+                    format.map {
+                        """
+                        \($0.container.rawValue), \
+                        \(picture.facts.linkTypes.first?.description ?? $0.linkType.description)
+                        """
+                    } ?? "")),
             .init("isText", .bool(format?.level == .text)),
             .init("fileBytes", .int(picture.facts.offset)),
             .init("firstTime", JSONValue(picture.firstTime.map(StatisticsReport.seconds))),
@@ -29,9 +37,13 @@ struct PictureJSON {
             .init("remarks", .array(picture.facts.remarks.map { .string($0) })),
             .init("timeline", timeline),
             .init("drinks", drinks),
-            .init("tables", .array(statistics.peers.lazy.filter { !$0.table.isEmpty }.prefix(Self.mostTables).map(table))),
+            .init(
+                "tables", .array(statistics.peers.lazy.filter { !$0.table.isEmpty }.prefix(Self.mostTables).map(table))),
         ]
-        if case .object(let more) = StatisticsReport(file: name, packets: picture.packets, statistics: statistics).json { members = more + members }
+        if case .object(let more) = StatisticsReport(file: name, packets: picture.packets, statistics: statistics).json
+        {
+            members = more + members
+        }
         return .object(members)
     }
 
@@ -39,24 +51,32 @@ struct PictureJSON {
     private var timeline: JSONValue {
         guard let timeline = picture.statistics.timeline else { return .null }
         let origin = picture.firstTime ?? .zero
-        func seconds(_ time: Duration) -> JSONValue { .double((StatisticsReport.seconds(time - origin) * 1e6).rounded() / 1e6) }
+        func seconds(_ time: Duration) -> JSONValue {
+            .double((StatisticsReport.seconds(time - origin) * 1e6).rounded() / 1e6)
+        }
         let opcodes = Set(timeline.entries.map(\.opcode.rawValue)).sorted()
         return [
             "count": .int(timeline.count),
             "timeless": .int(timeline.timeless),
             "width": .double(Double(timeline.width) / 1e9),
-            "pieces": .array(timeline.pieces.map { begin, piece in
-                .array([seconds(begin), .int(piece.sent), .int(piece.received), .int(piece.errors), .int(piece.bytes)])
-            }),
+            "pieces": .array(
+                timeline.pieces.map { begin, piece in
+                    .array([
+                        seconds(begin), .int(piece.sent), .int(piece.received), .int(piece.errors), .int(piece.bytes),
+                    ])
+                }),
             "names": .object(opcodes.map { .init("\($0)", .string(ATTOpcode(rawValue: $0).description)) }),
-            "pdus": .array(timeline.entries.map { entry in
-                .array([
-                    .int(entry.frame), entry.time.map(seconds) ?? .null, .int(entry.connection), .int(entry.direction.map { $0 == .sent ? 0 : 1 } ?? 2),
-                    .int(Int(entry.opcode.rawValue)), .int(entry.handle.map(Int.init) ?? -1), .int(entry.length),
-                    entry.latency.map { .double((StatisticsReport.milliseconds($0) * 1000).rounded() / 1000) } ?? .null,
-                    .string(entry.start.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()),
-                ])
-            }),
+            "pdus": .array(
+                timeline.entries.map { entry in
+                    .array([
+                        .int(entry.frame), entry.time.map(seconds) ?? .null, .int(entry.connection),
+                        .int(entry.direction.map { $0 == .sent ? 0 : 1 } ?? 2),
+                        .int(Int(entry.opcode.rawValue)), .int(entry.handle.map(Int.init) ?? -1), .int(entry.length),
+                        entry.latency.map { .double((StatisticsReport.milliseconds($0) * 1000).rounded() / 1000) }
+                            ?? .null,
+                        .string(entry.start.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()),
+                    ])
+                }),
         ]
     }
 
@@ -66,10 +86,16 @@ struct PictureJSON {
             "millilitres": .int(picture.tally.millilitres),
             "duplicates": .int(picture.tally.duplicates),
             "suspects": .int(picture.tally.suspects),
-            "days": .array(picture.days.sorted { $0.key < $1.key }.map { .array([.string($0.key), .int($0.value.drinks), .int($0.value.millilitres)]) }),
-            "list": .array(picture.drinks.map {
-                .array([.string($0.at), .int($0.millilitres), .bool($0.isSuspect), .int($0.frame), .string($0.bottle)])
-            }),
+            "days": .array(
+                picture.days.sorted { $0.key < $1.key }.map {
+                    .array([.string($0.key), .int($0.value.drinks), .int($0.value.millilitres)])
+                }),
+            "list": .array(
+                picture.drinks.map {
+                    .array([
+                        .string($0.at), .int($0.millilitres), .bool($0.isSuspect), .int($0.frame), .string($0.bottle),
+                    ])
+                }),
         ]
     }
 

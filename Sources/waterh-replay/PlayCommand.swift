@@ -13,15 +13,19 @@ struct PlayCommand: AsyncParsableCommand {
         commandName: "play",
         abstract: "Let a capture answer as a bottle, until Ctrl-C.",
         discussion: """
-            Answers by request: what the capture's host asked gets the answer recorded for it. What the capture never saw is answered by
-            the model (--mode once), or ends the connection with a message that shows both sides (--mode strict; exit code 3 at the end).
+            Answers by request: what the capture's host asked gets the answer recorded for it. What the capture never \
+            saw is answered by
+            the model (--mode once), or ends the connection with a message that shows both sides (--mode strict; exit \
+            code 3 at the end).
             The bottle's own links have other names: give --bottle where a capture holds several.
             """)
 
     @Argument(help: "A capture of any format.", completion: .file())
     var file: String
 
-    @Option(help: ArgumentHelp("unix:PATH, stream:PATH, bluez, bluez:hci1, l2cap:hci1 or hci:HOST:PORT.", valueName: "link"))
+    @Option(
+        help: ArgumentHelp("unix:PATH, stream:PATH, bluez, bluez:hci1, l2cap:hci1 or hci:HOST:PORT.", valueName: "link")
+    )
     var link: LinkArgument = LinkArgument(.bluez(adapter: nil))
 
     @Option(help: "How many times as fast as recorded.")
@@ -39,8 +43,12 @@ struct PlayCommand: AsyncParsableCommand {
     var bottle: AddressArgument?
 
     func validate() throws {
-        guard speed > 0, speed.isFinite else { throw ValidationError("--speed is a number above 0; --flush answers at once") }
-        if case .capture = link.name { throw ValidationError("capture:FILE answers a gateway; play answers on unix:PATH, bluez or l2cap:ADAPTER") }
+        guard speed > 0, speed.isFinite else {
+            throw ValidationError("--speed is a number above 0; --flush answers at once")
+        }
+        if case .capture = link.name {
+            throw ValidationError("capture:FILE answers a gateway; play answers on unix:PATH, bluez or l2cap:ADAPTER")
+        }
     }
 
     func run() async throws {
@@ -54,7 +62,8 @@ struct PlayCommand: AsyncParsableCommand {
             throw CommandFailure(.noLink, "\(error)", advice: advice)
         }
         let machine = AnsweringMachine(
-            script, mode: mode, pace: flush ? .flush : .recorded(speed: speed), hostTime: HostClock.localTime(), at: MonotonicClock.system.now())
+            script, mode: mode, pace: flush ? .flush : .recorded(speed: speed), hostTime: HostClock.localTime(),
+            at: MonotonicClock.system.now())
         let player = CapturePlayer(machine, on: peripheral, log: log)
         do {
             try await player.open()
@@ -62,7 +71,12 @@ struct PlayCommand: AsyncParsableCommand {
             throw CommandFailure(.noLink, "\(error)", advice: advice)
         }
         TextOutput.standard.line(
-            "ready link=\(link.name) profile=\(script.profile.rawValue) name=\(machine.identity.name.withoutControls) exchanges=\(script.exchanges.count) records=\(script.records.count)")
+            """
+            ready link=\(link.name) profile=\(script.profile.rawValue) \
+            name=\(machine.identity.name.withoutControls) exchanges=\(script.exchanges.count) \
+            records=\(script.records.count)
+            """
+        )
         TextOutput.standard.flush()
         let stopping = Task { () -> ExitStatus? in
             for await signal in signals {
@@ -79,7 +93,13 @@ struct PlayCommand: AsyncParsableCommand {
     }
 
     private var advice: String? {
-        if case .unix = link.name { nil } else if case .stream = link.name { nil } else { "Without an adapter use --link unix:PATH." }
+        if case .unix = link.name {
+            nil
+        } else if case .stream = link.name {
+            nil
+        } else {
+            "Without an adapter use --link unix:PATH."
+        }
     }
 
     /// The one bottle that is to answer.
@@ -94,17 +114,25 @@ struct PlayCommand: AsyncParsableCommand {
         } catch let error as CaptureError {
             throw CommandFailure(.badInput, "\(file): \(error)")
         } catch let error as AnsweringScriptError {
-            throw CommandFailure(.badInput, error.description, advice: "'waterh-replay info \(file)' tells what is in it.")
+            throw CommandFailure(
+                .badInput, error.description, advice: "'waterh-replay info \(file)' tells what is in it.")
         }
         if let trouble = found.trouble { Diagnostics.warning("\(file): \(trouble); what comes before it is played") }
         let wanted = bottle?.value
         let fitting = found.scripts.filter { wanted == nil || $0.address == wanted }
         guard let script = fitting.max(by: { $0.records.count < $1.records.count }) else {
-            let others = found.scripts.map { $0.address?.description ?? "a bottle without an address" }.joined(separator: ", ")
-            throw CommandFailure(.noLink, "\(wanted.map(\.description) ?? "the bottle") is not in \(file)", advice: "There: \(others).")
+            let others = found.scripts.map { $0.address?.description ?? "a bottle without an address" }.joined(
+                separator: ", ")
+            throw CommandFailure(
+                .noLink, "\(wanted.map(\.description) ?? "the bottle") is not in \(file)", advice: "There: \(others).")
         }
         if fitting.count > 1 {
-            Diagnostics.warning("\(file) holds \(fitting.count) bottles; \(script.address?.description ?? "the one without an address") answers, name another with --bottle")
+            Diagnostics.warning(
+                """
+                \(file) holds \(fitting.count) bottles; \
+                \(script.address?.description ?? "the one without an address") answers, name another with --bottle
+                """
+            )
         }
         return script
     }
@@ -119,7 +147,10 @@ struct PlayCommand: AsyncParsableCommand {
                 found.scripts += read.scripts
                 found.trouble = found.trouble ?? part.trouble ?? read.trouble
             } catch let error as AnsweringScriptError {
-                failure = failure ?? AnsweringScriptError(sentence: error.sentence.replacingOccurrences(of: part.path, with: part.name))
+                failure =
+                    failure
+                    ?? AnsweringScriptError(
+                        sentence: error.sentence.replacingOccurrences(of: part.path, with: part.name))
             }
         }
         if found.scripts.isEmpty, let failure { throw failure }

@@ -26,7 +26,12 @@ final class ReadingNotes {
         }
         refusals[record.raw, default: 0] += 1
         guard refusals[record.raw] == 1 else { return }
-        run.note("frame \(record.frame): record \(hexText(record.raw)) of \(record.bottle.label) is refused: \(record.reason)")
+        run.note(
+            """
+            frame \(record.frame): record \(hexText(record.raw)) of \(record.bottle.label) is refused: \
+            \(record.reason)
+            """
+        )
     }
 
     /// After a capture was read.
@@ -34,21 +39,56 @@ final class ReadingNotes {
         for peer in peers where peer.isBottle && peer.basis == .guessed {
             let handle = peer.responseHandle.map { "0x" + String($0, radix: 16) } ?? "?"
             run.note(
-                "\(name): attribution: guessed: no discovery of \(peer.label) is in the capture; the frames' own shape says that handle \(handle) is its response characteristic")
+                """
+                \(name): attribution: guessed: no discovery of \(peer.label) is in the capture; the frames' own \
+                shape says that handle \(handle) is its response characteristic
+                """
+            )
         }
         if tally.lookalikes > 0 {
-            run.note("\(name): left out \(count(tally.lookalikes, "record")) of devices that send a bottle's bytes but were not found to be one; name the handle with --response-handle and the device with --bottle to count them")
+            run.note(
+                """
+                \(name): left out \(count(tally.lookalikes, "record")) of devices that send a bottle's bytes but \
+                were not found to be one; name the handle with --response-handle and the device with --bottle to \
+                count them
+                """
+            )
         }
-        // After trouble with the file its one line says where the reading ended; what is unfinished or missing follows from that.
+        // After trouble with the file its one line says where the reading ended; what is unfinished or missing follows
+        // from that.
         if hadTrouble { return }
-        if encrypted > 0 { run.note("\(name): \(count(encrypted, "connection")) of the capture \(encrypted == 1 ? "is" : "are") encrypted: what came after encryption began cannot be read") }
+        if encrypted > 0 {
+            run.note(
+                """
+                \(name): \(count(encrypted, "connection")) of the capture \(encrypted == 1 ? "is" : "are") \
+                encrypted: what came after encryption began cannot be read
+                """
+            )
+        }
         if tellsRefusals > 0 { run.note("\(name): \(count(tellsRefusals, "more record")) refused") }
         if tally.unfinishedTransfers > 0 {
-            run.note("\(name): \(count(tally.unfinishedTransfers, "log transfer")) not complete in the capture; the whole records of \(tally.unfinishedTransfers == 1 ? "it" : "them") are listed")
+            run.note(
+                """
+                \(name): \(count(tally.unfinishedTransfers, "log transfer")) not complete in the capture; the \
+                whole records of \(tally.unfinishedTransfers == 1 ? "it" : "them") are listed
+                """
+            )
         }
-        if tally.malformed > 0 { run.note("\(name): \(count(tally.malformed, "value")) of the response characteristic \(tally.malformed == 1 ? "is no frame" : "are no frames")") }
+        if tally.malformed > 0 {
+            run.note(
+                """
+                \(name): \(count(tally.malformed, "value")) of the response characteristic \
+                \(tally.malformed == 1 ? "is no frame" : "are no frames")
+                """
+            )
+        }
         if !peers.contains(where: \.isBottle) {
-            run.note("\(name): no WaterH bottle speaks in this capture (\(count(pdus, "ATT PDU"))); 'waterh-replay info' tells what is in it")
+            run.note(
+                """
+                \(name): no WaterH bottle speaks in this capture (\(count(pdus, "ATT PDU"))); 'waterh-replay info' \
+                tells what is in it
+                """
+            )
         }
     }
 }

@@ -12,7 +12,8 @@ struct RecordCommand: AsyncParsableCommand {
         commandName: "record",
         abstract: "Record an adapter's traffic live, while anything else uses it.",
         discussion: """
-            From the kernel's HCI monitor channel, until Ctrl-C: needs root or CAP_NET_RAW. btsnoop, or pcapng by suffix; both for Wireshark.
+            From the kernel's HCI monitor channel, until Ctrl-C: needs root or CAP_NET_RAW. btsnoop, or pcapng by \
+            suffix; both for Wireshark.
             With --bottle only what concerns that bottle is kept, from its next connection on.
             """)
 
@@ -33,14 +34,19 @@ struct RecordCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let format = CaptureFormat(suffixOf: output)?.container == .pcapng ? CaptureFormat(.pcapng, .monitor) : CaptureFormat(.btsnoop, .monitor)
+        let format =
+            CaptureFormat(suffixOf: output)?.container == .pcapng
+            ? CaptureFormat(.pcapng, .monitor) : CaptureFormat(.btsnoop, .monitor)
         let found: HostAdapter
         let monitor: HCIMonitor
         do {
             found = try HostAdapter(adapter)
             monitor = try HCIMonitor()
         } catch {
-            let advice = error.code == .permissionDenied ? "Run it as root." : "Plug an adapter in, or use the bench machine (waterh-bench-vm; in a checkout hardware/bench vm)."
+            let advice =
+                error.code == .permissionDenied
+                ? "Run it as root."
+                : "Plug an adapter in, or use the bench machine (waterh-bench-vm; in a checkout hardware/bench vm)."
             throw CommandFailure(.noLink, "\(error)", advice: advice)
         }
         let signals = StopSignals.stream()

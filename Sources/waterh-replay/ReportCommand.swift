@@ -6,10 +6,16 @@ import Replay
 struct ReportCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "report",
-        abstract: "A capture as a page to look at: its course, latencies, throughput, drinks, tables, and what is not as it should be.",
+        abstract:
+            """
+            A capture as a page to look at: its course, latencies, throughput, drinks, tables, and what is not as \
+            it should be.
+            """,
         discussion: """
-            The page is one file that needs nothing else, no network and no program but a browser. With a second capture both stand side by side.
-            Of a large capture the page holds all counts, but single PDUs only of the beginning, and later ones that were errors or late: it
+            The page is one file that needs nothing else, no network and no program but a browser. With a second \
+            capture both stand side by side.
+            Of a large capture the page holds all counts, but single PDUs only of the beginning, and later ones that \
+            were errors or late: it
             says how many it leaves out. --from, --to, --device, --handle and --only choose.
             """)
 
@@ -19,7 +25,9 @@ struct ReportCommand: ParsableCommand {
     @Argument(help: "Another one, to compare it with.", completion: .file())
     var other: String?
 
-    @Option(name: [.short, .long], help: "The page to write; - for standard output.", completion: .file(extensions: ["html"]))
+    @Option(
+        name: [.short, .long], help: "The page to write; - for standard output.",
+        completion: .file(extensions: ["html"]))
     var output: String
 
     @OptionGroup var filter: FilterArguments
@@ -36,12 +44,16 @@ struct ReportCommand: ParsableCommand {
         var pictures: [PictureJSON] = []
         let parts = try ([file] + (other.map { [$0] } ?? [])).flatMap { try run.parts($0) }
         guard parts.count <= 2 else {
-            throw CommandFailure(.badInput, "there are \(parts.count) captures in that, and a page shows two at most", advice: "Unpack it, and name one or two: \(parts.prefix(8).map(\.name).joined(separator: ", ")).")
+            throw CommandFailure(
+                .badInput, "there are \(parts.count) captures in that, and a page shows two at most",
+                advice: "Unpack it, and name one or two: \(parts.prefix(8).map(\.name).joined(separator: ", ")).")
         }
         for part in parts {
             try run.read(part, tellsEnd: false) { file in
                 let picture = try CapturePicture(&file, options: options)
-                guard picture.facts.format != nil else { return run.report("\(part.name): \(picture.trouble ?? "no capture")") }
+                guard picture.facts.format != nil else {
+                    return run.report("\(part.name): \(picture.trouble ?? "no capture")")
+                }
                 pictures.append(PictureJSON(name: part.name, picture: picture))
                 if let trouble = part.trouble ?? picture.trouble { run.report("\(part.name): \(trouble)") }
             }
@@ -53,7 +65,12 @@ struct ReportCommand: ParsableCommand {
         let destination = try OutputFile(output, mode: CaptureRun.mode)
         try destination.write(page.bytes)
         try destination.commit()
-        run.note("\(pictures.map(\.name).joined(separator: " and ")) to \(output == "-" ? "standard output" : output): \(pictures.map(\.sentence).joined(separator: "; "))")
+        run.note(
+            """
+            \(pictures.map(\.name).joined(separator: " and ")) to \(output == "-" ? "standard output" : output): \
+            \(pictures.map(\.sentence).joined(separator: "; "))
+            """
+        )
         try run.finish()
     }
 

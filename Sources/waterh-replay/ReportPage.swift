@@ -4,8 +4,8 @@ import Escaping
 
 /// The page of a report: style, data and script in one file that asks for nothing.
 ///
-/// Everything that comes from the capture stands in one data block, as JSON in which nothing can end the block; the script shows it as text
-/// and never as markup. The page's own policy lets no other script run and nothing be loaded.
+/// Everything that comes from the capture stands in one data block, as JSON in which nothing can end the block; the
+/// script shows it as text and never as markup. The page's own policy lets no other script run and nothing be loaded.
 struct ReportPage {
     private let pictures: [PictureJSON]
     private let nonce: String
@@ -17,8 +17,13 @@ struct ReportPage {
     }
 
     var bytes: [UInt8] {
-        let policy = "default-src 'none'; style-src 'nonce-\(nonce)'; script-src 'nonce-\(nonce)'; base-uri 'none'; form-action 'none'"
-        var page = Array("""
+        let policy =
+            """
+            default-src 'none'; style-src 'nonce-\(nonce)'; script-src 'nonce-\(nonce)'; base-uri 'none'; \
+            form-action 'none'
+            """
+        var page = Array(
+            """
             <!doctype html>
             <html lang="en">
             <meta charset="utf-8">
@@ -31,7 +36,12 @@ struct ReportPage {
 
             """.utf8)
         page += Self.part(waterh_report_style())
-        page += Array("</style>\n<body><noscript>This page draws itself with the script inside it; allow scripts to see it.</noscript>\n<main id=\"report\"></main>\n".utf8)
+        page += Array(
+            """
+            </style>\n<body><noscript>This page draws itself with the script inside it; allow scripts to see \
+            it.</noscript>\n<main id=\"report\"></main>\n
+            """
+            .utf8)
         page += Array("<script type=\"application/json\" id=\"data\">".utf8)
         page += Self.scriptSafe(JSONValue.array(pictures.map(\.json)).text)
         page += Array("</script>\n<script nonce=\"\(nonce)\">\n".utf8)
@@ -40,7 +50,9 @@ struct ReportPage {
         return page
     }
 
-    private static func part(_ part: waterh_report_part) -> [UInt8] { Array(UnsafeBufferPointer(start: part.bytes, count: Int(part.length))) }
+    private static func part(_ part: waterh_report_part) -> [UInt8] {
+        Array(UnsafeBufferPointer(start: part.bytes, count: Int(part.length)))
+    }
 
     /// JSON in which `<`, `>` and `&` are escapes: they stand only in strings there, where an escape means the same.
     static func scriptSafe(_ json: String) -> [UInt8] {

@@ -12,13 +12,19 @@ extension StatisticsReport {
             "end": JSONValue(total.last.map(momentText)),
             "total": Self.json(total),
             "orphans": .int(statistics.orphans),
-            "requests": .array(statistics.requests.map { .object([.init("name", .string($0.opcode.description))] + Self.members($0.counts)) }),
+            "requests": .array(
+                statistics.requests.map {
+                    .object([.init("name", .string($0.opcode.description))] + Self.members($0.counts))
+                }),
             "connectionCount": .int(statistics.connectionCount),
             "connections": .array(statistics.connections.map(Self.json)),
             "characteristics": .array(statistics.characteristics.map(Self.json)),
             "uncountedPdus": .int(statistics.uncountedPDUs),
             "clocks": .array(statistics.clocks.map { Self.json($0.peer, $0.readings) }),
-            "notRead": .object(statistics.drops.sorted { $0.key.rawValue < $1.key.rawValue }.map { .init($0.key.rawValue, .int($0.value)) }),
+            "notRead": .object(
+                statistics.drops.sorted { $0.key.rawValue < $1.key.rawValue }.map {
+                    .init($0.key.rawValue, .int($0.value))
+                }),
             "backwardSteps": .int(statistics.backwardSteps),
             "shareError": .double(LatencyHistogram.relativeError),
             "anomalies": .array(statistics.anomalies.map(Self.json)),
@@ -38,13 +44,15 @@ extension StatisticsReport {
             .init("valueBytes", .int(counts.valueBytes)),
             .init("bytesPerSecond", JSONValue(counts.bytesPerSecond)),
             .init("busiestSecondBytes", .int(counts.busiestSecond)),
-            .init("latency", [
-                "count": .int(counts.latency.count),
-                "medianMs": JSONValue(counts.latency.median.map(milliseconds)),
-                "share95Ms": JSONValue(counts.latency.share95.map(milliseconds)),
-                "worstMs": JSONValue(counts.latency.worst.map(milliseconds)),
-                "exact": .bool(counts.latency.isExact),
-            ]),
+            .init(
+                "latency",
+                [
+                    "count": .int(counts.latency.count),
+                    "medianMs": JSONValue(counts.latency.median.map(milliseconds)),
+                    "share95Ms": JSONValue(counts.latency.share95.map(milliseconds)),
+                    "worstMs": JSONValue(counts.latency.worst.map(milliseconds)),
+                    "exact": .bool(counts.latency.isExact),
+                ]),
             .init("timeouts", .int(counts.timeouts)),
             .init("unanswered", .int(counts.unanswered)),
             .init("backwardAnswers", .int(counts.backwardAnswers)),
@@ -54,35 +62,37 @@ extension StatisticsReport {
     }
 
     private static func json(_ connection: ConnectionStatistics) -> JSONValue {
-        .object([
-            .init("connection", .int(connection.observed.id)),
-            .init("adapter", .int(Int(connection.observed.adapter))),
-            .init("handle", .int(Int(connection.observed.handle))),
-            .init("peer", JSONValue(connection.observed.peer?.description)),
-            .init("start", JSONValue(connection.counts.first.map(momentText))),
-            .init("end", JSONValue(connection.counts.last.map(momentText))),
-            .init("ended", .bool(connection.hasEnded)),
-            .init("reason", JSONValue(connection.reason.map(Int.init))),
-            .init("encrypted", .bool(connection.isEncrypted)),
-            .init("mtu", JSONValue(connection.mtu)),
-            .init("fullPdus", .int(connection.fullPDUs)),
-            .init("tooLongPdus", .int(connection.tooLong)),
-            .init("impatientRequests", .int(connection.impatient)),
-            .init("retransmissions", .int(connection.retransmissions)),
-            .init("lostParts", .int(connection.lostParts)),
-        ] + members(connection.counts))
+        .object(
+            [
+                .init("connection", .int(connection.observed.id)),
+                .init("adapter", .int(Int(connection.observed.adapter))),
+                .init("handle", .int(Int(connection.observed.handle))),
+                .init("peer", JSONValue(connection.observed.peer?.description)),
+                .init("start", JSONValue(connection.counts.first.map(momentText))),
+                .init("end", JSONValue(connection.counts.last.map(momentText))),
+                .init("ended", .bool(connection.hasEnded)),
+                .init("reason", JSONValue(connection.reason.map(Int.init))),
+                .init("encrypted", .bool(connection.isEncrypted)),
+                .init("mtu", JSONValue(connection.mtu)),
+                .init("fullPdus", .int(connection.fullPDUs)),
+                .init("tooLongPdus", .int(connection.tooLong)),
+                .init("impatientRequests", .int(connection.impatient)),
+                .init("retransmissions", .int(connection.retransmissions)),
+                .init("lostParts", .int(connection.lostParts)),
+            ] + members(connection.counts))
     }
 
     private static func json(_ one: CharacteristicStatistics) -> JSONValue {
-        .object([
-            .init("peer", JSONValue(one.peer.address?.description)),
-            .init("connection", .int(one.connection)),
-            .init("servedByHost", .bool(one.peer.isHost)),
-            .init("handle", .int(Int(one.handle))),
-            .init("uuid", JSONValue(one.uuid?.description)),
-            .init("properties", JSONValue(one.properties.map { Int($0.rawValue) })),
-            .init("forbiddenWrites", .int(one.forbiddenWriteCount)),
-        ] + members(one.counts))
+        .object(
+            [
+                .init("peer", JSONValue(one.peer.address?.description)),
+                .init("connection", .int(one.connection)),
+                .init("servedByHost", .bool(one.peer.isHost)),
+                .init("handle", .int(Int(one.handle))),
+                .init("uuid", JSONValue(one.uuid?.description)),
+                .init("properties", JSONValue(one.properties.map { Int($0.rawValue) })),
+                .init("forbiddenWrites", .int(one.forbiddenWriteCount)),
+            ] + members(one.counts))
     }
 
     private static func json(_ peer: BottlePeer, _ readings: ClockReadings) -> JSONValue {
@@ -100,11 +110,15 @@ extension StatisticsReport {
 
     static func json(_ anomaly: Anomaly) -> JSONValue {
         [
-            "kind": .string(anomaly.kind.rawValue), "sentence": .string(anomaly.sentence), "explanation": .string(anomaly.explanation),
-            "count": .int(anomaly.count), "frame": JSONValue(anomaly.frame), "connection": JSONValue(anomaly.connection),
+            "kind": .string(anomaly.kind.rawValue), "sentence": .string(anomaly.sentence),
+            "explanation": .string(anomaly.explanation),
+            "count": .int(anomaly.count), "frame": JSONValue(anomaly.frame),
+            "connection": JSONValue(anomaly.connection),
         ]
     }
 
     static func milliseconds(_ duration: Duration) -> Double { seconds(duration) * 1000 }
-    static func seconds(_ duration: Duration) -> Double { Double(duration.components.seconds) + Double(duration.components.attoseconds) / 1e18 }
+    static func seconds(_ duration: Duration) -> Double {
+        Double(duration.components.seconds) + Double(duration.components.attoseconds) / 1e18
+    }
 }

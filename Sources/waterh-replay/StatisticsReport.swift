@@ -15,7 +15,8 @@ struct StatisticsReport {
     /// For a terminal: what is not as it should be stands out.
     var coloured: String {
         let odd = Set(statistics.anomalies.map { "  " + TerminalText.safe($0.sentence) })
-        return lines.map { line in odd.contains { line.hasPrefix($0) } ? "\u{1B}[33m\(line)\u{1B}[0m" : line }.joined(separator: "\n") + "\n"
+        return lines.map { line in odd.contains { line.hasPrefix($0) } ? "\u{1B}[33m\(line)\u{1B}[0m" : line }.joined(
+            separator: "\n") + "\n"
     }
 
     private var lines: [String] {
@@ -28,7 +29,10 @@ struct StatisticsReport {
         lines.append("PDUs: " + total.opcodes.map { "\($0.count) × \($0.opcode)" }.joined(separator: ", "))
         lines += requests
         lines += statistics.connections.prefix(Self.mostListed).map(connection)
-        if statistics.connectionCount > Self.mostListed { lines.append("connections: \(statistics.connectionCount) in all; --json lists \(statistics.connections.count)") }
+        if statistics.connectionCount > Self.mostListed {
+            lines.append(
+                "connections: \(statistics.connectionCount) in all; --json lists \(statistics.connections.count)")
+        }
         lines += characteristics
         lines += statistics.clocks.map { clock($0.peer, $0.readings) }
         lines += anomalies
@@ -37,8 +41,11 @@ struct StatisticsReport {
 
     private var head: String {
         let total = statistics.total
-        var text = "\(file == "-" ? "standard input" : file): \(count(packets, "packet")), \(count(total.pdus, "ATT PDU"))"
-        if let first = total.first, let last = total.last { text += ", \(momentText(first)) to \(momentText(last)) (\(SummaryWords.duration(last - first)))" }
+        var text =
+            "\(file == "-" ? "standard input" : file): \(count(packets, "packet")), \(count(total.pdus, "ATT PDU"))"
+        if let first = total.first, let last = total.last {
+            text += ", \(momentText(first)) to \(momentText(last)) (\(SummaryWords.duration(last - first)))"
+        }
         return text
     }
 
@@ -58,13 +65,20 @@ struct StatisticsReport {
         var parts: [String] = counts.errors.map { "\($0.count) × \($0.code)" }
         if counts.timeouts > 0 { parts.append(count(counts.timeouts, "time-out")) }
         if counts.unanswered > 0 { parts.append("\(counts.unanswered) without an answer") }
-        if counts.backwardAnswers > 0 { parts.append("\(counts.backwardAnswers) answered before they were asked, by the recorder's clock") }
+        if counts.backwardAnswers > 0 {
+            parts.append("\(counts.backwardAnswers) answered before they were asked, by the recorder's clock")
+        }
         return parts.joined(separator: ", ")
     }
 
     private func connection(_ connection: ConnectionStatistics) -> String {
         let counts = connection.counts
-        var parts = [count(counts.pdus, "PDU"), connection.mtu.map { "MTU \($0)" } ?? (connection.sawBeginning && !connection.isText ? "MTU 23, never exchanged" : "MTU not in the capture")]
+        var parts = [
+            count(counts.pdus, "PDU"),
+            connection.mtu.map { "MTU \($0)" }
+                ?? (connection.sawBeginning && !connection.isText
+                    ? "MTU 23, never exchanged" : "MTU not in the capture"),
+        ]
         parts.append(Self.volume(counts))
         if counts.latency.count > 0 { parts.append("answers after \(latency(counts).joined(separator: " / "))") }
         if connection.retransmissions > 0 { parts.append(count(connection.retransmissions, "retransmission")) }
@@ -72,7 +86,8 @@ struct StatisticsReport {
         let trouble = troubles(counts)
         if !trouble.isEmpty { parts.append(trouble) }
         if connection.isEncrypted { parts.append("encrypted") }
-        return "connection \(connection.observed.id)\(connection.observed.peer.map { " with \($0)" } ?? ""): " + parts.joined(separator: ", ")
+        return "connection \(connection.observed.id)\(connection.observed.peer.map { " with \($0)" } ?? ""): "
+            + parts.joined(separator: ", ")
     }
 
     private var characteristics: [String] {
@@ -80,13 +95,30 @@ struct StatisticsReport {
         guard !all.isEmpty else { return [] }
         let rows = all.prefix(Self.mostListed).map { one in
             let counts = one.counts
-            return ["0x" + Self.hex(one.handle), one.uuid?.description ?? "?", one.peer.label, "\(counts.requests)", "\(counts.notifications)", "\(counts.commands)"] + latency(counts)
+            return [
+                "0x" + Self.hex(one.handle), one.uuid?.description ?? "?", one.peer.label, "\(counts.requests)",
+                "\(counts.notifications)", "\(counts.commands)",
+            ] + latency(counts)
                 + ["\(counts.valueBytes)", counts.bytesPerSecond.map { "\(Int($0.rounded()))" } ?? "-", notes(one)]
         }
-        var lines = ["characteristics:"] + Self.table(
-            [["handle", "uuid", "of", "requests", "notifications", "commands", "median", "95 %", "worst", "bytes", "bytes/s", ""]] + rows, left: 3)
+        var lines =
+            ["characteristics:"]
+            + Self.table(
+                [
+                    [
+                        "handle", "uuid", "of", "requests", "notifications", "commands", "median", "95 %", "worst",
+                        "bytes", "bytes/s", "",
+                    ]
+                ] + rows, left: 3)
         if all.count > Self.mostListed { lines.append("  \(all.count) in all; --json lists them") }
-        if statistics.uncountedPDUs > 0 { lines.append("  and \(count(statistics.uncountedPDUs, "PDU")) of attributes beyond the first \(CaptureStatistics.mostCharacteristics)") }
+        if statistics.uncountedPDUs > 0 {
+            lines.append(
+                """
+                  and \(count(statistics.uncountedPDUs, "PDU")) of attributes beyond the first \
+                \(CaptureStatistics.mostCharacteristics)
+                """
+            )
+        }
         return lines
     }
 
@@ -107,16 +139,23 @@ struct StatisticsReport {
         } else {
             parts.append("not told")
         }
-        if let rate = readings.rate { parts.append("\(Int(rate.rounded())) millionths \(rate >= 0 ? "fast" : "slow")".replacing("-", with: "")) }
+        if let rate = readings.rate {
+            parts.append("\(Int(rate.rounded())) millionths \(rate >= 0 ? "fast" : "slow")".replacing("-", with: ""))
+        }
         if readings.count > 0 { parts.append("told \(readings.count == 1 ? "once" : "\(readings.count) times")") }
-        if readings.settings > 0 { parts.append("set \(readings.settings == 1 ? "once" : "\(readings.settings) times")") }
+        if readings.settings > 0 {
+            parts.append("set \(readings.settings == 1 ? "once" : "\(readings.settings) times")")
+        }
         return "clock of \(peer.label): " + parts.joined(separator: ", ")
     }
 
     private var anomalies: [String] {
         let all = statistics.anomalies
         guard !all.isEmpty else { return statistics.total.pdus > 0 ? ["all as it should be"] : [] }
-        return ["not as it should be:"] + all.flatMap { ["  \($0.sentence)\($0.frame.map { " (from frame \($0))" } ?? "")", "    \($0.explanation)"] }
+        return ["not as it should be:"]
+            + all.flatMap {
+                ["  \($0.sentence)\($0.frame.map { " (from frame \($0))" } ?? "")", "    \($0.explanation)"]
+            }
     }
 
     // MARK: small words
@@ -127,7 +166,8 @@ struct StatisticsReport {
 
     /// `980 bytes/s`, `12.5 kB/s`.
     static func rate(_ bytesPerSecond: Double) -> String {
-        bytesPerSecond < 1000 ? "\(Int(bytesPerSecond.rounded())) bytes/s" : "\(Double(Int((bytesPerSecond / 100).rounded())) / 10) kB/s"
+        bytesPerSecond < 1000
+            ? "\(Int(bytesPerSecond.rounded())) bytes/s" : "\(Double(Int((bytesPerSecond / 100).rounded())) / 10) kB/s"
     }
 
     /// `820 µs`, `1.24 ms`, `12.4 ms`, `340 ms`, `1.2 s`.
@@ -136,7 +176,9 @@ struct StatisticsReport {
         let microseconds = Int(span.components.attoseconds / 1_000_000_000_000)
         if microseconds < 1000 { return "\(microseconds) µs" }
         // Rounded to what is shown.
-        let (hundredths, tenths, whole) = ((microseconds + 5) / 10, (microseconds + 50) / 100, (microseconds + 500) / 1000)
+        let (hundredths, tenths, whole) = (
+            (microseconds + 5) / 10, (microseconds + 50) / 100, (microseconds + 500) / 1000
+        )
         if hundredths < 1000 { return "\(hundredths / 100).\(pad(hundredths % 100, 2)) ms" }
         if tenths < 1000 { return "\(tenths / 10).\(tenths % 10) ms" }
         return whole < 1000 ? "\(whole) ms" : "1.0 s"

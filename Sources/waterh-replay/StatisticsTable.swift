@@ -10,8 +10,10 @@ struct StatisticsTable {
     init(_ report: StatisticsReport) { self.report = report }
 
     private static let columns = [
-        "file", "scope", "connection", "peer", "handle", "uuid", "name", "pdus", "requests", "answers", "notifications", "indications", "commands", "value_bytes",
-        "bytes_per_second", "median_ms", "share95_ms", "worst_ms", "errors", "timeouts", "unanswered", "mtu", "retransmissions", "lost_parts", "forbidden_writes",
+        "file", "scope", "connection", "peer", "handle", "uuid", "name", "pdus", "requests", "answers", "notifications",
+        "indications", "commands", "value_bytes",
+        "bytes_per_second", "median_ms", "share95_ms", "worst_ms", "errors", "timeouts", "unanswered", "mtu",
+        "retransmissions", "lost_parts", "forbidden_writes",
     ]
 
     static var head: String { columns.joined(separator: ",") + "\n" }
@@ -21,22 +23,30 @@ struct StatisticsTable {
         var rows = [row("total", statistics.total)]
         rows += statistics.requests.map { row("request", $0.counts, ["name": $0.opcode.description]) }
         rows += statistics.connections.map { one in
-            row("connection", one.counts, [
-                "connection": "\(one.observed.id)", "peer": one.observed.peer?.description ?? "", "mtu": one.mtu.map { "\($0)" } ?? "",
-                "retransmissions": "\(one.retransmissions)", "lost_parts": "\(one.lostParts)",
-            ])
+            row(
+                "connection", one.counts,
+                [
+                    "connection": "\(one.observed.id)", "peer": one.observed.peer?.description ?? "",
+                    "mtu": one.mtu.map { "\($0)" } ?? "",
+                    "retransmissions": "\(one.retransmissions)", "lost_parts": "\(one.lostParts)",
+                ])
         }
         rows += statistics.characteristics.map { one in
-            row("characteristic", one.counts, [
-                "connection": "\(one.connection)", "peer": one.peer.address?.description ?? "", "handle": "0x" + StatisticsReport.hex(one.handle),
-                "uuid": one.uuid?.description ?? "", "forbidden_writes": "\(one.forbiddenWriteCount)",
-            ])
+            row(
+                "characteristic", one.counts,
+                [
+                    "connection": "\(one.connection)", "peer": one.peer.address?.description ?? "",
+                    "handle": "0x" + StatisticsReport.hex(one.handle),
+                    "uuid": one.uuid?.description ?? "", "forbidden_writes": "\(one.forbiddenWriteCount)",
+                ])
         }
         return rows.joined()
     }
 
     private func row(_ scope: String, _ counts: TrafficCounts, _ more: [String: String] = [:]) -> String {
-        func milliseconds(_ duration: Duration?) -> String { duration.map { "\(StatisticsReport.milliseconds($0))" } ?? "" }
+        func milliseconds(_ duration: Duration?) -> String {
+            duration.map { "\(StatisticsReport.milliseconds($0))" } ?? ""
+        }
         var cells = more
         cells["file"] = report.file
         cells["scope"] = scope

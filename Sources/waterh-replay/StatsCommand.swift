@@ -5,10 +5,16 @@ import Replay
 struct StatsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "stats",
-        abstract: "What passed, counted: requests and how long they took, values, errors, what was lost; per connection and per characteristic.",
+        abstract:
+            """
+            What passed, counted: requests and how long they took, values, errors, what was lost; per connection \
+            and per characteristic.
+            """,
         discussion: """
-            Latency is the time from a request to its answer: median, the value that 95 % do not exceed, and the worst. Of more than 256 answers
-            the first two are up to 1.6 % off; the worst is exact. A rate counts the time in which something passed: pauses over a second are left
+            Latency is the time from a request to its answer: median, the value that 95 % do not exceed, and the \
+            worst. Of more than 256 answers
+            the first two are up to 1.6 % off; the worst is exact. A rate counts the time in which something passed: \
+            pauses over a second are left
             out. What is not as it should be is told in sentences at the end.
             """)
 

@@ -21,7 +21,10 @@ extension SummaryReport {
             "gattTables": .array(summary.peers.filter { !$0.table.isEmpty }.map(Self.tableJSON)),
             "att": [
                 "total": .int(summary.pdus.values.reduce(0, +)),
-                "byName": .object(summary.pdus.sorted { $0.key.rawValue < $1.key.rawValue }.map { .init($0.key.description, .int($0.value)) }),
+                "byName": .object(
+                    summary.pdus.sorted { $0.key.rawValue < $1.key.rawValue }.map {
+                        .init($0.key.description, .int($0.value))
+                    }),
             ],
             "bottleCount": .int(summary.bottleCount),
             "bottles": .array(summary.bottles.map(json)),
@@ -73,7 +76,10 @@ extension SummaryReport {
         }
         let silent: [JSONValue] = connected.subtracting(listed).sorted { $0.value < $1.value }.map { address in
             let name = names[address]
-            return ["address": .string(address.description), "name": JSONValue(name), "advertisements": 0, "connected": true]
+            return [
+                "address": .string(address.description), "name": JSONValue(name), "advertisements": 0,
+                "connected": true,
+            ]
         }
         return advertised + silent
     }
@@ -81,12 +87,20 @@ extension SummaryReport {
     static func tableJSON(_ peer: BottlePeer) -> JSONValue {
         [
             "peer": JSONValue(peer.address?.description),
-            "services": .array(peer.table.services.values.sorted { $0.start < $1.start }.map { service in
-                ["uuid": .string(Self.short(service.uuid)), "start": .int(Int(service.start)), "end": .int(Int(service.end))]
-            }),
-            "characteristics": .array(peer.table.characteristics.sorted { $0.key < $1.key }.map { handle, characteristic in
-                ["uuid": .string(Self.short(characteristic.uuid)), "handle": .int(Int(handle)), "properties": .int(Int(characteristic.properties.rawValue))]
-            }),
+            "services": .array(
+                peer.table.services.values.sorted { $0.start < $1.start }.map { service in
+                    [
+                        "uuid": .string(Self.short(service.uuid)), "start": .int(Int(service.start)),
+                        "end": .int(Int(service.end)),
+                    ]
+                }),
+            "characteristics": .array(
+                peer.table.characteristics.sorted { $0.key < $1.key }.map { handle, characteristic in
+                    [
+                        "uuid": .string(Self.short(characteristic.uuid)), "handle": .int(Int(handle)),
+                        "properties": .int(Int(characteristic.properties.rawValue)),
+                    ]
+                }),
         ]
     }
 

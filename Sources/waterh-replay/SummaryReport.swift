@@ -37,7 +37,8 @@ struct SummaryReport {
     private var level: CaptureFormat.Level? { summary.facts.format?.level }
 
     private var packets: String {
-        var text = "\(level == .text ? "records" : "packets"): \(summary.facts.packets) in \(summary.facts.offset) bytes"
+        var text =
+            "\(level == .text ? "records" : "packets"): \(summary.facts.packets) in \(summary.facts.offset) bytes"
         if summary.adapters.count > 1 { text += ", \(summary.adapters.count) adapters" }
         return text
     }
@@ -46,15 +47,19 @@ struct SummaryReport {
         guard let first = summary.firstTime, let last = summary.lastTime else { return "time: the capture keeps none" }
         var text = "time: \(moment(first)) to \(moment(last)) (\(SummaryWords.duration(last - first)))"
         // Bluetooth LE is of 2010.
-        if last < .seconds(1_262_304_000) { text += "; no date of a capture: whoever recorded it had no clock, or counted from its own start" }
+        if last < .seconds(1_262_304_000) {
+            text += "; no date of a capture: whoever recorded it had no clock, or counted from its own start"
+        }
         return text
     }
 
     private var bottles: [String] {
         guard !summary.bottles.isEmpty else {
-            return [summary.trouble == nil
-                ? "bottles: none. This capture is fine to look at, but no WaterH bottle speaks in it"
-                : "bottles: none in what could be read"]
+            return [
+                summary.trouble == nil
+                    ? "bottles: none. This capture is fine to look at, but no WaterH bottle speaks in it"
+                    : "bottles: none in what could be read"
+            ]
         }
         let lines = summary.bottles.prefix(Self.mostListed).flatMap { [identity($0.peer), "  " + delivered($0)] }
         guard summary.bottleCount > Self.mostListed else { return lines }
@@ -90,14 +95,19 @@ struct SummaryReport {
         var text = tally.drinks == 0 ? "drinks: none" : "drinks: \(tally.drinks), \(tally.millilitres) ml"
         if tally.transfers > 0 { text += ", in \(count(tally.transfers, "log transfer"))" }
         if tally.unfinishedTransfers > 0 { text += " (\(tally.unfinishedTransfers) not complete in the capture)" }
-        if tally.bookkeeping > 0 { text += ", and \(count(tally.bookkeeping, "bookkeeping entry", "bookkeeping entries")), no drinks" }
+        if tally.bookkeeping > 0 {
+            text += ", and \(count(tally.bookkeeping, "bookkeeping entry", "bookkeeping entries")), no drinks"
+        }
         return text
     }
 
     private var connections: [String] {
         var lines = summary.connections.prefix(Self.mostListed).map { connection in
             var text = "connection \(connection.observed.id): "
-            text += connection.observed.peer.map { "with \($0)" } ?? (level == .text ? "no address in the capture" : "its beginning, and with it the address, is not in the capture")
+            text +=
+                connection.observed.peer.map { "with \($0)" }
+                ?? (level == .text
+                    ? "no address in the capture" : "its beginning, and with it the address, is not in the capture")
             switch level {
             case .text?: break
             case .linkLayer?: text += ", access address 0x\(String(connection.observed.handle, radix: 16))"
@@ -107,19 +117,30 @@ struct SummaryReport {
             text += ", \(count(connection.pdus, "ATT PDU"))"
             if let frame = connection.firstFrame { text += " from frame \(frame)" }
             if connection.isEncrypted { text += ", encrypted" }
-            if connection.hasEnded { text += connection.reason.map { ", ended (\(SummaryWords.ending($0)))" } ?? ", ended" }
+            if connection.hasEnded {
+                text += connection.reason.map { ", ended (\(SummaryWords.ending($0)))" } ?? ", ended"
+            }
             return text
         }
-        if summary.connectionCount > Self.mostListed { lines.append("connections: \(summary.connectionCount) in all; --json lists \(summary.connections.count)") }
+        if summary.connectionCount > Self.mostListed {
+            lines.append("connections: \(summary.connectionCount) in all; --json lists \(summary.connections.count)")
+        }
         return lines.isEmpty ? ["connections: none"] : lines
     }
 
     private var advertisers: [String] {
         guard !summary.advertisers.isEmpty else { return [] }
-        let named = namedAdvertisers.compactMap { entry in entry.value.name.map { "\(entry.key) \"\($0.withoutControls)\"" } }
+        let named = namedAdvertisers.compactMap { entry in
+            entry.value.name.map { "\(entry.key) \"\($0.withoutControls)\"" }
+        }
         let more = named.count > 20 ? ", …" : ""
         let names = named.isEmpty ? "" : ": " + named.prefix(20).joined(separator: ", ") + more
-        return ["advertising: \(count(summary.advertisers.count, "address", "addresses")), \(named.count) with a name\(names)"]
+        return [
+            """
+            advertising: \(count(summary.advertisers.count, "address", "addresses")), \(named.count) with a \
+            name\(names)
+            """
+        ]
     }
 
     var namedAdvertisers: [(key: BluetoothAddress, value: CaptureSummary.Advertiser)] {
@@ -127,7 +148,9 @@ struct SummaryReport {
     }
 
     private var tables: [String] {
-        summary.peers.lazy.filter { !$0.table.services.isEmpty || !$0.table.characteristics.isEmpty }.prefix(Self.mostListed).map { peer in
+        summary.peers.lazy.filter { !$0.table.services.isEmpty || !$0.table.characteristics.isEmpty }.prefix(
+            Self.mostListed
+        ).map { peer in
             if level == .text {
                 let named = peer.table.characteristics.sorted { $0.key < $1.key }.map { Self.short($0.value.uuid) }
                 return "characteristics that the text names of \(peer.label): \(named.joined(separator: " "))"
@@ -155,17 +178,27 @@ struct SummaryReport {
         var sentences: [String] = []
         if let trouble = summary.trouble { sentences.append(trouble) }
         if summary.facts.unreadable > 0 {
-            sentences.append("\(count(summary.facts.unreadable, "record")) of a kind that is not Bluetooth LE or not known here")
+            sentences.append(
+                "\(count(summary.facts.unreadable, "record")) of a kind that is not Bluetooth LE or not known here")
         }
         for (reason, number) in summary.drops.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
             sentences.append("\(count(number, "packet")): \(reason.rawValue)")
         }
         for connection in summary.connections where connection.isEncrypted {
-            sentences.append("connection \(connection.observed.id) is encrypted: only what came before that can be read")
+            sentences.append(
+                "connection \(connection.observed.id) is encrypted: only what came before that can be read")
         }
-        if summary.tally.malformed > 0 { sentences.append("\(count(summary.tally.malformed, "value")) of a response characteristic: no frame of a bottle") }
-        if summary.tally.refused > 0 { sentences.append("\(count(summary.tally.refused, "drink record")) refused by the dialect") }
-        if summary.tally.lookalikes > 0 { sentences.append("\(count(summary.tally.lookalikes, "drink record")) of devices that only look like a bottle") }
+        if summary.tally.malformed > 0 {
+            sentences.append(
+                "\(count(summary.tally.malformed, "value")) of a response characteristic: no frame of a bottle")
+        }
+        if summary.tally.refused > 0 {
+            sentences.append("\(count(summary.tally.refused, "drink record")) refused by the dialect")
+        }
+        if summary.tally.lookalikes > 0 {
+            sentences.append(
+                "\(count(summary.tally.lookalikes, "drink record")) of devices that only look like a bottle")
+        }
         return sentences + summary.facts.remarks
     }
 

@@ -4,7 +4,10 @@ import Replay
 enum SummaryWords {
     static func basis(_ basis: AttributionBasis, isText: Bool) -> String {
         switch basis {
-        case .discovered: isText ? "discovered (the text names the characteristics)" : "discovered (the capture holds the bottle's GATT table)"
+        case .discovered:
+            isText
+                ? "discovered (the text names the characteristics)"
+                : "discovered (the capture holds the bottle's GATT table)"
         case .carriedOver: "carried over from another connection to the same address"
         case .given: "given by hand"
         case .guessed: "guessed from the frames' own shape, no discovery is in the capture"
@@ -23,19 +26,20 @@ enum SummaryWords {
 
     /// Why a connection ended (HCI error codes, Core 5.4, Vol 1 Part F, 2).
     static func ending(_ reason: UInt8) -> String {
-        let words = switch reason {
-        case 0x05: "authentication failed"
-        case 0x08: "the link was lost"
-        case 0x13: "one side hung up"
-        case 0x14, 0x15: "one side switched off"
-        case 0x16: "the host hung up"
-        case 0x22: "an answer of the link layer was missing"
-        case 0x28: "an instant was missed"
-        case 0x3B: "connection parameters were not acceptable"
-        case 0x3D: "decryption failed"
-        case 0x3E: "it was never established"
-        default: "for another reason"
-        }
+        let words =
+            switch reason {
+            case 0x05: "authentication failed"
+            case 0x08: "the link was lost"
+            case 0x13: "one side hung up"
+            case 0x14, 0x15: "one side switched off"
+            case 0x16: "the host hung up"
+            case 0x22: "an answer of the link layer was missing"
+            case 0x28: "an instant was missed"
+            case 0x3B: "connection parameters were not acceptable"
+            case 0x3D: "decryption failed"
+            case 0x3E: "it was never established"
+            default: "for another reason"
+            }
         return "\(words), code 0x\(String(reason, radix: 16, uppercase: true))"
     }
 }

@@ -10,8 +10,10 @@ struct VerifyCommand: ParsableCommand {
         commandName: "verify",
         abstract: "Every capture of a folder against the expectation beside it.",
         discussion: """
-            The expectation of FILE is FILE.expected.jsonl: a line for the capture, one for each command, one for each delivery of a drink.
-            Lines may leave out keys. --update writes them anew from what is read now; look at the change before you keep it.
+            The expectation of FILE is FILE.expected.jsonl: a line for the capture, one for each command, one for each \
+            delivery of a drink.
+            Lines may leave out keys. --update writes them anew from what is read now; look at the change before you \
+            keep it.
             Exit code 4 when anything differs.
             """)
 
@@ -21,7 +23,9 @@ struct VerifyCommand: ParsableCommand {
     @Flag(help: "Write the expectations anew.")
     var update = false
 
-    @Option(help: ArgumentHelp("Write the result as JUnit's XML, too: a test case for each capture.", valueName: "file"), completion: .file())
+    @Option(
+        help: ArgumentHelp("Write the result as JUnit's XML, too: a test case for each capture.", valueName: "file"),
+        completion: .file())
     var junit: String?
 
     @Flag(help: "Print the result as TAP (Test Anything Protocol, version 13).")
@@ -30,14 +34,17 @@ struct VerifyCommand: ParsableCommand {
     private static let suffix = ".expected.jsonl"
 
     func validate() throws {
-        guard !update || (junit == nil && !tap) else { throw ValidationError("--update compares nothing; leave out --junit and --tap") }
+        guard !update || (junit == nil && !tap) else {
+            throw ValidationError("--update compares nothing; leave out --junit and --tap")
+        }
     }
 
     func run() throws {
         let run = CaptureRun()
         let files = try captures()
         guard !files.isEmpty else {
-            throw CommandFailure(.badInput, "there is no capture in \(directory)", advice: "Name the folder that holds the captures.")
+            throw CommandFailure(
+                .badInput, "there is no capture in \(directory)", advice: "Name the folder that holds the captures.")
         }
         // Before hours of reading, not after them.
         let place = try junit.map { try OutputFile($0, mode: CaptureRun.mode) }
@@ -45,7 +52,8 @@ struct VerifyCommand: ParsableCommand {
         for name in files {
             let begun = ContinuousClock.now
             let differences = try update ? renew(name, run) : check(name)
-            report.cases.append(.init(name: name, seconds: (ContinuousClock.now - begun) / .seconds(1), failures: differences))
+            report.cases.append(
+                .init(name: name, seconds: (ContinuousClock.now - begun) / .seconds(1), failures: differences))
             if !tap { for difference in differences { run.out.put(text: "\(name): \(difference)\n") } }
         }
         let wrong = report.cases.count { !$0.failures.isEmpty }
@@ -53,7 +61,16 @@ struct VerifyCommand: ParsableCommand {
             try place.write(Array(report.junit.utf8))
             try place.commit()
         }
-        run.out.put(text: tap ? report.tap : update ? "\(count(files.count, "expectation")) written\n" : "\(count(files.count, "capture")), \(wrong == 0 ? "all as expected" : "\(wrong) not as expected")\n")
+        run.out.put(
+            text: tap
+                ? report.tap
+                : update
+                    ? "\(count(files.count, "expectation")) written\n"
+                    : """
+                    \(count(files.count, "capture")), \
+                    \(wrong == 0 ? "all as expected" : "\(wrong) not as expected")\n
+                    """
+        )
         try run.finish()
         if wrong > 0 { throw ExitCode(ExitStatus.badInput.rawValue) }
     }
@@ -61,12 +78,17 @@ struct VerifyCommand: ParsableCommand {
     /// Everything that is no expectation, no description and not hidden.
     private func captures() throws -> [String] {
         guard isFolder(directory) else {
-            throw CommandFailure(.badInput, "\(directory) is no folder", advice: "Name the folder that holds the captures.")
+            throw CommandFailure(
+                .badInput, "\(directory) is no folder", advice: "Name the folder that holds the captures.")
         }
         let names = try FileManager.default.contentsOfDirectory(atPath: directory).sorted()
-        let orphans = names.filter { $0.hasSuffix(Self.suffix) && !names.contains(String($0.dropLast(Self.suffix.count))) }
+        let orphans = names.filter {
+            $0.hasSuffix(Self.suffix) && !names.contains(String($0.dropLast(Self.suffix.count)))
+        }
         return names.filter { name in
-            let isText = [".md", ".tsv", ".json", ".jsonl"].contains { name.lowercased().hasSuffix($0) } || name.uppercased().hasPrefix("README")
+            let isText =
+                [".md", ".tsv", ".json", ".jsonl"].contains { name.lowercased().hasSuffix($0) }
+                || name.uppercased().hasPrefix("README")
             return !isFolder(path(name)) && !name.hasPrefix(".") && !isText
         } + orphans.map { String($0.dropLast(Self.suffix.count)) }
     }
@@ -84,7 +106,8 @@ struct VerifyCommand: ParsableCommand {
             guard let part = parts.first, parts.count == 1 else {
                 throw CommandFailure(.badInput, "it holds \(parts.count) captures, and an expectation is of one")
             }
-            return try CaptureReading(of: part.path, hostYear: Calendar(identifier: .gregorian).component(.year, from: Date()))
+            return try CaptureReading(
+                of: part.path, hostYear: Calendar(identifier: .gregorian).component(.year, from: Date()))
         } catch let error as CaptureError {
             throw CommandFailure(.badInput, error.description)
         } catch let error as CaptureFileError {

@@ -12,8 +12,10 @@ struct WatchCommand: AsyncParsableCommand {
         commandName: "watch",
         abstract: "Tell drinks and requests as they pass, while anything else talks to the bottle.",
         discussion: """
-            SOURCE is an adapter (hci0, or its address), all for every adapter, a capture that somebody is writing, or the pipe that a sniffer writes
-            to (nRF's extcap, Ubertooth); several at once are one conversation. - is standard input. Adapters need root or CAP_NET_RAW. Ends at
+            SOURCE is an adapter (hci0, or its address), all for every adapter, a capture that somebody is writing, or \
+            the pipe that a sniffer writes
+            to (nRF's extcap, Ubertooth); several at once are one conversation. - is standard input. Adapters need \
+            root or CAP_NET_RAW. Ends at
             Ctrl-C, and when all pipes have ended and no adapter is named.
             """)
 
@@ -38,9 +40,13 @@ struct WatchCommand: AsyncParsableCommand {
     private static let mostSources = 64
 
     func validate() throws {
-        if let seconds, !(seconds > 0 && seconds <= 1e9) { throw ValidationError("--seconds is a number above 0, and at most a thousand million") }
+        if let seconds, !(seconds > 0 && seconds <= 1e9) {
+            throw ValidationError("--seconds is a number above 0, and at most a thousand million")
+        }
         if Set(sources).count != sources.count { throw ValidationError("a source is named twice") }
-        if sources.count > Self.mostSources { throw ValidationError("at most \(Self.mostSources) sources are watched at once") }
+        if sources.count > Self.mostSources {
+            throw ValidationError("at most \(Self.mostSources) sources are watched at once")
+        }
     }
 
     func run() async throws {
@@ -57,7 +63,9 @@ struct WatchCommand: AsyncParsableCommand {
             let wanted = sources.contains("all") ? nil : Set(adapters.map(\.index))
             return Task {
                 do {
-                    for try await packet in monitor.packets where wanted?.contains(packet.adapter) ?? true { continuation.yield(.monitor(packet)) }
+                    for try await packet in monitor.packets where wanted?.contains(packet.adapter) ?? true {
+                        continuation.yield(.monitor(packet))
+                    }
                 } catch {
                     continuation.yield(.trouble("\(error)"))
                 }
@@ -120,9 +128,12 @@ struct WatchCommand: AsyncParsableCommand {
                 files.append((UInt16(files.count + 1), source))
                 continue
             }
-            let isAdapter = BluetoothAddress(source) != nil || source.hasPrefix("hci") && UInt16(source.dropFirst(3)) != nil
+            let isAdapter =
+                BluetoothAddress(source) != nil || source.hasPrefix("hci") && UInt16(source.dropFirst(3)) != nil
             guard isAdapter else {
-                throw CommandFailure(.failed, "\(source) is no adapter, and there is no such file", advice: "Adapters are called hci0, hci1; 'all' is every adapter.")
+                throw CommandFailure(
+                    .failed, "\(source) is no adapter, and there is no such file",
+                    advice: "Adapters are called hci0, hci1; 'all' is every adapter.")
             }
             do {
                 adapters.append(try HostAdapter(source))
@@ -143,7 +154,10 @@ struct WatchCommand: AsyncParsableCommand {
     }
 
     private static func failure(_ error: LinkError) -> CommandFailure {
-        let advice = error.code == .permissionDenied ? "Run it as root." : "Plug an adapter in, or use the bench machine (waterh-bench-vm; in a checkout hardware/bench vm)."
+        let advice =
+            error.code == .permissionDenied
+            ? "Run it as root."
+            : "Plug an adapter in, or use the bench machine (waterh-bench-vm; in a checkout hardware/bench vm)."
         return CommandFailure(.noLink, "\(error)", advice: advice)
     }
 
@@ -160,6 +174,9 @@ struct WatchCommand: AsyncParsableCommand {
     }
 
     private static func sentence(_ watch: CaptureWatch) -> String {
-        "\(count(watch.packets, "packet")), \(count(watch.commandCount, "request")) to a bottle, \(count(watch.tally.drinks, "drink")), \(watch.tally.millilitres) ml\n"
+        """
+        \(count(watch.packets, "packet")), \(count(watch.commandCount, "request")) to a bottle, \
+        \(count(watch.tally.drinks, "drink")), \(watch.tally.millilitres) ml\n
+        """
     }
 }

@@ -6,20 +6,31 @@ import TrackerCore
 import TrackerDesk
 
 extension ContentsReport {
-    fileprivate var words: String { "\(counted(drinks, "drink")), \(counted(sessions, "session")), \(counted(presets, "preset")), \(counted(settings, "setting"))" }
+    fileprivate var words: String {
+        """
+        \(counted(drinks, "drink")), \(counted(sessions, "session")), \(counted(presets, "preset")), \
+        \(counted(settings, "setting"))
+        """
+    }
 }
 
 struct Backup: StoreCommand {
     static let configuration = CommandConfiguration(
         commandName: "backup",
         abstract: "Write everything that the store has to one file.",
-        discussion: "Drinks with their raw records, tombstones, sessions, presets, settings, goals, reminders. It may run while others write.")
+        discussion:
+            """
+            Drinks with their raw records, tombstones, sessions, presets, settings, goals, reminders. It may run \
+            while others write.
+            """
+    )
     @OptionGroup var options: StoreOptions
     var access: TrackerStore.Access { .looking }
     @Argument(help: "The file to write; - for standard output.", completion: .file()) var file: String
 
     func run(_ desk: Desk) throws {
-        let output = try OutputFile(file, sparing: desk.storeFiles + [options.config ?? Paths.configuration], replacesBackups: true)
+        let output = try OutputFile(
+            file, sparing: desk.storeFiles + [options.config ?? Paths.configuration], replacesBackups: true)
         let scratch = try ScratchFolder()
         let copy = scratch.file("backup.sqlite")
         try desk.tracker.backUp(to: copy)
@@ -31,7 +42,9 @@ struct Backup: StoreCommand {
         }
         guard file != "-" else { return }
         let contents = try desk.tracker.contents()
-        try desk.say(contents) { ["Wrote \(contents.words) to \(file).", "Take it back with: waterh-tracker restore \(file)"] }
+        try desk.say(contents) {
+            ["Wrote \(contents.words) to \(file).", "Take it back with: waterh-tracker restore \(file)"]
+        }
     }
 }
 
@@ -39,7 +52,12 @@ struct Restore: StoreCommand {
     static let configuration = CommandConfiguration(
         commandName: "restore",
         abstract: "Put a backup in the place of everything that the store has.",
-        discussion: "All of it or nothing. A store that is in use is only replaced with --yes, or when you say so; what it had is kept in a file beside it.")
+        discussion:
+            """
+            All of it or nothing. A store that is in use is only replaced with --yes, or when you say so; what it \
+            had is kept in a file beside it.
+            """
+    )
     @OptionGroup var options: StoreOptions
     @Argument(help: "The backup; - for standard input.", completion: .file()) var file: String
     @Flag(name: .shortAndLong, help: "Do not ask.") var yes = false
@@ -58,7 +76,10 @@ struct Restore: StoreCommand {
         }
         let contents = try desk.tracker.restore(from: backup, scratch: scratch.path)
         try desk.say(contents) {
-            let kept = contents.replaced.map { ["What was there is in \($0). Take it back with: waterh-tracker restore \($0)"] } ?? []
+            let kept =
+                contents.replaced.map {
+                    ["What was there is in \($0). Take it back with: waterh-tracker restore \($0)"]
+                } ?? []
             return ["Restored \(contents.words)."] + kept + [desk.standing(try desk.tracker.state())]
         }
     }

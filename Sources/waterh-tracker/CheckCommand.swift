@@ -12,12 +12,15 @@ struct Check: WaitingCommand {
         commandName: "check",
         abstract: "Evaluate once and send what is due: for a timer, while the service is not running.",
         discussion: """
-            Same store, same memory: what was sent is not sent again, by whom ever. Only what somebody could see counts as \
-            sent: a notification goes to the desktop of the session, where there is one, and to standard output, where that \
+            Same store, same memory: what was sent is not sent again, by whom ever. Only what somebody could see \
+            counts as \
+            sent: a notification goes to the desktop of the session, where there is one, and to standard output, where \
+            that \
             is a terminal. Say --show where a person reads the output in another way: a mail of cron's, a log, a pipe.
             """)
     @OptionGroup var options: StoreOptions
-    @Flag(help: "Look after the store and the rights instead; says what is missing and what to do. Changes nothing.") var doctor = false
+    @Flag(help: "Look after the store and the rights instead; says what is missing and what to do. Changes nothing.")
+    var doctor = false
     var access: TrackerStore.Access { doctor ? .looking : .writing }
 
     @Flag(help: "A person reads this output, although it is no terminal: what it says is shown.") var show = false
@@ -36,7 +39,9 @@ struct Check: WaitingCommand {
         let output = OutputSink(show: show, isJSON: desk.isJSON, console: desk.console)
         let desktop = await TrackerDesktop.open(store: desk.path) { Diagnostics.line($0) }
         let (tracker, shown) = (desk.tracker, TrackerDesktop.memory(store: desk.path))
-        let late = LateSink(desktop, desk: { tracker }, wasShown: { shown.hasJustShown($0.announcement) }) { Diagnostics.line($0) }
+        let late = LateSink(desktop, desk: { tracker }, wasShown: { shown.hasJustShown($0.announcement) }) {
+            Diagnostics.line($0)
+        }
         let sinks: [any NotificationSink] = [late, output]
         guard desk.isJSON else {
             let report = try await desk.tracker.tell(sinks)
@@ -54,8 +59,14 @@ struct Check: WaitingCommand {
     private func warn(of report: CheckReport, _ desk: Desk) {
         guard !report.unseen.isEmpty else { return }
         Diagnostics.warning(
-            "Nobody could be shown \(counted(report.unseen.count, "notification")): \(report.unseen.map(\.title).joined(separator: ", ")). "
-                + "Not counted, so it comes again. Notifications need a desktop session with a notification server, or a "
+            """
+            Nobody could be shown \(counted(report.unseen.count, "notification")): \
+            \(report.unseen.map(\.title).joined(separator: ", ")). 
+            """
+                + """
+                Not counted, so it comes again. Notifications need a desktop session with a notification server, \
+                or a 
+                """
                 + "terminal; where a person reads this output anyway, say --show.")
     }
 
@@ -64,7 +75,12 @@ struct Check: WaitingCommand {
         guard let pass = try await desk.tracker.synchronise() else { return }
         if let trouble = pass.trouble { Diagnostics.warning("\(trouble) What waits is sent at a later check.") }
         if pass.merged.refused > 0 {
-            Diagnostics.warning("\(counted(pass.merged.refused, "row")) of the sync server cannot be taken: waterh-tracker check --doctor says why.")
+            Diagnostics.warning(
+                """
+                \(counted(pass.merged.refused, "row")) of the sync server cannot be taken: waterh-tracker check \
+                --doctor says why.
+                """
+            )
         }
     }
 }
@@ -95,12 +111,22 @@ private enum Doctor {
         let tables = upkeep.rows
         let findings = await store(upkeep, desk) + rights(desk)
         let counts = tables.map { (camelCase($0.table), $0.rows) }
-        let report = Report(findings: findings.map(\.withWholeCommands), tables: Dictionary(counts, uniquingKeysWith: { first, _ in first }))
+        let report = Report(
+            findings: findings.map(\.withWholeCommands),
+            tables: Dictionary(counts, uniquingKeysWith: { first, _ in first }))
         try desk.say(report) {
             findings.flatMap { finding in
-                ["\(finding.ok ? desk.console.paint("ok  ", .green) : desk.console.paint("look", .amber)) \(finding.name.padded(14)) \(finding.detail)"]
+                [
+                    """
+                    \(finding.ok ? desk.console.paint("ok  ", .green) : desk.console.paint("look", .amber)) \
+                    \(finding.name.padded(14)) \(finding.detail)
+                    """
+                ]
                     + (finding.advice.map { ["     " + $0] } ?? [])
-            } + ["     rows           " + tables.filter { $0.rows > 0 }.map { "\($0.table) \($0.rows)" }.joined(separator: ", ")]
+            } + [
+                "     rows           "
+                    + tables.filter { $0.rows > 0 }.map { "\($0.table) \($0.rows)" }.joined(separator: ", ")
+            ]
         }
         if findings.contains(where: { $0.name == "store" && !$0.ok }) {
             throw CommandFailure(.badInput, "The store is damaged.", advice: "Copy it away before anything else.")
@@ -114,67 +140,103 @@ private enum Doctor {
     }
 
     private static func store(_ upkeep: UpkeepReport, _ desk: Desk) -> [Finding] {
-        let (problems, counts, doubts, unreadable, refused, bottles) = (upkeep.damage, upkeep.journal, upkeep.doubts, upkeep.unreadable, upkeep.refused, upkeep.bottles)
+        let (problems, counts, doubts, unreadable, refused, bottles) = (
+            upkeep.damage, upkeep.journal, upkeep.doubts, upkeep.unreadable, upkeep.refused, upkeep.bottles
+        )
         return [
             Finding(
-                name: "store", ok: problems.isEmpty, detail: problems.isEmpty ? desk.path : problems.joined(separator: "; "),
-                advice: problems.isEmpty ? nil : "Copy it away, then: sqlite3 \(desk.path) .recover | sqlite3 repaired.sqlite"),
+                name: "store", ok: problems.isEmpty,
+                detail: problems.isEmpty ? desk.path : problems.joined(separator: "; "),
+                advice: problems.isEmpty
+                    ? nil : "Copy it away, then: sqlite3 \(desk.path) .recover | sqlite3 repaired.sqlite"),
             writing(desk.path),
             Finding(
                 name: "journal", ok: counts.quarantined == 0,
-                detail: "\(counted(counts.drinks, "drink")), \(counted(counts.notDrinks, "other record")), \(counts.quarantined) not counted"
-                    + (doubts.isEmpty ? "" : " (\(doubts.map { "\($0.count) \(Doubts.short($0.reason))" }.joined(separator: ", ")))"),
-                advice: counts.quarantined == 0 ? nil : "They are kept and tried again at each poll. See them with: waterh-tracker journal list"),
+                detail:
+                    """
+                    \(counted(counts.drinks, "drink")), \(counted(counts.notDrinks, "other record")), \
+                    \(counts.quarantined) not counted
+                    """
+                        + (doubts.isEmpty
+                            ? ""
+                            : " (\(doubts.map { "\($0.count) \(Doubts.short($0.reason))" }.joined(separator: ", ")))"),
+                advice: counts.quarantined == 0
+                    ? nil : "They are kept and tried again at each poll. See them with: waterh-tracker journal list"),
             Finding(
                 name: "quarantine", ok: upkeep.junkReceived == 0,
-                detail: "\(upkeep.junkReceived) undecodable deliver\(upkeep.junkReceived == 1 ? "y" : "ies"), \(upkeep.junkNotKept) of them no longer kept",
-                advice: upkeep.junkReceived == 0 ? nil : "None was acknowledged for them. See them with: waterh-tracker journal list"),
+                detail:
+                    """
+                    \(upkeep.junkReceived) undecodable deliver\(upkeep.junkReceived == 1 ? "y" : "ies"), \
+                    \(upkeep.junkNotKept) of them no longer kept
+                    """,
+                advice: upkeep.junkReceived == 0
+                    ? nil : "None was acknowledged for them. See them with: waterh-tracker journal list"),
             Finding(
                 name: "readable", ok: unreadable.isEmpty,
                 detail: unreadable.isEmpty
-                    ? "every row" : "\(counted(unreadable.count, "row")) that \(unreadable.count == 1 ? "counts" : "count") nowhere. " + unreadable.prefix(20).map(\.description).joined(separator: "; "),
-                advice: unreadable.isEmpty ? nil : "Another program wrote them, or the disk damaged them. They are left as they are."),
+                    ? "every row"
+                    : "\(counted(unreadable.count, "row")) that \(unreadable.count == 1 ? "counts" : "count") nowhere. "
+                        + unreadable.prefix(20).map(\.description).joined(separator: "; "),
+                advice: unreadable.isEmpty
+                    ? nil : "Another program wrote them, or the disk damaged them. They are left as they are."),
             Finding(
-                name: "settings", ok: refused.isEmpty, detail: refused.isEmpty ? "all fit" : refused.map(\.description).joined(separator: " "),
+                name: "settings", ok: refused.isEmpty,
+                detail: refused.isEmpty ? "all fit" : refused.map(\.description).joined(separator: " "),
                 advice: refused.isEmpty ? nil : "Set them anew with: waterh-tracker settings set NAME VALUE"),
             sync(upkeep.outbox, upkeep.sync),
         ] + outlets(upkeep, desk) + [
-            Finding(name: "page", ok: true, detail: "a running service shows it at http://\(upkeep.listen)/", advice: nil),
+            Finding(
+                name: "page", ok: true, detail: "a running service shows it at http://\(upkeep.listen)/", advice: nil),
             Finding(name: "zone", ok: true, detail: "\(desk.zone.id), now \(desk.dateTime(desk.now))", advice: nil),
             Finding(
                 name: "bottles", ok: true,
-                detail: bottles.isEmpty ? "none yet" : bottles.map { bottle in
-                    bottle.name + (bottle.identities.contains(bottle.name) || bottle.identities.isEmpty ? "" : " = \(bottle.identities.joined(separator: ", "))") + (bottle.batteryPercent.map { " (battery \($0) %)" } ?? "")
-                }.joined(separator: ", "), advice: nil),
+                detail: bottles.isEmpty
+                    ? "none yet"
+                    : bottles.map { bottle in
+                        bottle.name
+                            + (bottle.identities.contains(bottle.name) || bottle.identities.isEmpty
+                                ? "" : " = \(bottle.identities.joined(separator: ", "))")
+                            + (bottle.batteryPercent.map { " (battery \($0) %)" } ?? "")
+                    }.joined(separator: ", "), advice: nil),
         ]
     }
 
     private static func writing(_ path: String) -> Finding {
         let trouble = path == ":memory:" ? nil : StorePlace.writingTrouble(path)
-        return Finding(name: "disk", ok: trouble == nil, detail: trouble?.words ?? "takes writes", advice: trouble?.advice)
+        return Finding(
+            name: "disk", ok: trouble == nil, detail: trouble?.words ?? "takes writes", advice: trouble?.advice)
     }
 
-    /// What stands between the service and a broker, a phone's server or a webhook, as it was when a service tried last.
+    /// What stands between the service and a broker, a phone's server or a webhook, as it was when a service tried
+    /// last.
     private static func outlets(_ upkeep: UpkeepReport, _ desk: Desk) -> [Finding] {
         upkeep.troubles.map { trouble in
             Finding(
                 name: trouble.outlet, ok: false, detail: trouble.text(now: desk.now, at: desk.dateTime),
                 advice: trouble.outlet == "mqtt"
                     ? "Ask now, with: waterh-gateway doctor --store \(desk.path)"
-                    : "See what is set, with: waterh-tracker settings get --store \(desk.path). What waterh.toml says goes before it.")
+                    : """
+                    See what is set, with: waterh-tracker settings get --store \(desk.path). What waterh.toml says \
+                    goes before it.
+                    """
+            )
         }
     }
 
     private static func sync(_ outbox: Outbox, _ report: SyncReport) -> Finding {
         let parked = outbox.items.compactMap(\.parkedReason)
-        var details = [outbox.items.isEmpty ? "nothing waits" : "\(outbox.pending) waiting, \(parked.count) of them refused"]
+        var details = [
+            outbox.items.isEmpty ? "nothing waits" : "\(outbox.pending) waiting, \(parked.count) of them refused"
+        ]
         if let reason = parked.first { details.append(reason) }
         if let trouble = report.trouble { details.append(trouble) }
         if report.refused > 0 {
-            details.append("\(counted(report.refused, "row")) of the server not taken: " + report.refusals.joined(separator: "; "))
+            details.append(
+                "\(counted(report.refused, "row")) of the server not taken: " + report.refusals.joined(separator: "; "))
         }
         return Finding(
-            name: "sync", ok: parked.isEmpty && report.trouble == nil && report.refused == 0, detail: details.joined(separator: ". "),
+            name: "sync", ok: parked.isEmpty && report.trouble == nil && report.refused == 0,
+            detail: details.joined(separator: ". "),
             advice: parked.isEmpty
                 ? report.refused > 0 ? "Mend those rows on the server; everything else goes on." : nil
                 : "When the server is mended, set sync.url again: they go once more.")
@@ -184,21 +246,31 @@ private enum Doctor {
     private static func rights(_ desk: Desk) async -> [Finding] {
         let files = FileManager.default
         let systemBus = files.fileExists(atPath: "/run/dbus/system_bus_socket")
-        let adapters = ((try? files.contentsOfDirectory(atPath: "/sys/class/bluetooth")) ?? []).filter { $0.hasPrefix("hci") }
+        let adapters = ((try? files.contentsOfDirectory(atPath: "/sys/class/bluetooth")) ?? []).filter {
+            $0.hasPrefix("hci")
+        }
         let hasBus = SessionBus.find() != nil
         let hasDesktop = await TrackerDesktop.open(store: desk.path) { _ in }.canShow()
         return [
             Finding(
                 name: "adapter", ok: !adapters.isEmpty,
                 detail: adapters.isEmpty ? "no Bluetooth adapter" : adapters.sorted().joined(separator: ", "),
-                advice: adapters.isEmpty ? "Plug one in, or use a link without hardware: waterh-gateway poll --link unix:PATH" : nil),
+                advice: adapters.isEmpty
+                    ? "Plug one in, or use a link without hardware: waterh-gateway poll --link unix:PATH" : nil),
             Finding(
-                name: "system bus", ok: systemBus, detail: systemBus ? "there" : "no D-Bus system bus: bluetoothd cannot be reached",
+                name: "system bus", ok: systemBus,
+                detail: systemBus ? "there" : "no D-Bus system bus: bluetoothd cannot be reached",
                 advice: systemBus ? nil : "Install and start dbus and bluez; waterh-gateway doctor looks at the rest."),
             Finding(
-                name: "notifications", ok: hasDesktop, detail: hasDesktop ? "the desktop's server answers" : "disabled: \(hasBus ? "no notification server answers" : "no session bus")",
-                advice: hasDesktop ? nil : hasBus
-                    ? "Start one in the session: a desktop has its own, else dunst or mako." : "Run inside a desktop session, or as its systemd user unit."),
+                name: "notifications", ok: hasDesktop,
+                detail: hasDesktop
+                    ? "the desktop's server answers"
+                    : "disabled: \(hasBus ? "no notification server answers" : "no session bus")",
+                advice: hasDesktop
+                    ? nil
+                    : hasBus
+                        ? "Start one in the session: a desktop has its own, else dunst or mako."
+                        : "Run inside a desktop session, or as its systemd user unit."),
         ]
     }
 }

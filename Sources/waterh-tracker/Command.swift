@@ -4,7 +4,11 @@ import CommandKit
 @main
 enum Main {
     static func main() async {
-        await CommandRunner.main(Command.self, arguments: VerbFirst.ordered(Array(CommandLine.arguments.dropFirst()), options: ["--store", "--person", "--config", "--now", "--zone"], flags: ["--json"]))
+        await CommandRunner.main(
+            Command.self,
+            arguments: VerbFirst.ordered(
+                Array(CommandLine.arguments.dropFirst()),
+                options: ["--store", "--person", "--config", "--now", "--zone"], flags: ["--json"]))
     }
 }
 
@@ -13,14 +17,16 @@ struct Command: ParsableCommand {
         commandName: "waterh-tracker",
         abstract: "The day, from the store: what was drunk, what is due, and a Waterline session when there is one.",
         discussion: """
-            Every verb takes --store FILE, --person NAME, --config FILE, --json, and --now INSTANT --zone ZONE to ask what it would say then.
+            Every verb takes --store FILE, --person NAME, --config FILE, --json, and --now INSTANT --zone ZONE to ask \
+            what it would say then.
             \(ExitStatus.help)
             """,
         version: ProgramVersion.text,
         subcommands: [
             Status.self, Log.self, Undo.self, Edit.self, Delete.self, ResetToday.self, HistoryCommand.self, Streak.self,
             DrinkCommand.self, Water.self, SessionCommand.self, PresetCommand.self, SettingsCommand.self, Setup.self,
-            TokenCommand.self, Export.self, Import.self, Backup.self, Restore.self, Purge.self, Check.self, Agent.self, JournalCommand.self, WhyCommand.self,
+            TokenCommand.self, Export.self, Import.self, Backup.self, Restore.self, Purge.self, Check.self, Agent.self,
+            JournalCommand.self, WhyCommand.self,
         ],
         defaultSubcommand: Status.self)
 }

@@ -13,7 +13,9 @@ struct DeskClock: Sendable {
         self.speed = speed
     }
 
-    func now() -> Instant { start.map { $0.advanced(seconds: (ContinuousClock.now - began) / .seconds(1) * speed) } ?? Machine.now() }
+    func now() -> Instant {
+        start.map { $0.advanced(seconds: (ContinuousClock.now - began) / .seconds(1) * speed) } ?? Machine.now()
+    }
 
     /// How long that is for somebody who waits.
     func real(_ length: Duration) -> Duration { length / speed }

@@ -25,7 +25,8 @@ struct DeskOpening {
         let store = try place.open(hostZone: choice.host.id, for: access)
         let given = try given(store)
         return try TrackerDesk(
-            store, now: now ?? given ?? Machine.now(), isAsked: given != nil, zone: choice, source: "cli", canNotify: SessionBus.find() != nil, remark: { Diagnostics.warning($0) })
+            store, now: now ?? given ?? Machine.now(), isAsked: given != nil, zone: choice, source: "cli",
+            canNotify: SessionBus.find() != nil, remark: { Diagnostics.warning($0) })
     }
 
     /// The moment that the options or the environment name.

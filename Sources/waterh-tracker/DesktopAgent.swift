@@ -69,7 +69,8 @@ actor DesktopAgent {
         await desktop.stop()
     }
 
-    /// What the icon shows would grow old; a service that is started anew is back before, and what is tapped meanwhile waits for it.
+    /// What the icon shows would grow old; a service that is started anew is back before, and what is tapped meanwhile
+    /// waits for it.
     private func hideLater(_ tray: TrayItem) {
         hiding?.cancel()
         hiding = Task {
@@ -84,7 +85,10 @@ actor DesktopAgent {
         hasNobodyToShow = true
         Diagnostics.line(
             SessionBus.find() == nil
-                ? "There is no session bus here, and so no desktop: it is waited for. In a desktop session DBUS_SESSION_BUS_ADDRESS names it, or it is $XDG_RUNTIME_DIR/bus."
+                ? """
+                There is no session bus here, and so no desktop: it is waited for. In a desktop session \
+                DBUS_SESSION_BUS_ADDRESS names it, or it is $XDG_RUNTIME_DIR/bus.
+                """
                 : "Nobody on the session's bus shows notifications: a notification server is waited for.")
     }
 
@@ -106,7 +110,9 @@ actor DesktopAgent {
                     guard let agent else { continue }
                     let announcement = try JSONDecoder().decode(Announcement.self, from: data)
                     let isShown = await desktop.show(announcement)
-                    _ = try await post("/api/v1/agent/shown", ["agent": .string(agent), "id": .string(announcement.id), "shown": .bool(isShown)])
+                    _ = try await post(
+                        "/api/v1/agent/shown",
+                        ["agent": .string(agent), "id": .string(announcement.id), "shown": .bool(isShown)])
                     if !isShown, await !desktop.canShow() { return true }
                 case "tray":
                     // One of a later service that is not understood is none.
@@ -144,11 +150,14 @@ actor DesktopAgent {
     private func pressed(_ press: DesktopPress) async { await keep(.press(press), key: press.key) }
 
     private func keep(_ what: KeptTaps.Tap.What, key: String) async {
-        for lost in taps.append(what, key: key) { Diagnostics.warning("\(lost.words): the service was away for too many taps, this one is lost.") }
+        for lost in taps.append(what, key: key) {
+            Diagnostics.warning("\(lost.words): the service was away for too many taps, this one is lost.")
+        }
         await passOn()
     }
 
-    /// Brings the taps to the service, in their order. While it is away they wait here; it knows each by its key, so none acts twice.
+    /// Brings the taps to the service, in their order. While it is away they wait here; it knows each by its key, so
+    /// none acts twice.
     private func passOn() async {
         guard !isPassingOn else { return }
         isPassingOn = true
@@ -159,7 +168,9 @@ actor DesktopAgent {
                 taps.remove(tap)
                 if isDone, case .press(let press) = tap.what, press.action == .open { await open(press) }
             } catch let failure as CommandFailure where failure.status != .refused {
-                if waitsFor != tap.key { Diagnostics.warning("\(tap.words): \(failure.sentence) It is done when there is one.") }
+                if waitsFor != tap.key {
+                    Diagnostics.warning("\(tap.words): \(failure.sentence) It is done when there is one.")
+                }
                 waitsFor = tap.key
                 return
             } catch {
@@ -183,7 +194,9 @@ actor DesktopAgent {
             // Whole seconds: what was changed in the same second came before it.
             body.append(.init("at", .string((tap.isUndo ? at + 1 : at).ISO8601Format())))
         }
-        return try JSONDecoder().decode(Done.self, from: try await post("/api/v1/agent/\(target)", .object(body), by: surface)).done
+        return try JSONDecoder().decode(
+            Done.self, from: try await post("/api/v1/agent/\(target)", .object(body), by: surface)
+        ).done
     }
 
     private func open(_ press: DesktopPress) async {
@@ -198,12 +211,17 @@ actor DesktopAgent {
                 return String(decoding: try await self.away(body), as: UTF8.self)
             } catch let failure as CommandFailure {
                 // The service's own word, and not what can be done about it on a command line.
-                throw Refusal(failure.code ?? "failed", failure.sentence, category: failure.status == .refused ? .refused : .failed)
+                throw Refusal(
+                    failure.code ?? "failed", failure.sentence,
+                    category: failure.status == .refused ? .refused : .failed)
             }
         }
-        @Sendable func post(_ target: String, _ body: JSONValue = [:]) async throws -> String { try await ask { try $0.post("/api/v1/session" + target, body, by: DrinkSource.dbus.rawValue) } }
+        @Sendable func post(_ target: String, _ body: JSONValue = [:]) async throws -> String {
+            try await ask { try $0.post("/api/v1/session" + target, body, by: DrinkSource.dbus.rawValue) }
+        }
         return .init(
-            logDrink: { preset in try await post("/drink", preset.map { ["preset": .string($0)] as JSONValue } ?? [:]) }, logWater: { try await post("/water") },
+            logDrink: { preset in try await post("/drink", preset.map { ["preset": .string($0)] as JSONValue } ?? [:])
+            }, logWater: { try await post("/water") },
             startSession: {
                 _ = try await post("")
                 return try await ask { try $0.get("/api/v1/session") }
@@ -211,7 +229,9 @@ actor DesktopAgent {
             endSession: { try await post("/end") }, state: { try await ask { try $0.get("/api/v1/state") } })
     }
 
-    private func post(_ target: String, _ body: JSONValue, by surface: String? = nil) async throws -> Data { try await away { try $0.post(target, body, by: surface) } }
+    private func post(_ target: String, _ body: JSONValue, by surface: String? = nil) async throws -> Data {
+        try await away { try $0.post(target, body, by: surface) }
+    }
 
     /// On a thread that may wait.
     private func away(_ body: @escaping @Sendable (ServiceSocket) throws -> Data) async throws -> Data {
@@ -224,7 +244,11 @@ actor DesktopAgent {
     private func wait(_ length: Duration) async {
         let task = Task { _ = try? await Task.sleep(for: length) }
         waiting = task
-        await withTaskCancellationHandler { await task.value } onCancel: { task.cancel() }
+        await withTaskCancellationHandler {
+            await task.value
+        } onCancel: {
+            task.cancel()
+        }
     }
 
     private func wake() { waiting?.cancel() }

@@ -24,7 +24,13 @@ extension Desk {
 struct Log: AskingCommand {
     static let configuration = CommandConfiguration(commandName: "log", abstract: "Log a drink by hand, 1-2000 ml.")
     @OptionGroup var options: StoreOptions
-    @Argument(help: "Millilitres, or with a unit: 250ml, 25cl, 0.25l, 8oz; or cup (hydration.cupMl), or quick1, quick2 … (hydration.quickAddMl).") var ml: Amount
+    @Argument(
+        help:
+            """
+            Millilitres, or with a unit: 250ml, 25cl, 0.25l, 8oz; or cup (hydration.cupMl), or quick1, quick2 … \
+            (hydration.quickAddMl).
+            """
+    ) var ml: Amount
     @Option(help: "When it was drunk: 14:00, 2026-06-15T14:00, or with an offset. Default: now.") var at: String?
 
     func run(_ desk: Desk) throws {
@@ -81,7 +87,8 @@ struct Undo: AskingCommand {
     /// The store remembers millilitres.
     private static func words(_ undone: String, _ desk: Desk) -> String {
         let units = (try? desk.tracker.settingsInForce().amountUnits) ?? .ml
-        let shown = units == .ml ? undone : undone.replacing(/\b(\d+) ml\b/) { Int($0.1).map(units.text) ?? String($0.0) }
+        let shown =
+            units == .ml ? undone : undone.replacing(/\b(\d+) ml\b/) { Int($0.1).map(units.text) ?? String($0.0) }
         return "Took back: \(shown)."
     }
 }
@@ -93,13 +100,17 @@ struct Edit: StoreCommand {
         discussion: "A drink's record in the bottle stays known, so that no poll brings the old amount back.")
     @OptionGroup var options: StoreOptions
     @Argument(help: "d12 or its key; w7 or its id. See: history --day today, session show.") var name: String
-    @Option(help: "A drink's new amount: millilitres, or with a unit as at log.", transform: Self.millilitres) var ml: Int?
-    @Option(help: "The new time: 14:00 (a drink stays in its day), 2026-06-15T14:00, or with an offset.") var at: String?
+    @Option(help: "A drink's new amount: millilitres, or with a unit as at log.", transform: Self.millilitres) var ml:
+        Int?
+    @Option(help: "The new time: 14:00 (a drink stays in its day), 2026-06-15T14:00, or with an offset.") var at:
+        String?
     @Option(help: "An alcohol entry's standard drinks, 0.1-10.") var estimate: Double?
     @Option(help: "A water entry's ounces.", transform: OunceText.value) var oz: Double?
 
     private static func millilitres(_ text: String) throws -> Int {
-        guard let ml = Amounts.typed(text) else { throw ValidationError("'\(text)' is no amount: write 250, 0.25l or 8oz.") }
+        guard let ml = Amounts.typed(text) else {
+            throw ValidationError("'\(text)' is no amount: write 250, 0.25l or 8oz.")
+        }
         return ml
     }
 
@@ -117,7 +128,8 @@ struct Edit: StoreCommand {
         case .session(let session): try SessionWords.tell(desk, session, "Changed \(name).")
         case .drink(let outcome):
             let drink = outcome.stored
-            try desk.tell(outcome, "Changed: \(desk.amount(drink.ml)) at \(desk.dateTime(drink.at)), now d\(drink.number).")
+            try desk.tell(
+                outcome, "Changed: \(desk.amount(drink.ml)) at \(desk.dateTime(drink.at)), now d\(drink.number).")
         }
     }
 }
@@ -126,7 +138,8 @@ struct Delete: StoreCommand {
     static let configuration = CommandConfiguration(
         commandName: "delete",
         abstract: "Delete a drink (d12) or an entry of a session (w7).",
-        discussion: "A deleted drink does not come back with the next poll. A water from the bottle's sips is excluded.")
+        discussion: "A deleted drink does not come back with the next poll. A water from the bottle's sips is excluded."
+    )
     @OptionGroup var options: StoreOptions
     @Argument(help: "d12 or its key; w7 or its id.") var name: String
 
@@ -150,7 +163,10 @@ struct ResetToday: StoreCommand {
         let outcome = try desk.tracker.resetToday()
         try desk.say(outcome) {
             let count = outcome.deleted.count
-            return [count == 0 ? "Nothing was drunk today." : "Deleted \(counted(count, "drink")). Take it back with: undo", desk.standing(outcome.state)]
+            return [
+                count == 0 ? "Nothing was drunk today." : "Deleted \(counted(count, "drink")). Take it back with: undo",
+                desk.standing(outcome.state),
+            ]
         }
     }
 }

@@ -6,8 +6,8 @@ import Synchronization
 import TrackerCore
 import TrackerDesk
 
-/// `export` as a stream of lines: what there is behind a position, and with `--follow` what comes. Between two looks nothing is open and nothing is
-/// kept: a reader that does not read costs one line that waits.
+/// `export` as a stream of lines: what there is behind a position, and with `--follow` what comes. Between two looks
+/// nothing is open and nothing is kept: a reader that does not read costs one line that waits.
 struct DrinkStream: Sendable {
     /// So many bytes of whole lines go out in one piece: no more, so that a pipe takes them whole or not at all.
     private static let piece = 4096
@@ -27,7 +27,8 @@ struct DrinkStream: Sendable {
         /// Of which file it was told.
         var file: FileIdentity?
         var trouble: String?
-        /// Pieces of whole lines up to `position` that are still to be written; of the first a part may be: it goes on from there.
+        /// Pieces of whole lines up to `position` that are still to be written; of the first a part may be: it goes on
+        /// from there.
         var owed: [[UInt8]] = []
 
         mutating func pay(_ out: OutputFile) throws {
@@ -40,7 +41,10 @@ struct DrinkStream: Sendable {
 
     /// - Parameter position: what the reader has already; `nil`: nothing.
     func run(after position: Int64?, isFollowing: Bool) async throws {
-        let reader = Mutex(Reader(format: DrinkLines(format), position: position ?? 0, known: position ?? 0, isAtBeginning: position == nil))
+        let reader = Mutex(
+            Reader(
+                format: DrinkLines(format), position: position ?? 0, known: position ?? 0,
+                isAtBeginning: position == nil))
         guard isFollowing else { return try reader.withLock { try tell(&$0) } }
         try await StoreFollow(place: place).run { look(reader) }
     }
@@ -78,12 +82,14 @@ struct DrinkStream: Sendable {
         let last = try store.lastDrinkPlace()
         let isAnother = reader.file != nil && file != nil && reader.file != file
         if try reader.position > 0 && (isAnother || !store.isDrinkPlace(reader.position)) {
-            Diagnostics.warning("Another store has taken its place, or it was purged or restored: all of it is told anew.")
+            Diagnostics.warning(
+                "Another store has taken its place, or it was purged or restored: all of it is told anew.")
             (reader.position, reader.known) = (0, 0)
         }
         if file != nil { reader.file = file }
         while reader.position < last {
-            let found = try store.drinkLines(after: reader.position, known: reader.known, through: last, limit: Self.batch)
+            let found = try store.drinkLines(
+                after: reader.position, known: reader.known, through: last, limit: Self.batch)
             var bytes: [UInt8] = []
             for line in found.lines {
                 let whole = bytes.count

@@ -10,25 +10,44 @@ struct Export: WaitingCommand {
         commandName: "export",
         abstract: "Write all drinks to a file, or as a stream of lines.",
         discussion: """
-            apple-health is XML for importer apps (Apple Health itself reads no files); csv suits those and spreadsheets; json keeps all that a
-            drink has. With --json and without --output the answer is one object: the drinks, as json has them. Everything else that a store has is in a backup: waterh-tracker backup FILE
-            jsonl and influx (InfluxDB's line protocol) are lines for programs, one for each drink; --follow goes on with one for each change, also of what other programs write, and csv is such lines, too. \
-            A line's position is where a reader goes on: --after POSITION; one of another store, or of before a purge, is refused. A change is added, corrected (a person's, with the original's uuid; that one is told as deleted), changed, or deleted; \
+            apple-health is XML for importer apps (Apple Health itself reads no files); csv suits those and \
+            spreadsheets; json keeps all that a
+            drink has. With --json and without --output the answer is one object: the drinks, as json has them. \
+            Everything else that a store has is in a backup: waterh-tracker backup FILE
+            jsonl and influx (InfluxDB's line protocol) are lines for programs, one for each drink; --follow goes on \
+            with one for each change, also of what other programs write, and csv is such lines, too. \
+            A line's position is where a reader goes on: --after POSITION; one of another store, or of before a purge, \
+            is refused. A change is added, corrected (a person's, with the original's uuid; that one is told as \
+            deleted), changed, or deleted; \
             in line protocol what is deleted has 0 ml.
             """)
     @OptionGroup var options: StoreOptions
     var access: TrackerStore.Access { .looking }
-    @Option(help: "apple-health, csv, json, jsonl or influx. Default: apple-health; with --json and without --output: json; with --follow or --after: jsonl.") var format: ExportFormat?
-    @Option(name: .shortAndLong, help: "The file to write; - or nothing for standard output.", completion: .file()) var output: String?
+    @Option(
+        help:
+            """
+            apple-health, csv, json, jsonl or influx. Default: apple-health; with --json and without --output: \
+            json; with --follow or --after: jsonl.
+            """
+    ) var format: ExportFormat?
+    @Option(name: .shortAndLong, help: "The file to write; - or nothing for standard output.", completion: .file())
+    var output: String?
 
     @Flag(help: "Go on with a line for each change, until it is stopped or nobody reads.") var follow = false
     @Option(help: ArgumentHelp("Only what changed behind this position.", valueName: "position")) var after: Int64?
 
     func validate() throws {
         guard isStream else { return }
-        if let format, format.lines == nil { throw ValidationError("--follow and --after are for lines: choose csv, jsonl or influx.") }
-        if options.json, format == .csv || format == .influx { throw ValidationError("With --json the lines are JSON: leave --format out.") }
-        if output ?? "-" != "-" { throw ValidationError("Lines go to standard output: leave --output out, and write >>FILE behind the command.") }
+        if let format, format.lines == nil {
+            throw ValidationError("--follow and --after are for lines: choose csv, jsonl or influx.")
+        }
+        if options.json, format == .csv || format == .influx {
+            throw ValidationError("With --json the lines are JSON: leave --format out.")
+        }
+        if output ?? "-" != "-" {
+            throw ValidationError(
+                "Lines go to standard output: leave --output out, and write >>FILE behind the command.")
+        }
         if let after, after < 0 { throw ValidationError("A position is a number from 0.") }
     }
 
@@ -38,11 +57,21 @@ struct Export: WaitingCommand {
         guard isStream else { return try write(desk) }
         guard try desk.tracker.isChange(after ?? 0) else {
             throw CommandFailure(
-                .badInput, "The position \(after ?? 0) is none of this store's: its last change has \(try desk.tracker.lastChange()).",
-                advice: "It is another store than before, or it was purged or restored since: begin anew without --after, and all drinks are told.")
+                .badInput,
+                """
+                The position \(after ?? 0) is none of this store's: its last change has \
+                \(try desk.tracker.lastChange()).
+                """,
+                advice:
+                    """
+                    It is another store than before, or it was purged or restored since: begin anew without \
+                    --after, and all drinks are told.
+                    """
+            )
         }
         do {
-            try await DrinkStream(options: options, place: desk.place, format: format?.lines ?? .jsonl).run(after: after, isFollowing: follow)
+            try await DrinkStream(options: options, place: desk.place, format: format?.lines ?? .jsonl).run(
+                after: after, isFollowing: follow)
         } catch is OutputFile.NobodyReads {
             return
         }
@@ -84,8 +113,10 @@ struct Import: StoreCommand {
         let input = try InputFile(file, sparing: desk.storeFiles)
         let report = try desk.tracker.importDrinks { feed in try input.read(feed) }
         try desk.say(report) {
-            ["Added \(counted(report.added, "drink")), \(report.known) known already"
-                + (report.empty > 0 ? ", \(report.empty) of 0 ml passed over." : "."), desk.standing(report.state)]
+            [
+                "Added \(counted(report.added, "drink")), \(report.known) known already"
+                    + (report.empty > 0 ? ", \(report.empty) of 0 ml passed over." : "."), desk.standing(report.state),
+            ]
         }
     }
 }
@@ -109,8 +140,20 @@ struct Purge: WaitingCommand {
         let (left, shown) = (try desk.tracker.leftBehind(), try desk.tracker.leftOnPhones())
         try desk.say(report) {
             ["Everything is deleted. Start anew with: waterh-tracker setup"]
-                + (left > 0 ? ["A broker keeps \(counted(left, "retained message")) of it: the service takes back what is there as soon as it reaches that broker."] : [])
-                + (shown > 0 ? ["ntfy may show \(counted(shown, "notification")) of it: the service takes back what is there as soon as it reaches that server."] : [])
+                + (left > 0
+                    ? [
+                        """
+                        A broker keeps \(counted(left, "retained message")) of it: the service takes back what is \
+                        there as soon as it reaches that broker.
+                        """
+                    ] : [])
+                + (shown > 0
+                    ? [
+                        """
+                        ntfy may show \(counted(shown, "notification")) of it: the service takes back what is \
+                        there as soon as it reaches that server.
+                        """
+                    ] : [])
         }
     }
 }

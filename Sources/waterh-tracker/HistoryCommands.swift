@@ -26,7 +26,10 @@ struct HistoryCommand: StoreCommand {
             let report = try desk.tracker.shown()
             try desk.say(report) {
                 report.notifications.isEmpty
-                    ? ["Nobody was shown anything yet."] : report.notifications.map { "\(desk.dateTime($0.sentAt))  \($0.kind.padded(24))  \(Self.places($0))" }
+                    ? ["Nobody was shown anything yet."]
+                    : report.notifications.map {
+                        "\(desk.dateTime($0.sentAt))  \($0.kind.padded(24))  \(Self.places($0))"
+                    }
             }
         } else if let day {
             try DayView.show(desk.tracker.day(DayText.day(day, today: today)), desk)
@@ -57,7 +60,8 @@ struct HistoryCommand: StoreCommand {
 }
 
 struct Streak: StoreCommand {
-    static let configuration = CommandConfiguration(commandName: "streak", abstract: "Days in a row that met their goal.")
+    static let configuration = CommandConfiguration(
+        commandName: "streak", abstract: "Days in a row that met their goal.")
     @OptionGroup var options: StoreOptions
     var access: TrackerStore.Access { .looking }
 
@@ -66,8 +70,11 @@ struct Streak: StoreCommand {
         let record = report.record
         try desk.say(report) {
             [
-                "\(counted(report.streak, "day")) in a row. Today: \(desk.amount(record.totalMl)) / \(desk.amount(record.goalMl))"
-                    + (record.isMet ? ", met." : record.totalMl > 0 ? ", not yet." : ", nothing yet."),
+                """
+                \(counted(report.streak, "day")) in a row. Today: \(desk.amount(record.totalMl)) / \
+                \(desk.amount(record.goalMl))
+                """
+                    + (record.isMet ? ", met." : record.totalMl > 0 ? ", not yet." : ", nothing yet.")
             ]
         }
     }
@@ -79,12 +86,17 @@ private enum DayView {
             let (record, drinks) = (report.day.record, report.drinks.map(\.drink))
             let head = "\(report.day.day)  \(desk.amount(record?.totalMl ?? 0)) / \(desk.amount(record?.goalMl ?? 0))"
             guard !drinks.isEmpty else { return [head, MainView.emptyList] }
-            return [head] + drinks.reversed().map { drink in
-                // The wall that the drink was drunk by, wherever one is now.
-                let zone = (try? Zone(drink.zone)) ?? desk.zone
-                let time = zone.wall(at: drink.at).timeText
-                return "  \("d\(drink.number)".padded(7)) \(time)  \(desk.amount(drink.ml).aligned(8))  \(drink.source.rawValue)"
-            }
+            return [head]
+                + drinks.reversed().map { drink in
+                    // The wall that the drink was drunk by, wherever one is now.
+                    let zone = (try? Zone(drink.zone)) ?? desk.zone
+                    let time = zone.wall(at: drink.at).timeText
+                    return
+                        """
+                          \("d\(drink.number)".padded(7)) \(time)  \(desk.amount(drink.ml).aligned(8))  \
+                        \(drink.source.rawValue)
+                        """
+                }
         }
     }
 }

@@ -7,11 +7,17 @@ import TrackerDesk
 struct JournalCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "journal",
-        abstract: "What the bottle delivered and nobody counts: records without a believable date, and bytes that are no record.",
-        subcommands: [List.self, Show.self, Resolve.self, Set.self, Export.self, Import.self], defaultSubcommand: List.self)
+        abstract:
+            """
+            What the bottle delivered and nobody counts: records without a believable date, and bytes that are no \
+            record.
+            """,
+        subcommands: [List.self, Show.self, Resolve.self, Set.self, Export.self, Import.self],
+        defaultSubcommand: List.self)
 
     struct List: StoreCommand {
-        static let configuration = CommandConfiguration(commandName: "list", abstract: "Records that are kept and not counted, and undecodable bytes.")
+        static let configuration = CommandConfiguration(
+            commandName: "list", abstract: "Records that are kept and not counted, and undecodable bytes.")
         @OptionGroup var options: StoreOptions
         var access: TrackerStore.Access { .looking }
         @Option(help: "At most so many of each.") var limit = 100
@@ -27,14 +33,31 @@ struct JournalCommand: ParsableCommand {
                 if waiting == 0, junk.isEmpty { return ["Everything that came from the bottle is dated and counted."] }
                 var lines: [String] = []
                 if waiting > 0 {
-                    lines.append("\(counted(waiting, "record")) kept and not counted: " + report.doubts.map { "\($0.count) \(Doubts.short($0.reason))" }.joined(separator: ", "))
+                    lines.append(
+                        "\(counted(waiting, "record")) kept and not counted: "
+                            + report.doubts.map { "\($0.count) \(Doubts.short($0.reason))" }.joined(separator: ", "))
                     lines += records.map { desk.line($0) }
                     if waiting > records.count { lines.append("  and \(waiting - records.count) more (--limit)") }
-                    lines.append("Try them again with: waterh-tracker journal resolve    Date one by hand: waterh-tracker journal set r\(records.first?.id ?? 1) --at 2026-06-15T14:00")
+                    lines.append(
+                        """
+                        Try them again with: waterh-tracker journal resolve    Date one by hand: waterh-tracker \
+                        journal set r\(records.first?.id ?? 1) --at 2026-06-15T14:00
+                        """
+                    )
                 }
                 if !junk.isEmpty {
-                    lines.append("\(report.junkReceived) received piece\(report.junkReceived == 1 ? "" : "s") of bytes that are no record, \(report.junkNotKept) of them no longer kept:")
-                    lines += junk.map { "  \(desk.dateTime($0.received))  \(Doubts.hex(Array($0.bytes.prefix(32))))\($0.length > 32 ? " …" : "")  \($0.reason)" }
+                    lines.append(
+                        """
+                        \(report.junkReceived) received piece\(report.junkReceived == 1 ? "" : "s") of bytes that \
+                        are no record, \(report.junkNotKept) of them no longer kept:
+                        """
+                    )
+                    lines += junk.map {
+                        """
+                          \(desk.dateTime($0.received))  \
+                        \(Doubts.hex(Array($0.bytes.prefix(32))))\($0.length > 32 ? " …" : "")  \($0.reason)
+                        """
+                    }
                 }
                 return lines
             }
@@ -42,7 +65,8 @@ struct JournalCommand: ParsableCommand {
     }
 
     struct Show: StoreCommand {
-        static let configuration = CommandConfiguration(commandName: "show", abstract: "One record with its bytes, and what was made of them.")
+        static let configuration = CommandConfiguration(
+            commandName: "show", abstract: "One record with its bytes, and what was made of them.")
         @OptionGroup var options: StoreOptions
         var access: TrackerStore.Access { .looking }
         @Argument(help: "r12. See: journal list.") var id: String
@@ -54,7 +78,10 @@ struct JournalCommand: ParsableCommand {
                 [
                     "r\(record.id) of \(record.bottle), received \(desk.dateTime(record.received))",
                     "  bytes    \(Doubts.hex(record.raw))",
-                    "  read as  \(record.wall ?? "no date"), \(desk.amount(record.amountMl))\(record.reading.map { " (\($0))" } ?? "")",
+                    """
+                      read as  \(record.wall ?? "no date"), \
+                    \(desk.amount(record.amountMl))\(record.reading.map { " (\($0))" } ?? "")
+                    """,
                     "  stands   \(record.verdict)\(record.reason.map { ": \(Doubts.long($0))" } ?? "")",
                 ] + (record.about.map { ["  was      probably about \(desk.dateTime($0))"] } ?? [])
             }
@@ -68,7 +95,8 @@ struct JournalCommand: ParsableCommand {
             discussion: "Read it there with: waterh-tracker journal import FILE")
         @OptionGroup var options: StoreOptions
         var access: TrackerStore.Access { .looking }
-        @Option(name: .shortAndLong, help: "The file to write; - or nothing for standard output.", completion: .file()) var output: String?
+        @Option(name: .shortAndLong, help: "The file to write; - or nothing for standard output.", completion: .file())
+        var output: String?
 
         func run(_ desk: Desk) throws {
             let file = try OutputFile(output ?? "-", sparing: desk.storeFiles + [options.config ?? Paths.configuration])
@@ -80,14 +108,17 @@ struct JournalCommand: ParsableCommand {
                 return
             }
             guard let output, output != "-" else { return }
-            try desk.say(report) { ["Wrote \(report.entries) \(report.entries == 1 ? "entry" : "entries") to \(output)."] }
+            try desk.say(report) {
+                ["Wrote \(report.entries) \(report.entries == 1 ? "entry" : "entries") to \(output)."]
+            }
         }
     }
 
     struct Import: StoreCommand {
         static let configuration = CommandConfiguration(
             commandName: "import",
-            abstract: "Take another store's journal in: all of it, or nothing.", discussion: "What is known already adds nothing, so a file may be read twice.")
+            abstract: "Take another store's journal in: all of it, or nothing.",
+            discussion: "What is known already adds nothing, so a file may be read twice.")
         @OptionGroup var options: StoreOptions
         @Argument(help: "The file; - for standard input.", completion: .file()) var file: String
 
@@ -97,10 +128,15 @@ struct JournalCommand: ParsableCommand {
             do {
                 report = try desk.tracker.importJournal { feed in try input.read(feed) }
             } catch let error as WrongInput {
-                throw CommandFailure(.badInput, error.sentence, advice: "Export it again from the other store: waterh-tracker journal export")
+                throw CommandFailure(
+                    .badInput, error.sentence,
+                    advice: "Export it again from the other store: waterh-tracker journal export")
             }
             try desk.say(report) {
-                ["Added \(report.added) \(report.added == 1 ? "entry" : "entries"), \(report.known) known already.", desk.standing(report.state)]
+                [
+                    "Added \(report.added) \(report.added == 1 ? "entry" : "entries"), \(report.known) known already.",
+                    desk.standing(report.state),
+                ]
             }
         }
     }
@@ -109,20 +145,32 @@ struct JournalCommand: ParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "resolve",
             abstract: "Read and date them again, by the settings and the clock of now.",
-            discussion: "Every poll does so by itself. What was counted before keeps its date; a record read in another dialect changes its own row.")
+            discussion:
+                """
+                Every poll does so by itself. What was counted before keeps its date; a record read in another \
+                dialect changes its own row.
+                """
+        )
         @OptionGroup var options: StoreOptions
 
         func run(_ desk: Desk) throws {
             let outcome = try desk.tracker.resolveJournal()
             let (resolved, waiting) = (outcome.resolved, outcome.waiting)
             try desk.say(outcome) {
-                ["\(counted(resolved, "record")) got a date and \(resolved == 1 ? "counts" : "count") now; \(waiting) \(waiting == 1 ? "waits" : "wait") still.", desk.standing(outcome.state)]
+                [
+                    """
+                    \(counted(resolved, "record")) got a date and \(resolved == 1 ? "counts" : "count") now; \
+                    \(waiting) \(waiting == 1 ? "waits" : "wait") still.
+                    """,
+                    desk.standing(outcome.state),
+                ]
             }
         }
     }
 
     struct Set: StoreCommand {
-        static let configuration = CommandConfiguration(commandName: "set", abstract: "Date a record by hand: it counts from then on.")
+        static let configuration = CommandConfiguration(
+            commandName: "set", abstract: "Date a record by hand: it counts from then on.")
         @OptionGroup var options: StoreOptions
         @Argument(help: "r12. See: journal list.") var id: String
         @Option(help: "When it was drunk: 14:00, 2026-06-15T14:00, or with an offset.") var at: String
@@ -132,7 +180,10 @@ struct JournalCommand: ParsableCommand {
             let drink = outcome.stored
             let name = id.first == "r" ? id : "r\(id)"
             try desk.say(outcome) {
-                ["\(name) counts as \(desk.amount(drink.ml)) at \(desk.dateTime(drink.at)), d\(drink.number).", desk.standing(outcome.state)]
+                [
+                    "\(name) counts as \(desk.amount(drink.ml)) at \(desk.dateTime(drink.at)), d\(drink.number).",
+                    desk.standing(outcome.state),
+                ]
             }
         }
     }
@@ -141,7 +192,12 @@ struct JournalCommand: ParsableCommand {
 extension Desk {
     fileprivate func line(_ record: JournalRow) -> String {
         let about = record.about.map { ", probably about \(dateTime($0))" } ?? ""
-        return "  r\(record.id)  \(record.wall?.replacing("T", with: " ") ?? "no date            ")  \(amount(record.amountMl).aligned(8))  \(Doubts.hex(record.raw))  \(Doubts.short(record.reason ?? "unknown"))\(about)"
+        return
+            """
+              r\(record.id)  \(record.wall?.replacing("T", with: " ") ?? "no date            ")  \
+            \(amount(record.amountMl).aligned(8))  \(Doubts.hex(record.raw))  \
+            \(Doubts.short(record.reason ?? "unknown"))\(about)
+            """
     }
 }
 
@@ -163,9 +219,12 @@ enum Doubts {
     static func long(_ reason: String) -> String {
         switch reason {
         case JournalDoubt.refused: "\(short(reason)); with another bottle.recordDialect it is read again"
-        case JournalDoubt.hostClock, RecordResolver.Doubt.implausibleTimestamp.rawValue: "\(short(reason)); it is tried again at each poll"
-        case JournalDoubt.pieced: "\(short(reason)); it counts when the bottle sends it alike in another reading of its whole log"
-        case JournalDoubt.bottleClock: "\(short(reason)), so its date is not believed: waterh-tracker journal set dates it"
+        case JournalDoubt.hostClock, RecordResolver.Doubt.implausibleTimestamp.rawValue:
+            "\(short(reason)); it is tried again at each poll"
+        case JournalDoubt.pieced:
+            "\(short(reason)); it counts when the bottle sends it alike in another reading of its whole log"
+        case JournalDoubt.bottleClock:
+            "\(short(reason)), so its date is not believed: waterh-tracker journal set dates it"
         case "byHand": "dated by hand"
         default: short(reason)
         }

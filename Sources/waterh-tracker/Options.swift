@@ -8,19 +8,42 @@ import TrackerDesk
 
 /// What every verb takes.
 struct StoreOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("The store's file. Default: $WATERH_STORE, else what waterh.toml says, else ~/.local/state/waterh/waterh.sqlite.", valueName: "file"), completion: .file())
+    @Option(
+        help: ArgumentHelp(
+            """
+            The store's file. Default: $WATERH_STORE, else what waterh.toml says, else \
+            ~/.local/state/waterh/waterh.sqlite.
+            """,
+            valueName: "file"), completion: .file())
     var store: String?
 
-    @Option(help: ArgumentHelp("Whose: one of the people whom waterh.toml lists. Default: the first of them.", valueName: "name"))
+    @Option(
+        help: ArgumentHelp(
+            "Whose: one of the people whom waterh.toml lists. Default: the first of them.", valueName: "name"))
     var person: String?
 
-    @Option(help: ArgumentHelp("The configuration. Default: ~/.config/waterh/waterh.toml, else /etc/waterh/waterh.toml.", valueName: "file"), completion: .file())
+    @Option(
+        help: ArgumentHelp(
+            "The configuration. Default: ~/.config/waterh/waterh.toml, else /etc/waterh/waterh.toml.", valueName: "file"
+        ), completion: .file())
     var config: String?
 
-    @Option(help: ArgumentHelp("Act as if it were then, e.g. 2026-06-15T14:00:00Z or, on the wall, 2026-06-15T14:00. Default: $WATERH_NOW, else the clock.", valueName: "instant"))
+    @Option(
+        help: ArgumentHelp(
+            """
+            Act as if it were then, e.g. 2026-06-15T14:00:00Z or, on the wall, 2026-06-15T14:00. Default: \
+            $WATERH_NOW, else the clock.
+            """,
+            valueName: "instant"))
     var now: String?
 
-    @Option(help: ArgumentHelp("The time zone, e.g. Europe/Berlin. Default: $WATERH_ZONE, else what waterh.toml says, else the setting day.zone, else the system's.", valueName: "zone"))
+    @Option(
+        help: ArgumentHelp(
+            """
+            The time zone, e.g. Europe/Berlin. Default: $WATERH_ZONE, else what waterh.toml says, else the setting \
+            day.zone, else the system's.
+            """,
+            valueName: "zone"))
     var zone: String?
 
     @Flag(help: "One JSON object on standard output.")
@@ -71,12 +94,23 @@ struct Desk {
     /// What a person has to know beside the answer, so that it misleads nobody.
     private static func remarks(_ store: TrackerStore, _ place: StorePlace) throws -> [String] {
         var remarks: [String] = []
-        if store.found == .nothing { remarks.append("There is no store yet (\(store.path)): this is what an empty one says. The first drink makes it.") }
+        if store.found == .nothing {
+            remarks.append(
+                "There is no store yet (\(store.path)): this is what an empty one says. The first drink makes it.")
+        }
         if let other = place.beside, try store.lastDrink() == nil {
-            remarks.append("This store has no drinks (\(store.path)). A service keeps a day in \(other): see it with --store \(other)")
+            remarks.append(
+                """
+                This store has no drinks (\(store.path)). A service keeps a day in \(other): see it with --store \
+                \(other)
+                """
+            )
         }
         let lost = try store.drinksOutOfTime()
-        if lost > 0 { remarks.append("Left out, because no such time can be: \(counted(lost, "drink")). See: waterh-tracker check --doctor") }
+        if lost > 0 {
+            remarks.append(
+                "Left out, because no such time can be: \(counted(lost, "drink")). See: waterh-tracker check --doctor")
+        }
         return remarks
     }
 

@@ -2,7 +2,8 @@ import Store
 import TrackerCore
 import TrackerDesk
 
-/// The state, and beside it who could not be told of the day: where servers are is the business of whoever has the store, and not of all who see the state.
+/// The state, and beside it who could not be told of the day: where servers are is the business of whoever has the
+/// store, and not of all who see the state.
 struct OwnStatus: Encodable {
     let snapshot: TrackerSnapshot
     let troubles: [OutletTrouble]

@@ -17,7 +17,8 @@ struct PresetCommand: ParsableCommand {
         func run(_ desk: Desk) throws {
             let list = try desk.tracker.presets()
             try desk.say(list) {
-                list.presets.isEmpty ? ["No presets. Add one with: preset add NAME --type beer"] : list.presets.map(\.line)
+                list.presets.isEmpty
+                    ? ["No presets. Add one with: preset add NAME --type beer"] : list.presets.map(\.line)
             }
         }
     }
@@ -32,18 +33,21 @@ struct PresetCommand: ParsableCommand {
         @Option(help: "Standard drinks, 0.1-10. Default: from --oz and --abv, else 1.0.") var estimate: Double?
 
         func run(_ desk: Desk) throws {
-            let preset = try desk.tracker.addPreset(name, PresetValues(type: type, sizeOz: oz, abv: abv, estimate: estimate))
+            let preset = try desk.tracker.addPreset(
+                name, PresetValues(type: type, sizeOz: oz, abv: abv, estimate: estimate))
             try desk.say(preset) { ["Added.", preset.line] }
         }
     }
 
     struct Edit: StoreCommand {
-        static let configuration = CommandConfiguration(commandName: "edit", abstract: "Change a preset; entries logged with it stay as they are.")
+        static let configuration = CommandConfiguration(
+            commandName: "edit", abstract: "Change a preset; entries logged with it stay as they are.")
         @OptionGroup var options: StoreOptions
         @Argument(help: "Its name or id.") var preset: String
         @Option(help: "A new name.") var name: String?
         @Option(help: "beer, wine, liquor or cocktail.") var type: DrinkType?
-        @Option(help: "Ounces, or none.", transform: { try $0 == "none" ? .nothing : .number(OunceText.value($0)) }) var oz: Amount?
+        @Option(help: "Ounces, or none.", transform: { try $0 == "none" ? .nothing : .number(OunceText.value($0)) })
+        var oz: Amount?
         @Option(help: "Percent of alcohol by volume, or none.") var abv: Amount?
         @Option(help: "Standard drinks, 0.1-10.") var estimate: Double?
 
@@ -52,7 +56,9 @@ struct PresetCommand: ParsableCommand {
             if oz == .nothing { without.insert(.size) }
             if abv == .nothing { without.insert(.strength) }
             let changed = try desk.tracker.editPreset(
-                preset, PresetValues(name: name, type: type, sizeOz: oz?.value, abv: abv?.value, estimate: estimate, without: without))
+                preset,
+                PresetValues(
+                    name: name, type: type, sizeOz: oz?.value, abv: abv?.value, estimate: estimate, without: without))
             try desk.say(changed) { ["Changed.", changed.line] }
         }
     }
@@ -63,14 +69,21 @@ struct PresetCommand: ParsableCommand {
         case number(Double)
 
         init?(argument: String) {
-            if argument == "none" { self = .nothing } else if let number = Double(argument) { self = .number(number) } else { return nil }
+            if argument == "none" {
+                self = .nothing
+            } else if let number = Double(argument) {
+                self = .number(number)
+            } else {
+                return nil
+            }
         }
 
         var value: Double? { if case .number(let number) = self { number } else { nil } }
     }
 
     struct Delete: StoreCommand {
-        static let configuration = CommandConfiguration(commandName: "delete", abstract: "Delete a preset; it is not made again.")
+        static let configuration = CommandConfiguration(
+            commandName: "delete", abstract: "Delete a preset; it is not made again.")
         @OptionGroup var options: StoreOptions
         @Argument(help: "Its name or id.") var preset: String
 
@@ -86,7 +99,11 @@ extension DrinkType: ExpressibleByArgument {}
 extension PresetReport {
     fileprivate var line: String {
         let size = preset.sizeOz.map { "\(Amounts.decimal($0)) oz" } ?? "--"
-        return "\(preset.id.prefix(8))  \(preset.name.padded(16)) \(preset.drinkType.rawValue.padded(9)) \(size.aligned(8))  "
-            + "\(Amounts.decimal(preset.standardDrinkEstimate)) standard"
+        return
+            """
+            \(preset.id.prefix(8))  \(preset.name.padded(16)) \(preset.drinkType.rawValue.padded(9)) \
+            \(size.aligned(8))  
+            """
+                + "\(Amounts.decimal(preset.standardDrinkEstimate)) standard"
     }
 }

@@ -2,11 +2,13 @@ import CommandKit
 import CommandStore
 import Store
 
-/// A day that is not this user's to open, and that a service keeps whose socket is open to this user: it is asked instead.
+/// A day that is not this user's to open, and that a service keeps whose socket is open to this user: it is asked
+/// instead.
 struct ServiceDay {
     let socket: ServiceSocket
 
-    /// `nil` where the store is open to this user, where nobody answers, or where another moment is meant than the service's own.
+    /// `nil` where the store is open to this user, where nobody answers, or where another moment is meant than the
+    /// service's own.
     init?(_ place: StorePlace, for access: TrackerStore.Access, _ options: StoreOptions) {
         guard place.isShut(for: access), options.now == nil, Machine.variable("WATERH_NOW") == nil else { return nil }
         socket = ServiceSocket(path: ServiceSocket.path(forStore: place.path)) { Advice.about(code: $0) }

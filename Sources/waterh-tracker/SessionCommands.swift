@@ -21,23 +21,33 @@ struct DrinkCommand: AskingCommand {
 
     func request(_ desk: () throws -> Desk) throws -> (target: String, body: [JSONValue.Member]) {
         let preset = preset.map { JSONValue.Member("preset", .string($0)) }
-        return ("session/drink", [preset, estimate.map { JSONValue.Member("estimate", .double($0)) }].compactMap(\.self) + (try moment(at, desk)))
+        return (
+            "session/drink",
+            [preset, estimate.map { JSONValue.Member("estimate", .double($0)) }].compactMap(\.self)
+                + (try moment(at, desk))
+        )
     }
 
     func words(_ answer: Data, _ desk: Desk) throws -> [String] {
-        try LoggedEntry.stored(answer, desk).map { SessionWords.change(desk, $0.session, Self.words($0.log, desk)) } ?? []
+        try LoggedEntry.stored(answer, desk).map { SessionWords.change(desk, $0.session, Self.words($0.log, desk)) }
+            ?? []
     }
 
     private static func words(_ log: LogEntry, _ desk: Desk) -> String {
-        "Logged a drink (\(Amounts.decimal(log.standardDrinkEstimate ?? 1))) at \(desk.time(log.timestamp)) as \(log.shortName)."
+        """
+        Logged a drink (\(Amounts.decimal(log.standardDrinkEstimate ?? 1))) at \(desk.time(log.timestamp)) as \
+        \(log.shortName).
+        """
     }
 }
 
 struct Water: AskingCommand {
-    static let configuration = CommandConfiguration(commandName: "water", abstract: "Log a water in the Waterline session.")
+    static let configuration = CommandConfiguration(
+        commandName: "water", abstract: "Log a water in the Waterline session.")
     @OptionGroup var options: StoreOptions
     @Option(help: "Ounces. Default: the setting waterline.defaultWaterOz.", transform: OunceText.value) var oz: Double?
-    @Option(help: "Millilitres, instead of ounces, or with a unit as at log.", transform: Self.millilitres) var ml: Double?
+    @Option(help: "Millilitres, instead of ounces, or with a unit as at log.", transform: Self.millilitres) var ml:
+        Double?
     @Option(help: "When: 22:10, 2026-06-15T22:10, or with an offset. Default: now.") var at: String?
 
     func validate() throws {
@@ -45,12 +55,15 @@ struct Water: AskingCommand {
     }
 
     private static func millilitres(_ text: String) throws -> Double {
-        guard let ml = Double(text) ?? Amounts.typed(text).map(Double.init) else { throw ValidationError("'\(text)' is no amount: write 250, 0.25l or 8oz.") }
+        guard let ml = Double(text) ?? Amounts.typed(text).map(Double.init) else {
+            throw ValidationError("'\(text)' is no amount: write 250, 0.25l or 8oz.")
+        }
         return ml
     }
 
     func run(_ desk: Desk) throws {
-        let outcome = try desk.tracker.water(oz: oz ?? ml.map { $0 / Ounces.mlPerOunce }, at: at.map(desk.tracker.moment))
+        let outcome = try desk.tracker.water(
+            oz: oz ?? ml.map { $0 / Ounces.mlPerOunce }, at: at.map(desk.tracker.moment))
         try SessionWords.tell(desk, outcome.session, Self.words(outcome.log, desk))
     }
 
@@ -60,7 +73,8 @@ struct Water: AskingCommand {
     }
 
     func words(_ answer: Data, _ desk: Desk) throws -> [String] {
-        try LoggedEntry.stored(answer, desk).map { SessionWords.change(desk, $0.session, try Self.words($0.log, desk)) } ?? []
+        try LoggedEntry.stored(answer, desk).map { SessionWords.change(desk, $0.session, try Self.words($0.log, desk)) }
+            ?? []
     }
 
     private static func words(_ log: LogEntry, _ desk: Desk) throws -> String {
@@ -71,10 +85,12 @@ struct Water: AskingCommand {
 struct SessionCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "session", abstract: "A Waterline session: drinks paced with water.",
-        subcommands: [Start.self, End.self, Show.self, List.self, KeepGoing.self, Done.self], defaultSubcommand: Show.self)
+        subcommands: [Start.self, End.self, Show.self, List.self, KeepGoing.self, Done.self],
+        defaultSubcommand: Show.self)
 
     struct Start: StoreCommand {
-        static let configuration = CommandConfiguration(commandName: "start", abstract: "Start a session, or show the one that runs.")
+        static let configuration = CommandConfiguration(
+            commandName: "start", abstract: "Start a session, or show the one that runs.")
         @OptionGroup var options: StoreOptions
 
         func run(_ desk: Desk) throws {
@@ -89,7 +105,8 @@ struct SessionCommand: ParsableCommand {
     }
 
     struct End: StoreCommand {
-        static let configuration = CommandConfiguration(commandName: "end", abstract: "End the session and show its summary.")
+        static let configuration = CommandConfiguration(
+            commandName: "end", abstract: "End the session and show its summary.")
         @OptionGroup var options: StoreOptions
         @Flag(name: .shortAndLong, help: "Do not ask.") var yes = false
         @Option(help: "now, or last-log: end it with its last entry.") var at: EndTime = .now
@@ -108,7 +125,8 @@ struct SessionCommand: ParsableCommand {
     }
 
     struct Show: StoreCommand {
-        static let configuration = CommandConfiguration(commandName: "show", abstract: "The running session, the last one, or the one named.")
+        static let configuration = CommandConfiguration(
+            commandName: "show", abstract: "The running session, the last one, or the one named.")
         @OptionGroup var options: StoreOptions
         var access: TrackerStore.Access { .looking }
         @Argument(help: "A session's id, or its beginning. See: session list.") var id: String?
@@ -135,8 +153,12 @@ struct SessionCommand: ParsableCommand {
                 guard !list.sessions.isEmpty else { return ["No past sessions yet. Start one with: session start"] }
                 return list.sessions.map(\.view.session).map { session in
                     let summary = session.computedSummary
-                    return "\(session.id.prefix(8))  \(desk.dateTime(session.startTime))  \((summary?.durationText ?? "--").aligned(7))  "
-                        + "\(counted(summary?.drinks ?? 0, "drink")), \(counted(summary?.waters ?? 0, "water"))"
+                    return
+                        """
+                        \(session.id.prefix(8))  \(desk.dateTime(session.startTime))  \
+                        \((summary?.durationText ?? "--").aligned(7))  
+                        """
+                            + "\(counted(summary?.drinks ?? 0, "drink")), \(counted(summary?.waters ?? 0, "water"))"
                 }
             }
         }
@@ -174,9 +196,16 @@ enum SessionWords {
     static func change(_ desk: Desk, _ session: SessionReport, _ words: String) -> [String] {
         let view = session.view
         let state = view.state
-        let counts = "\(counted(state.drinks, "drink")), \(counted(state.waters, "water")), value \(Amounts.decimal(state.value))."
-        let warning = state.isWarning && view.session.isActive ? [desk.console.paint(WaterlineState.warningText, .amber)] : []
-        return [words, counts + (view.session.isActive ? " " + state.waterDueText(everyNDrinks: view.everyNDrinks) : "")] + warning
+        let counts =
+            """
+            \(counted(state.drinks, "drink")), \(counted(state.waters, "water")), value \
+            \(Amounts.decimal(state.value)).
+            """
+        let warning =
+            state.isWarning && view.session.isActive ? [desk.console.paint(WaterlineState.warningText, .amber)] : []
+        return [
+            words, counts + (view.session.isActive ? " " + state.waterDueText(everyNDrinks: view.everyNDrinks) : ""),
+        ] + warning
     }
 
     static func lines(_ report: SessionReport, _ desk: Desk) throws -> [String] {
@@ -185,24 +214,33 @@ enum SessionWords {
         let state = view.state
         var lines = [
             "Session \(session.id.prefix(8)), \(desk.dateTime(session.startTime)) to "
-                + (session.endTime.map(desk.dateTime) ?? "now") + " (\(SessionSummary.text(session.elapsed(at: desk.now))))",
+                + (session.endTime.map(desk.dateTime) ?? "now")
+                + " (\(SessionSummary.text(session.elapsed(at: desk.now))))"
         ]
         if let gauge = desk.console.gauge(state.gauge, isWarning: state.isWarning) { lines.append("  " + gauge) }
         if let summary = session.computedSummary {
-            lines.append("  \(counted(summary.drinks, "drink")) (\(Amounts.decimal(summary.standardDrinks)) standard), "
-                + "\(counted(summary.waters, "water")) (\(try desk.volume(summary.waterOz)))")
-            lines.append("  Pacing adherence " + (summary.adherencePercent.map { "\($0) %" } ?? "--")
-                + ", final value \(Amounts.decimal(summary.finalValue))")
+            lines.append(
+                "  \(counted(summary.drinks, "drink")) (\(Amounts.decimal(summary.standardDrinks)) standard), "
+                    + "\(counted(summary.waters, "water")) (\(try desk.volume(summary.waterOz)))")
+            lines.append(
+                "  Pacing adherence " + (summary.adherencePercent.map { "\($0) %" } ?? "--")
+                    + ", final value \(Amounts.decimal(summary.finalValue))")
         } else {
-            lines.append("  \(counted(state.drinks, "drink")), \(counted(state.waters, "water")), value \(Amounts.decimal(state.value)). "
-                + state.waterDueText(everyNDrinks: view.everyNDrinks))
+            lines.append(
+                """
+                  \(counted(state.drinks, "drink")), \(counted(state.waters, "water")), value \
+                \(Amounts.decimal(state.value)). 
+                """
+                    + state.waterDueText(everyNDrinks: view.everyNDrinks))
             if state.isWarning { lines.append("  " + desk.console.paint(WaterlineState.warningText, .amber)) }
         }
-        return try lines + view.logs.map { log in
-            let what = log.kind == .water
-                ? "water \(try desk.volume(log.amountOz ?? 0))"
-                : "\(log.drinkType?.rawValue ?? "drink") \(Amounts.decimal(log.standardDrinkEstimate ?? 1))"
-            return "  \(desk.time(log.timestamp))  \(what.padded(16)) \(log.shortName)"
-        }
+        return try lines
+            + view.logs.map { log in
+                let what =
+                    log.kind == .water
+                    ? "water \(try desk.volume(log.amountOz ?? 0))"
+                    : "\(log.drinkType?.rawValue ?? "drink") \(Amounts.decimal(log.standardDrinkEstimate ?? 1))"
+                return "  \(desk.time(log.timestamp))  \(what.padded(16)) \(log.shortName)"
+            }
     }
 }

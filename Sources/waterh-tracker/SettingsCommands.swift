@@ -6,16 +6,21 @@ import TrackerDesk
 
 struct SettingsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "settings", abstract: "Read and change settings; a refused value keeps the old one and names the rule.",
+        commandName: "settings",
+        abstract: "Read and change settings; a refused value keeps the old one and names the rule.",
         subcommands: [Get.self, Set.self], defaultSubcommand: Get.self)
 
     struct Get: StoreCommand {
         static let configuration = CommandConfiguration(commandName: "get", abstract: "All settings, or one.")
         @OptionGroup var options: StoreOptions
         var access: TrackerStore.Access { .looking }
-        @Option(help: ArgumentHelp("Of this bottle: its address or name. What it has of its own goes before the settings of all bottles.", valueName: "bottle"))
+        @Option(
+            help: ArgumentHelp(
+                "Of this bottle: its address or name. What it has of its own goes before the settings of all bottles.",
+                valueName: "bottle"))
         var bottle: String?
-        @Argument(help: "A setting's name, e.g. hydration.goalMl.", completion: .list(Settings.catalogue.map(\.name))) var name: String?
+        @Argument(help: "A setting's name, e.g. hydration.goalMl.", completion: .list(Settings.catalogue.map(\.name)))
+        var name: String?
 
         func run(_ desk: Desk) throws {
             if let bottle { return try say(desk.tracker.settings(ofBottle: bottle), desk) }
@@ -27,11 +32,15 @@ struct SettingsCommand: ParsableCommand {
         }
 
         private func say(_ report: BottleSettingsReport, _ desk: Desk) throws {
-            let lines = try report.settings.lines.filter { try name == nil || $0.name == Settings.bottleSetting(name ?? "") }
+            let lines = try report.settings.lines.filter {
+                try name == nil || $0.name == Settings.bottleSetting(name ?? "")
+            }
             try desk.say(report) {
                 name != nil
                     ? lines.map(\.value.text)
-                    : lines.map { "\($0.name.padded(34)) \($0.words)\(report.own.contains($0.name) ? "  (its own)" : "")" }
+                    : lines.map {
+                        "\($0.name.padded(34)) \($0.words)\(report.own.contains($0.name) ? "  (its own)" : "")"
+                    }
             }
         }
     }
@@ -42,15 +51,25 @@ struct SettingsCommand: ParsableCommand {
             abstract: "Change settings: all that are named, or none.",
             discussion: "Example: settings set hydration.goalMl 2000 schedule.wake 06:30")
         @OptionGroup var options: StoreOptions
-        @Option(help: ArgumentHelp("For this bottle alone: its address or name. Only settings that begin with bottle.; the value inherit takes its own back.", valueName: "bottle"))
+        @Option(
+            help: ArgumentHelp(
+                """
+                For this bottle alone: its address or name. Only settings that begin with bottle.; the value \
+                inherit takes its own back.
+                """,
+                valueName: "bottle"))
         var bottle: String?
-        @Argument(help: "Name and value, in turn. An optional setting is taken back with: unset", completion: .list(Settings.catalogue.map(\.name))) var pairs: [String]
+        @Argument(
+            help: "Name and value, in turn. An optional setting is taken back with: unset",
+            completion: .list(Settings.catalogue.map(\.name))) var pairs: [String]
 
         /// A bottle's own setting is given up.
         private static let asAll = "inherit"
 
         func validate() throws {
-            guard !pairs.isEmpty, pairs.count % 2 == 0 else { throw ValidationError("Write a name and a value, in turn.") }
+            guard !pairs.isEmpty, pairs.count % 2 == 0 else {
+                throw ValidationError("Write a name and a value, in turn.")
+            }
         }
 
         func run(_ desk: Desk) throws {
@@ -60,7 +79,9 @@ struct SettingsCommand: ParsableCommand {
                 let report = try desk.tracker.set(own, ofBottle: bottle)
                 let named = Swift.Set(changes.map { $0.name.lowercased() })
                 return try desk.say(report) {
-                    report.settings.lines.filter { named.contains($0.name.lowercased()) }.map { "\($0.name) = \($0.words)" }
+                    report.settings.lines.filter { named.contains($0.name.lowercased()) }.map {
+                        "\($0.name) = \($0.words)"
+                    }
                 }
             }
             let report = try desk.tracker.set(changes)

@@ -57,24 +57,34 @@ struct Setup: AsyncParsableCommand {
         }
         if isFirst, asks { changes += try ask(desk, except: changes.map(\.name)) }
         // Who says oz or ml says it of the day, too, unless that has been said already.
-        if settings.hydrationUnits == nil, let units = changes.last(where: { $0.name == "waterline.units" })?.text { changes.append(("hydration.units", units)) }
-        return Answers(isFirst: isFirst, changes: changes, notifications: try await allowNotifications(desk, asks: isFirst && asks))
+        if settings.hydrationUnits == nil, let units = changes.last(where: { $0.name == "waterline.units" })?.text {
+            changes.append(("hydration.units", units))
+        }
+        return Answers(
+            isFirst: isFirst, changes: changes, notifications: try await allowNotifications(desk, asks: isFirst && asks)
+        )
     }
 
     private func finish(_ desk: Desk, _ answers: Answers) throws {
         let report = try desk.tracker.setUp(answers.changes, notifications: answers.notifications)
         try desk.say(report) {
-            ["\(answers.isFirst ? "Set up" : "Already set up"):"] + report.settings.lines.map { "  \($0.name.padded(30)) \($0.value.text)" }
-                + ["  presets                        " + report.presets.map(\.preset.name).joined(separator: ", "), "", answers.notifications, "",
+            ["\(answers.isFirst ? "Set up" : "Already set up"):"]
+                + report.settings.lines.map { "  \($0.name.padded(30)) \($0.value.text)" }
+                + [
+                    "  presets                        " + report.presets.map(\.preset.name).joined(separator: ", "), "",
+                    answers.notifications, "",
                     "Next: waterh-tracker log 250, waterh-tracker status, waterh-tracker session start",
-                    "A token for writes over HTTP: waterh-tracker token"]
+                    "A token for writes over HTTP: waterh-tracker token",
+                ]
         }
     }
 
     private func ask(_ desk: Desk, except given: [String]) throws -> [(name: String, text: String)] {
         let questions = [
-            ("waterline.waterEveryNDrinks", "A water every how many drinks?"), ("waterline.timeReminders", "Time-based reminders?"),
-            ("waterline.intervalMinutes", "Minutes between them?"), ("waterline.warningThreshold", "Warn at which value?"),
+            ("waterline.waterEveryNDrinks", "A water every how many drinks?"),
+            ("waterline.timeReminders", "Time-based reminders?"),
+            ("waterline.intervalMinutes", "Minutes between them?"),
+            ("waterline.warningThreshold", "Warn at which value?"),
             ("waterline.units", "oz or ml?"), ("hydration.goalMl", "Your goal a day, ml, or with a unit (80oz)?"),
         ]
         var settings = try desk.tracker.settingsInForce()
@@ -110,10 +120,15 @@ struct Setup: AsyncParsableCommand {
             guard let answer = readLine() else { throw Self.unanswered() }
             choice = answer.lowercased().hasPrefix("s") ? .skip : .enable
         }
-        guard let choice else { return "Notifications: not tried. Try them with: waterh-tracker setup --notifications enable" }
+        guard let choice else {
+            return "Notifications: not tried. Try them with: waterh-tracker setup --notifications enable"
+        }
         guard choice == .enable else { return "Notifications: skipped." }
         return try await TrackerDesktop.tryOut(title: "Waterline", body: "Notifications work.", on: desk.tracker)
             ? "Notifications: enabled, a test was sent."
-            : "Notifications disabled: no notification server answered. A desktop has its own; else start one in your session (dunst, mako)."
+            : """
+            Notifications disabled: no notification server answered. A desktop has its own; else start one in your \
+            session (dunst, mako).
+            """
     }
 }

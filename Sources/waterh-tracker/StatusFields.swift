@@ -22,11 +22,14 @@ struct StatusFields: Decodable {
 
     init(_ snapshot: TrackerSnapshot) {
         let pace = snapshot.pace
-        (litresText, percent, statusText, lastDrinkAge) = (snapshot.litresText, pace.percent, pace.statusText, snapshot.lastDrinkAge)
+        (litresText, percent, statusText, lastDrinkAge) = (
+            snapshot.litresText, pace.percent, pace.statusText, snapshot.lastDrinkAge
+        )
         (displayUrgency, phase) = (pace.displayUrgency, snapshot.nextDrink.phase.rawValue)
         waterline = snapshot.waterline.map {
             Session(
-                value: $0.value, waterDueText: $0.waterDueText, drinks: $0.drinks, waters: $0.waters, warningText: $0.warningText, isWarning: $0.isWarning,
+                value: $0.value, waterDueText: $0.waterDueText, drinks: $0.drinks, waters: $0.waters,
+                warningText: $0.warningText, isWarning: $0.isWarning,
                 gauge: $0.gauge)
         }
     }

@@ -6,8 +6,8 @@ import Synchronization
 import TrackerCore
 import TrackerDesk
 
-/// `status --follow`: a line for each change. The store is opened for each look and closed again: another may take its place, or an older one be
-/// brought up to date.
+/// `status --follow`: a line for each change. The store is opened for each look and closed again: another may take its
+/// place, or an older one be brought up to date.
 struct StatusFollow: Sendable {
     let options: StoreOptions
     let place: StorePlace

@@ -10,7 +10,10 @@ enum StatusFormat: String, ExpressibleByArgument, CaseIterable {
     func line(_ item: StatusItem) throws -> String? { try Self.lines[self]?(item) }
 
     private static let lines: [StatusFormat: @Sendable (StatusItem) throws -> String] = [
-        .waybar: { try TrackerDesk.json(Waybar(text: $0.text, alt: $0.phase, tooltip: $0.tooltip, class: $0.state, percentage: $0.percent)) },
+        .waybar: {
+            try TrackerDesk.json(
+                Waybar(text: $0.text, alt: $0.phase, tooltip: $0.tooltip, class: $0.state, percentage: $0.percent))
+        },
         .i3blocks: { try TrackerDesk.json(I3Block(full_text: $0.text, short_text: $0.short, color: $0.colour)) },
         // %{ begins a word of polybar's own.
         .polybar: { "%{F\($0.colour)}\(Escaping.replacing($0.text, ["%{": "%%{"]))%{F-}" },

@@ -17,15 +17,18 @@ struct StatusItem: Equatable {
     init(_ day: StatusFields) {
         text = day.litresText
         short = "\(day.percent) %"
-        tooltip = [day.statusText, day.lastDrinkAge.map { "last drink \($0)" }, day.waterline?.waterDueText].compactMap(\.self).joined(separator: "\n")
+        tooltip = [day.statusText, day.lastDrinkAge.map { "last drink \($0)" }, day.waterline?.waterDueText].compactMap(
+            \.self
+        ).joined(separator: "\n")
         state = Status.name(day.displayUrgency)
         phase = day.phase
         percent = day.percent
-        colour = switch day.displayUrgency {
-        case .onTrack: "#42A5F5"
-        case .attention: "#FFB300"
-        case .overdue: "#E53935"
-        }
+        colour =
+            switch day.displayUrgency {
+            case .onTrack: "#42A5F5"
+            case .attention: "#FFB300"
+            case .overdue: "#E53935"
+            }
     }
 
     /// The session that runs, or that none does (US-030).
@@ -38,7 +41,11 @@ struct StatusItem: Equatable {
         text = "\(value) · \(session.waterDueText)"
         short = value
         tooltip = [
-            "\(session.drinks) drink\(session.drinks == 1 ? "" : "s"), \(session.waters) water\(session.waters == 1 ? "" : "s")", session.warningText,
+            """
+            \(session.drinks) drink\(session.drinks == 1 ? "" : "s"), \(session.waters) \
+            water\(session.waters == 1 ? "" : "s")
+            """,
+            session.warningText,
         ].compactMap(\.self).joined(separator: "\n")
         (state, phase) = (session.isWarning ? "warning" : "running", "running")
         percent = Int((session.gauge * 100).rounded())

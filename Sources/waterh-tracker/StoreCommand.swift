@@ -8,7 +8,8 @@ import TrackerCore
 /// A verb that works on the store: opens it, runs, and turns every error into a sentence and an exit code.
 protocol StoreCommand: ParsableCommand {
     var options: StoreOptions { get }
-    /// What the store is opened for. A verb that only looks says `.looking`: then it creates, migrates and changes nothing.
+    /// What the store is opened for. A verb that only looks says `.looking`: then it creates, migrates and changes
+    /// nothing.
     var access: TrackerStore.Access { get }
     func run(_ desk: Desk) throws
 }

@@ -4,7 +4,8 @@ import CommandStore
 import Store
 import TrackerDesk
 
-/// A command that goes on: looks at a store whenever somebody wrote to it, until it is stopped or nobody reads any more.
+/// A command that goes on: looks at a store whenever somebody wrote to it, until it is stopped or nobody reads any
+/// more.
 struct StoreFollow: Sendable {
     let place: StorePlace
 
@@ -12,7 +13,8 @@ struct StoreFollow: Sendable {
     func run(_ look: @escaping @Sendable () -> Duration) async throws {
         guard let watch = StoreWatch(place.path) else {
             throw CommandFailure(
-                .failed, "The kernel lets nobody watch \(place.path) any more: all its watches are taken, or it has no folder.",
+                .failed,
+                "The kernel lets nobody watch \(place.path) any more: all its watches are taken, or it has no folder.",
                 advice: "Raise fs.inotify.max_user_instances, or end programs that watch files.")
         }
         let follower = DayFollower(writes: watch.writes, look: look)
@@ -25,8 +27,12 @@ struct StoreFollow: Sendable {
         let readers = TextOutput.standard.readerLeaves()
         let work = Task { await body() }
         let status = await withTaskGroup(of: ExitStatus.self) { group in
-            group.addTask { for await signal in signals { return StopSignals.status(for: signal) }; return .done }
-            group.addTask { for await _ in readers {}; return .done }
+            group.addTask {
+                for await signal in signals { return StopSignals.status(for: signal) }; return .done
+            }
+            group.addTask {
+                for await _ in readers {}; return .done
+            }
             let first = await group.next() ?? .done
             group.cancelAll()
             return first

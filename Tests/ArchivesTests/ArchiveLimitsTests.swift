@@ -1,11 +1,14 @@
 import Archives
 import Testing
 
-/// How far unpacking goes, value by value: who changes one says here why. That each limit holds is shown with smaller ones in `CaptureOpenerTests`.
+/// How far unpacking goes, value by value: who changes one says here why. That each limit holds is shown with smaller
+/// ones in `CaptureOpenerTests`.
 @Suite struct ArchiveLimitsTests {
     @Test func eachLimitIsAsAgreed() {
         let limits = ArchiveLimits()
-        #expect(limits.bytes == 4 << 30, "4 GiB: a log of days, read in chunks; beyond it somebody wants the time and the disk")
+        #expect(
+            limits.bytes == 4 << 30,
+            "4 GiB: a log of days, read in chunks; beyond it somebody wants the time and the disk")
         #expect(limits.ratio == 200, "200 to 1: logs pack far less, and deflate ends at 1032 to 1, where bombs are")
         #expect(limits.freeBytes == 256 << 20, "256 MiB: below that a log of the same packet over and over is no bomb")
         #expect(limits.members == 50_000, "50,000 files: an Android bug report has some thousands")

@@ -5,7 +5,8 @@ import Replay
 import Support
 import Testing
 
-/// Whatever is at hand: packed captures, bug reports, texts with a packed log; whole, cut, damaged, and made to fill disks.
+/// Whatever is at hand: packed captures, bug reports, texts with a packed log; whole, cut, damaged, and made to fill
+/// disks.
 @Suite struct CaptureOpenerTests {
     static let sample = URL(fileURLWithPath: Program.repository + "/captures/boost_two-days.btsnoop")
 
@@ -98,11 +99,14 @@ import Testing
             let own = try Opened(try await Self.unpacked(cut, program), in: folder)
             let opened = try Opened(cut, in: folder)
             #expect(opened.parts.first?.packets == own.parts.first?.packets, "\(missing) bytes are missing")
-            #expect(opened.parts.first?.trouble?.contains("\(program) file is damaged or cut") == true, "\(missing) bytes are missing")
+            #expect(
+                opened.parts.first?.trouble?.contains("\(program) file is damaged or cut") == true,
+                "\(missing) bytes are missing")
         }
     }
 
-    /// The last eight bytes are the checksum and the length: no bit of them, and none of what is packed, turns without a word.
+    /// The last eight bytes are the checksum and the length: no bit of them, and none of what is packed, turns without
+    /// a word.
     @Test func `a gzip whose checksum does not fit is told`() async throws {
         let folder = try TemporaryFolder()
         let file = try await Self.packed(try Self.bytes(), "gzip")
@@ -118,7 +122,8 @@ import Testing
             var generator = SeededGenerator(seed: seed)
             var damaged = file
             // Behind the head, which has no checksum.
-            damaged[Int.random(in: 10..<file.count, using: &generator)] ^= 1 << UInt8.random(in: 0...7, using: &generator)
+            damaged[Int.random(in: 10..<file.count, using: &generator)] ^=
+                1 << UInt8.random(in: 0...7, using: &generator)
             let opened = try Opened(damaged, in: folder)
             let isTold = opened.failure != nil || opened.parts.first?.trouble != nil || !opened.remarks.isEmpty
             #expect(isTold || opened.parts.map(\.packets) == [whole], "seed \(seed)")
@@ -151,12 +156,16 @@ import Testing
     @Test(arguments: ["gzip", "bzip2", "xz", "zstd", "lz4", "zip"])
     func `damaged at random`(program: String) async throws {
         let folder = try TemporaryFolder()
-        let file = try await program == "zip" ? Self.zip([("a.btsnoop", Self.bytes()), ("b.txt", Array("hello\n".utf8))]) : Self.packed(try Self.bytes(), program)
+        let file =
+            try await program == "zip"
+            ? Self.zip([("a.btsnoop", Self.bytes()), ("b.txt", Array("hello\n".utf8))])
+            : Self.packed(try Self.bytes(), program)
         for seed in UInt64(1)...40 {
             var generator = SeededGenerator(seed: seed)
             var damaged = file
             for _ in 0..<Int.random(in: 1...8, using: &generator) {
-                damaged[Int.random(in: damaged.indices, using: &generator)] = UInt8.random(in: 0...255, using: &generator)
+                damaged[Int.random(in: damaged.indices, using: &generator)] = UInt8.random(
+                    in: 0...255, using: &generator)
             }
             let opened = try Opened(damaged, in: folder)
             #expect(opened.failure != nil || !opened.parts.isEmpty, "seed \(seed)")
@@ -167,7 +176,9 @@ import Testing
 
     /// A zip made by Python.
     static func zip(_ members: [(String, [UInt8])], stored: Bool = false) async throws -> [UInt8] {
-        try await archive(members, """
+        try await archive(
+            members,
+            """
             import sys, zipfile
             with zipfile.ZipFile(sys.argv[1], "w", zipfile.\(stored ? "ZIP_STORED" : "ZIP_DEFLATED")) as z:
                 for n in sys.argv[2:]: z.write(n, n.split("/", 1)[1].replace("|", "/"))
@@ -175,7 +186,9 @@ import Testing
     }
 
     static func tar(_ members: [(String, [UInt8])], mode: String) async throws -> [UInt8] {
-        try await archive(members, """
+        try await archive(
+            members,
+            """
             import sys, tarfile
             with tarfile.open(sys.argv[1], "\(mode)") as t:
                 for n in sys.argv[2:]: t.add(n, n.split("/", 1)[1].replace("|", "/"))
@@ -204,8 +217,10 @@ import Testing
         let bytes = try Self.bytes()
         let cut = try cutPlace()
         return try await zip([
-            ("version.txt", Array("2.0".utf8)), ("bugreport-phone-2026-02-02.txt", Array(text.utf8)), ("main_entry.txt", Array("bugreport-phone-2026-02-02.txt".utf8)),
-            ("\(logs)btsnoop_hci.log", Array(bytes[..<16]) + bytes[cut...]), ("\(logs)btsnoop_hci.log.last", Array(bytes[..<cut])),
+            ("version.txt", Array("2.0".utf8)), ("bugreport-phone-2026-02-02.txt", Array(text.utf8)),
+            ("main_entry.txt", Array("bugreport-phone-2026-02-02.txt".utf8)),
+            ("\(logs)btsnoop_hci.log", Array(bytes[..<16]) + bytes[cut...]),
+            ("\(logs)btsnoop_hci.log.last", Array(bytes[..<cut])),
             ("FS/data/noise.bin", (0..<2000).map { UInt8(truncatingIfNeeded: $0 &* 37 &+ 11) }),
         ])
     }
@@ -225,7 +240,13 @@ import Testing
         #expect(opened.parts.map(\.name) == [": \(Self.logs)btsnoop_hci.log.last", ": \(Self.logs)btsnoop_hci.log"])
         #expect(opened.parts.flatMap(\.packets) == (try Self.packets()))
         #expect(opened.remarks.count == 1)
-        #expect(opened.remarks.first?.hasPrefix("read from it: \(Self.logs)btsnoop_hci.log.last, \(Self.logs)btsnoop_hci.log; no captures: version.txt, ") == true, "\(opened.remarks)")
+        #expect(
+            opened.remarks.first?.hasPrefix(
+                """
+                read from it: \(Self.logs)btsnoop_hci.log.last, \(Self.logs)btsnoop_hci.log; no captures: \
+                version.txt, 
+                """
+            ) == true, "\(opened.remarks)")
     }
 
     @Test(arguments: ["w", "w:gz", "w:xz"])
@@ -244,7 +265,9 @@ import Testing
         #expect(try Opened(one, in: folder).parts.map(\.packets) == [try Self.packets()])
         let two = try Opened(try await Self.zip([("one.zip", one), ("plain.log", Self.bytes())]), in: folder)
         #expect(two.parts.map(\.name) == [": plain.log"])
-        #expect(two.remarks.contains { $0.contains("one.zip: log.gz: it is packed in more than 2 archives") }, "\(two.remarks)")
+        #expect(
+            two.remarks.contains { $0.contains("one.zip: log.gz: it is packed in more than 2 archives") },
+            "\(two.remarks)")
         let twice = try await Self.packed(try await Self.packed(try Self.bytes(), "gzip"), "gzip")
         #expect(try Opened(twice, in: folder).failure?.contains("packed more than once") == true)
     }
@@ -252,9 +275,15 @@ import Testing
     @Test func `without a capture inside it says what is there`() async throws {
         let folder = try TemporaryFolder()
         let ethernet: [UInt8] = [0xD4, 0xC3, 0xB2, 0xA1, 2, 0, 4, 0] + [UInt8](repeating: 0, count: 12) + [1, 0, 0, 0]
-        #expect(try Opened(try await Self.zip([("a.txt", [65]), ("b.bin", [0, 1])]), in: folder).failure == "this zip file holds no capture that is read here: a.txt, b.bin")
-        #expect(try Opened(try await Self.zip([]), in: folder).failure == "this zip file holds no capture that is read here: it is empty")
-        #expect(try Opened(try await Self.zip([("net.pcap", ethernet)]), in: folder).failure?.contains("net.pcap: this file holds Ethernet") == true)
+        #expect(
+            try Opened(try await Self.zip([("a.txt", [65]), ("b.bin", [0, 1])]), in: folder).failure
+                == "this zip file holds no capture that is read here: a.txt, b.bin")
+        #expect(
+            try Opened(try await Self.zip([]), in: folder).failure
+                == "this zip file holds no capture that is read here: it is empty")
+        #expect(
+            try Opened(try await Self.zip([("net.pcap", ethernet)]), in: folder).failure?.contains(
+                "net.pcap: this file holds Ethernet") == true)
         var encrypted = try await Self.zip([("a.btsnoop", Self.bytes())])
         for mark in ["PK\u{3}\u{4}", "PK\u{1}\u{2}"] {
             let at = try #require(encrypted.indices.first { encrypted[$0...].starts(with: Array(mark.utf8)) })
@@ -274,14 +303,17 @@ import Testing
     /// A btsnoop file of empty records that never seems to end.
     static func bomb(megabytes: Int) async throws -> [UInt8] {
         let python = try #require(Program(system: "python3"))
-        let result = try await python.run(["-c", """
+        let result = try await python.run([
+            "-c",
+            """
             import struct, sys, zlib
             c = zlib.compressobj(9, zlib.DEFLATED, 31)
             out = sys.stdout.buffer
             out.write(c.compress(b"btsnoop\\0" + struct.pack(">II", 1, 1002)))
             for i in range(\(megabytes)): out.write(c.compress(bytes(24) * 43691))
             out.write(c.flush())
-            """])
+            """,
+        ])
         return result.outputBytes
     }
 
@@ -290,15 +322,24 @@ import Testing
         let bomb = try await Self.bomb(megabytes: 24)
         #expect(bomb.count < 100_000)
         let small = ArchiveLimits(bytes: 16 << 20)
-        #expect(try Opened(bomb, in: folder, limits: small).failure?.contains("more than 16 MiB come out of it") == true)
+        #expect(
+            try Opened(bomb, in: folder, limits: small).failure?.contains("more than 16 MiB come out of it") == true)
         let narrow = ArchiveLimits(ratio: 100, freeBytes: 1 << 20)
-        #expect(try Opened(bomb, in: folder, limits: narrow).failure?.contains("more than 100 bytes come out of each of its own") == true)
+        #expect(
+            try Opened(bomb, in: folder, limits: narrow).failure?.contains(
+                "more than 100 bytes come out of each of its own") == true)
         // The same many times over in one archive counts altogether.
         let many = try await Self.zip((0..<8).map { ("\($0).gz", bomb) })
-        #expect(try Opened(many, in: folder, limits: ArchiveLimits(bytes: 60 << 20, ratio: 1 << 30)).failure?.contains("more than 60 MiB") == true)
-        #expect(try Opened(bomb, in: folder, limits: ArchiveLimits(time: .zero)).failure?.contains("takes more than 0 seconds") == true)
+        #expect(
+            try Opened(many, in: folder, limits: ArchiveLimits(bytes: 60 << 20, ratio: 1 << 30)).failure?.contains(
+                "more than 60 MiB") == true)
+        #expect(
+            try Opened(bomb, in: folder, limits: ArchiveLimits(time: .zero)).failure?.contains(
+                "takes more than 0 seconds") == true)
         let crowd = try await Self.zip((0..<30).map { ("\($0).txt", [65]) })
-        #expect(try Opened(crowd, in: folder, limits: ArchiveLimits(members: 20)).failure?.contains("more than 20 files are in it") == true)
+        #expect(
+            try Opened(crowd, in: folder, limits: ArchiveLimits(members: 20)).failure?.contains(
+                "more than 20 files are in it") == true)
         let captures = try await Self.zip((0..<5).map { ("\($0).log", try Self.bytes()) })
         let few = try Opened(captures, in: folder, limits: ArchiveLimits(captures: 3))
         #expect(few.parts.count == 3)
@@ -313,17 +354,22 @@ import Testing
         var records: [UInt8] = []
         var at = 16, before: UInt64 = 0, time: UInt64 = 0
         func number(_ at: Int, _ size: Int) -> UInt64 { bytes[at..<(at + size)].reduce(0) { $0 << 8 | UInt64($1) } }
-        func little(_ value: UInt64, _ size: Int) -> [UInt8] { (0..<size).map { UInt8(truncatingIfNeeded: value >> UInt64($0 * 8)) } }
+        func little(_ value: UInt64, _ size: Int) -> [UInt8] {
+            (0..<size).map { UInt8(truncatingIfNeeded: value >> UInt64($0 * 8)) }
+        }
         while at < bytes.count {
             let length = Int(number(at + 4, 4)), flags = number(at + 8, 4)
             time = number(at + 16, 8) - 0x00DC_DDB3_0F2F_8000
-            let type: UInt8 = switch (bytes[at + 24], flags & 1) {
-            case (4, _): 0x10
-            case (1, _): 0x20
-            case (_, 1): 0x11
-            default: 0x21
-            }
-            records += little(UInt64(length), 2) + (version == 2 ? little(number(at, 4), 2) : []) + little(before == 0 ? 0 : time - before, 4) + [type]
+            let type: UInt8 =
+                switch (bytes[at + 24], flags & 1) {
+                case (4, _): 0x10
+                case (1, _): 0x20
+                case (_, 1): 0x11
+                default: 0x21
+                }
+            records +=
+                little(UInt64(length), 2) + (version == 2 ? little(number(at, 4), 2) : [])
+                + little(before == 0 ? 0 : time - before, 4) + [type]
             records += bytes[(at + 25)..<(at + 24 + length)]
             before = time
             at += 24 + length
@@ -335,8 +381,12 @@ import Testing
     static func text(version: UInt8, records: [UInt8]? = nil) async throws -> String {
         let (head, all) = try packedLog(version: version)
         let python = try #require(Program(system: "python3"))
-        let deflated = try await python.run(["-c", "import sys, zlib; sys.stdout.buffer.write(zlib.compress(sys.stdin.buffer.read()))"], input: records ?? all)
-        let base64 = Data(head + deflated.outputBytes).base64EncodedString(options: [.lineLength64Characters, .endLineWithLineFeed])
+        let deflated = try await python.run(
+            ["-c", "import sys, zlib; sys.stdout.buffer.write(zlib.compress(sys.stdin.buffer.read()))"],
+            input: records ?? all)
+        let base64 = Data(head + deflated.outputBytes).base64EncodedString(options: [
+            .lineLength64Characters, .endLineWithLineFeed,
+        ])
         return "--- BEGIN:BTSNOOP_LOG_SUMMARY (\(all.count) bytes in) ---\n\(base64)\n--- END:BTSNOOP_LOG_SUMMARY ---\n"
     }
 
@@ -344,7 +394,10 @@ import Testing
     func `a packed log in the middle of a dumpsys`(version: UInt8) async throws {
         let folder = try TemporaryFolder()
         let log = try await Self.text(version: version)
-        for text in ["Bluetooth Status\n  enabled: true\n\n\(log)\nBluetooth Config:\n", log, log.replacingOccurrences(of: "\n", with: "\r\n")] {
+        for text in [
+            "Bluetooth Status\n  enabled: true\n\n\(log)\nBluetooth Config:\n", log,
+            log.replacingOccurrences(of: "\n", with: "\r\n"),
+        ] {
             let opened = try Opened(Array(text.utf8), in: folder)
             #expect(opened.parts.map(\.name) == [": packed log"])
             #expect(opened.parts.map(\.packets) == [try Self.packets()], "\(opened.failure ?? "") \(opened.remarks)")
@@ -356,21 +409,30 @@ import Testing
         // One that has the log as a file needs it not twice.
         let both = try Opened(try await Self.report(text: "== dumpstate\n\(log)"), in: folder)
         #expect(both.parts.count == 2)
-        #expect(both.remarks.first?.contains("the packed log in bugreport-phone-2026-02-02.txt") == true, "\(both.remarks)")
+        #expect(
+            both.remarks.first?.contains("the packed log in bugreport-phone-2026-02-02.txt") == true, "\(both.remarks)")
     }
 
-    /// Reports of two phones in one archive: the file of the one made the packed log of the other a copy, and that was left out.
+    /// Reports of two phones in one archive: the file of the one made the packed log of the other a copy, and that was
+    /// left out.
     @Test func `a report keeps its packed log beside another report's file`() async throws {
         let folder = try TemporaryFolder()
         let log = try await Self.text(version: 2)
         let other = try await Self.zip([("bugreport.txt", Array("== dumpstate\n\(log)".utf8))])
-        let week = try await Self.zip([("monday.zip", Self.report(text: "== dumpstate\n\(log)")), ("tuesday.zip", other)])
+        let week = try await Self.zip([
+            ("monday.zip", Self.report(text: "== dumpstate\n\(log)")), ("tuesday.zip", other),
+        ])
         let opened = try Opened(week, in: folder)
-        #expect(opened.parts.count == 3 && opened.parts.contains { $0.name.hasSuffix("tuesday.zip: bugreport.txt: packed log") }, "\(opened.parts.map(\.name)), \(opened.remarks)")
+        #expect(
+            opened.parts.count == 3
+                && opened.parts.contains { $0.name.hasSuffix("tuesday.zip: bugreport.txt: packed log") },
+            "\(opened.parts.map(\.name)), \(opened.remarks)")
     }
 
     /// The seventeenth was left out without a word.
-    @Test(arguments: [17, 66]) func `many packed logs in one text are read, and what is left out is told`(count: Int) async throws {
+    @Test(arguments: [17, 66]) func `many packed logs in one text are read, and what is left out is told`(count: Int)
+        async throws
+    {
         let folder = try TemporaryFolder()
         let text = String(repeating: try await Self.text(version: 2), count: count)
         let opened = try Opened(Array(text.utf8), in: folder)
@@ -405,7 +467,10 @@ import Testing
         for seed in UInt64(1)...60 {
             var generator = SeededGenerator(seed: seed)
             var damaged = text
-            for _ in 0..<4 { damaged[Int.random(in: 60..<damaged.count, using: &generator)] = UInt8.random(in: 0x20..<0x7F, using: &generator) }
+            for _ in 0..<4 {
+                damaged[Int.random(in: 60..<damaged.count, using: &generator)] = UInt8.random(
+                    in: 0x20..<0x7F, using: &generator)
+            }
             let opened = try Opened(damaged, in: folder)
             #expect(opened.failure != nil || !opened.parts.isEmpty, "seed \(seed)")
         }

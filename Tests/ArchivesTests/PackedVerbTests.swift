@@ -7,7 +7,10 @@ import Testing
     let replay = Program("waterh-replay")
     static let sample = CaptureOpenerTests.sample.path
 
-    @Test(arguments: [["drinks", "--json"], ["commands", "--json"], ["att", "--json"], ["info", "--json"], ["drinks", "--raw"], ["att"]])
+    @Test(arguments: [
+        ["drinks", "--json"], ["commands", "--json"], ["att", "--json"], ["info", "--json"], ["drinks", "--raw"],
+        ["att"],
+    ])
     func `a packed capture reads as the plain one, as a file and through a pipe`(words: [String]) async throws {
         let folder = try TemporaryFolder()
         let file = try await CaptureOpenerTests.packed(try CaptureOpenerTests.bytes(), "gzip")
@@ -16,7 +19,9 @@ import Testing
         try #require(plain.exitCode == 0)
         for (path, input) in [(folder.file("a.gz"), []), ("-", file), ("-", try CaptureOpenerTests.bytes())] {
             let packed = try await replay.run(words + [path], input: input)
-            #expect(packed.output.replacingOccurrences(of: #""file":"\#(path)""#, with: #""file":"\#(Self.sample)""#) == plain.output)
+            #expect(
+                packed.output.replacingOccurrences(of: #""file":"\#(path)""#, with: #""file":"\#(Self.sample)""#)
+                    == plain.output)
             #expect(packed.error == plain.error)
             #expect(packed.exitCode == 0)
         }
@@ -49,7 +54,8 @@ import Testing
 
     @Test func `an expectation may be of a packed capture`() async throws {
         let folder = try TemporaryFolder()
-        try Data(try await CaptureOpenerTests.packed(try CaptureOpenerTests.bytes(), "xz")).write(to: folder.url("a.xz"))
+        try Data(try await CaptureOpenerTests.packed(try CaptureOpenerTests.bytes(), "xz")).write(
+            to: folder.url("a.xz"))
         #expect(try await replay.run(["verify", folder.path, "--update"]).exitCode == 0)
         #expect(try await replay.run(["verify", folder.path]).output == "1 capture, all as expected\n")
         try Data(try await CaptureOpenerTests.report()).write(to: folder.url("two.zip"))
@@ -64,7 +70,8 @@ import Testing
             #expect(cut.error.split(separator: "\n").count == 1, "\(verb): \(cut.error)")
             #expect(cut.error.contains("this gzip file is damaged or cut: "), "\(verb): \(cut.error)")
             let bomb = try await replay.run([verb, "-"], input: [0x50, 0x4B, 5, 6] + [UInt8](repeating: 0, count: 18))
-            #expect(bomb.error == "error: standard input: this zip file holds no capture that is read here: it is empty\n")
+            #expect(
+                bomb.error == "error: standard input: this zip file holds no capture that is read here: it is empty\n")
             #expect(bomb.exitCode == 4)
         }
     }

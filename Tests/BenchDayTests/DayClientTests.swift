@@ -20,7 +20,12 @@ import Testing
         func close() async { told.finish() }
     }
 
-    @Test("who waits for nobody looks at the clock now and then, and not without a pause, after something that was not waited for")
+    @Test(
+        """
+        who waits for nobody looks at the clock now and then, and not without a pause, after something that was \
+        not waited for
+        """
+    )
     func waitingIsQuiet() async {
         let looks = Mutex(0)
         let clock = MonotonicClock {

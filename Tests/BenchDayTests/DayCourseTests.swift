@@ -5,14 +5,18 @@ import Testing
 import VirtualBottle
 
 @Suite("A day with a bottle") struct DayCourseTests {
-    @Test("a lawful bottle contradicts nothing, and nearly everything that needs no radio is told", arguments: [OfferedProfiles.retail, .both])
+    @Test(
+        "a lawful bottle contradicts nothing, and nearly everything that needs no radio is told",
+        arguments: [OfferedProfiles.retail, .both])
     func lawful(_ profile: OfferedProfiles) async throws {
         let day = try await RehearsedDay(BottleIdentity(profile: profile))
         try await day.course.run()
         let findings = await day.findings()
         #expect(await day.contradicted() == [])
         let untold = Set(findings.values.filter { $0.verdict == .cannotTell }.map(\.point))
-        #expect(untold == [.advertisedServices, .advertisingInterval], "\(untold.map { "\($0): \(findings[$0]?.words ?? "")" })")
+        #expect(
+            untold == [.advertisedServices, .advertisingInterval],
+            "\(untold.map { "\($0): \(findings[$0]?.words ?? "")" })")
         // All that was there is gone, and the clock is back.
         let status = try #require(await day.status)
         #expect(status.records == 0 && status.clock.year == 2026)
@@ -22,22 +26,36 @@ import VirtualBottle
     @Test(
         "a habit that contradicts the law is named",
         arguments: [
-            ("unasked=50", [.quiet]), ("frame=4", [.oneFrame]), ("shuffle", [.oldestFirst]), ("twice=100", [.onceEach]), ("split=20", [.wholeEntries]),
-            ("counts", [.acknowledgeWithoutDump]), ("forget=100", [.acknowledgeOne, .acknowledgeAll]), ("resend=4", [.acknowledgeAll]), ("step=3600", [.clockRuns]), ("power=1", [.clockRuns]), ("lie=100", [.logAnswer]),
-            ("ignore=100", [.soon, .snapshotLength, .logAnswer, .bareThree]), ("unasked=50,frame=4,counts,step=3600,keep-alive", [.quiet, .oneFrame, .acknowledgeWithoutDump, .clockRuns, .onlyResponseNotifies]),
+            ("unasked=50", [.quiet]), ("frame=4", [.oneFrame]), ("shuffle", [.oldestFirst]), ("twice=100", [.onceEach]),
+            ("split=20", [.wholeEntries]),
+            ("counts", [.acknowledgeWithoutDump]), ("forget=100", [.acknowledgeOne, .acknowledgeAll]),
+            ("resend=4", [.acknowledgeAll]), ("step=3600", [.clockRuns]), ("power=1", [.clockRuns]),
+            ("lie=100", [.logAnswer]),
+            ("ignore=100", [.soon, .snapshotLength, .logAnswer, .bareThree]),
+            (
+                "unasked=50,frame=4,counts,step=3600,keep-alive",
+                [.quiet, .oneFrame, .acknowledgeWithoutDump, .clockRuns, .onlyResponseNotifies]
+            ),
         ] as [(String, Set<DayPoint>)])
     func contradicting(_ faults: String, _ expected: Set<DayPoint>) async throws {
-        let day = try await RehearsedDay(faults: faults, listen: expected.contains(.quiet) ? .seconds(2) : .milliseconds(200))
+        let day = try await RehearsedDay(
+            faults: faults, listen: expected.contains(.quiet) ? .seconds(2) : .milliseconds(200))
         try? await day.course.run()
         let found = await day.contradicted()
         #expect(found.isSuperset(of: expected), "found were \(found)")
-        for point in expected { #expect(await day.findings()[point]?.evidence.isEmpty == false, "\(point) has no evidence") }
+        for point in expected {
+            #expect(await day.findings()[point]?.evidence.isEmpty == false, "\(point) has no evidence")
+        }
         await day.close()
     }
 
-    /// Adversaries' findings: the repeat of the answer before stood among the answers to the settings; answers that came after their step's wait were laid to
-    /// the next; the founding documents' bottle was judged by what only bottles on sale do.
-    @Test("a habit contradicts what it breaks, and nothing else", arguments: [("twice=100", OfferedProfiles.retail, [.onceEach]), ("slow=700", .retail, []), ("", .draft, [])] as [(String, OfferedProfiles, Set<DayPoint>)])
+    /// Adversaries' findings: the repeat of the answer before stood among the answers to the settings; answers that
+    /// came after their step's wait were laid to the next; the founding documents' bottle was judged by what only
+    /// bottles on sale do.
+    @Test(
+        "a habit contradicts what it breaks, and nothing else",
+        arguments: [("twice=100", OfferedProfiles.retail, [.onceEach]), ("slow=700", .retail, []), ("", .draft, [])]
+            as [(String, OfferedProfiles, Set<DayPoint>)])
     func nothingElse(_ faults: String, _ profile: OfferedProfiles, _ expected: Set<DayPoint>) async throws {
         // Who shares the processors is late besides.
         let day = try await RehearsedDay(BottleIdentity(profile: profile), faults: faults, answer: .seconds(1))
@@ -47,14 +65,17 @@ import VirtualBottle
         await day.close()
     }
 
-    /// An adversary's finding: a firmware that cuts at 20 bytes had no snapshot, and nothing that depends on one was tried.
+    /// An adversary's finding: a firmware that cuts at 20 bytes had no snapshot, and nothing that depends on one was
+    /// tried.
     @Test("a bottle that cuts its answers has one habit, and is judged in everything else")
     func cutAnswers() async throws {
         let day = try await RehearsedDay(faults: "split=20")
         try await day.course.run()
         let findings = await day.findings()
         #expect(await day.contradicted() == [.wholeEntries])
-        for point in [DayPoint.snapshotLength, .snapshotEntries, .goalTaken, .reminderTaken, .settingsTaken] { #expect(findings[point]?.verdict == .confirmed, "\(point): \(findings[point]?.words ?? "")") }
+        for point in [DayPoint.snapshotLength, .snapshotEntries, .goalTaken, .reminderTaken, .settingsTaken] {
+            #expect(findings[point]?.verdict == .confirmed, "\(point): \(findings[point]?.words ?? "")")
+        }
         await day.close()
     }
 
@@ -76,20 +97,24 @@ import VirtualBottle
         await idle.close()
     }
 
-    /// An adversary's finding: a bottle that hung up in each dump had no day, and not one of the records that came was written down.
+    /// An adversary's finding: a bottle that hung up in each dump had no day, and not one of the records that came was
+    /// written down.
     @Test("a bottle that hangs up in every dump costs those dumps, and what came is written down")
     func hangsUpInDumps() async throws {
         let day = try await RehearsedDay(faults: "frame=4,hang-up=5")
         try await day.course.run()
         #expect(!day.writtenDown.isEmpty && day.writtenDown.isSubset(of: RehearsedDay.records(20)))
         let said = await day.course.day
-        #expect(said.omissions.contains { $0.hasPrefix("1-first-connection: it broke off") } && said.profile == .retail, "\(said.omissions)")
+        #expect(
+            said.omissions.contains { $0.hasPrefix("1-first-connection: it broke off") } && said.profile == .retail,
+            "\(said.omissions)")
         let status = await day.status
         #expect(status?.dropped == 0)
         await day.close()
     }
 
-    /// An adversary's finding: a request for the log that the bottle ignored was taken for an empty log, and an acknowledgement of one record for the end of all.
+    /// An adversary's finding: a request for the log that the bottle ignored was taken for an empty log, and an
+    /// acknowledgement of one record for the end of all.
     @Test("a request that is not answered says nothing of what an acknowledgement drops")
     func unansweredRequest() async throws {
         // Of each connection the first three seconds are deaf, longer than the three times that a question is asked.
@@ -121,10 +146,13 @@ import VirtualBottle
         await day.close()
     }
 
-    @Test("nothing is acknowledged that is not written down, not stored, or not allowed", arguments: ["keep", "store", "person"])
+    @Test(
+        "nothing is acknowledged that is not written down, not stored, or not allowed",
+        arguments: ["keep", "store", "person"])
     func nothingIsLost(_ missing: String) async throws {
         let day = try await RehearsedDay(
-            refused: missing == "person" ? ["app", "acknowledge"] : ["app"], canKeep: missing != "keep", canStore: missing != "store")
+            refused: missing == "person" ? ["app", "acknowledge"] : ["app"], canKeep: missing != "keep",
+            canStore: missing != "store")
         try? await day.course.run()
         let status = try #require(await day.status)
         #expect(status.dropped == 0 && status.records >= 20)
@@ -140,7 +168,9 @@ import VirtualBottle
         told.finish()
         var words: [String] = []
         for await word in stream { words.append(word) }
-        let (app, allowed) = (try #require(words.firstIndex(of: "app")), try #require(words.firstIndex(of: "acknowledge")))
+        let (app, allowed) = (
+            try #require(words.firstIndex(of: "app")), try #require(words.firstIndex(of: "acknowledge"))
+        )
         #expect(app < allowed)
         let steps = await day.course.day.steps
         let firstAcknowledgement = steps.firstIndex { if case .command(.acknowledge) = $0.kind { true } else { false } }
@@ -177,7 +207,8 @@ import VirtualBottle
         await day.close()
     }
 
-    /// An adversary's finding: while the last question waited somebody drank, and the acknowledgement of the next year's sip took that drink with it.
+    /// An adversary's finding: while the last question waited somebody drank, and the acknowledgement of the next
+    /// year's sip took that drink with it.
     @Test("who drinks beside the last chapter loses nothing", arguments: ["nextYear", "sipNextYear"])
     func drunkBesideTheLastChapter(_ word: String) async throws {
         let (stream, told) = AsyncStream.makeStream(of: RehearsedDay.self)
@@ -195,7 +226,8 @@ import VirtualBottle
         let last = try #require(record.logs().last?.log)
         let ml = last.records.map { Int($0[6]) << 8 | Int($0[7]) }
         #expect(ml.contains(333) && status.records == last.records.count, "\(ml), \(status)")
-        #expect(status.clock.year == 2026 && record.omissions.contains { $0.contains("next year") }, "\(record.omissions)")
+        #expect(
+            status.clock.year == 2026 && record.omissions.contains { $0.contains("next year") }, "\(record.omissions)")
         await day.close()
     }
 
@@ -206,7 +238,9 @@ import VirtualBottle
         try await day.course.run()
         let (status, record) = (try #require(await day.status), await day.course.day)
         #expect((status.clock.month == 6) == !isAllowed, "\(status.clock)")
-        #expect(record.omissions.contains { $0.contains("nobody said which is right") } == !isAllowed, "\(record.omissions)")
+        #expect(
+            record.omissions.contains { $0.contains("nobody said which is right") } == !isAllowed, "\(record.omissions)"
+        )
         #expect(record.steps.contains { if case .command(.clock) = $0.kind { true } else { false } } == isAllowed)
         await day.close()
     }
@@ -216,7 +250,9 @@ import VirtualBottle
         let day = try await RehearsedDay(refused: ["app", "clock"], daysBehind: 51, broken: "4-commands")
         try await day.course.run()
         let (status, record) = (try #require(await day.status), await day.course.day)
-        #expect(status.clock.month == 6 && record.omissions.contains { $0.contains("nobody said which is right") }, "\(status.clock), \(record.omissions)")
+        #expect(
+            status.clock.month == 6 && record.omissions.contains { $0.contains("nobody said which is right") },
+            "\(status.clock), \(record.omissions)")
         await day.close()
     }
 }

@@ -14,7 +14,9 @@ import Testing
         for point in DayPoint.allCases { #expect(page.contains(point.statement)) }
     }
 
-    @Test("advertisements are rare where a second lies between them", arguments: [(1500, DayFinding.Verdict.confirmed), (100, .contradicted)])
+    @Test(
+        "advertisements are rare where a second lies between them",
+        arguments: [(1500, DayFinding.Verdict.confirmed), (100, .contradicted)])
     func interval(_ milliseconds: Int, _ verdict: DayFinding.Verdict) {
         var day = BenchDayRecord(link: "bluez", hasRadio: true)
         day.advertised = (0..<10).map { .milliseconds(milliseconds * $0) }

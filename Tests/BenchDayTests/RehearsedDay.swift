@@ -28,29 +28,44 @@ final class RehearsedDay: DayPerson {
     ///   - answer: how long an answer is waited for.
     ///   - listen: how long nothing is asked at first. A busy processor makes a bottle late that speaks unasked.
     init(
-        _ identity: BottleIdentity = BottleIdentity(), faults: String = "", records: [[UInt8]] = RehearsedDay.records(20), refused: Set<String> = ["app"], canKeep: Bool = true,
-        canStore: Bool = true, listen: Duration = .milliseconds(200), answer: Duration = .milliseconds(400), daysBehind: Int64 = 0, broken: String? = nil, onQuestion: @escaping @Sendable (DayQuestion) async -> Void = { _ in }
+        _ identity: BottleIdentity = BottleIdentity(), faults: String = "",
+        records: [[UInt8]] = RehearsedDay.records(20), refused: Set<String> = ["app"], canKeep: Bool = true,
+        canStore: Bool = true, listen: Duration = .milliseconds(200), answer: Duration = .milliseconds(400),
+        daysBehind: Int64 = 0, broken: String? = nil,
+        onQuestion: @escaping @Sendable (DayQuestion) async -> Void = { _ in }
     ) async throws {
         folder = try TemporaryFolder()
         (self.refused, self.onQuestion) = (refused, onQuestion)
         let socket = try UnixSocket(path: folder.file("b.sock"))
         link = SocketPeripheralLink(socket)
         let machine = VirtualBottleMachine(
-            identity, flash: BottleFlash(records: records, capacity: 500), faults: try BottleFaults(faults), hostTime: Self.host, at: MonotonicClock.system.now())
+            identity, flash: BottleFlash(records: records, capacity: 500), faults: try BottleFaults(faults),
+            hostTime: Self.host, at: MonotonicClock.system.now())
         bottle = BottleDriver(machine, on: link)
         try await bottle.open()
         Task { [bottle] in await bottle.run() }
         let kept = kept
         let person = Relay()
         var limits = DayLimits()
-        (limits.find, limits.listen, limits.answer, limits.quiet, limits.live) = (.seconds(5), listen, answer, .milliseconds(150), .milliseconds(50))
+        (limits.find, limits.listen, limits.answer, limits.quiet, limits.live) = (
+            .seconds(5), listen, answer, .milliseconds(150), .milliseconds(50)
+        )
         let start = MonotonicClock.system.now()
         course = DayCourse(
             link: "unix", hasRadio: false,
             DaySurroundings(
-                person: person, wall: { LocalTime(milliseconds: Self.host.milliseconds - daysBehind * 86_400_000 + Int64(start.duration(to: MonotonicClock.system.now()) / .milliseconds(1))).clock }, say: { _ in },
-                isWanted: { _ in true }, open: { name in
-                    guard name != broken else { throw LinkError(.timeout, "The connection was not made.", isTransient: true) }
+                person: person,
+                wall: {
+                    LocalTime(
+                        milliseconds: Self.host.milliseconds - daysBehind * 86_400_000
+                            + Int64(start.duration(to: MonotonicClock.system.now()) / .milliseconds(1))
+                    ).clock
+                }, say: { _ in },
+                isWanted: { _ in true },
+                open: { name in
+                    guard name != broken else {
+                        throw LinkError(.timeout, "The connection was not made.", isTransient: true)
+                    }
                     return SocketCentralLink(socket)
                 }, close: { _ in },
                 keep: { records in
@@ -102,7 +117,9 @@ final class RehearsedDay: DayPerson {
         Dictionary(DayJudge(await course.day).findings.map { ($0.point, $0) }, uniquingKeysWith: { first, _ in first })
     }
 
-    func contradicted() async -> Set<DayPoint> { Set(await findings().values.filter { $0.verdict == .contradicted }.map(\.point)) }
+    func contradicted() async -> Set<DayPoint> {
+        Set(await findings().values.filter { $0.verdict == .contradicted }.map(\.point))
+    }
 
     func close() async { await link.close() }
 

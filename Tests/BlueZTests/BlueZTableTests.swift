@@ -23,7 +23,10 @@ import Testing
         ("org.bluez.Error.InvalidArguments", "Invalid Length", "refused", false, 0x0D),
         ("org.bluez.Error.InvalidArguments", "Invalid arguments in method call", "out-of-step", false, nil),
         ("org.freedesktop.DBus.Error.NoReply", "", "timeout", true, nil),
-        ("org.freedesktop.DBus.Error.NoReply", "Message recipient disconnected from message bus without replying", "service-lost", true, nil),
+        (
+            "org.freedesktop.DBus.Error.NoReply", "Message recipient disconnected from message bus without replying",
+            "service-lost", true, nil
+        ),
         ("org.freedesktop.DBus.Error.UnknownObject", "", "disconnected", true, nil),
         ("org.freedesktop.DBus.Error.ServiceUnknown", "", "service-lost", true, nil),
         ("org.freedesktop.DBus.Error.AccessDenied", "", "permission-denied", false, nil),
@@ -43,22 +46,32 @@ import Testing
     /// A sentence that sends somebody to a file of hardware/ names one that is there.
     @Test func everyFileThatAdviceNamesIsThere() throws {
         let root = URL(fileURLWithPath: Program.repository)
-        let sources = try #require(FileManager.default.enumerator(at: root.appending(path: "Sources"), includingPropertiesForKeys: nil))
+        let sources = try #require(
+            FileManager.default.enumerator(at: root.appending(path: "Sources"), includingPropertiesForKeys: nil))
         var named: Set<String> = []
         for case let file as URL in sources where file.pathExtension == "swift" {
             let text = try String(contentsOf: file, encoding: .utf8)
-            for match in text.matches(of: #/hardware\/[A-Za-z0-9@_\-\/]+\.[a-z]+/#) { named.insert(String(match.output)) }
+            for match in text.matches(of: #/hardware\/[A-Za-z0-9@_\-\/]+\.[a-z]+/#) {
+                named.insert(String(match.output))
+            }
         }
         #expect(named.contains("hardware/units/waterh-bus-policy.conf"))
-        for path in named { #expect(FileManager.default.fileExists(atPath: root.appending(path: path).path), "\(path) is named and is not there") }
+        for path in named {
+            #expect(
+                FileManager.default.fileExists(atPath: root.appending(path: path).path),
+                "\(path) is named and is not there")
+        }
     }
 
-    /// Who installed a package has no folder hardware/: a sentence that sends somebody there says that a checkout has it.
+    /// Who installed a package has no folder hardware/: a sentence that sends somebody there says that a checkout has
+    /// it.
     @Test func onlyACheckoutsOwnerIsSentToItsFolder() throws {
         let root = URL(fileURLWithPath: Program.repository)
-        let sources = try #require(FileManager.default.enumerator(at: root.appending(path: "Sources"), includingPropertiesForKeys: nil))
+        let sources = try #require(
+            FileManager.default.enumerator(at: root.appending(path: "Sources"), includingPropertiesForKeys: nil))
         for case let file as URL in sources where file.pathExtension == "swift" {
-            for line in try String(contentsOf: file, encoding: .utf8).split(separator: "\n") where line.contains("hardware/") {
+            for line in try String(contentsOf: file, encoding: .utf8).split(separator: "\n")
+            where line.contains("hardware/") {
                 let isComment = line.drop(while: { $0 == " " }).hasPrefix("//")
                 #expect(isComment || line.contains("checkout"), "\(file.lastPathComponent): \(line)")
             }
@@ -72,24 +85,38 @@ import Testing
     }
 
     private func interfaces(_ values: [String: [String: DBusValue]]) -> DBusValue {
-        .dictionary(.string, .dictionary(.string, .variant), values.map { .init(.string($0.key), .properties($0.value)) })
+        .dictionary(
+            .string, .dictionary(.string, .variant), values.map { .init(.string($0.key), .properties($0.value)) })
     }
 
     @Test func followsAdditionsChangesAndRemovals() throws {
         var objects = BlueZObjects()
         let path = "/org/bluez/hci0/dev_00_AA_01_01_00_01"
-        let added = objects.follow(signal("/", BlueZName.objectManager, "InterfacesAdded", [
-            .objectPath(path), interfaces([BlueZName.device: ["Address": .string("00:AA:01:01:00:01"), "Connected": .boolean(false), "RSSI": .int16(-40)]]),
-        ]))
+        let added = objects.follow(
+            signal(
+                "/", BlueZName.objectManager, "InterfacesAdded",
+                [
+                    .objectPath(path),
+                    interfaces([
+                        BlueZName.device: [
+                            "Address": .string("00:AA:01:01:00:01"), "Connected": .boolean(false), "RSSI": .int16(-40),
+                        ]
+                    ]),
+                ]))
         #expect(added == .added(path: path, interfaces: [BlueZName.device]))
         #expect(objects.device(address: "00:aa:01:01:00:01", on: "/org/bluez/hci0") == path)
         #expect(objects.device(address: "00:AA:01:01:00:01", on: "/org/bluez/hci1") == nil)
-        _ = objects.follow(signal(path, BlueZName.properties, "PropertiesChanged", [
-            .string(BlueZName.device), .properties(["Connected": .boolean(true)]), .strings(["RSSI"]),
-        ]))
+        _ = objects.follow(
+            signal(
+                path, BlueZName.properties, "PropertiesChanged",
+                [
+                    .string(BlueZName.device), .properties(["Connected": .boolean(true)]), .strings(["RSSI"]),
+                ]))
         #expect(objects[path, BlueZName.device]?["Connected"]?.bool == true)
         #expect(objects[path, BlueZName.device]?["RSSI"] == nil)
-        let removed = objects.follow(signal("/", BlueZName.objectManager, "InterfacesRemoved", [.objectPath(path), .strings([BlueZName.device])]))
+        let removed = objects.follow(
+            signal(
+                "/", BlueZName.objectManager, "InterfacesRemoved", [.objectPath(path), .strings([BlueZName.device])]))
         #expect(removed == .removed(path: path, interfaces: [BlueZName.device]))
         #expect(objects.objects.isEmpty)
     }
@@ -98,8 +125,10 @@ import Testing
     @Test func nonsenseChangesNothing() {
         var objects = BlueZObjects()
         for (member, arguments) in [
-            ("InterfacesAdded", []), ("InterfacesAdded", [DBusValue.byte(1), .byte(2)]), ("InterfacesAdded", [.objectPath("/x"), .strings(["a"])]),
-            ("InterfacesRemoved", [.objectPath("/unknown"), .strings(["a"])]), ("PropertiesChanged", [.string("a"), .properties(["b": .byte(1)]), .strings([])]),
+            ("InterfacesAdded", []), ("InterfacesAdded", [DBusValue.byte(1), .byte(2)]),
+            ("InterfacesAdded", [.objectPath("/x"), .strings(["a"])]),
+            ("InterfacesRemoved", [.objectPath("/unknown"), .strings(["a"])]),
+            ("PropertiesChanged", [.string("a"), .properties(["b": .byte(1)]), .strings([])]),
         ] as [(String, [DBusValue])] {
             #expect(objects.follow(signal("/", BlueZName.objectManager, member, arguments)) == nil)
             #expect(objects.follow(signal("/", BlueZName.properties, member, arguments)) == nil)
@@ -112,18 +141,42 @@ import Testing
         let device = "/org/bluez/hci0/dev_1"
         var objects = BlueZObjects()
         for (path, name, properties) in [
-            ("\(device)/service0010", BlueZName.gattService, ["UUID": DBusValue.string("0000ffe0-0000-1000-8000-00805f9b34fb"), "Primary": .boolean(true)]),
-            ("\(device)/service0010/char0011", BlueZName.gattCharacteristic, [
-                "UUID": .string("0000ffe4-0000-1000-8000-00805f9b34fb"), "Service": .objectPath("\(device)/service0010"), "Flags": .strings(["notify", "unheard-of"]),
-            ]),
-            ("\(device)/service0010/charFFFF", BlueZName.gattCharacteristic, ["UUID": .string("ffe4"), "Service": .objectPath("\(device)/service0010")]),
-            ("\(device)/service0010/nonsense", BlueZName.gattCharacteristic, ["UUID": .string("not a uuid"), "Service": .byte(1)]),
-            ("\(device)/service0020", BlueZName.gattService, ["UUID": .string("0000180a-0000-1000-8000-00805f9b34fb"), "Primary": .boolean(false)]),
+            (
+                "\(device)/service0010", BlueZName.gattService,
+                ["UUID": DBusValue.string("0000ffe0-0000-1000-8000-00805f9b34fb"), "Primary": .boolean(true)]
+            ),
+            (
+                "\(device)/service0010/char0011", BlueZName.gattCharacteristic,
+                [
+                    "UUID": .string("0000ffe4-0000-1000-8000-00805f9b34fb"),
+                    "Service": .objectPath("\(device)/service0010"), "Flags": .strings(["notify", "unheard-of"]),
+                ]
+            ),
+            (
+                "\(device)/service0010/charFFFF", BlueZName.gattCharacteristic,
+                ["UUID": .string("ffe4"), "Service": .objectPath("\(device)/service0010")]
+            ),
+            (
+                "\(device)/service0010/nonsense", BlueZName.gattCharacteristic,
+                ["UUID": .string("not a uuid"), "Service": .byte(1)]
+            ),
+            (
+                "\(device)/service0020", BlueZName.gattService,
+                ["UUID": .string("0000180a-0000-1000-8000-00805f9b34fb"), "Primary": .boolean(false)]
+            ),
         ] as [(String, String, [String: DBusValue])] {
-            _ = objects.follow(signal("/", BlueZName.objectManager, "InterfacesAdded", [.objectPath(path), interfaces([name: properties])]))
+            _ = objects.follow(
+                signal(
+                    "/", BlueZName.objectManager, "InterfacesAdded",
+                    [.objectPath(path), interfaces([name: properties])]))
         }
         let table = RemoteTable(of: device, in: objects)
-        #expect(table.services == [RemoteService(uuid: 0xFFE0, handle: 0x10, characteristics: [RemoteCharacteristic(uuid: 0xFFE4, handle: 0x12, properties: [.notify])])])
+        #expect(
+            table.services == [
+                RemoteService(
+                    uuid: 0xFFE0, handle: 0x10,
+                    characteristics: [RemoteCharacteristic(uuid: 0xFFE4, handle: 0x12, properties: [.notify])])
+            ])
         #expect(table.paths == [0x12: "\(device)/service0010/char0011"])
     }
 }

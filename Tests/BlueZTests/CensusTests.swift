@@ -20,11 +20,17 @@ import Testing
                 DBusInterface(
                     "org.bluez.Adapter1",
                     properties: [
-                        "Address": DBusProperty(.string("00:AA:01:00:00:00")), "Powered": DBusProperty(.boolean(true)), "Discovering": DBusProperty(.boolean(true)),
-                        "Modalias": DBusProperty(.string("usb:v1D6Bp0246d0542")), "Roles": DBusProperty(.strings(["central", "peripheral"])),
+                        "Address": DBusProperty(.string("00:AA:01:00:00:00")), "Powered": DBusProperty(.boolean(true)),
+                        "Discovering": DBusProperty(.boolean(true)),
+                        "Modalias": DBusProperty(.string("usb:v1D6Bp0246d0542")),
+                        "Roles": DBusProperty(.strings(["central", "peripheral"])),
                     ]),
                 DBusInterface("org.bluez.GattManager1"),
-                DBusInterface("org.bluez.LEAdvertisingManager1", properties: ["ActiveInstances": DBusProperty(.byte(1)), "SupportedInstances": DBusProperty(.byte(4))]),
+                DBusInterface(
+                    "org.bluez.LEAdvertisingManager1",
+                    properties: [
+                        "ActiveInstances": DBusProperty(.byte(1)), "SupportedInstances": DBusProperty(.byte(4)),
+                    ]),
             ])
         // One that says nothing of itself.
         await daemon.export("/org/bluez/hci1", [DBusInterface("org.bluez.Adapter1")])
@@ -34,17 +40,24 @@ import Testing
                 DBusInterface(
                     "org.bluez.Device1",
                     properties: [
-                        "Address": DBusProperty(.string("A4:C1:38:01:02:03")), "Name": DBusProperty(.string("WaterH")), "Connected": DBusProperty(.boolean(true)),
+                        "Address": DBusProperty(.string("A4:C1:38:01:02:03")), "Name": DBusProperty(.string("WaterH")),
+                        "Connected": DBusProperty(.boolean(true)),
                         "Adapter": DBusProperty(.objectPath("/org/bluez/hci0")), "RSSI": DBusProperty(.int16(-60)),
                     ])
             ])
         let census = try await BlueZCensus.take(bus: .address(bus.address)).get()
         #expect(census.version == "5.66")
-        #expect(census.adapters == [
-            .init(name: "hci0", address: "00:AA:01:00:00:00", isPowered: true, isDiscovering: true, advertisements: (1, 4)),
-            .init(name: "hci1", address: "", isPowered: false, roles: [], canServe: false, advertisements: nil),
-        ])
-        #expect(census.devices == [.init(adapter: "hci0", address: "A4:C1:38:01:02:03", name: "WaterH", isConnected: true, isHeard: true)])
+        #expect(
+            census.adapters == [
+                .init(
+                    name: "hci0", address: "00:AA:01:00:00:00", isPowered: true, isDiscovering: true,
+                    advertisements: (1, 4)),
+                .init(name: "hci1", address: "", isPowered: false, roles: [], canServe: false, advertisements: nil),
+            ])
+        #expect(
+            census.devices == [
+                .init(adapter: "hci0", address: "A4:C1:38:01:02:03", name: "WaterH", isConnected: true, isHeard: true)
+            ])
         await daemon.close()
     }
 
@@ -54,8 +67,16 @@ import Testing
         defer { bus.stop() }
         let daemon = try await bus.connect()
         #expect(try await daemon.requestName("org.bluez"))
-        await daemon.export("/", [DBusInterface("org.freedesktop.DBus.ObjectManager", methods: [DBusMethod("GetManagedObjects") { _ in .later }])])
-        guard case .failure(.noAnswer(let reason)) = await BlueZCensus.take(bus: .address(bus.address), limit: .milliseconds(300)) else {
+        await daemon.export(
+            "/",
+            [
+                DBusInterface(
+                    "org.freedesktop.DBus.ObjectManager", methods: [DBusMethod("GetManagedObjects") { _ in .later }])
+            ])
+        guard
+            case .failure(.noAnswer(let reason)) = await BlueZCensus.take(
+                bus: .address(bus.address), limit: .milliseconds(300))
+        else {
             Issue.record("it answered")
             return
         }
@@ -63,7 +84,10 @@ import Testing
         await daemon.close()
     }
 
-    @Test(arguments: [("usb:v1D6Bp0246d0542", "5.66"), ("usb:v1D6Bp0246d0557", "5.87"), ("bluetooth:v000Fp1200d0000", nil), ("usb:", nil), ("d", nil), ("", nil), ("dzzzz", nil), ("d123456789", nil)])
+    @Test(arguments: [
+        ("usb:v1D6Bp0246d0542", "5.66"), ("usb:v1D6Bp0246d0557", "5.87"), ("bluetooth:v000Fp1200d0000", nil),
+        ("usb:", nil), ("d", nil), ("", nil), ("dzzzz", nil), ("d123456789", nil),
+    ])
     func versions(_ modalias: String, _ version: String?) {
         #expect(BlueZCensus.version(modalias: modalias) == version)
     }

@@ -6,8 +6,8 @@ import Testing
 
 @testable import BlueZ
 
-/// As much of bluetoothd as a link's troubles need, on a bus of its own: one adapter, devices, and refusals when told to.
-/// What the real one does is tried in the bench machine; here it is quick, and can be made to fail at will.
+/// As much of bluetoothd as a link's troubles need, on a bus of its own: one adapter, devices, and refusals when told
+/// to. What the real one does is tried in the bench machine; here it is quick, and can be made to fail at will.
 final class FakeBluetoothd: Sendable {
     static let adapter = "/org/bluez/hci0"
     let bus: PrivateBus
@@ -29,7 +29,10 @@ final class FakeBluetoothd: Sendable {
     /// The next `count` calls of that method fail, as bluetoothd's do without power.
     func refuse(_ member: String, times count: Int) { refusals.withLock { $0[member] = count } }
 
-    func set(_ property: String, _ value: DBusValue, of interface: String = BlueZName.adapter, at path: String = FakeBluetoothd.adapter) async {
+    func set(
+        _ property: String, _ value: DBusValue, of interface: String = BlueZName.adapter,
+        at path: String = FakeBluetoothd.adapter
+    ) async {
         await connection.setProperty(path, interface, property, value)
     }
 
@@ -45,8 +48,10 @@ final class FakeBluetoothd: Sendable {
                 method("Disconnect") { fake, call in fake.set(call.path, "Connected", .boolean(false)) },
             ],
             properties: [
-                "Address": DBusProperty(.string(address)), "AddressType": DBusProperty(.string(addressType)), "Name": DBusProperty(.string(name)),
-                "Connected": DBusProperty(.boolean(isConnected)), "ServicesResolved": DBusProperty(.boolean(true)), "RSSI": DBusProperty(.int16(-60)),
+                "Address": DBusProperty(.string(address)), "AddressType": DBusProperty(.string(addressType)),
+                "Name": DBusProperty(.string(name)),
+                "Connected": DBusProperty(.boolean(isConnected)), "ServicesResolved": DBusProperty(.boolean(true)),
+                "RSSI": DBusProperty(.int16(-60)),
                 "UUIDs": DBusProperty(.strings([])),
             ])
         devices.withLock { $0[path] = device }
@@ -56,14 +61,20 @@ final class FakeBluetoothd: Sendable {
     func addService(_ address: String, _ uuid: String, characteristic: String, flags: [String]) async {
         let service = Self.path(address) + "/service000a"
         await connection.export(
-            service, [DBusInterface(BlueZName.gattService, properties: ["UUID": DBusProperty(.string(uuid)), "Primary": DBusProperty(.boolean(true))])])
+            service,
+            [
+                DBusInterface(
+                    BlueZName.gattService,
+                    properties: ["UUID": DBusProperty(.string(uuid)), "Primary": DBusProperty(.boolean(true))])
+            ])
         await connection.export(
             service + "/char000b",
             [
                 DBusInterface(
                     BlueZName.gattCharacteristic, methods: [method("StartNotify"), method("StopNotify")],
                     properties: [
-                        "UUID": DBusProperty(.string(characteristic)), "Service": DBusProperty(.objectPath(service)), "Flags": DBusProperty(.strings(flags)),
+                        "UUID": DBusProperty(.string(characteristic)), "Service": DBusProperty(.objectPath(service)),
+                        "Flags": DBusProperty(.strings(flags)),
                         "MTU": DBusProperty(.uint16(247)),
                     ])
             ])
@@ -78,7 +89,10 @@ final class FakeBluetoothd: Sendable {
         connection.assumeIsolated { $0.setProperty(path, BlueZName.device, property, value) }
     }
 
-    private func method(_ name: String, _ input: [DBusArgument] = [], _ act: @escaping @Sendable (FakeBluetoothd, DBusInvocation) -> Void = { _, _ in }) -> DBusMethod {
+    private func method(
+        _ name: String, _ input: [DBusArgument] = [],
+        _ act: @escaping @Sendable (FakeBluetoothd, DBusInvocation) -> Void = { _, _ in }
+    ) -> DBusMethod {
         DBusMethod(name, input: input) { [weak self] call in
             guard let self else { return .done }
             calls.add("\(name) \(call.path)")
@@ -99,10 +113,14 @@ final class FakeBluetoothd: Sendable {
             DBusInterface(
                 BlueZName.adapter,
                 methods: [
-                    method("SetDiscoveryFilter", [.init("filter", "a{sv}")]) { $0.filters.add($1.arguments[0].named ?? [:]) },
+                    method("SetDiscoveryFilter", [.init("filter", "a{sv}")]) {
+                        $0.filters.add($1.arguments[0].named ?? [:])
+                    },
                     method("StartDiscovery"), method("StopDiscovery"),
                     method("RemoveDevice", [.init("device", "o")]) { fake, call in
-                        guard let path = call.arguments[0].text, let device = fake.devices.withLock({ $0[path] }) else { return }
+                        guard let path = call.arguments[0].text, let device = fake.devices.withLock({ $0[path] }) else {
+                            return
+                        }
                         fake.connection.assumeIsolated {
                             $0.unexport(path)
                             // As a scan hears it, before the answer is out.
@@ -111,12 +129,22 @@ final class FakeBluetoothd: Sendable {
                     },
                 ],
                 properties: [
-                    "Address": DBusProperty(.string("00:AA:01:00:00:00")), "Alias": DBusProperty(.string("bench")) { _ in nil },
+                    "Address": DBusProperty(.string("00:AA:01:00:00:00")),
+                    "Alias": DBusProperty(.string("bench")) { _ in nil },
                     "Powered": DBusProperty(.boolean(true)), "Discovering": DBusProperty(.boolean(false)),
                 ]),
-            DBusInterface(BlueZName.gattManager, methods: [method("RegisterApplication", registration), method("UnregisterApplication", [.init("object", "o")])]),
             DBusInterface(
-                BlueZName.advertisingManager, methods: [method("RegisterAdvertisement", registration), method("UnregisterAdvertisement", [.init("object", "o")])],
+                BlueZName.gattManager,
+                methods: [
+                    method("RegisterApplication", registration),
+                    method("UnregisterApplication", [.init("object", "o")]),
+                ]),
+            DBusInterface(
+                BlueZName.advertisingManager,
+                methods: [
+                    method("RegisterAdvertisement", registration),
+                    method("UnregisterAdvertisement", [.init("object", "o")]),
+                ],
                 properties: ["ActiveInstances": DBusProperty(.byte(0))]),
         ]
     }

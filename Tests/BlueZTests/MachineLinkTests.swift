@@ -6,18 +6,27 @@ import Testing
 
 /// Both links over a real bluetoothd, on two adapters. Runs inside the bench machine only (`hardware/machine/tests`).
 @Suite(
-    .enabled(if: ProcessInfo.processInfo.environment["BENCH_MACHINE"] != nil, "needs two adapters: runs inside hardware/bench vm"),
+    .enabled(
+        if: ProcessInfo.processInfo.environment["BENCH_MACHINE"] != nil,
+        "needs two adapters: runs inside hardware/bench vm"),
     .serialized, .timeLimit(.minutes(5)))
 struct MachineLinkTests {
     static let application = GATTApplication(
         name: "WaterH-Link-Test", advertisedServices: [0xFF00],
         services: [
-            LocalService(uuid: 0xFF00, characteristics: [
-                LocalCharacteristic(uuid: 0xFF01, properties: [.write, .writeWithoutResponse], userDescription: "Command"),
-                LocalCharacteristic(uuid: 0xFF02, properties: [.read, .notify]),
-                LocalCharacteristic(uuid: 0xFF03, properties: [.write]),
-            ]),
-            LocalService(uuid: 0x180A, characteristics: [LocalCharacteristic(uuid: 0x2A25, properties: [.read], constant: Array("A4C138".utf8))]),
+            LocalService(
+                uuid: 0xFF00,
+                characteristics: [
+                    LocalCharacteristic(
+                        uuid: 0xFF01, properties: [.write, .writeWithoutResponse], userDescription: "Command"),
+                    LocalCharacteristic(uuid: 0xFF02, properties: [.read, .notify]),
+                    LocalCharacteristic(uuid: 0xFF03, properties: [.write]),
+                ]),
+            LocalService(
+                uuid: 0x180A,
+                characteristics: [
+                    LocalCharacteristic(uuid: 0x2A25, properties: [.read], constant: Array("A4C138".utf8))
+                ]),
         ])
 
     /// Events of a link, which can be waited for one after the other.
@@ -45,16 +54,23 @@ struct MachineLinkTests {
         }
     }
 
-    @Test(arguments: [BlueZCentralLink.NotificationWay.signals, .socket], [BlueZPeripheralLink.NotificationWay.signals, .socket])
-    func everythingPasses(_ centralWay: BlueZCentralLink.NotificationWay, _ peripheralWay: BlueZPeripheralLink.NotificationWay) async throws {
-        let peripheral = BlueZPeripheralLink(adapter: "hci1", notifications: peripheralWay) { print("peripheral: \($0)") }
+    @Test(
+        arguments: [BlueZCentralLink.NotificationWay.signals, .socket],
+        [BlueZPeripheralLink.NotificationWay.signals, .socket])
+    func everythingPasses(
+        _ centralWay: BlueZCentralLink.NotificationWay, _ peripheralWay: BlueZPeripheralLink.NotificationWay
+    ) async throws {
+        let peripheral = BlueZPeripheralLink(adapter: "hci1", notifications: peripheralWay) {
+            print("peripheral: \($0)")
+        }
         let central = BlueZCentralLink(adapter: "hci0", notifications: centralWay) { print("central: \($0)") }
         let (served, seen) = (Events(peripheral.events), Events(central.events))
         try await peripheral.open(Self.application)
 
         central.perform(.startScan)
         let peer = try await seen.next { (event: CentralEvent) -> PeerID? in
-            guard case .advertised(let found) = event, found.name == "WaterH-Link-Test", found.services.contains(0xFF00) else { return nil }
+            guard case .advertised(let found) = event, found.name == "WaterH-Link-Test", found.services.contains(0xFF00)
+            else { return nil }
             return found.peer
         }
         central.perform(.connect(peer, limit: .seconds(20)))
@@ -73,13 +89,16 @@ struct MachineLinkTests {
         try await served.next { if case .subscribed(centralID, 0xFF02) = $0 { () } else { nil } }
 
         // Writes arrive in order, with and without response.
-        for number in 0..<20 { central.perform(.write(handle: command.handle, value: [UInt8(number)], withResponse: number % 5 == 4)) }
+        for number in 0..<20 {
+            central.perform(.write(handle: command.handle, value: [UInt8(number)], withResponse: number % 5 == 4))
+        }
         for number in 0..<20 {
             let token = try await served.next { (event: PeripheralEvent) -> UInt64?? in
                 guard case .write(centralID, 0xFF01, [UInt8(number)], let token) = event else { return nil }
                 return .some(token)
             }
-            // bluetoothd answers by itself where a write without response is allowed (src/gatt-database.c, chrc_write_cb).
+            // bluetoothd answers by itself where a write without response is allowed (src/gatt-database.c,
+            // chrc_write_cb).
             #expect(token == nil)
         }
         for _ in 0..<20 { try await seen.next { if case .wrote(command.handle) = $0 { () } else { nil } } }
@@ -91,7 +110,9 @@ struct MachineLinkTests {
         peripheral.perform(.respond(token: token, .value(long)))
         #expect(try await seen.next { if case .read(response.handle, let value) = $0 { value } else { nil } } == long)
         central.perform(.read(handle: serial.handle))
-        #expect(try await seen.next { if case .read(serial.handle, let value) = $0 { value } else { nil } } == Array("A4C138".utf8))
+        #expect(
+            try await seen.next { if case .read(serial.handle, let value) = $0 { value } else { nil } }
+                == Array("A4C138".utf8))
 
         // A refusal comes back with its code.
         let strict = try #require(characteristics.first { $0.uuid == 0xFF03 })
@@ -106,20 +127,38 @@ struct MachineLinkTests {
         let began = ContinuousClock.now
         let sending = Task {
             for number in 0..<count {
-                peripheral.perform(.notify(0xFF02, value: [UInt8((number / 2) >> 8), UInt8(truncatingIfNeeded: number / 2)] + Array(repeating: 7, count: 18)))
+                peripheral.perform(
+                    .notify(
+                        0xFF02,
+                        value: [UInt8((number / 2) >> 8), UInt8(truncatingIfNeeded: number / 2)]
+                            + Array(repeating: 7, count: 18)))
                 try await served.next { if case .notified(0xFF02) = $0 { () } else { nil } }
             }
         }
         var received: [Int] = []
         while received.count < count {
-            received.append(try await seen.next { if case .notification(response.handle, let value) = $0 { Int(value[0]) << 8 | Int(value[1]) } else { nil } })
+            received.append(
+                try await seen.next {
+                    if case .notification(response.handle, let value) = $0 {
+                        Int(value[0]) << 8 | Int(value[1])
+                    } else {
+                        nil
+                    }
+                })
         }
         try await sending.value
         #expect(received == (0..<count).map { $0 / 2 })
-        print("\(count) notifications of 20 bytes, central by \(centralWay), peripheral by \(peripheralWay): \(began.duration(to: .now) / count) each")
+        print(
+            """
+            \(count) notifications of 20 bytes, central by \(centralWay), peripheral by \(peripheralWay): \
+            \(began.duration(to: .now) / count) each
+            """
+        )
 
         central.perform(.disconnect)
-        #expect(try await seen.next { if case .disconnected(let error) = $0 { .some(error) } else { nil } } == LinkError?.none)
+        #expect(
+            try await seen.next { if case .disconnected(let error) = $0 { .some(error) } else { nil } }
+                == LinkError?.none)
         try await served.next { if case .disconnected(centralID) = $0 { () } else { nil } }
 
         // It is seen again, and forgotten.

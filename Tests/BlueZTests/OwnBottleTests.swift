@@ -6,11 +6,13 @@ import Testing
 @Suite struct OwnBottleTests {
     private static let (own, other, hidden) = ("A4:C1:38:01:02:03", "A4:C1:38:09:09:09", "5A:C1:38:0A:0B:0C")
 
-    /// A bluetoothd that hears these, and a gateway on its bus with a store that `own` belongs to, where that is asked for.
+    /// A bluetoothd that hears these, and a gateway on its bus with a store that `own` belongs to, where that is asked
+    /// for.
     private func gateway(_ arguments: [String], hears: [String], owns: Bool = true) async throws -> Program.Result {
         let fake = try await FakeBluetoothd()
         for address in hears {
-            await fake.addDevice(address, name: "WaterH-Boost-24oz", addressType: address == Self.hidden ? "random" : "public")
+            await fake.addDevice(
+                address, name: "WaterH-Boost-24oz", addressType: address == Self.hidden ? "random" : "public")
         }
         let folder = try TemporaryFolder()
         let environment = [
@@ -29,7 +31,9 @@ import Testing
         #expect(result.exitCode == 0, "\(result.error)")
         func line(_ address: String) -> Substring { result.lines.first { $0.contains(address) } ?? "" }
         #expect(line(Self.own).hasSuffix("bottle, this store's own"), "\(result.output)")
-        #expect(line(Self.other).hasSuffix("bottle, not this store's: waterh-gateway adopt \(Self.other)"), "\(result.output)")
+        #expect(
+            line(Self.other).hasSuffix("bottle, not this store's: waterh-gateway adopt \(Self.other)"),
+            "\(result.output)")
         #expect(line(Self.hidden).contains("its address changes"), "\(result.output)")
     }
 
@@ -39,19 +43,26 @@ import Testing
     }
 
     @Test func scanTellsScriptsToo() async throws {
-        let result = try await gateway(["scan", "--seconds", "2", "--json"], hears: [Self.own, Self.other, Self.hidden])
-        let found = try result.lines.map { try #require(try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any]) }
+        let result = try await gateway(
+            ["scan", "--seconds", "2", "--json"], hears: [Self.own, Self.other, Self.hidden])
+        let found = try result.lines.map {
+            try #require(try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any])
+        }
         func object(_ address: String) -> [String: Any]? { found.last { $0["address"] as? String == address } }
         #expect(object(Self.own)?["own"] as? Bool == true && object(Self.own)?["privateAddress"] as? Bool == false)
         #expect(object(Self.other)?["own"] as? Bool == false)
-        #expect(object(Self.hidden)?["own"] is NSNull && object(Self.hidden)?["privateAddress"] as? Bool == true, "\(result.output)")
+        #expect(
+            object(Self.hidden)?["own"] is NSNull && object(Self.hidden)?["privateAddress"] as? Bool == true,
+            "\(result.output)")
     }
 
     @Test(arguments: [([own], true), ([other], false), ([other, own], true)])
     func doctorTellsWhoseTheBottleIs(_ hears: [String], _ isOwn: Bool) async throws {
         let result = try await gateway(["doctor", "--link", "bluez:hci0"], hears: hears)
         let line = result.lines.first { $0.contains("link bluez") && $0.contains("is there") } ?? ""
-        #expect(line.contains(isOwn ? "this store's own bottle is there" : "a bottle that is not this store's is there"), "\(result.output)\(result.error)")
+        #expect(
+            line.contains(isOwn ? "this store's own bottle is there" : "a bottle that is not this store's is there"),
+            "\(result.output)\(result.error)")
         #expect(result.output.contains("If it is yours: waterh-gateway adopt \(Self.other)") == !isOwn)
         #expect(result.output.contains("bottles: \(Self.own)"))
     }

@@ -6,7 +6,8 @@ import Testing
 
 @testable import BlueZ
 
-/// What goes wrong at bluetoothd while a bottle is published. `hardware/machine/suite/troubles.py` tries the same on the real one.
+/// What goes wrong at bluetoothd while a bottle is published. `hardware/machine/suite/troubles.py` tries the same on
+/// the real one.
 @Suite struct PeripheralTroubleTests {
     let daemon: FakeBluetoothd
     let link: BlueZPeripheralLink
@@ -58,7 +59,10 @@ import Testing
 
     @Test func withoutPowerItIsNotOnTheAir() async throws {
         await daemon.set("Powered", .boolean(false))
-        #expect(await event(within: 20) { events.items.contains { if case .unavailable = $0 { true } else { false } } ? true : nil } == true)
+        #expect(
+            await event(within: 20) {
+                events.items.contains { if case .unavailable = $0 { true } else { false } } ? true : nil
+            } == true)
         // The machine asks for what it has already: that brings no power.
         link.perform(.advertise(true))
         await daemon.set("Powered", .boolean(true))
@@ -81,7 +85,8 @@ import Testing
     }
 
     private func central() -> (BlueZCentralLink, Collected<CentralEvent>) {
-        let link = BlueZCentralLink(adapter: "00:aa:01:00:00:00", bus: .address(daemon.bus.address), held: HeldConnections(folder: folder.path))
+        let link = BlueZCentralLink(
+            adapter: "00:aa:01:00:00:00", bus: .address(daemon.bus.address), held: HeldConnections(folder: folder.path))
         let events = Collected<CentralEvent>()
         Task { for await event in link.events { events.add(event) } }
         return (link, events)
@@ -98,7 +103,9 @@ import Testing
         #expect(await wait(events) { if case .connected = $0 { true } else { false } }, "\(events.items)")
     }
 
-    private var isRemarked: @Sendable (CentralEvent) -> Bool { { if case .remark(let text) = $0 { text.contains("Another program") } else { false } } }
+    private var isRemarked: @Sendable (CentralEvent) -> Bool {
+        { if case .remark(let text) = $0 { text.contains("Another program") } else { false } }
+    }
 
     @Test func aConnectionOfSomebodyElsesIsSharedAndLeft() async throws {
         await daemon.addDevice(peer.text, name: "WaterH-Shared", isConnected: true)
@@ -108,9 +115,14 @@ import Testing
         link.perform(.disconnect)
         #expect(await wait(events) { $0 == .disconnected(nil) })
         link.perform(.forget(peer))
-        #expect(await wait(events) { if case .recovered(let text) = $0 { text.contains("another program") } else { false } }, "\(events.items)")
+        #expect(
+            await wait(events) {
+                if case .recovered(let text) = $0 { text.contains("another program") } else { false }
+            }, "\(events.items)")
         await link.close()
-        #expect(!daemon.calls.items.contains { $0.hasPrefix("Disconnect") || $0.hasPrefix("RemoveDevice") }, "\(daemon.calls.items)")
+        #expect(
+            !daemon.calls.items.contains { $0.hasPrefix("Disconnect") || $0.hasPrefix("RemoveDevice") },
+            "\(daemon.calls.items)")
         await daemon.stop()
     }
 
@@ -127,7 +139,8 @@ import Testing
         await daemon.stop()
     }
 
-    /// bluetoothd hears it again while it forgets it, and knows it anew before it answers: it was said not to have been forgotten.
+    /// bluetoothd hears it again while it forgets it, and knows it anew before it answers: it was said not to have been
+    /// forgotten.
     @Test func whatIsHeardAgainAtOnceHasBeenForgotten() async throws {
         await daemon.addDevice(peer.text, name: "WaterH-Back")
         let (link, events) = central()
@@ -145,8 +158,12 @@ import Testing
         let (link, events) = central()
         link.perform(.startScan)
         #expect(await wait(events) { if case .advertised = $0 { true } else { false } }, "\(events.items)")
-        await daemon.set("UUIDs", .strings(["0000ffe0-0000-1000-8000-00805f9b34fb"]), of: BlueZName.device, at: FakeBluetoothd.path(peer.text))
-        #expect(await wait(events) { if case .advertised(let found) = $0 { found.services == [0xFFE0] } else { false } }, "\(events.items)")
+        await daemon.set(
+            "UUIDs", .strings(["0000ffe0-0000-1000-8000-00805f9b34fb"]), of: BlueZName.device,
+            at: FakeBluetoothd.path(peer.text))
+        #expect(
+            await wait(events) { if case .advertised(let found) = $0 { found.services == [0xFFE0] } else { false } },
+            "\(events.items)")
         await link.close()
         await daemon.stop()
     }
@@ -159,7 +176,9 @@ import Testing
         await connect(link, events)
         link.perform(.disconnect)
         #expect(await wait(events) { $0 == .disconnected(nil) })
-        #expect(daemon.calls.items.contains { $0.hasPrefix("Disconnect") } && !events.items.contains(where: isRemarked), "\(events.items)")
+        #expect(
+            daemon.calls.items.contains { $0.hasPrefix("Disconnect") } && !events.items.contains(where: isRemarked),
+            "\(events.items)")
         await link.close()
         await daemon.stop()
     }
@@ -181,13 +200,17 @@ import Testing
         }
     }
 
-    /// Where one client names a pattern, bluetoothd hides the others' devices from everybody but for who names the empty one.
+    /// Where one client names a pattern, bluetoothd hides the others' devices from everybody but for who names the
+    /// empty one.
     @Test func everyScanNamesThePatternThatFitsAll() async throws {
         await daemon.set("Discovering", .boolean(true))
         let (link, events) = central()
         link.perform(.startScan)
         #expect(await wait(events, isRemarked), "\(events.items)")
-        #expect(await daemon.filters.wait(for: 1).first == ["Transport": .string("le"), "DuplicateData": .boolean(true), "Pattern": .string("")])
+        #expect(
+            await daemon.filters.wait(for: 1).first == [
+                "Transport": .string("le"), "DuplicateData": .boolean(true), "Pattern": .string(""),
+            ])
         await link.close()
         await daemon.stop()
     }
@@ -198,9 +221,17 @@ import Testing
         let (link, events) = central()
         await connect(link, events)
         link.perform(.discover)
-        #expect(await event(within: 0.3) { events.items.contains { if case .discovered = $0 { true } else { false } } ? true : nil } == nil)
-        await daemon.addService(peer.text, "0000ffe0-0000-1000-8000-00805f9b34fb", characteristic: "0000ffe4-0000-1000-8000-00805f9b34fb", flags: ["notify"])
-        #expect(await wait(events) { if case .discovered(let services) = $0 { services.first?.uuid == 0xFFE0 } else { false } }, "\(events.items)")
+        #expect(
+            await event(within: 0.3) {
+                events.items.contains { if case .discovered = $0 { true } else { false } } ? true : nil
+            } == nil)
+        await daemon.addService(
+            peer.text, "0000ffe0-0000-1000-8000-00805f9b34fb", characteristic: "0000ffe4-0000-1000-8000-00805f9b34fb",
+            flags: ["notify"])
+        #expect(
+            await wait(events) {
+                if case .discovered(let services) = $0 { services.first?.uuid == 0xFFE0 } else { false }
+            }, "\(events.items)")
         await link.close()
         await daemon.stop()
     }

@@ -9,21 +9,33 @@ private let vectors: [(String, ATTPDU)] = [
     ("02 05 02", .exchangeMTURequest(mtu: 517)),
     ("03 17 00", .exchangeMTUResponse(mtu: 23)),
     ("04 16 00 FF FF", .findInformationRequest(ATTHandleRange(0x16, 0xFFFF))),
-    ("05 01 16 00 02 29 17 00 01 29", .findInformationResponse([ATTInformation(0x16, 0x2902), ATTInformation(0x17, 0x2901)])),
+    (
+        "05 01 16 00 02 29 17 00 01 29",
+        .findInformationResponse([ATTInformation(0x16, 0x2902), ATTInformation(0x17, 0x2901)])
+    ),
     (
         "05 02 16 00 12 2B 0D 0C 0B 0A 09 08 07 06 05 04 03 02 01 00",
         .findInformationResponse([ATTInformation(0x16, BluetoothUUID("00010203-0405-0607-0809-0A0B0C0D2B12")!)])
     ),
-    ("06 01 00 FF FF 00 28 E0 FF", .findByTypeValueRequest(ATTHandleRange(1, 0xFFFF), type: 0x2800, value: [0xE0, 0xFF])),
-    ("07 10 00 14 00 20 00 FF FF", .findByTypeValueResponse([ATTHandleRange(0x10, 0x14), ATTHandleRange(0x20, 0xFFFF)])),
+    (
+        "06 01 00 FF FF 00 28 E0 FF",
+        .findByTypeValueRequest(ATTHandleRange(1, 0xFFFF), type: 0x2800, value: [0xE0, 0xFF])
+    ),
+    (
+        "07 10 00 14 00 20 00 FF FF",
+        .findByTypeValueResponse([ATTHandleRange(0x10, 0x14), ATTHandleRange(0x20, 0xFFFF)])
+    ),
     ("08 01 00 05 00 03 28", .readByTypeRequest(ATTHandleRange(1, 5), type: 0x2803)),
     (
         "08 01 00 05 00 12 2B 0D 0C 0B 0A 09 08 07 06 05 04 03 02 01 00",
         .readByTypeRequest(ATTHandleRange(1, 5), type: BluetoothUUID("00010203-0405-0607-0809-0A0B0C0D2B12")!)
     ),
-    ("09 07 02 00 02 03 00 00 2A 04 00 02 05 00 01 2A", .readByTypeResponse([
-        ATTHandleValue(2, bytes("02 03 00 00 2A")), ATTHandleValue(4, bytes("02 05 00 01 2A")),
-    ])),
+    (
+        "09 07 02 00 02 03 00 00 2A 04 00 02 05 00 01 2A",
+        .readByTypeResponse([
+            ATTHandleValue(2, bytes("02 03 00 00 2A")), ATTHandleValue(4, bytes("02 05 00 01 2A")),
+        ])
+    ),
     ("0A 03 00", .readRequest(handle: 3)),
     ("0B", .readResponse(value: [])),
     ("0B 57 61 74", .readResponse(value: [0x57, 0x61, 0x74])),
@@ -32,9 +44,12 @@ private let vectors: [(String, ATTPDU)] = [
     ("0E 03 00 05 00", .readMultipleRequest(handles: [3, 5])),
     ("0F 01 02 03", .readMultipleResponse(values: [1, 2, 3])),
     ("10 01 00 FF FF 00 28", .readByGroupTypeRequest(ATTHandleRange(1, 0xFFFF), type: 0x2800)),
-    ("11 06 01 00 05 00 00 18 06 00 09 00 01 18", .readByGroupTypeResponse([
-        ATTGroupValue(1, 5, [0x00, 0x18]), ATTGroupValue(6, 9, [0x01, 0x18]),
-    ])),
+    (
+        "11 06 01 00 05 00 00 18 06 00 09 00 01 18",
+        .readByGroupTypeResponse([
+            ATTGroupValue(1, 5, [0x00, 0x18]), ATTGroupValue(6, 9, [0x01, 0x18]),
+        ])
+    ),
     ("12 16 00 01 00", .writeRequest(handle: 0x16, value: [1, 0])),
     ("13", .writeResponse),
     ("52 0C 00 47 54 00 01 06", .writeCommand(handle: 0x0C, value: bytes("47 54 00 01 06"))),
@@ -50,12 +65,18 @@ private let vectors: [(String, ATTPDU)] = [
     ("1D 08 00 01 00 FF FF", .indication(handle: 8, value: bytes("01 00 FF FF"))),
     ("1E", .confirmation),
     ("20 03 00 05 00", .readMultipleVariableRequest(handles: [3, 5])),
-    ("21 02 00 AA BB 05 00 CC", .readMultipleVariableResponse([
-        ATTLengthValue(length: 2, [0xAA, 0xBB]), ATTLengthValue(length: 5, [0xCC]),
-    ])),
-    ("23 0F 00 01 00 AA 11 00 02 00 BB CC", .multipleNotification([
-        ATTHandleValue(0x0F, [0xAA]), ATTHandleValue(0x11, [0xBB, 0xCC]),
-    ])),
+    (
+        "21 02 00 AA BB 05 00 CC",
+        .readMultipleVariableResponse([
+            ATTLengthValue(length: 2, [0xAA, 0xBB]), ATTLengthValue(length: 5, [0xCC]),
+        ])
+    ),
+    (
+        "23 0F 00 01 00 AA 11 00 02 00 BB CC",
+        .multipleNotification([
+            ATTHandleValue(0x0F, [0xAA]), ATTHandleValue(0x11, [0xBB, 0xCC]),
+        ])
+    ),
     ("7F 01 02", .unknown(ATTOpcode(0x7F), parameters: [1, 2])),
     ("14", .unknown(ATTOpcode(0x14), parameters: [])),
 ]
@@ -81,7 +102,9 @@ private let vectors: [(String, ATTPDU)] = [
         print("ATTPDUTests.randomBytesAreWholeOrRefused seed \(seed)")
         var generator = SeededGenerator(seed: seed)
         for _ in 0..<20_000 {
-            var pdu = (0..<Int.random(in: 0...40, using: &generator)).map { _ in UInt8.random(in: 0...0x30, using: &generator) }
+            var pdu = (0..<Int.random(in: 0...40, using: &generator)).map { _ in
+                UInt8.random(in: 0...0x30, using: &generator)
+            }
             if Bool.random(using: &generator), !pdu.isEmpty { pdu[0] = UInt8.random(in: 0...255, using: &generator) }
             check(pdu)
         }
@@ -117,7 +140,9 @@ private let vectors: [(String, ATTPDU)] = [
     ])
     func refusalsSayWhatAndWhere(picture: String, sentence: String) {
         #expect(throws: MalformedPDU.self) { try ATTPDU(decoding: bytes(picture)) }
-        do throws(MalformedPDU) { _ = try ATTPDU(decoding: bytes(picture)) } catch { #expect(error.description == sentence) }
+        do throws(MalformedPDU) { _ = try ATTPDU(decoding: bytes(picture)) } catch {
+            #expect(error.description == sentence)
+        }
     }
 
     @Test func namesAreTheSpecifications() {

@@ -3,7 +3,9 @@ import Testing
 
 /// ATT on a stream: what comes in pieces, and what is no ATT.
 @Suite struct BasicFramesTests {
-    private let pdus: [[UInt8]] = [[0x02, 0x05, 0x02], [], [UInt8](repeating: 0x1B, count: BasicFrames.longest), [0x13]]
+    private let pdus: [[UInt8]] = [
+        [0x02, 0x05, 0x02], [], [UInt8](repeating: 0x1B, count: BasicFrames.longest), [0x13],
+    ]
 
     @Test func aFrameIsLengthChannelAndPDU() {
         #expect(BasicFrames.frame([0x02, 0x05, 0x02]) == [3, 0, 4, 0, 0x02, 0x05, 0x02])

@@ -8,25 +8,37 @@ import Testing
         var transcript = CentralTranscript()
         let now = MonotonicInstant(nanoseconds: 5)
         let service = RemoteService(
-            uuid: BluetoothUUID(0xFFE0), handle: 10, characteristics: [RemoteCharacteristic(uuid: BluetoothUUID(0xFFE1), handle: 12, properties: [.notify, .write])])
+            uuid: BluetoothUUID(0xFFE0), handle: 10,
+            characteristics: [
+                RemoteCharacteristic(uuid: BluetoothUUID(0xFFE1), handle: 12, properties: [.notify, .write])
+            ])
         var said = transcript.note(.read(handle: 12), at: now)
         #expect(said.isEmpty, "nobody is connected")
         said += transcript.note(.connected(PeerID("b"), mtu: 23), at: now)
         said += transcript.note(.mtuChanged(185), at: now)
         said += transcript.note(.discovered([service]), at: now)
         said += transcript.note(.subscribe(handle: 12), at: now) + transcript.note(.subscribed(handle: 12), at: now)
-        said += transcript.note(.write(handle: 12, value: [1, 2], withResponse: false), at: now) + transcript.note(.wrote(handle: 12), at: now)
-        said += transcript.note(.write(handle: 12, value: [3], withResponse: true), at: now) + transcript.note(.wrote(handle: 12), at: now)
+        said +=
+            transcript.note(.write(handle: 12, value: [1, 2], withResponse: false), at: now)
+            + transcript.note(.wrote(handle: 12), at: now)
+        said +=
+            transcript.note(.write(handle: 12, value: [3], withResponse: true), at: now)
+            + transcript.note(.wrote(handle: 12), at: now)
         said += transcript.note(.notification(handle: 12, value: [9]), at: now)
         said += transcript.note(.disconnected(nil), at: now)
         said += transcript.note(.notification(handle: 12, value: [9]), at: now)
-        let pdus: [ATTPDU?] = said.map { if case .pdu(_, let bytes) = $0.event { try? ATTPDU(decoding: bytes) } else { nil } }
+        let pdus: [ATTPDU?] = said.map {
+            if case .pdu(_, let bytes) = $0.event { try? ATTPDU(decoding: bytes) } else { nil }
+        }
         #expect(
             pdus == [
                 nil, .exchangeMTURequest(mtu: 185), .exchangeMTUResponse(mtu: 185),
-                .readByGroupTypeRequest(ATTHandleRange(10, 0xFFFF), type: BluetoothUUID(0x2800)), .readByGroupTypeResponse([ATTGroupValue(10, 0xFFFF, [0xE0, 0xFF])]),
-                .readByTypeRequest(ATTHandleRange(11, 0xFFFF), type: BluetoothUUID(0x2803)), .readByTypeResponse([ATTHandleValue(11, [0x18, 12, 0, 0xE1, 0xFF])]),
-                .writeRequest(handle: 13, value: [1, 0]), .writeResponse, .writeCommand(handle: 12, value: [1, 2]), .writeRequest(handle: 12, value: [3]), .writeResponse,
+                .readByGroupTypeRequest(ATTHandleRange(10, 0xFFFF), type: BluetoothUUID(0x2800)),
+                .readByGroupTypeResponse([ATTGroupValue(10, 0xFFFF, [0xE0, 0xFF])]),
+                .readByTypeRequest(ATTHandleRange(11, 0xFFFF), type: BluetoothUUID(0x2803)),
+                .readByTypeResponse([ATTHandleValue(11, [0x18, 12, 0, 0xE1, 0xFF])]),
+                .writeRequest(handle: 13, value: [1, 0]), .writeResponse, .writeCommand(handle: 12, value: [1, 2]),
+                .writeRequest(handle: 12, value: [3]), .writeResponse,
                 .notification(handle: 12, value: [9]), nil,
             ])
         #expect(said.allSatisfy { $0.connection == 1 && $0.at == now })

@@ -6,7 +6,8 @@ import Testing
 
 /// What waits in order between a link and its one consumer.
 @Suite struct EventQueueTests {
-    /// The CI examples asked for the bottle's state after a response, and now and then it did not know the command before that yet.
+    /// The CI examples asked for the bottle's state after a response, and now and then it did not know the command
+    /// before that yet.
     @Test(arguments: 1...50) func whoCatchesUpFindsTheConsumerDoneWithAllOfBefore(seed: Int) async {
         var random = SeededGenerator(seed: UInt64(seed))
         let queue = EventQueue<Int>()

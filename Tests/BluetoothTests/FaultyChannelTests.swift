@@ -4,26 +4,32 @@ import Testing
 
 @Suite struct FaultPlanTests {
     @Test func wordsAreRead() throws {
-        let plan = try FaultPlan("disconnect@12,lose=0.05,late@3:5s,delay=1:250ms,mtu=23,swap@1,repeat@2,silent@4,deaf@1,late@1:1.5s")
+        let plan = try FaultPlan(
+            "disconnect@12,lose=0.05,late@3:5s,delay=1:250ms,mtu=23,swap@1,repeat@2,silent@4,deaf@1,late@1:1.5s")
         #expect(plan.mtu == 23)
-        #expect(plan.faults == [
-            .init(.disconnect, .at(12)), .init(.lose, .chance(0.05)), .init(.late, .at(3), time: .seconds(5)),
-            .init(.delay, .chance(1), time: .milliseconds(250)), .init(.swap, .at(1)), .init(.repeat, .at(2)),
-            .init(.silent, .at(4)), .init(.deaf, .at(1)), .init(.late, .at(1), time: .milliseconds(1500)),
-        ])
+        #expect(
+            plan.faults == [
+                .init(.disconnect, .at(12)), .init(.lose, .chance(0.05)), .init(.late, .at(3), time: .seconds(5)),
+                .init(.delay, .chance(1), time: .milliseconds(250)), .init(.swap, .at(1)), .init(.repeat, .at(2)),
+                .init(.silent, .at(4)), .init(.deaf, .at(1)), .init(.late, .at(1), time: .milliseconds(1500)),
+            ])
         #expect(try FaultPlan("") == FaultPlan())
     }
 
     @Test(arguments: [
-        ("lose", "say when"), ("lose@0", "a count from 1"), ("lose@x", "a count from 1"), ("lose=2", "a chance from 0 to 1"),
+        ("lose", "say when"), ("lose@0", "a count from 1"), ("lose@x", "a count from 1"),
+        ("lose=2", "a chance from 0 to 1"),
         ("lose=nan", "a chance"), ("mtu=22", "23 to 517"), ("mtu@23", "23 to 517"), ("mtu=23:1s", "23 to 517"),
-        ("loose@1", "the words are mtu, disconnect, lose, repeat, delay, swap, late, silent, deaf"), ("lose@1:5s", "takes no time"),
+        ("loose@1", "the words are mtu, disconnect, lose, repeat, delay, swap, late, silent, deaf"),
+        ("lose@1:5s", "takes no time"),
         ("late@1:5", "500ms or 2s"), ("late@1:-1s", "500ms or 2s"), ("late@1:inf", "500ms"), ("late@1:nans", "500ms"),
         ("late@1:9999999999999999999999s", "up to an hour"), ("@1", "the words are"),
     ])
     func whatIsNoFaultIsRefused(text: String, words: String) {
-        do throws(FaultPlan.Malformed) { _ = try FaultPlan("mtu=100," + text); Issue.record("\(text) was taken") } catch {
-            #expect(error.description.hasPrefix("'\(text)' is no fault: ") && error.description.contains(words), "\(error)")
+        do throws(FaultPlan.Malformed) { _ = try FaultPlan("mtu=100," + text); Issue.record("\(text) was taken") } catch
+        {
+            #expect(
+                error.description.hasPrefix("'\(text)' is no fault: ") && error.description.contains(words), "\(error)")
         }
     }
 
@@ -34,7 +40,8 @@ import Testing
 }
 
 @Suite struct FaultyChannelTests {
-    /// Passes PDUs one after the other, 10 ms apart, then lets time run; returns what arrived, as text, with `x` for the end.
+    /// Passes PDUs one after the other, 10 ms apart, then lets time run; returns what arrived, as text, with `x` for
+    /// the end.
     private func arrivals(_ plan: String, _ pdus: [String], _ direction: PDUDirection = .toCentral) throws -> [String] {
         var channel = FaultyChannel(try FaultPlan(plan), seed: 1)
         var arrived: [String] = []
@@ -87,7 +94,10 @@ import Testing
     }
 
     @Test func writesWithoutResponseAreLost() throws {
-        #expect(try arrivals("deaf@1", ["52 01 00 01", "52 01 00 02", "12 01 00 01"], .toPeripheral) == ["52 01 00 02", "12 01 00 01", "|"])
+        #expect(
+            try arrivals("deaf@1", ["52 01 00 01", "52 01 00 02", "12 01 00 01"], .toPeripheral) == [
+                "52 01 00 02", "12 01 00 01", "|",
+            ])
     }
 
     @Test func bothEndsHearTheSmallerMTU() throws {
@@ -99,7 +109,9 @@ import Testing
     @Test func connectionsDoNotHoldEachOtherUp() throws {
         var channel = FaultyChannel(try FaultPlan("delay@1:1s"), seed: 1)
         #expect(channel.pass([0x1B, 1, 0, 1], .toCentral, connection: 1, at: .start).count == 1)
-        #expect(channel.pass([0x1B, 1, 0, 2], .toCentral, connection: 2, at: .start).last == .deliver(connection: 2, .toCentral, [0x1B, 1, 0, 2]))
+        #expect(
+            channel.pass([0x1B, 1, 0, 2], .toCentral, connection: 2, at: .start).last
+                == .deliver(connection: 2, .toCentral, [0x1B, 1, 0, 2]))
         channel.closed(connection: 1)
         #expect(channel.nextDeadline == nil)
     }
@@ -125,7 +137,9 @@ import Testing
         for number in [1, 2, 5, 9, 14] {
             for side in [0, 1] {
                 let faulty = LinkInstruments(faults: try FaultPlan("disconnect@\(number)"))
-                let bench = try LinkBench(kind, central: side == 0 ? faulty : LinkInstruments(), peripheral: side == 1 ? faulty : LinkInstruments())
+                let bench = try LinkBench(
+                    kind, central: side == 0 ? faulty : LinkInstruments(),
+                    peripheral: side == 1 ? faulty : LinkInstruments())
                 try await bench.peripheral.open(smallBottle)
                 bench.central.perform(.connect(bench.peer, limit: .seconds(5)))
                 let connected = try await bench.centralEvents.next("outcome") { event -> Bool? in
@@ -138,7 +152,9 @@ import Testing
                 #expect(connected == (number > 2))
                 if connected {
                     bench.central.perform(.discover)
-                    let error = try await bench.centralEvents.next("disconnected") { if case .disconnected(let error?) = $0 { error } else { nil } }
+                    let error = try await bench.centralEvents.next("disconnected") {
+                        if case .disconnected(let error?) = $0 { error } else { nil }
+                    }
                     #expect(error.isTransient)
                 }
                 // Once is once: the next connection holds.

@@ -5,7 +5,8 @@ import Testing
 
 /// The faults of a plan, entered at GATT level around a link that knows nothing of them.
 @Suite struct FaultyPeripheralLinkTests {
-    /// A central that is connected and subscribed, and the faulty end it talks to. Response 12, command 16, firmware 19.
+    /// A central that is connected and subscribed, and the faulty end it talks to. Response 12, command 16, firmware
+    /// 19.
     private struct Bench {
         let central: any CentralLink
         let peripheral: FaultyPeripheralLink
@@ -17,7 +18,9 @@ import Testing
             let ends = MemoryLink.pair()
             central = ends.central
             let lines = lines
-            peripheral = FaultyPeripheralLink(ends.peripheral, instruments: LinkInstruments(faults: try FaultPlan(plan), seed: seed, log: { lines.add($0) }))
+            peripheral = FaultyPeripheralLink(
+                ends.peripheral,
+                instruments: LinkInstruments(faults: try FaultPlan(plan), seed: seed, log: { lines.add($0) }))
             seen = Inbox(central.events)
             served = Inbox(peripheral.events)
             try await peripheral.open(smallBottle)
@@ -45,7 +48,10 @@ import Testing
         func values(_ count: Int) async throws -> [UInt8] {
             var values: [UInt8] = []
             while values.count < count {
-                values.append(try await seen.next("value \(values.count)") { if case .notification(12, let value) = $0 { value.first } else { nil } })
+                values.append(
+                    try await seen.next("value \(values.count)") {
+                        if case .notification(12, let value) = $0 { value.first } else { nil }
+                    })
             }
             return values
         }
@@ -72,10 +78,13 @@ import Testing
         func add(_ line: String) { held.withLock { $0.append(line) } }
     }
 
-    @Test("values are lost, doubled, overtaken and late, and the bottle goes on all the same", arguments: [
-        ("lose@2", [1, 3, 4, 5]), ("repeat@2", [1, 2, 2, 3, 4, 5]), ("swap@2", [1, 3, 2, 4, 5]), ("delay@3:50ms", [1, 2, 3, 4, 5]),
-        ("lose@1,lose@2,lose@3,lose@4", [5]), ("repeat@1,swap@3", [1, 1, 2, 4, 3, 5]), ("swap@5", [1, 2, 3, 4, 5]),
-    ] as [(String, [UInt8])])
+    @Test(
+        "values are lost, doubled, overtaken and late, and the bottle goes on all the same",
+        arguments: [
+            ("lose@2", [1, 3, 4, 5]), ("repeat@2", [1, 2, 2, 3, 4, 5]), ("swap@2", [1, 3, 2, 4, 5]),
+            ("delay@3:50ms", [1, 2, 3, 4, 5]),
+            ("lose@1,lose@2,lose@3,lose@4", [5]), ("repeat@1,swap@3", [1, 1, 2, 4, 3, 5]), ("swap@5", [1, 2, 3, 4, 5]),
+        ] as [(String, [UInt8])])
     func values(_ plan: String, _ expected: [UInt8]) async throws {
         let bench = try await Bench(plan)
         try await bench.notify(1...5)
@@ -88,7 +97,9 @@ import Testing
         let bench = try await Bench("deaf@2")
         for value: UInt8 in 1...3 { bench.central.perform(.write(handle: 16, value: [value], withResponse: false)) }
         for value: UInt8 in [1, 3] {
-            let came = try await bench.served.next("a write") { if case .write(_, 0xFFE9, let value, nil) = $0 { value } else { nil } }
+            let came = try await bench.served.next("a write") {
+                if case .write(_, 0xFFE9, let value, nil) = $0 { value } else { nil }
+            }
             #expect(came == [value])
         }
         await bench.close()
@@ -133,7 +144,9 @@ import Testing
             }
             bench.peripheral.perform(.notify(0xFFE4, value: [99]))
         }
-        let error = try await bench.seen.next("disconnected") { if case .disconnected(let error?) = $0 { error } else { nil } }
+        let error = try await bench.seen.next("disconnected") {
+            if case .disconnected(let error?) = $0 { error } else { nil }
+        }
         #expect(error.isTransient)
         #expect(await !bench.seen.all.contains(.notification(handle: 12, value: [99])))
         // Once is once.

@@ -41,13 +41,18 @@ import Testing
             let dump = try json(result.output)
             #expect(dump["mtu"] as? Int == 517)
             let services = try #require(dump["services"] as? [[String: Any]])
-            #expect(services.map { $0["uuid"] as? String } == ["1800", "1801", "FFE0", "000102030405060708090A0B0C0D1912", "180A"])
+            #expect(
+                services.map { $0["uuid"] as? String } == [
+                    "1800", "1801", "FFE0", "000102030405060708090A0B0C0D1912", "180A",
+                ])
             let characteristics = services.flatMap { $0["characteristics"] as? [[String: Any]] ?? [] }
             let response = try #require(characteristics.first { $0["uuid"] as? String == "FFE4" })
             #expect(response["properties"] as? Int == 0x12)
             #expect(response["descriptors"] as? [String: Int] == ["2902": 13, "2901": 14])
             #expect(response["value"] as? String == (0..<200).map { String(format: "%02x", $0) }.joined())
-            #expect(characteristics.first { $0["uuid"] as? String == "2A00" }?["value"] as? String == Data("WaterH-Boost-24oz".utf8).map { String(format: "%02x", $0) }.joined())
+            #expect(
+                characteristics.first { $0["uuid"] as? String == "2A00" }?["value"] as? String
+                    == Data("WaterH-Boost-24oz".utf8).map { String(format: "%02x", $0) }.joined())
         }
     }
 
@@ -74,12 +79,16 @@ import Testing
     @Test func foreignBottleIsDiscoveredReadAndHeard() async throws {
         for lie in [[], ["--lie", "no-mtu"]] {
             try await withBottle(lie) { user in
-                let mtu = try await user.ask(.connect(user.peer, limit: .seconds(5))) { if case .connected(_, let mtu) = $0 { mtu } else { nil } }
+                let mtu = try await user.ask(.connect(user.peer, limit: .seconds(5))) {
+                    if case .connected(_, let mtu) = $0 { mtu } else { nil }
+                }
                 #expect(mtu == (lie.isEmpty ? 247 : 23))
                 let services = try await user.ask(.discover) { if case .discovered(let all) = $0 { all } else { nil } }
                 #expect(services.map(\.uuid) == [0x1800, 0x180A, 0xFFE5, 0xFFE0])
                 #expect(services.flatMap(\.characteristics).map(\.handle) == [3, 6, 9, 12])
-                let serial = try await user.ask(.read(handle: 6)) { if case .read(6, let value) = $0 { value } else { nil } }
+                let serial = try await user.ask(.read(handle: 6)) {
+                    if case .read(6, let value) = $0 { value } else { nil }
+                }
                 #expect(serial == Array("A4:C1:38:0F:0E:0D".utf8))
                 _ = try await user.ask(.subscribe(handle: 12)) { if case .subscribed = $0 { true } else { nil } }
                 let answer = try await user.ask(.write(handle: 9, value: [0x47, 0x54, 0, 1, 6], withResponse: false)) {
@@ -93,7 +102,9 @@ import Testing
     @Test(arguments: ["endless-services", "wrong-lengths", "unasked"])
     func discoveryOfALiarEndsWithAReason(lie: String) async throws {
         try await withBottle(["--lie", lie]) { user in
-            _ = try await user.ask(.connect(user.peer, limit: .seconds(5))) { if case .connected = $0 { true } else { nil } }
+            _ = try await user.ask(.connect(user.peer, limit: .seconds(5))) {
+                if case .connected = $0 { true } else { nil }
+            }
             let error = try await user.ask(.discover) { event -> LinkError? in
                 switch event {
                 case .discoveryFailed(let error), .disconnected(let error?): error
@@ -106,7 +117,9 @@ import Testing
 
     @Test func muteBottleIsGivenUp() async throws {
         try await withBottle(["--lie", "mute"]) { user in
-            let error = try await user.ask(.connect(user.peer, limit: .milliseconds(300))) { if case .connectFailed(let error) = $0 { error } else { nil } }
+            let error = try await user.ask(.connect(user.peer, limit: .milliseconds(300))) {
+                if case .connectFailed(let error) = $0 { error } else { nil }
+            }
             #expect(error.code == .timeout)
         }
     }
@@ -124,7 +137,9 @@ private struct LinkUser {
         events = Inbox(link.events)
     }
 
-    func ask<Answer: Sendable>(_ request: CentralRequest, _ pick: @escaping @Sendable (CentralEvent) -> Answer?) async throws -> Answer {
+    func ask<Answer: Sendable>(_ request: CentralRequest, _ pick: @escaping @Sendable (CentralEvent) -> Answer?)
+        async throws -> Answer
+    {
         link.perform(request)
         return try await events.next("\(request)", pick)
     }

@@ -62,14 +62,21 @@ private struct Client {
         #expect(client.hear("01 04 04 00 0A") == "04 0A 00 1F 00")
         #expect(client.hear("05 01 1F 00 01 29") == "04 22 00 FF FF")
         #expect(client.hear("01 04 22 00 0A") == "")
-        #expect(client.events == [.discovered([
-            RemoteService(uuid: 0xFFE0, handle: 1, characteristics: [RemoteCharacteristic(uuid: 0xFFE4, handle: 3, properties: [.read, .notify])]),
-            RemoteService(uuid: 0xFFE1, handle: 6, characteristics: []),
-            RemoteService(uuid: 0xFFE5, handle: 7, characteristics: [
-                RemoteCharacteristic(uuid: 0xFFE9, handle: 9, properties: .writeWithoutResponse),
-                RemoteCharacteristic(uuid: 0x2A00, handle: 0x21, properties: .read),
-            ]),
-        ])])
+        #expect(
+            client.events == [
+                .discovered([
+                    RemoteService(
+                        uuid: 0xFFE0, handle: 1,
+                        characteristics: [RemoteCharacteristic(uuid: 0xFFE4, handle: 3, properties: [.read, .notify])]),
+                    RemoteService(uuid: 0xFFE1, handle: 6, characteristics: []),
+                    RemoteService(
+                        uuid: 0xFFE5, handle: 7,
+                        characteristics: [
+                            RemoteCharacteristic(uuid: 0xFFE9, handle: 9, properties: .writeWithoutResponse),
+                            RemoteCharacteristic(uuid: 0x2A00, handle: 0x21, properties: .read),
+                        ]),
+                ])
+            ])
     }
 
     @Test func emptyServerIsDiscoveredEmpty() {
@@ -91,7 +98,9 @@ private struct Client {
         client.discoverBottle()
         _ = client.ask(.subscribe(handle: 3))
         _ = client.hear("01 12 04 00 05")
-        guard case .subscribeFailed(handle: 3, let error)? = client.events.first else { Issue.record("\(client.events)"); return }
+        guard case .subscribeFailed(handle: 3, let error)? = client.events.first else {
+            Issue.record("\(client.events)"); return
+        }
         #expect(error.code == .refused && error.attError == 5)
         #expect(error.sentence.contains("Insufficient Authentication (0x05)"))
     }
@@ -103,7 +112,10 @@ private struct Client {
         _ = client.ask(.subscribe(handle: 3))
         _ = client.ask(.subscribe(handle: 9))
         #expect(client.events.count == 2)
-        #expect(client.events.allSatisfy { if case .subscribeFailed(_, let error) = $0 { error.code == .outOfStep } else { false } })
+        #expect(
+            client.events.allSatisfy {
+                if case .subscribeFailed(_, let error) = $0 { error.code == .outOfStep } else { false }
+            })
     }
 
     @Test func longReadsGoOnToTheEnd() {
@@ -134,7 +146,9 @@ private struct Client {
             questions += 1
             next = client.feed(.received([0x0D] + Array(repeating: 1, count: 22)))
         }
-        guard case .readFailed(handle: 3, let error)? = client.events.first else { Issue.record("\(client.events)"); return }
+        guard case .readFailed(handle: 3, let error)? = client.events.first else {
+            Issue.record("\(client.events)"); return
+        }
         #expect(error.code == .protocolViolation)
         #expect(questions == 24)
     }
@@ -143,7 +157,9 @@ private struct Client {
         var client = Client()
         _ = client.ask(.read(handle: 3))
         _ = client.hear("01 0A 03 00 02")
-        guard case .readFailed(handle: 3, let error)? = client.events.first else { Issue.record("\(client.events)"); return }
+        guard case .readFailed(handle: 3, let error)? = client.events.first else {
+            Issue.record("\(client.events)"); return
+        }
         #expect(error.sentence == "the peer refused the read of handle 3: Read Not Permitted (0x02)")
     }
 
@@ -154,14 +170,22 @@ private struct Client {
         #expect(client.ask(.write(handle: 9, value: [2], withResponse: false)) == "52 09 00 02")
         #expect(client.events == [.wrote(handle: 9), .wrote(handle: 9)])
         let value = (0..<40).map { UInt8($0) }
-        #expect(client.ask(.write(handle: 9, value: value, withResponse: true)) == hex(bytes("16 09 00 00 00") + value[..<18]))
-        #expect(client.feed(.received(bytes("17 09 00 00 00") + value[..<18])) == [bytes("16 09 00 12 00") + value[18..<36]])
-        #expect(client.feed(.received(bytes("17 09 00 12 00") + value[18..<36])) == [bytes("16 09 00 24 00") + value[36...]])
+        #expect(
+            client.ask(.write(handle: 9, value: value, withResponse: true))
+                == hex(bytes("16 09 00 00 00") + value[..<18]))
+        #expect(
+            client.feed(.received(bytes("17 09 00 00 00") + value[..<18])) == [bytes("16 09 00 12 00") + value[18..<36]]
+        )
+        #expect(
+            client.feed(.received(bytes("17 09 00 12 00") + value[18..<36])) == [bytes("16 09 00 24 00") + value[36...]]
+        )
         #expect(client.feed(.received(bytes("17 09 00 24 00") + value[36...])) == [bytes("18 01")])
         _ = client.hear("19")
         #expect(client.events.last == .wrote(handle: 9))
         #expect(client.ask(.write(handle: 9, value: value, withResponse: false)) == "")
-        guard case .writeFailed(handle: 9, let error)? = client.events.last else { Issue.record("\(client.events)"); return }
+        guard case .writeFailed(handle: 9, let error)? = client.events.last else {
+            Issue.record("\(client.events)"); return
+        }
         #expect(error.sentence.contains("the most is 20"))
         #expect(client.ask(.write(handle: 9, value: Array(repeating: 0, count: 513), withResponse: true)) == "")
         #expect(client.events.count == 5)
@@ -172,7 +196,9 @@ private struct Client {
         _ = client.ask(.write(handle: 9, value: Array(repeating: 5, count: 21), withResponse: true))
         #expect(client.hear("17 09 00 00 00 05") == "18 00")
         _ = client.hear("19")
-        guard case .writeFailed(handle: 9, let error)? = client.events.last else { Issue.record("\(client.events)"); return }
+        guard case .writeFailed(handle: 9, let error)? = client.events.last else {
+            Issue.record("\(client.events)"); return
+        }
         #expect(error.code == .protocolViolation)
     }
 
@@ -181,10 +207,11 @@ private struct Client {
         #expect(client.hear("1B 03 00 AA") == "")
         #expect(client.hear("1D 03 00 BB") == "1E")
         #expect(client.hear("23 03 00 01 00 CC 05 00 01 00 DD") == "")
-        #expect(client.events == [
-            .notification(handle: 3, value: [0xAA]), .notification(handle: 3, value: [0xBB]),
-            .notification(handle: 3, value: [0xCC]), .notification(handle: 5, value: [0xDD]),
-        ])
+        #expect(
+            client.events == [
+                .notification(handle: 3, value: [0xAA]), .notification(handle: 3, value: [0xBB]),
+                .notification(handle: 3, value: [0xCC]), .notification(handle: 5, value: [0xDD]),
+            ])
     }
 
     @Test func oneRequestIsOutstanding() {
@@ -195,7 +222,9 @@ private struct Client {
         #expect(client.hear("0B 02") == "")
         #expect(client.events == [.read(handle: 3, value: [1]), .read(handle: 5, value: [2])])
         for _ in 0..<66 { _ = client.ask(.read(handle: 3)) }
-        guard case .readFailed(handle: 3, let error)? = client.events.last else { Issue.record("\(client.events)"); return }
+        guard case .readFailed(handle: 3, let error)? = client.events.last else {
+            Issue.record("\(client.events)"); return
+        }
         #expect(error.code == .outOfStep)
         #expect(client.events.count == 3)
     }
@@ -220,7 +249,8 @@ private struct Client {
     func servicesThatMakeNoSense(answer: String) { expectDiscoveryToFail([answer]) }
 
     @Test(arguments: [
-        "09 07 01 00 12 03 00 E4 FF", "09 07 02 00 12 02 00 E4 FF", "09 07 02 00 12 06 00 E4 FF", "09 06 02 00 12 03 00 E4",
+        "09 07 01 00 12 03 00 E4 FF", "09 07 02 00 12 02 00 E4 FF", "09 07 02 00 12 06 00 E4 FF",
+        "09 06 02 00 12 03 00 E4",
         "09 07 02 00 12 03 00 E4 FF 02 00 12 04 00 E4 FF", "09 07 03 00 12 05 00 E4 FF 04 00 12 05 00 E4 FF",
     ])
     func characteristicsThatMakeNoSense(answer: String) {
@@ -249,7 +279,8 @@ private struct Client {
         _ = client.ask(.discover)
         var handle: UInt16 = 1
         while client.events.isEmpty, handle < 2000 {
-            _ = client.feed(.received(ATTPDU.readByGroupTypeResponse([ATTGroupValue(handle, handle, [0, 0x18])]).encoded))
+            _ = client.feed(
+                .received(ATTPDU.readByGroupTypeResponse([ATTGroupValue(handle, handle, [0, 0x18])]).encoded))
             handle += 1
         }
         guard case .discoveryFailed(let error)? = client.events.first else { Issue.record("\(client.events)"); return }
@@ -265,14 +296,16 @@ private struct Client {
     }
 
     @Test(arguments: [
-        ("0B 01", "although nothing was asked"), ("01 0A 03 00 01", "although nothing was asked"), ("1B 03", "malformed"),
+        ("0B 01", "although nothing was asked"), ("01 0A 03 00 01", "although nothing was asked"),
+        ("1B 03", "malformed"),
         ("", "malformed"), ("1E 00", "malformed"),
     ])
     func nonsenseOutOfTheBlue(pdu: String, words: String) { expectEnd(after: nil, pdu, words) }
 
     @Test(arguments: [
         ("0D 01", "answered Read Request with Read Blob Response"), ("13", "answered Read Request with Write Response"),
-        ("01 12 03 00 01", "answered Read Request with an error to Write Request"), ("01 0A", "malformed Error Response"),
+        ("01 12 03 00 01", "answered Read Request with an error to Write Request"),
+        ("01 0A", "malformed Error Response"),
     ])
     func nonsenseInsteadOfAnAnswer(pdu: String, words: String) { expectEnd(after: .read(handle: 3), pdu, words) }
 
@@ -336,7 +369,9 @@ private struct Client {
         #expect(machine.handle(.request(.connect(peer, limit: .seconds(5))), at: .start) == [.open(peer)])
         #expect(machine.nextDeadline == .after(.seconds(5)))
         let effects = machine.handle(.tick, at: .after(.seconds(5)))
-        guard effects.first == .close, case .event(.connectFailed(let error))? = effects.last else { Issue.record("\(effects)"); return }
+        guard effects.first == .close, case .event(.connectFailed(let error))? = effects.last else {
+            Issue.record("\(effects)"); return
+        }
         #expect(error.code == .timeout && effects.count == 2)
         #expect(machine.nextDeadline == nil)
     }
@@ -345,7 +380,9 @@ private struct Client {
         var machine = CentralMachine()
         _ = machine.handle(.request(.connect(peer, limit: .seconds(5))), at: .start)
         #expect(machine.handle(.opened, at: .start) == [.send(bytes("02 05 02"))])
-        guard case .event(.connectFailed(let error))? = machine.handle(.tick, at: .after(.seconds(5))).last else { Issue.record(); return }
+        guard case .event(.connectFailed(let error))? = machine.handle(.tick, at: .after(.seconds(5))).last else {
+            Issue.record(); return
+        }
         #expect(error.sentence.contains("another central"))
     }
 
@@ -353,12 +390,16 @@ private struct Client {
         var machine = CentralMachine()
         _ = machine.handle(.request(.connect(peer, limit: .seconds(5))), at: .start)
         _ = machine.handle(.opened, at: .start)
-        #expect(machine.handle(.received(bytes("01 02 00 00 06")), at: .start).last == .event(.connected(peer, mtu: 23)))
+        #expect(
+            machine.handle(.received(bytes("01 02 00 00 06")), at: .start).last == .event(.connected(peer, mtu: 23)))
     }
 
     @Test func whatNeedsAConnectionSaysSo() {
         var machine = CentralMachine()
-        for request in [CentralRequest.discover, .read(handle: 1), .write(handle: 1, value: [], withResponse: true), .subscribe(handle: 1)] {
+        for request in [
+            CentralRequest.discover, .read(handle: 1), .write(handle: 1, value: [], withResponse: true),
+            .subscribe(handle: 1),
+        ] {
             let effects = machine.handle(.request(request), at: .start)
             #expect(effects.count == 1 && "\(effects)".contains("nothing is connected"))
         }

@@ -14,17 +14,20 @@ import Testing
         #expect(conversation.feed(.request(.notify(0xFFE4, value: [1, 2]))) == [bytes("1B 0C 00 01 02")])
         #expect(conversation.say("12 0D 00 00 00") == "13")
         #expect(conversation.feed(.request(.notify(0xFFE4, value: [3]))).isEmpty)
-        #expect(conversation.events == [
-            .connected(other), .subscribed(conversation.central, 0xFFE4), .notified(0xFFE4),
-            .unsubscribed(conversation.central, 0xFFE4), .notified(0xFFE4),
-        ])
+        #expect(
+            conversation.events == [
+                .connected(other), .subscribed(conversation.central, 0xFFE4), .notified(0xFFE4),
+                .unsubscribed(conversation.central, 0xFFE4), .notified(0xFFE4),
+            ])
     }
 
     @Test func everySubscriberGetsTheValue() throws {
         var conversation = try Conversation()
         let other = CentralID("two")
         _ = conversation.feed(.opened(other))
-        for central in [conversation.central, other] { _ = conversation.feed(.received(central, bytes("12 0D 00 01 00"))) }
+        for central in [conversation.central, other] {
+            _ = conversation.feed(.received(central, bytes("12 0D 00 01 00")))
+        }
         #expect(conversation.feed(.request(.notify(0xFFE4, value: [1]))).count == 2)
     }
 
@@ -110,18 +113,25 @@ import Testing
     }
 
     @Test func tablesThatCannotBeServedAreRefused() {
-        let twice = LocalService(uuid: 0xFF00, characteristics: [
-            LocalCharacteristic(uuid: 0xFF01, properties: .read), LocalCharacteristic(uuid: 0xFF01, properties: .read),
-        ])
-        let long = LocalService(uuid: 0xFF00, characteristics: [
-            LocalCharacteristic(uuid: 0xFF01, properties: .read, constant: Array(repeating: 0, count: 513))
-        ])
+        let twice = LocalService(
+            uuid: 0xFF00,
+            characteristics: [
+                LocalCharacteristic(uuid: 0xFF01, properties: .read),
+                LocalCharacteristic(uuid: 0xFF01, properties: .read),
+            ])
+        let long = LocalService(
+            uuid: 0xFF00,
+            characteristics: [
+                LocalCharacteristic(uuid: 0xFF01, properties: .read, constant: Array(repeating: 0, count: 513))
+            ])
         for service in [twice, long] {
             #expect(throws: LinkError.self) { try GATTServer(GATTApplication(name: "x", services: [service])) }
         }
-        let many = LocalService(uuid: 0xFF00, characteristics: (0..<40_000).map {
-            LocalCharacteristic(uuid: BluetoothUUID(high: 1, low: $0), properties: .read)
-        })
+        let many = LocalService(
+            uuid: 0xFF00,
+            characteristics: (0..<40_000).map {
+                LocalCharacteristic(uuid: BluetoothUUID(high: 1, low: $0), properties: .read)
+            })
         #expect(throws: LinkError.self) { try GATTServer(GATTApplication(name: "x", services: [many])) }
     }
 }

@@ -6,8 +6,14 @@ import Testing
     @Test(arguments: [
         ("mtu 517", "02 05 02", "03 05 02"),
         ("mtu below 23", "02 05 00", "03 05 02"),
-        ("services, short UUIDs first", "10 01 00 FF FF 00 28", "11 06 01 00 05 00 00 18 06 00 09 00 01 18 0A 00 10 00 E0 FF"),
-        ("services, then the long one alone", "10 11 00 FF FF 00 28", "11 14 11 00 13 00 12 19 0D 0C 0B 0A 09 08 07 06 05 04 03 02 01 00"),
+        (
+            "services, short UUIDs first", "10 01 00 FF FF 00 28",
+            "11 06 01 00 05 00 00 18 06 00 09 00 01 18 0A 00 10 00 E0 FF"
+        ),
+        (
+            "services, then the long one alone", "10 11 00 FF FF 00 28",
+            "11 14 11 00 13 00 12 19 0D 0C 0B 0A 09 08 07 06 05 04 03 02 01 00"
+        ),
         ("services, the last", "10 14 00 FF FF 00 28", "11 06 14 00 19 00 0A 18"),
         ("services, no more", "10 1A 00 FF FF 00 28", "01 10 1A 00 0A"),
         ("secondary services: none", "10 01 00 FF FF 01 28", "01 10 01 00 0A"),
@@ -15,12 +21,18 @@ import Testing
         ("handle 0", "10 00 00 FF FF 00 28", "01 10 00 00 01"),
         ("range backwards", "10 05 00 04 00 00 28", "01 10 05 00 01"),
         ("service by UUID", "06 01 00 FF FF 00 28 E0 FF", "07 0A 00 10 00"),
-        ("service by long form of a short UUID", "06 01 00 FF FF 00 28 FB 34 9B 5F 80 00 00 80 00 10 00 00 E0 FF 00 00", "07 0A 00 10 00"),
+        (
+            "service by long form of a short UUID",
+            "06 01 00 FF FF 00 28 FB 34 9B 5F 80 00 00 80 00 10 00 00 E0 FF 00 00", "07 0A 00 10 00"
+        ),
         ("service by UUID: none", "06 01 00 FF FF 00 28 E1 FF", "01 06 01 00 0A"),
         ("description by value", "06 01 00 FF FF 01 29 52 65 73 70 6F 6E 73 65", "07 0E 00 0E 00"),
         ("find by type value, handle 0", "06 00 00 FF FF 00 28 E0 FF", "01 06 00 00 01"),
         ("characteristics", "08 0A 00 10 00 03 28", "09 07 0B 00 12 0C 00 E4 FF 0F 00 04 10 00 E9 FF"),
-        ("characteristics, long UUID", "08 11 00 13 00 03 28", "09 15 12 00 0A 13 00 12 2B 0D 0C 0B 0A 09 08 07 06 05 04 03 02 01 00"),
+        (
+            "characteristics, long UUID", "08 11 00 13 00 03 28",
+            "09 15 12 00 0A 13 00 12 2B 0D 0C 0B 0A 09 08 07 06 05 04 03 02 01 00"
+        ),
         ("characteristics: none", "08 13 00 13 00 03 28", "01 08 13 00 0A"),
         ("name by type", "08 01 00 FF FF 00 2A", "09 13 03 00 57 61 74 65 72 48 2D 42 6F 6F 73 74 2D 32 34 6F 7A"),
         ("by type, not readable", "08 01 00 FF FF E9 FF", "01 08 10 00 02"),
@@ -47,7 +59,10 @@ import Testing
         ("multiple, one missing", "0E 05 00 30 00", "01 0E 30 00 01"),
         ("multiple, one not readable", "0E 05 00 10 00", "01 0E 10 00 02"),
         ("multiple variable", "20 05 00 18 00", "21 02 00 00 00 01 00 61"),
-        ("multiple variable, cut", "20 03 00 03 00", "21 11 00 57 61 74 65 72 48 2D 42 6F 6F 73 74 2D 32 34 6F 7A 11 00 57"),
+        (
+            "multiple variable, cut", "20 03 00 03 00",
+            "21 11 00 57 61 74 65 72 48 2D 42 6F 6F 73 74 2D 32 34 6F 7A 11 00 57"
+        ),
         ("write to nothing", "12 30 00 01", "01 12 30 00 01"),
         ("write a declaration", "12 0B 00 01", "01 12 0B 00 03"),
         ("write with response where only commands are taken", "12 10 00 01", "01 12 10 00 03"),
@@ -61,7 +76,10 @@ import Testing
         ("execute nothing", "18 01", "19"),
         ("short request", "0A 03", "01 0A 00 00 04"),
         ("over-long request", "0A 03 00 00", "01 0A 00 00 04"),
-        ("a request over the MTU", "12 13 00 01 02 03 04 05 06 07 08 09 0A 0B 0C 0D 0E 0F 10 11 12 13 14 15", "01 12 00 00 04"),
+        (
+            "a request over the MTU", "12 13 00 01 02 03 04 05 06 07 08 09 0A 0B 0C 0D 0E 0F 10 11 12 13 14 15",
+            "01 12 00 00 04"
+        ),
         ("unknown request", "3E 01", "01 3E 00 00 06"),
         ("unknown command", "7E 01", ""),
         ("short command", "52 10", ""),
@@ -79,7 +97,9 @@ import Testing
         #expect(!conversation.isClosed)
     }
 
-    @Test(arguments: ["7E 01", "52 10", "52 30 00 01", "52 0C 00 01", "1E", "0B 01", "", "0A 03", "3E 01", "52 0D 00 05"])
+    @Test(arguments: [
+        "7E 01", "52 10", "52 30 00 01", "52 0C 00 01", "1E", "0B 01", "", "0A 03", "3E 01", "52 0D 00 05",
+    ])
     func whatIsOddIsLoggedInOneLine(request: String) throws {
         var conversation = try Conversation()
         _ = conversation.say(request)
@@ -98,7 +118,8 @@ import Testing
         #expect(conversation.say("0E 0C 00 18 00", value: [7]) == "0F 07 61")
     }
 
-    /// Long values: asked once, cut from that answer; a read from offset 0 asks again (the draft profile lives by that).
+    /// Long values: asked once, cut from that answer; a read from offset 0 asks again (the draft profile lives by
+    /// that).
     @Test func longReadsAskOnce() throws {
         var conversation = try Conversation()
         let value = (0..<50).map { UInt8($0) }
@@ -130,10 +151,11 @@ import Testing
         var conversation = try Conversation()
         #expect(conversation.say("52 10 00 47 54") == "")
         #expect(conversation.say("12 13 00 AA", value: []) == "13")
-        #expect(conversation.events == [
-            .write(conversation.central, 0xFFE9, value: [0x47, 0x54], token: nil),
-            .write(conversation.central, firmware, value: [0xAA], token: 1),
-        ])
+        #expect(
+            conversation.events == [
+                .write(conversation.central, 0xFFE9, value: [0x47, 0x54], token: nil),
+                .write(conversation.central, firmware, value: [0xAA], token: 1),
+            ])
         #expect(conversation.say("12 13 00 AA") == "")
         #expect(conversation.feed(.request(.respond(token: 2, .error(0x80)))) == [bytes("01 12 13 00 80")])
     }
@@ -144,9 +166,11 @@ import Testing
         var conversation = try Conversation(application)
         #expect(conversation.say("12 0C 00 FF", value: []) == "13")
         #expect(conversation.say("52 0C 00 01 00") == "")
-        #expect(conversation.events == [
-            .write(conversation.central, 0xFFE4, value: [0xFF], token: 1), .write(conversation.central, 0xFFE4, value: [1, 0], token: nil),
-        ])
+        #expect(
+            conversation.events == [
+                .write(conversation.central, 0xFFE4, value: [0xFF], token: 1),
+                .write(conversation.central, 0xFFE4, value: [1, 0], token: nil),
+            ])
     }
 
     @Test func longWritesArriveWhole() throws {

@@ -10,11 +10,14 @@ import Testing
     }
 
     /// A host whose controller holds two fragments of 27 bytes.
-    static func ready(address: [UInt8] = [1, 0, 0, 0x38, 0xC1, 0xA4], credits: UInt8 = 2) -> (HCIHost, [HCIHost.Effect]) {
+    static func ready(address: [UInt8] = [1, 0, 0, 0x38, 0xC1, 0xA4], credits: UInt8 = 2) -> (HCIHost, [HCIHost.Effect])
+    {
         var host = HCIHost(fallback: BluetoothAddress(0x1234))
         var effects = host.handle(.opened)
         for _ in 0..<12 {
-            guard case .send(let command)? = effects.last(where: { if case .send = $0 { true } else { false } }), host.isWaiting else { break }
+            guard case .send(let command)? = effects.last(where: { if case .send = $0 { true } else { false } }),
+                host.isWaiting
+            else { break }
             let opcode = UInt16(command[1]) | UInt16(command[2]) << 8
             let more: [UInt8] =
                 switch opcode {
@@ -28,16 +31,21 @@ import Testing
     }
 
     static func connected(_ handle: UInt16 = 0x40, isCentral: Bool = false) -> [UInt8] {
-        [4, 0x3E, 19, 1, 0] + handle.littleEndianBytes(2) + [isCentral ? 0 : 1, 0, 6, 5, 4, 3, 2, 0xF1, 24, 0, 0, 0, 0xF4, 1, 0]
+        [4, 0x3E, 19, 1, 0] + handle.littleEndianBytes(2) + [
+            isCentral ? 0 : 1, 0, 6, 5, 4, 3, 2, 0xF1, 24, 0, 0, 0, 0xF4, 1, 0,
+        ]
     }
 
     static func acl(_ handle: UInt16, _ frame: [UInt8], isContinuation: Bool = false) -> [UInt8] {
-        [2] + (handle | (isContinuation ? 1 << 12 : 2 << 12)).littleEndianBytes(2) + frame.count.littleEndianBytes(2) + frame
+        [2] + (handle | (isContinuation ? 1 << 12 : 2 << 12)).littleEndianBytes(2) + frame.count.littleEndianBytes(2)
+            + frame
     }
 
     @Test func `one command at a time, and the controller is ready with its address`() {
         let (host, effects) = Self.ready()
-        let commands: [UInt16] = effects.compactMap { if case .send(let bytes) = $0 { UInt16(bytes[1]) | UInt16(bytes[2]) << 8 } else { nil } }
+        let commands: [UInt16] = effects.compactMap {
+            if case .send(let bytes) = $0 { UInt16(bytes[1]) | UInt16(bytes[2]) << 8 } else { nil }
+        }
         #expect(commands == [0x0C03, 0x0C01, 0x2001, 0x1009, 0x2002])
         #expect(effects.last == .ready(BluetoothAddress(0xA4C1_3800_0001)))
         #expect(!host.isWaiting)
@@ -50,15 +58,20 @@ import Testing
     }
 
     @Test func `packets that are cut at any byte say the same`() {
-        let talk = Self.connected() + Self.acl(0x40, [7, 0, 4, 0, 0x52, 3]) + Self.acl(0x40, [0, 1, 2, 3, 4], isContinuation: true)
+        let talk =
+            Self.connected() + Self.acl(0x40, [7, 0, 4, 0, 0x52, 3])
+            + Self.acl(0x40, [0, 1, 2, 3, 4], isContinuation: true)
             + [4, 0x05, 4, 0, 0x40, 0, 0x13]
         let wanted: [HCIHost.Effect] = [
-            .connected(0x40, BluetoothAddress(0xF102_0304_0506), isCentral: false), .received(connection: 0x40, [0x52, 3, 0, 1, 2, 3, 4]),
+            .connected(0x40, BluetoothAddress(0xF102_0304_0506), isCentral: false),
+            .received(connection: 0x40, [0x52, 3, 0, 1, 2, 3, 4]),
             .disconnected(0x40, reason: 0x13),
         ]
         for cut in 0...talk.count {
             var (host, _) = Self.ready()
-            #expect(host.handle(.received(Array(talk[..<cut]))) + host.handle(.received(Array(talk[cut...]))) == wanted, "cut at \(cut)")
+            #expect(
+                host.handle(.received(Array(talk[..<cut]))) + host.handle(.received(Array(talk[cut...]))) == wanted,
+                "cut at \(cut)")
         }
     }
 
@@ -89,13 +102,18 @@ import Testing
     @Test func `what a cancelled attempt ends with fails no other one`() {
         var (host, _) = Self.ready()
         #expect(host.handle(.received([4, 0x3E, 19, 1, 0x02] + [UInt8](repeating: 0, count: 17))) == [])
-        #expect(host.handle(.received([4, 0x3E, 19, 1, 0x3E] + [UInt8](repeating: 0, count: 17))) == [.connectFailed(status: 0x3E)])
+        #expect(
+            host.handle(.received([4, 0x3E, 19, 1, 0x3E] + [UInt8](repeating: 0, count: 17))) == [
+                .connectFailed(status: 0x3E)
+            ])
     }
 
     @Test func `reports with a name, services and no signal strength`() throws {
         var (host, _) = Self.ready()
         let data: [UInt8] = [2, 1, 6, 3, 3, 0xE0, 0xFF, 3, 9, 0x48, 0x69]
-        let effects = host.handle(.received([4, 0x3E, UInt8(12 + data.count), 2, 1, 0, 1, 6, 5, 4, 3, 2, 0xC1, UInt8(data.count)] + data + [127]))
+        let effects = host.handle(
+            .received(
+                [4, 0x3E, UInt8(12 + data.count), 2, 1, 0, 1, 6, 5, 4, 3, 2, 0xC1, UInt8(data.count)] + data + [127]))
         guard case .advertised(let sighting)? = effects.first else { throw LinkError(.system, "nothing was seen") }
         #expect(sighting.isRandom && sighting.rssi == nil && sighting.address == BluetoothAddress(0xC102_0304_0506))
         var advertisement = Advertisement(peer: PeerID("x"), address: sighting.address)
@@ -105,19 +123,32 @@ import Testing
 
     @Test func `extended reports say the same, and one without an address nothing`() {
         var (host, _) = Self.ready()
-        func report(_ kind: UInt8) -> [UInt8] { [1, 0, kind, 6, 5, 4, 3, 2, 0xA1, 1, 0, 0, 0, 0xCE, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3, 2, 1, 6] }
+        func report(_ kind: UInt8) -> [UInt8] {
+            [1, 0, kind, 6, 5, 4, 3, 2, 0xA1, 1, 0, 0, 0, 0xCE, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3, 2, 1, 6]
+        }
         let both: [UInt8] = [2] + report(0xFF) + report(0)
         let effects = host.handle(.received([4, 0x3E, UInt8(1 + both.count), 0x0D] + both))
-        #expect(effects == [.advertised(HCIHost.Sighting(address: BluetoothAddress(0xA102_0304_0506), isRandom: false, rssi: -50, data: [2, 1, 6]))])
+        #expect(
+            effects == [
+                .advertised(
+                    HCIHost.Sighting(
+                        address: BluetoothAddress(0xA102_0304_0506), isRandom: false, rssi: -50, data: [2, 1, 6]))
+            ])
     }
 
     @Test func `pairing, channels and what is unknown are declined`() {
         var (host, _) = Self.ready(credits: 9)
         _ = host.handle(.received(Self.connected()))
-        func answer(_ channel: UInt8, _ payload: [UInt8]) -> [HCIHost.Effect] { host.handle(.received(Self.acl(0x40, [UInt8(payload.count), 0, channel, 0] + payload))) }
+        func answer(_ channel: UInt8, _ payload: [UInt8]) -> [HCIHost.Effect] {
+            host.handle(.received(Self.acl(0x40, [UInt8(payload.count), 0, channel, 0] + payload)))
+        }
         #expect(answer(6, [1, 3, 0, 1, 16, 1, 1]) == [.send(Self.acl(0x40, [2, 0, 6, 0, 5, 5]).withFirstFragment)])
-        #expect(answer(5, [0x12, 9, 8, 0, 6, 0, 6, 0, 0, 0, 100, 0]) == [.send(Self.acl(0x40, [6, 0, 5, 0, 0x13, 9, 2, 0, 1, 0]).withFirstFragment)])
-        #expect(answer(5, [0x77, 4, 0, 0]) == [.send(Self.acl(0x40, [6, 0, 5, 0, 1, 4, 2, 0, 0, 0]).withFirstFragment)])
+        #expect(
+            answer(5, [0x12, 9, 8, 0, 6, 0, 6, 0, 0, 0, 100, 0]) == [
+                .send(Self.acl(0x40, [6, 0, 5, 0, 0x13, 9, 2, 0, 1, 0]).withFirstFragment)
+            ])
+        #expect(
+            answer(5, [0x77, 4, 0, 0]) == [.send(Self.acl(0x40, [6, 0, 5, 0, 1, 4, 2, 0, 0, 0]).withFirstFragment)])
         #expect(answer(5, [0x01, 4, 0, 0]) == [])
     }
 
@@ -138,24 +169,31 @@ import Testing
         var (host, _) = Self.ready()
         for _ in 0..<400 {
             let type: UInt8 = [2, 4, 4, 4].randomElement(using: &random) ?? 4
-            var body = (0..<Int.random(in: 0...40, using: &random)).map { _ in UInt8.random(in: 0...(Bool.random(using: &random) ? 5 : 255), using: &random) }
+            var body = (0..<Int.random(in: 0...40, using: &random)).map { _ in
+                UInt8.random(in: 0...(Bool.random(using: &random) ? 5 : 255), using: &random)
+            }
             if type == 4 {
                 let code: UInt8 = [0x05, 0x0E, 0x0F, 0x13, 0x3E, 0x3E, 0xFF].randomElement(using: &random) ?? 0x3E
                 if code == 0x3E, !body.isEmpty { body[0] = [1, 2, 5, 10, 13].randomElement(using: &random) ?? 1 }
                 body = [4, code, UInt8(body.count)] + body
             } else {
-                body = Self.acl(UInt16.random(in: 0...5, using: &random), body, isContinuation: Bool.random(using: &random))
+                body = Self.acl(
+                    UInt16.random(in: 0...5, using: &random), body, isContinuation: Bool.random(using: &random))
             }
             _ = host.handle(.received(body))
-            _ = host.handle(.send(connection: UInt16.random(in: 0...5, using: &random), [UInt8](repeating: 1, count: Int.random(in: 0...600, using: &random))))
+            _ = host.handle(
+                .send(
+                    connection: UInt16.random(in: 0...5, using: &random),
+                    [UInt8](repeating: 1, count: Int.random(in: 0...600, using: &random))))
         }
         #expect(host.connections.count <= 32)
         #expect(host.inFlight <= host.credits)
     }
 
-    @Test(arguments: [
-        ("localhost:7300", "localhost", 7300), ("[::1]:7300", "::1", 7300), ("192.0.2.1:1", "192.0.2.1", 1),
-    ] as [(String, String, UInt16)])
+    @Test(
+        arguments: [
+            ("localhost:7300", "localhost", 7300), ("[::1]:7300", "::1", 7300), ("192.0.2.1:1", "192.0.2.1", 1),
+        ] as [(String, String, UInt16)])
     func `places as a person writes them`(_ text: String, _ host: String, _ port: UInt16) throws {
         let place = try #require(NetworkPlace(text))
         #expect(place.host == host && place.port == port && place.description == text)
@@ -169,7 +207,10 @@ import Testing
         #expect(places.allSatisfy { $0.address.value < 1 << 46 })
     }
 
-    @Test(arguments: ["", ":7300", "localhost", "localhost:", "localhost:0", "localhost:65536", "localhost:+1", "::1:7300", "[::1", "[::1]7300", "a b:1", "[]:1"])
+    @Test(arguments: [
+        "", ":7300", "localhost", "localhost:", "localhost:0", "localhost:65536", "localhost:+1", "::1:7300", "[::1",
+        "[::1]7300", "a b:1", "[]:1",
+    ])
     func `what is no place is refused`(_ text: String) {
         #expect(NetworkPlace(text) == nil)
         #expect(throws: LinkName.Malformed.self) { try LinkName("hci:" + text) }

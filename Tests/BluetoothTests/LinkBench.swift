@@ -128,7 +128,9 @@ struct LinkBench {
     func reconnect() async throws -> CentralID {
         central.perform(.connect(peer, limit: .seconds(5)))
         _ = try await centralEvents.next("connected") { if case .connected(_, let mtu) = $0 { mtu } else { nil } }
-        return try await peripheralEvents.next("connected") { if case .connected(let central) = $0 { central } else { nil } }
+        return try await peripheralEvents.next("connected") {
+            if case .connected(let central) = $0 { central } else { nil }
+        }
     }
 
     func close() async {

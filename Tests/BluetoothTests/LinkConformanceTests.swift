@@ -8,18 +8,25 @@ import Testing
         let bench = try LinkBench(kind)
         try await bench.peripheral.open(smallBottle)
         bench.central.perform(.startScan)
-        let found = try await bench.centralEvents.next("advertised") { if case .advertised(let found) = $0 { found.peer } else { nil } }
+        let found = try await bench.centralEvents.next("advertised") {
+            if case .advertised(let found) = $0 { found.peer } else { nil }
+        }
         #expect(found == bench.peer)
         bench.central.perform(.connect(found, limit: .seconds(5)))
         try await bench.centralEvents.next(.connected(found, mtu: 517))
-        let central = try await bench.peripheralEvents.next("connected") { if case .connected(let id) = $0 { id } else { nil } }
+        let central = try await bench.peripheralEvents.next("connected") {
+            if case .connected(let id) = $0 { id } else { nil }
+        }
         try await bench.peripheralEvents.next(.mtuChanged(central, 517))
 
         bench.central.perform(.discover)
-        let services = try await bench.centralEvents.next("discovered") { if case .discovered(let all) = $0 { all } else { nil } }
+        let services = try await bench.centralEvents.next("discovered") {
+            if case .discovered(let all) = $0 { all } else { nil }
+        }
         #expect(services.map(\.uuid) == [0x1800, 0x1801] + smallBottle.services.map(\.uuid))
-        #expect(services.flatMap(\.characteristics).first { $0.uuid == 0xFFE4 }
-            == RemoteCharacteristic(uuid: 0xFFE4, handle: 12, properties: [.read, .notify]))
+        #expect(
+            services.flatMap(\.characteristics).first { $0.uuid == 0xFFE4 }
+                == RemoteCharacteristic(uuid: 0xFFE4, handle: 12, properties: [.read, .notify]))
 
         bench.central.perform(.read(handle: 22))
         try await bench.centralEvents.next(.read(handle: 22, value: Array("A4:C1:38:01:02:03".utf8)))
@@ -38,15 +45,23 @@ import Testing
 
         bench.central.perform(.write(handle: 19, value: Array(repeating: 9, count: 512), withResponse: true))
         let token = try await bench.peripheralEvents.next("write") { event -> UInt64? in
-            if case .write(central, firmware, value: Array(repeating: 9, count: 512), let token) = event { token } else { nil }
+            if case .write(central, firmware, value: Array(repeating: 9, count: 512), let token) = event {
+                token
+            } else {
+                nil
+            }
         }
         bench.peripheral.perform(.respond(token: token, .value([])))
         try await bench.centralEvents.next(.wrote(handle: 19))
 
         bench.central.perform(.read(handle: 19))
-        let reading = try await bench.peripheralEvents.next("read") { if case .read(_, _, 0, let token) = $0 { token } else { nil } }
+        let reading = try await bench.peripheralEvents.next("read") {
+            if case .read(_, _, 0, let token) = $0 { token } else { nil }
+        }
         bench.peripheral.perform(.respond(token: reading, .error(0x85)))
-        let refusal = try await bench.centralEvents.next("refusal") { if case .readFailed(19, let error) = $0 { error.attError } else { nil } }
+        let refusal = try await bench.centralEvents.next("refusal") {
+            if case .readFailed(19, let error) = $0 { error.attError } else { nil }
+        }
         #expect(refusal == 0x85)
 
         bench.central.perform(.disconnect)
@@ -62,7 +77,9 @@ import Testing
         let bench = try LinkBench(kind)
         let central = try await bench.connect()
         bench.peripheral.perform(.disconnect(central))
-        let error = try await bench.centralEvents.next("disconnected") { if case .disconnected(let error?) = $0 { error } else { nil } }
+        let error = try await bench.centralEvents.next("disconnected") {
+            if case .disconnected(let error?) = $0 { error } else { nil }
+        }
         #expect(error.code == .disconnected && error.isTransient)
         // And again, as often as one likes.
         for _ in 0..<20 {
@@ -90,10 +107,14 @@ import Testing
     func nobodyThere(kind: LinkKind) async throws {
         let bench = try LinkBench(kind)
         bench.central.perform(.startScan)
-        let error = try await bench.centralEvents.next("scanFailed") { if case .scanFailed(let error) = $0 { error } else { nil } }
+        let error = try await bench.centralEvents.next("scanFailed") {
+            if case .scanFailed(let error) = $0 { error } else { nil }
+        }
         #expect(error.code == .notFound && !error.sentence.isEmpty)
         bench.central.perform(.connect(bench.peer, limit: .milliseconds(200)))
-        _ = try await bench.centralEvents.next("connectFailed") { if case .connectFailed(let error) = $0 { error } else { nil } }
+        _ = try await bench.centralEvents.next("connectFailed") {
+            if case .connectFailed(let error) = $0 { error } else { nil }
+        }
         await bench.close()
     }
 
@@ -104,7 +125,9 @@ import Testing
         await bench.peripheral.close()
         try await bench.peripheralEvents.waitUntilFinished()
         #expect(await bench.peripheralEvents.all.contains(.disconnected(central)))
-        _ = try await bench.centralEvents.next("disconnected") { if case .disconnected(.some) = $0 { true } else { nil } }
+        _ = try await bench.centralEvents.next("disconnected") {
+            if case .disconnected(.some) = $0 { true } else { nil }
+        }
         await bench.central.close()
     }
 
@@ -134,7 +157,8 @@ import Testing
 
         let count = 4000
         for number in 0..<count {
-            ends.peripheral.perform(.notify(0xFFE4, value: [UInt8(number & 0xFF), UInt8(number >> 8)] + [UInt8](repeating: 0, count: 500)))
+            ends.peripheral.perform(
+                .notify(0xFFE4, value: [UInt8(number & 0xFF), UInt8(number >> 8)] + [UInt8](repeating: 0, count: 500)))
         }
         // The first have left, the last have not: the central's events are full.
         try await peripheralEvents.next(.notified(0xFFE4))
@@ -164,9 +188,10 @@ import Testing
             #expect(observation.connection == 1)
             events.append(observation.event)
         }
-        #expect(events == [
-            .connected, .pdu(.toPeripheral, bytes("02 05 02")), .pdu(.toCentral, bytes("03 05 02")),
-            .pdu(.toPeripheral, bytes("0A 05 00")), .pdu(.toCentral, bytes("0B 00 00")), .disconnected,
-        ])
+        #expect(
+            events == [
+                .connected, .pdu(.toPeripheral, bytes("02 05 02")), .pdu(.toCentral, bytes("03 05 02")),
+                .pdu(.toPeripheral, bytes("0A 05 00")), .pdu(.toCentral, bytes("0B 00 00")), .disconnected,
+            ])
     }
 }

@@ -13,10 +13,14 @@ import Testing
     /// Bytes that are nonsense, nearly sensible, or sensible.
     private func anyPDU(_ generator: inout SeededGenerator) -> [UInt8] {
         let opcodes: [UInt8] = [
-            0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0x09, 0x0A, 0x0B, 0x0C, 0x0D, 0x0E, 0x10, 0x11, 0x12, 0x13, 0x16, 0x17,
+            0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0x09, 0x0A, 0x0B, 0x0C, 0x0D, 0x0E, 0x10, 0x11, 0x12, 0x13,
+            0x16, 0x17,
             0x18, 0x19, 0x1B, 0x1D, 0x1E, 0x20, 0x21, 0x23, 0x52, 0xD2, 0x7F, 0x3E,
         ]
-        var pdu = [Bool.random(using: &generator) ? opcodes.randomElement(using: &generator) ?? 0 : UInt8.random(in: 0...255, using: &generator)]
+        var pdu = [
+            Bool.random(using: &generator)
+                ? opcodes.randomElement(using: &generator) ?? 0 : UInt8.random(in: 0...255, using: &generator)
+        ]
         let length = Int.random(in: 0...100, using: &generator) == 0 ? 600 : Int.random(in: 0...24, using: &generator)
         for index in 0..<length {
             // Handles near the table's, types that exist, now and then.
@@ -70,10 +74,19 @@ import Testing
                 case 1: take(server.handle(.request(.notify(0x2A19, value: [1])), at: now))
                 case 2, 3, 4, 5:
                     guard let token = tokens.randomElement(using: &generator) else { break }
-                    take(server.handle(.request(.respond(token: token, Bool.random(using: &generator) ? .value([1, 2]) : .error(0x80))), at: now))
+                    take(
+                        server.handle(
+                            .request(
+                                .respond(token: token, Bool.random(using: &generator) ? .value([1, 2]) : .error(0x80))),
+                            at: now))
                 case 6: take(server.handle(.tick, at: now))
-                case 7: take(server.handle([.congested(central), .drained(central)].randomElement(using: &generator) ?? .tick, at: now))
-                case 8: if Int.random(in: 0...9, using: &generator) == 0 { take(server.handle(.closed(central), at: now)) }
+                case 7:
+                    take(
+                        server.handle(
+                            [.congested(central), .drained(central)].randomElement(using: &generator) ?? .tick, at: now)
+                    )
+                case 8:
+                    if Int.random(in: 0...9, using: &generator) == 0 { take(server.handle(.closed(central), at: now)) }
                 default:
                     requests += 1
                     take(server.handle(.received(central, anyPDU(&generator)), at: now))
@@ -84,7 +97,8 @@ import Testing
         }
     }
 
-    /// No trap; no more than one request outstanding; each request of ours ends in one event of its kind, or the connection does.
+    /// No trap; no more than one request outstanding; each request of ours ends in one event of its kind, or the
+    /// connection does.
     @Test func clientSurvivesAnything() {
         var generator = generator("clientSurvivesAnything")
         for _ in 0..<300 {
@@ -103,8 +117,10 @@ import Testing
                             outstanding = true
                         }
                     case .event(.connected): isConnected = true
-                    case .event(.disconnected), .event(.connectFailed): (isConnected, asked, ended, outstanding) = (false, 0, 0, false)
-                    case .event(.discovered), .event(.discoveryFailed), .event(.read), .event(.readFailed), .event(.wrote), .event(.writeFailed),
+                    case .event(.disconnected), .event(.connectFailed):
+                        (isConnected, asked, ended, outstanding) = (false, 0, 0, false)
+                    case .event(.discovered), .event(.discoveryFailed), .event(.read), .event(.readFailed),
+                        .event(.wrote), .event(.writeFailed),
                         .event(.subscribed), .event(.subscribeFailed):
                         ended += 1
                     case .event, .log, .look, .open, .close: break
@@ -123,10 +139,11 @@ import Testing
                 case 0 where isConnected:
                     let handle = UInt16.random(in: 0...30, using: &generator)
                     let value = [UInt8](repeating: 1, count: Int.random(in: 0...600, using: &generator))
-                    let request: CentralRequest = [
-                        .discover, .read(handle: handle), .subscribe(handle: handle),
-                        .write(handle: handle, value: value, withResponse: Bool.random(using: &generator)),
-                    ].randomElement(using: &generator) ?? .discover
+                    let request: CentralRequest =
+                        [
+                            .discover, .read(handle: handle), .subscribe(handle: handle),
+                            .write(handle: handle, value: value, withResponse: Bool.random(using: &generator)),
+                        ].randomElement(using: &generator) ?? .discover
                     asked += 1
                     take(machine.handle(.request(request), at: now))
                 case 1: take(machine.handle(.tick, at: now))
@@ -140,16 +157,22 @@ import Testing
         }
     }
 
-    /// Server and client with faults between them, in one thread on simulated time: whatever happens, both come to rest,
-    /// and a session after the faults succeeds.
+    /// Server and client with faults between them, in one thread on simulated time: whatever happens, both come to
+    /// rest, and a session after the faults succeeds.
     @Test func faultyConversationsComeToRest() throws {
         var generator = generator("faultyConversationsComeToRest")
         for _ in 0..<300 {
-            let words = ["lose=0.2", "repeat=0.2", "delay=0.2:300ms", "late=0.2:7s", "silent=0.1", "disconnect=0.05", "mtu=23", "swap=0.2"]
+            let words = [
+                "lose=0.2", "repeat=0.2", "delay=0.2:300ms", "late=0.2:7s", "silent=0.1", "disconnect=0.05", "mtu=23",
+                "swap=0.2",
+            ]
             let plan = try FaultPlan(words.filter { _ in Bool.random(using: &generator) }.joined(separator: ","))
             var pair = SimulatedPair(try GATTServer(smallBottle), FaultyChannel(plan, seed: generator.next()))
             pair.ask(.connect(PeerID("p"), limit: .seconds(5)))
-            for request in [CentralRequest.discover, .subscribe(handle: 12), .read(handle: 12), .write(handle: 19, value: Array(repeating: 1, count: 60), withResponse: true)] {
+            for request in [
+                CentralRequest.discover, .subscribe(handle: 12), .read(handle: 12),
+                .write(handle: 19, value: Array(repeating: 1, count: 60), withResponse: true),
+            ] {
                 pair.ask(request)
                 pair.settle()
             }

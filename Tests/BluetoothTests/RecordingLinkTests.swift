@@ -7,8 +7,11 @@ import Testing
     /// discovery and reads that the table answers, which a stack keeps to itself.
     @Test func transcriptAgreesWithThePDUs() async throws {
         let heard = Mutex<(real: [LinkObservation.Event], written: [LinkObservation.Event])>(([], []))
-        let ends = MemoryLink.pair(peripheral: LinkInstruments(observe: { seen in heard.withLock { $0.real.append(seen.event) } }))
-        let recording = RecordingPeripheralLink(ends.peripheral, instruments: LinkInstruments(observe: { seen in heard.withLock { $0.written.append(seen.event) } }))
+        let ends = MemoryLink.pair(
+            peripheral: LinkInstruments(observe: { seen in heard.withLock { $0.real.append(seen.event) } }))
+        let recording = RecordingPeripheralLink(
+            ends.peripheral,
+            instruments: LinkInstruments(observe: { seen in heard.withLock { $0.written.append(seen.event) } }))
         let events = Inbox(recording.events)
         let centralEvents = Inbox(ends.central.events)
         try await recording.open(smallBottle)
@@ -22,7 +25,9 @@ import Testing
         var token = try await events.next("read") { if case .read(_, _, _, let token) = $0 { token } else { nil } }
         recording.perform(.respond(token: token, .value([7])))
         central.perform(.write(handle: 19, value: [3], withResponse: true))
-        token = try await events.next("write") { if case .write(_, firmware, _, let token?) = $0 { token } else { nil } }
+        token = try await events.next("write") {
+            if case .write(_, firmware, _, let token?) = $0 { token } else { nil }
+        }
         recording.perform(.respond(token: token, .error(0x80)))
         recording.perform(.notify(0xFFE4, value: [9]))
         try await centralEvents.next(.notification(handle: 12, value: [9]))
@@ -35,13 +40,17 @@ import Testing
         let (real, written) = heard.withLock { $0 }
         func isDiscovery(_ event: LinkObservation.Event) -> Bool {
             guard case .pdu(_, let pdu) = event, pdu.count > 1 else { return false }
-            return pdu[0] == 1 ? [0x04, 0x08, 0x10].contains(pdu[1]) : [0x04, 0x05, 0x08, 0x09, 0x10, 0x11].contains(pdu[0])
+            return pdu[0] == 1
+                ? [0x04, 0x08, 0x10].contains(pdu[1]) : [0x04, 0x05, 0x08, 0x09, 0x10, 0x11].contains(pdu[0])
         }
         #expect(written.filter { !isDiscovery($0) } == real.filter { !isDiscovery($0) })
         #expect(written.first == .connected && written.last == .disconnected)
         // A reader can make a table of it: every declaration is there.
         for declaration in ["0B 00 12 0C 00 E4 FF", "0F 00 04 10 00 E9 FF"] {
-            #expect(written.contains { if case .pdu(.toCentral, let pdu) = $0 { hex(pdu).contains(declaration) } else { false } })
+            #expect(
+                written.contains {
+                    if case .pdu(.toCentral, let pdu) = $0 { hex(pdu).contains(declaration) } else { false }
+                })
         }
     }
 }

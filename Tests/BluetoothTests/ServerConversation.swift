@@ -11,17 +11,23 @@ import Testing
 let smallBottle = GATTApplication(
     name: "WaterH-Boost-24oz", advertisedServices: [],
     services: [
-        LocalService(uuid: 0xFFE0, characteristics: [
-            LocalCharacteristic(uuid: 0xFFE4, properties: [.notify, .read], userDescription: "Response"),
-            LocalCharacteristic(uuid: 0xFFE9, properties: .writeWithoutResponse),
-        ]),
-        LocalService(uuid: BluetoothUUID("00010203-0405-0607-0809-0A0B0C0D1912")!, characteristics: [
-            LocalCharacteristic(uuid: firmware, properties: [.write, .read])
-        ]),
-        LocalService(uuid: 0x180A, characteristics: [
-            LocalCharacteristic(uuid: 0x2A25, properties: .read, constant: Array("A4:C1:38:01:02:03".utf8)),
-            LocalCharacteristic(uuid: 0x2A19, properties: [.indicate, .read], constant: [97]),
-        ]),
+        LocalService(
+            uuid: 0xFFE0,
+            characteristics: [
+                LocalCharacteristic(uuid: 0xFFE4, properties: [.notify, .read], userDescription: "Response"),
+                LocalCharacteristic(uuid: 0xFFE9, properties: .writeWithoutResponse),
+            ]),
+        LocalService(
+            uuid: BluetoothUUID("00010203-0405-0607-0809-0A0B0C0D1912")!,
+            characteristics: [
+                LocalCharacteristic(uuid: firmware, properties: [.write, .read])
+            ]),
+        LocalService(
+            uuid: 0x180A,
+            characteristics: [
+                LocalCharacteristic(uuid: 0x2A25, properties: .read, constant: Array("A4:C1:38:01:02:03".utf8)),
+                LocalCharacteristic(uuid: 0x2A19, properties: [.indicate, .read], constant: [97]),
+            ]),
     ])
 
 let firmware = BluetoothUUID("00010203-0405-0607-0809-0A0B0C0D2B12")!

@@ -19,8 +19,8 @@ private final class RawCentral: Sendable {
 
     func send(_ bytes: [UInt8]) { _ = Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL)) }
 
-    /// The next PDU; `nil` when the other end has hung up or says nothing for 10 s. Waits on a thread of its own: Swift's
-    /// threads are few, and the link's consumer needs one.
+    /// The next PDU; `nil` when the other end has hung up or says nothing for 10 s. Waits on a thread of its own:
+    /// Swift's threads are few, and the link's consumer needs one.
     func receive() async -> [UInt8]? {
         let descriptor = descriptor
         return await withCheckedContinuation { continuation in
@@ -40,9 +40,11 @@ private final class RawCentral: Sendable {
 
 @Suite struct SocketLinkTests {
     private func open(
-        _ path: String, kind: UnixSocket.Kind = .unix, patience: Duration = .seconds(2), log: @escaping @Sendable (String) -> Void = { _ in }
+        _ path: String, kind: UnixSocket.Kind = .unix, patience: Duration = .seconds(2),
+        log: @escaping @Sendable (String) -> Void = { _ in }
     ) async throws -> (SocketPeripheralLink, Inbox<PeripheralEvent>) {
-        let link = SocketPeripheralLink(try UnixSocket(path: path, kind: kind), patience: patience, instruments: LinkInstruments(log: log))
+        let link = SocketPeripheralLink(
+            try UnixSocket(path: path, kind: kind), patience: patience, instruments: LinkInstruments(log: log))
         let events = Inbox(link.events)
         try await link.open(smallBottle)
         return (link, events)
@@ -63,7 +65,8 @@ private final class RawCentral: Sendable {
         mkdir(directory, 0o700)
         defer { rmdir(directory) }
         let name = "\(UInt32.random(in: 0...(.max)))"
-        let path = directory + "/" + name + String(repeating: "s", count: 107 - directory.utf8.count - 1 - name.utf8.count)
+        let path =
+            directory + "/" + name + String(repeating: "s", count: 107 - directory.utf8.count - 1 - name.utf8.count)
         let (link, _) = try await open(path)
         #expect(try await RawCentral(path).ask("0A 05 00") == "0B 00 00")
         await link.close()
@@ -86,7 +89,9 @@ private final class RawCentral: Sendable {
         let path = temporarySocket()
         let (first, _) = try await open(path)
         do { _ = try await open(path); Issue.record("two listen") } catch let error as LinkError {
-            #expect(error.code == .inProgress && error.sentence == "somebody listens on \(path) already: stop it or use another path")
+            #expect(
+                error.code == .inProgress
+                    && error.sentence == "somebody listens on \(path) already: stop it or use another path")
         }
         #expect(try await RawCentral(path).ask("0A 05 00") == "0B 00 00")
         await first.close()
@@ -142,7 +147,9 @@ private final class RawCentral: Sendable {
     }
 
     @Test func directoryThatIsNotThere() async throws {
-        do { _ = try await open("/tmp/no-such-directory-\(UInt32.random(in: 0...(.max)))/s"); Issue.record("opened") } catch let error as LinkError {
+        do {
+            _ = try await open("/tmp/no-such-directory-\(UInt32.random(in: 0...(.max)))/s"); Issue.record("opened")
+        } catch let error as LinkError {
             #expect(error.code == .notFound && error.sentence.contains("no directory"))
         }
     }
@@ -153,7 +160,9 @@ private final class RawCentral: Sendable {
             let central = SocketCentralLink(try UnixSocket(path: path))
             let events = Inbox(central.events)
             central.perform(.connect(PeerID(path), limit: .seconds(5)))
-            let error = try await events.next("connectFailed") { if case .connectFailed(let error) = $0 { error } else { nil } }
+            let error = try await events.next("connectFailed") {
+                if case .connectFailed(let error) = $0 { error } else { nil }
+            }
             await central.close()
             return error
         }
@@ -186,7 +195,9 @@ private final class RawCentral: Sendable {
             central.perform(.connect(PeerID(path), limit: .milliseconds(300)))
         }
         for (central, events) in centrals {
-            let error = try await events.next("connectFailed") { if case .connectFailed(let error) = $0 { error } else { nil } }
+            let error = try await events.next("connectFailed") {
+                if case .connectFailed(let error) = $0 { error } else { nil }
+            }
             #expect(error.code == .timeout)
             await central.close()
         }
@@ -233,11 +244,15 @@ private final class RawCentral: Sendable {
         let path = temporarySocket()
         let (stream, heard) = AsyncStream.makeStream(of: Void.self)
         let goOn = DispatchSemaphore(value: 0)
-        let link = SocketPeripheralLink(try UnixSocket(path: path), instruments: LinkInstruments(observe: { observation in
-            guard case .pdu(.toCentral, let pdu) = observation.event, pdu.first == 0x1B, pdu.last == 3 else { return }
-            heard.yield()
-            goOn.wait()
-        }))
+        let link = SocketPeripheralLink(
+            try UnixSocket(path: path),
+            instruments: LinkInstruments(observe: { observation in
+                guard case .pdu(.toCentral, let pdu) = observation.event, pdu.first == 0x1B, pdu.last == 3 else {
+                    return
+                }
+                heard.yield()
+                goOn.wait()
+            }))
         let events = Inbox(link.events)
         try await link.open(smallBottle)
         var central: RawCentral? = try RawCentral(path)
@@ -248,7 +263,9 @@ private final class RawCentral: Sendable {
         central?.send(bytes("52 10 00 AA"))
         central = nil
         goOn.signal()
-        let left = try await events.next("write") { if case .write(_, 0xFFE9, value: [0xAA], token: nil) = $0 { true } else { nil } }
+        let left = try await events.next("write") {
+            if case .write(_, 0xFFE9, value: [0xAA], token: nil) = $0 { true } else { nil }
+        }
         #expect(left)
         _ = try await events.next("disconnected") { if case .disconnected = $0 { true } else { nil } }
         await link.close()
@@ -261,7 +278,8 @@ private final class RawCentral: Sendable {
         let deaf = try RawCentral(path)
         for _ in 0..<20_000 {
             let request = bytes("0A 03 00")
-            guard Glibc.send(deaf.descriptor, request, request.count, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT)) > 0 else { break }
+            guard Glibc.send(deaf.descriptor, request, request.count, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT)) > 0
+            else { break }
         }
         #expect(try await RawCentral(path).ask("0A 05 00") == "0B 00 00")
         await link.close()

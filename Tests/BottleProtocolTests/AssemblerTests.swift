@@ -21,7 +21,9 @@ struct AssemblerTests {
         #expect(transfer?.records().accepted.map(\.amountMl) == [16])
         #expect(transfer?.acknowledgement == 13 && transfer?.isComplete == true)
 
-        let records = (0..<16).flatMap { hex("1A 02 02 15 16 27 00 2D 00 00 01 61 00").dropLast(8) + [UInt8($0)] + hex("00 2D 00 00 01 61 00") }
+        let records = (0..<16).flatMap {
+            hex("1A 02 02 15 16 27 00 2D 00 00 01 61 00").dropLast(8) + [UInt8($0)] + hex("00 2D 00 00 01 61 00")
+        }
         let first = hex("50 54 00 D4 69 06") + records.prefix(104)
         #expect(assembler.receive(first) == [])
         #expect(assembler.progress?.received == 106 && assembler.progress?.expected == 212)
@@ -43,7 +45,9 @@ struct AssemblerTests {
             for way in ways {
                 var assembler = LogAssembler()
                 let transfers = assembler.receiveAll(way).compactMap(\.completed)
-                #expect(transfers.map { $0.records().accepted } == [records], "round \(round), pieces of \(way.map(\.count))")
+                #expect(
+                    transfers.map { $0.records().accepted } == [records],
+                    "round \(round), pieces of \(way.map(\.count))")
                 #expect(assembler.finish() == [])
             }
         }
@@ -58,7 +62,9 @@ struct AssemblerTests {
             for size in [1, 2, 3, 7, 12] {
                 var assembler = LogAssembler()
                 let events = assembler.receiveAll(pieces(bytes) { size })
-                #expect(events.compactMap(\.completed).map { $0.records().accepted } == [records], "round \(round), pieces of \(size)")
+                #expect(
+                    events.compactMap(\.completed).map { $0.records().accepted } == [records],
+                    "round \(round), pieces of \(size)")
             }
         }
     }
@@ -82,7 +88,9 @@ struct AssemblerTests {
                     var stream = way
                     stream.insert(contentsOf: [Self.report, answer], at: position)
                     let events = assembler.receiveAll(stream)
-                    #expect(events.compactMap(\.completed).map { $0.records().accepted } == [records], "round \(round), position \(position)")
+                    #expect(
+                        events.compactMap(\.completed).map { $0.records().accepted } == [records],
+                        "round \(round), position \(position)")
                     #expect(events.compactMap(\.message).map(\.encoded) == [Self.report, answer])
                 }
             }
@@ -95,7 +103,9 @@ struct AssemblerTests {
         let (records, values) = sample(40)
         let bytes = values.flatMap { $0 }
         var assembler = LogAssembler()
-        let events = assembler.receiveAll([Array(bytes.prefix(cut)), Self.report, answer, Array(bytes.dropFirst(cut))]) + assembler.finish()
+        let events =
+            assembler.receiveAll([Array(bytes.prefix(cut)), Self.report, answer, Array(bytes.dropFirst(cut))])
+            + assembler.finish()
         #expect(events.compactMap(\.completed).map { $0.records().accepted } == [records])
         #expect(events.compactMap(\.message).map(\.encoded) == [Self.report, answer])
         #expect(events.count == 3)
@@ -105,18 +115,25 @@ struct AssemblerTests {
         #expect(beginning == Array(bytes.prefix(cut)) && lost.last?.completed?.acknowledgement == nil)
     }
 
-    @Test("lookalikes: continuation chunks that begin with the letters PT, RT or RP", arguments: ["50 54", "52 54", "52 50"])
+    @Test(
+        "lookalikes: continuation chunks that begin with the letters PT, RT or RP",
+        arguments: ["50 54", "52 54", "52 50"])
     func lookalikes(_ letters: String) {
-        // Amount, TDS and sensor bytes spell the letters and all kinds of lengths behind them; cut so that a chunk begins with them.
+        // Amount, TDS and sensor bytes spell the letters and all kinds of lengths behind them; cut so that a chunk
+        // begins with them.
         for field in [6, 8, 10] {
             for length in [[0x00, 0x0F], [0x01, 0x61], [0x00, 0x10], [0xFF, 0xFF]] as [[UInt8]] {
                 var record = hex("1A 02 02 16 15 0F 00 10 00 00 01 61 00")
                 record.replaceSubrange(field..<(field + 2), with: hex(letters))
-                for (index, byte) in length.enumerated() where field + 2 + index < 13 { record[field + 2 + index] = byte }
+                for (index, byte) in length.enumerated() where field + 2 + index < 13 {
+                    record[field + 2 + index] = byte
+                }
                 let bytes = Frame(.put, [Entry(.log, record + hex("1A 02 03 10 00 00 00 64 00 00 01 61 00"))]).encoded
                 var assembler = LogAssembler()
                 let events = assembler.receiveAll([Array(bytes.prefix(6 + field)), Array(bytes.dropFirst(6 + field))])
-                #expect(events.compactMap(\.completed).map(\.recordBytes) == [Array(bytes.dropFirst(6))], "field \(field), length \(length)")
+                #expect(
+                    events.compactMap(\.completed).map(\.recordBytes) == [Array(bytes.dropFirst(6))],
+                    "field \(field), length \(length)")
             }
         }
     }
@@ -155,11 +172,14 @@ struct AssemblerTests {
         #expect(transfer?.recordBytes == record && transfer?.skipped.map(\.type) == [.battery, EntryType(0x77)])
     }
 
-    @Test("rule 4: an entry whose n lies makes the frame malformed; what came whole before stays", arguments: [0x00, 0x0F, 0x1B, 0xFF] as [UInt8])
+    @Test(
+        "rule 4: an entry whose n lies makes the frame malformed; what came whole before stays",
+        arguments: [0x00, 0x0F, 0x1B, 0xFF] as [UInt8])
     func malformedEntry(_ size: UInt8) {
         var assembler = LogAssembler()
         let record = Array(Self.one.dropFirst(6))
-        let events = assembler.receiveAll([hex("50 54 00 1E 0E 06") + record, [size, 0x06] + record]) + assembler.finish()
+        let events =
+            assembler.receiveAll([hex("50 54 00 1E 0E 06") + record, [size, 0x06] + record]) + assembler.finish()
         guard case .unfinished(let kept, let reason)? = events.first else { Issue.record("\(events)"); return }
         #expect(kept.recordBytes == record && kept.acknowledgement == nil && reason.offset == 19)
         #expect(events.compactMap(\.completed).isEmpty)
@@ -246,7 +266,8 @@ struct AssemblerTests {
         let first = sample(8, seed: 3)
         let second = sample(3, seed: 4)
         var assembler = LogAssembler()
-        let frames = [first, second].map { Frame(.put, [Entry(.log, $0.records.flatMap(\.raw))]).encoded } + [hex("50 54 00 00")]
+        let frames =
+            [first, second].map { Frame(.put, [Entry(.log, $0.records.flatMap(\.raw))]).encoded } + [hex("50 54 00 00")]
         let transfers = assembler.receiveAll(frames).compactMap(\.completed)
         #expect(transfers.map(\.count) == [8, 3, 0] && transfers.allSatisfy(\.isAcknowledgeable))
     }
@@ -256,7 +277,9 @@ struct AssemblerTests {
         var generator = SeededGenerator(seed: seed)
         let (records, values) = sample(20)
         var assembler = LogAssembler()
-        let starts: [[UInt8]] = [[0x50, 0x54], [0x52, 0x54], [0x52, 0x50], [0x47, 0x54], [0x0E, 0x06], [0x69, 0x06], [0x50], []]
+        let starts: [[UInt8]] = [
+            [0x50, 0x54], [0x52, 0x54], [0x52, 0x50], [0x47, 0x54], [0x0E, 0x06], [0x69, 0x06], [0x50], [],
+        ]
         for _ in 0..<300 {
             for _ in 0..<100 {
                 let start = starts[Int.random(in: 0..<starts.count, using: &generator)]

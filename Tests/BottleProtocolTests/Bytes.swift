@@ -9,12 +9,16 @@ func hex(_ text: String) -> [UInt8] {
 /// The seed of every property test, named in each test's title so that a failure can be run again.
 let seed: UInt64 = 0x5749_5045
 
-/// A record with a date that exists, a second of its own per `index`, and TDS and sensor bytes that spell all kinds of things.
+/// A record with a date that exists, a second of its own per `index`, and TDS and sensor bytes that spell all kinds of
+/// things.
 func randomRecord(_ index: Int, _ generator: inout SeededGenerator) -> DrinkRecord {
     DrinkRecord(
-        yearByte: 26, month: UInt8(index / 1440 % 12 + 1), day: UInt8.random(in: 1...28, using: &generator), hour: UInt8(index / 60 % 24),
-        minute: UInt8(index % 60), second: UInt8.random(in: 0...59, using: &generator), amountMl: UInt16.random(in: 0...600, using: &generator),
-        tdsPpm: UInt16.random(in: 0...500, using: &generator), sensor: (1, UInt8.random(in: 0...100, using: &generator)))
+        yearByte: 26, month: UInt8(index / 1440 % 12 + 1), day: UInt8.random(in: 1...28, using: &generator),
+        hour: UInt8(index / 60 % 24),
+        minute: UInt8(index % 60), second: UInt8.random(in: 0...59, using: &generator),
+        amountMl: UInt16.random(in: 0...600, using: &generator),
+        tdsPpm: UInt16.random(in: 0...500, using: &generator), sensor: (1, UInt8.random(in: 0...100, using: &generator))
+    )
 }
 
 /// A dump as the bottle notifies it: header with the first entry, then entry by entry, with 1 to 8 records each.

@@ -5,7 +5,8 @@ import Testing
 @Suite("Frames, entries, commands and answers: protocol law P2")
 struct FrameTests {
     static let clock = BottleClock(yearByte: 26, month: 2, day: 2, hour: 22, minute: 21, second: 15)
-    static let reminder = ReminderSetting(mode: 1, wakeHour: 7, wakeMinute: 30, sleepHour: 22, sleepMinute: 15, intervalMinutes: 45)
+    static let reminder = ReminderSetting(
+        mode: 1, wakeHour: 7, wakeMinute: 30, sleepHour: 22, sleepMinute: 15, intervalMinutes: 45)
 
     static let commands: [(String, HostCommand)] = [
         ("47 54 00 01 FF", .snapshot),
@@ -13,7 +14,10 @@ struct FrameTests {
         ("47 54 00 01 02", .get(.battery)),
         ("52 50 00 04 03 06 00 D0", .acknowledge(bytes: 208)),
         ("50 54 00 03 02 1C 05", .clearLog),
-        ("50 54 00 14 03 05 09 C4 07 03 1A 02 02 16 15 0F 07 26 01 07 1E 16 0F 2D", .settings(goalMl: 2500, clock: clock, reminder: reminder)),
+        (
+            "50 54 00 14 03 05 09 C4 07 03 1A 02 02 16 15 0F 07 26 01 07 1E 16 0F 2D",
+            .settings(goalMl: 2500, clock: clock, reminder: reminder)
+        ),
         ("50 54 00 04 03 05 09 C4", .goal(ml: 2500)),
         ("50 54 00 08 07 03 1A 02 02 16 15 0F", .clock(clock)),
         ("50 54 00 04 03 04 01 F4", .amount(ml: 500)),
@@ -86,7 +90,9 @@ struct FrameTests {
     func snapshotOffsets() {
         let boost = Self.full.frame(.boost).encoded
         #expect(boost.count == 43 && Array(boost[2...3]) == [0, 0x27])
-        #expect(boost[6] == 97 && Array(boost[9...14]) == Self.clock.encoded && Array(boost[25...26]) == [1, 3] && boost[31] == 1)
+        #expect(
+            boost[6] == 97 && Array(boost[9...14]) == Self.clock.encoded && Array(boost[25...26]) == [1, 3]
+                && boost[31] == 1)
         let vita = Self.full.frame(.vita).encoded
         #expect(vita.count == 53 && Array(vita[2...3]) == [0, 0x31])
         #expect(vita[6] == 0xFD && vita[9] == 97 && vita[34] == 1)
@@ -99,27 +105,41 @@ struct FrameTests {
         var expected = Self.full
         expected.model = model
         expected.unknownEntries = decoded.unknownEntries
-        if model == .boost { (expected.temperatureC, expected.tdsPpm, expected.levelMl) = (nil, nil, nil) } else { expected.language = nil }
+        if model == .boost {
+            (expected.temperatureC, expected.tdsPpm, expected.levelMl) = (nil, nil, nil)
+        } else {
+            expected.language = nil
+        }
         #expect(decoded == expected)
         #expect(decoded.unknownEntries.map(\.data.count) == (model == .boost ? [2, 0] : [2, 0, 0]))
-        guard case .snapshot = try BottleMessage(decoding: Self.full.frame(model)) else { Issue.record("no snapshot"); return }
+        guard case .snapshot = try BottleMessage(decoding: Self.full.frame(model)) else {
+            Issue.record("no snapshot"); return
+        }
     }
 
     /// The entry layout is derived; the published offsets hold even where a bottle fills the gaps otherwise.
-    @Test("a snapshot of a published length that is no sequence of entries is read by its offsets", arguments: BottleModel.allCases)
+    @Test(
+        "a snapshot of a published length that is no sequence of entries is read by its offsets",
+        arguments: BottleModel.allCases)
     func snapshotByOffset(_ model: BottleModel) throws {
         var bytes = Self.full.frame(model).encoded
         bytes[model == .boost ? 4 : 7] = 0xFF
         let snapshot = try Snapshot(decoding: Frame(decoding: bytes))
-        #expect(snapshot.batteryPercent == 97 && snapshot.charging == .charging && snapshot.model == model && snapshot.firmware == 0x0103)
+        #expect(
+            snapshot.batteryPercent == 97 && snapshot.charging == .charging && snapshot.model == model
+                && snapshot.firmware == 0x0103)
         if model == .vita { #expect(snapshot.temperatureC == -3 && snapshot.tdsPpm == 210 && snapshot.levelMl == 530) }
         if model == .boost { #expect(snapshot.clock == Self.clock) }
-        guard case .snapshot = try BottleMessage(decoding: Frame(decoding: bytes)) else { Issue.record("no snapshot"); return }
+        guard case .snapshot = try BottleMessage(decoding: Frame(decoding: bytes)) else {
+            Issue.record("no snapshot"); return
+        }
     }
 
     @Test("every decoder, cut at every byte: a value or a reason, never both")
     func cuts() throws {
-        let frames = Self.answers.map { hex($0.0) } + [Self.full.frame(.boost).encoded, Self.full.frame(.vita).encoded] + Self.commands.map { hex($0.0) }
+        let frames =
+            Self.answers.map { hex($0.0) } + [Self.full.frame(.boost).encoded, Self.full.frame(.vita).encoded]
+            + Self.commands.map { hex($0.0) }
         for bytes in frames {
             for count in 0..<bytes.count {
                 let cut = Array(bytes.prefix(count))
@@ -128,7 +148,9 @@ struct FrameTests {
                     _ = try Frame(decoding: cut)
                     Issue.record("accepted \(cut)")
                 } catch {
-                    #expect(error.found < error.needed && error.offset == count && error.description.contains("byte \(count)"))
+                    #expect(
+                        error.found < error.needed && error.offset == count
+                            && error.description.contains("byte \(count)"))
                 }
                 // Cutting the payload but mending the length field: entries must notice.
                 guard count >= 4 else { continue }
@@ -162,7 +184,9 @@ struct FrameTests {
         var generator = SeededGenerator(seed: seed)
         let letters: [[UInt8]] = [[0x47, 0x54], [0x50, 0x54], [0x52, 0x50], [0x52, 0x54], []]
         for _ in 0..<5_000 {
-            let body = (0..<Int.random(in: 0...24, using: &generator)).map { _ in UInt8.random(in: 0...9, using: &generator) }
+            let body = (0..<Int.random(in: 0...24, using: &generator)).map { _ in
+                UInt8.random(in: 0...9, using: &generator)
+            }
             let lettered = letters[Int.random(in: 0..<letters.count, using: &generator)]
             let bytes = lettered.isEmpty ? body : lettered + [0, UInt8(body.count)] + body
             #expect(HostCommand(decoding: bytes).encoded == bytes)
@@ -176,6 +200,8 @@ struct FrameTests {
     func unknownTypes() throws {
         let bytes = hex("52 50 00 0A 02 02 61 03 77 01 02 02 20 00")
         let snapshot = try Snapshot(decoding: Frame(decoding: bytes))
-        #expect(snapshot.batteryPercent == 97 && snapshot.unknownEntries == [Entry(EntryType(0x77), [1, 2]), Entry(.screenText, [0])])
+        #expect(
+            snapshot.batteryPercent == 97
+                && snapshot.unknownEntries == [Entry(EntryType(0x77), [1, 2]), Entry(.screenText, [0])])
     }
 }

@@ -4,8 +4,10 @@ import Testing
 /// What an advertised name says of the model (protocol section 1): one place for the gateway and for captures.
 @Suite struct ModelNameTests {
     static let names: [(String, BottleModel?)] = [
-        ("WaterH-Boost-24oz", .boost), ("waterh-boost-24OZ", .boost), ("WaterH-Bottle-B003", .boost), ("WaterH-Bottle-1", .vita), ("WaterH-Bottle-1\0", .vita),
-        ("WaterH-Vita", .vita), ("WaterH", nil), ("WaterH-Bottle-2", nil), ("WaterH-Bottle-Blue", nil), ("Boost", nil), ("", nil),
+        ("WaterH-Boost-24oz", .boost), ("waterh-boost-24OZ", .boost), ("WaterH-Bottle-B003", .boost),
+        ("WaterH-Bottle-1", .vita), ("WaterH-Bottle-1\0", .vita),
+        ("WaterH-Vita", .vita), ("WaterH", nil), ("WaterH-Bottle-2", nil), ("WaterH-Bottle-Blue", nil), ("Boost", nil),
+        ("", nil),
     ]
 
     @Test(arguments: names)

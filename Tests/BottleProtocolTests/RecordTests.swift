@@ -41,7 +41,9 @@ struct RecordTests {
     @Test("strict dialect", arguments: strict)
     func strictDialect(_ vector: Vector) {
         let record = try? DrinkRecord(decoding: hex(vector.bytes), dialect: .strict)
-        #expect(record.map { [$0.month, $0.day, $0.hour, $0.minute, $0.second, $0.amountMl] } == vector.fields, "\(vector.id)")
+        #expect(
+            record.map { [$0.month, $0.day, $0.hour, $0.minute, $0.second, $0.amountMl] } == vector.fields,
+            "\(vector.id)")
         #expect(record?.separatorNotZero ?? (vector.id == "A1-10") == (vector.id == "A1-10"), "\(vector.id)")
         if let record { #expect(record.year == nil && record.raw == Array(hex(vector.bytes).prefix(13))) }
     }
@@ -58,7 +60,9 @@ struct RecordTests {
         #expect(record.year == 2000 + Int(bytes[0]))
         #expect(record.amountMl == Int(bytes[6]) << 8 | Int(bytes[7]))
         // 2026 is no leap year, so 29 February (A1-08) does not exist here.
-        #expect(record.isSuspect == (vector.id == "A1-08" || (vector.fields == nil && vector.id != "A1-02")), "\(vector.id)")
+        #expect(
+            record.isSuspect == (vector.id == "A1-08" || (vector.fields == nil && vector.id != "A1-02")), "\(vector.id)"
+        )
         #expect(record.isSuspect == (record.suspicion != nil))
         #expect(record.isDrink && !record.separatorNotZero)
     }
@@ -66,21 +70,31 @@ struct RecordTests {
     @Test("verified sample: 2026-02-02 22:21:15, 16 ml")
     func verifiedSample() throws {
         let record = try DrinkRecord(decoding: hex("1A 02 02 16 15 0F 00 10 00 00 01 61 00"))
-        #expect([record.year, record.month, record.day, record.hour, record.minute, record.second] == [2026, 2, 2, 22, 21, 15])
+        #expect(
+            [record.year, record.month, record.day, record.hour, record.minute, record.second] == [
+                2026, 2, 2, 22, 21, 15,
+            ])
         #expect(record.amountMl == 16 && record.tdsPpm == 0 && record.flag == 0 && !record.isSuspect)
-        #expect(record.batteryPercent(.boost) == 97 && record.batteryPercent(.vita) == nil && record.batteryPercent(nil) == nil)
-        #expect(record.temperatureC(.boost) == nil && record.temperatureC(nil) == nil && record.temperatureC(.vita) == 1)
+        #expect(
+            record.batteryPercent(.boost) == 97 && record.batteryPercent(.vita) == nil
+                && record.batteryPercent(nil) == nil)
+        #expect(
+            record.temperatureC(.boost) == nil && record.temperatureC(nil) == nil && record.temperatureC(.vita) == 1)
         #expect(record.tdsPpm(model: .vita) == 0 && record.tdsPpm(model: .boost) == nil)
     }
 
     @Test("what a Vita measures; below zero; a flag")
     func vitaRecord() throws {
         let record = try DrinkRecord(decoding: hex("1A 07 01 0C 00 00 01 F4 00 D2 F6 00 03"))
-        #expect(record.temperatureC(.vita) == -10 && record.tdsPpm(model: .vita) == 210 && record.batteryPercent(.boost) == nil)
+        #expect(
+            record.temperatureC(.vita) == -10 && record.tdsPpm(model: .vita) == 210
+                && record.batteryPercent(.boost) == nil)
         #expect(record.amountMl == 500 && record.flag == 3 && !record.isDrink)
     }
 
-    @Test("1B is 2027 in calendar; plausible years are 2015-2099", arguments: [(0x0E, false), (0x0F, true), (0x1B, true), (0x63, true), (0x64, false)])
+    @Test(
+        "1B is 2027 in calendar; plausible years are 2015-2099",
+        arguments: [(0x0E, false), (0x0F, true), (0x1B, true), (0x63, true), (0x64, false)])
     func years(_ byte: UInt8, _ plausible: Bool) throws {
         var bytes = hex("1A 02 02 16 15 0F 00 10 00 00 01 61 00")
         bytes[0] = byte
@@ -116,11 +130,14 @@ struct RecordTests {
         }
     }
 
-    @Test("property: every 13 bytes survive in calendar, and decodeAll agrees with decoding one by one; seed 0x57495045")
+    @Test(
+        "property: every 13 bytes survive in calendar, and decodeAll agrees with decoding one by one; seed 0x57495045")
     func roundTrip() throws {
         var generator = SeededGenerator(seed: seed)
         for _ in 0..<2_000 {
-            let bytes = (0..<Int.random(in: 0...80, using: &generator)).map { _ in UInt8.random(in: 0...255, using: &generator) }
+            let bytes = (0..<Int.random(in: 0...80, using: &generator)).map { _ in
+                UInt8.random(in: 0...255, using: &generator)
+            }
             for dialect in RecordDialect.allCases {
                 var index = 0
                 DrinkRecord.decodeAll(bytes, dialect: dialect) { result, raw in
@@ -137,8 +154,14 @@ struct RecordTests {
 
     static let packets: [(String, String, [Int])] = [
         ("header + A1-01", "50 54 00 0F 0E 06 1A 02 02 16 15 0F 00 10 00 00 01 61 00", [16]),
-        ("header + (A1-02, A1-06)", "50 54 00 0F 0E 06 1B 02 02 16 15 0F 00 10 00 00 01 61 00 1A 02 03 10 00 00 00 64 00 00 01 61 00", [100]),
-        ("header + A1-01 + 12 bytes", "50 54 00 0F 0E 06 1A 02 02 16 15 0F 00 10 00 00 01 61 00 1A 02 02 16 15 0F 00 10 00 00 01 61", [16]),
+        (
+            "header + (A1-02, A1-06)",
+            "50 54 00 0F 0E 06 1B 02 02 16 15 0F 00 10 00 00 01 61 00 1A 02 03 10 00 00 00 64 00 00 01 61 00", [100]
+        ),
+        (
+            "header + A1-01 + 12 bytes",
+            "50 54 00 0F 0E 06 1A 02 02 16 15 0F 00 10 00 00 01 61 00 1A 02 02 16 15 0F 00 10 00 00 01 61", [16]
+        ),
         ("50 54 00 00 00", "50 54 00 00 00", []),
         ("52 54 …", "52 54 00 0F 0E 06 1A 02 02 16 15 0F 00 10 00 00 01 61 00", []),
     ]

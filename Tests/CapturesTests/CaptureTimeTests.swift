@@ -3,8 +3,10 @@ import Testing
 
 @Suite struct CaptureTimeTests {
     static let texts: [(CaptureTime, String)] = [
-        (CaptureTime(seconds: 0), "0.000000000"), (CaptureTime(seconds: 1_612_150_079, nanoseconds: 92_423_000), "1612150079.092423000"),
-        (CaptureTime(seconds: 0, nanoseconds: -1), "-0.000000001"), (CaptureTime(seconds: -1, nanoseconds: -500_000_000), "-1.500000000"),
+        (CaptureTime(seconds: 0), "0.000000000"),
+        (CaptureTime(seconds: 1_612_150_079, nanoseconds: 92_423_000), "1612150079.092423000"),
+        (CaptureTime(seconds: 0, nanoseconds: -1), "-0.000000001"),
+        (CaptureTime(seconds: -1, nanoseconds: -500_000_000), "-1.500000000"),
         (CaptureTime(seconds: .max), "9223372036854775807.000000000"),
     ]
 
@@ -32,8 +34,12 @@ import Testing
     @Test func whatCannotBeCarriedIsSaid() {
         let stump = CapturePacket(number: 3, time: nil, direction: .sent, missing: 4, content: .hci(.acl))
         let air = CapturePacket(number: 1, time: nil, direction: nil, content: .linkLayer(LinkLayerFacts()))
-        let unnamed = CapturePacket(number: 1, time: CaptureTime(seconds: 1), direction: .sent, content: .value(ValueFacts(travel: .writeCommand, characteristic: .handle(9), peer: nil)))
-        let refused: [(String, CapturePacket)] = [("pklg", stump), ("btsnoop", air), ("hex", air), ("pcap-ll", stump), ("nrf", unnamed), ("nrf", stump)]
+        let unnamed = CapturePacket(
+            number: 1, time: CaptureTime(seconds: 1), direction: .sent,
+            content: .value(ValueFacts(travel: .writeCommand, characteristic: .handle(9), peer: nil)))
+        let refused: [(String, CapturePacket)] = [
+            ("pklg", stump), ("btsnoop", air), ("hex", air), ("pcap-ll", stump), ("nrf", unnamed), ("nrf", stump),
+        ]
         for (name, packet) in refused {
             var writer = CaptureWriter(CaptureFormat(name: name) ?? CaptureFormat(.pcap, .h4))
             #expect(throws: CaptureError.self, "\(name)") { try writer.write(packet, [1, 2, 3, 4].span.bytes) }

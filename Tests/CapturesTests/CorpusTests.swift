@@ -9,12 +9,14 @@ import Testing
     static let files: [String] = {
         let folder = Program.repository + "/Tests/Fuzz/corpus"
         let names = FileManager.default.enumerator(atPath: folder)?.compactMap { $0 as? String } ?? []
-        return names.filter { !["air", "hci", "text"].contains($0.split(separator: "/").first) && $0.contains("/") }.sorted()
+        return names.filter { !["air", "hci", "text"].contains($0.split(separator: "/").first) && $0.contains("/") }
+            .sorted()
     }()
 
     /// What stands before the fuzzer's bytes in each of its targets.
     private func whole(_ name: String) throws -> [UInt8] {
-        let bytes = [UInt8](try Data(contentsOf: URL(fileURLWithPath: Program.repository + "/Tests/Fuzz/corpus/" + name)))
+        let bytes = [UInt8](
+            try Data(contentsOf: URL(fileURLWithPath: Program.repository + "/Tests/Fuzz/corpus/" + name)))
         let target = String(name.split(separator: "/").first ?? "")
         switch target {
         case "hex": return Array("# waterh\n".utf8) + bytes
@@ -33,7 +35,9 @@ import Testing
     func aPipeGivesTheSameAsAFile(name: String) throws {
         let file = try whole(name)
         let atOnce = Reading(file)
-        for step in [1, 2, 5, 13, 60] { #expect(Reading(file, step: step).isEqual(to: atOnce), "\(step) bytes at a time") }
+        for step in [1, 2, 5, 13, 60] {
+            #expect(Reading(file, step: step).isEqual(to: atOnce), "\(step) bytes at a time")
+        }
     }
 
     @Test(arguments: files)

@@ -4,7 +4,8 @@ import Testing
 
 /// What holds for every format alike.
 @Suite struct EveryFormatTests {
-    /// A recorder without a clock counts from anywhere. Where the format can say the time it is kept, where not the distances are.
+    /// A recorder without a clock counts from anywhere. Where the format can say the time it is kept, where not the
+    /// distances are.
     @Test(arguments: CaptureFormat.named.map(\.name))
     func everyClockCanBeWritten(name: String) throws {
         let format = try #require(CaptureFormat(name: name))
@@ -26,7 +27,9 @@ import Testing
             #expect(isKept || writer.retimed == packets.count)
             if ![.pcap, .packetLogger].contains(format.container) { #expect(isKept, "\(start)") }
             if isKept { #expect(times.first == CaptureTime(seconds: start, nanoseconds: 500_000_000), "\(start)") }
-            if let first = times.first, let last = times.last { #expect(last.sinceEpoch - first.sinceEpoch == .seconds(packets.count - 1), "\(start)") }
+            if let first = times.first, let last = times.last {
+                #expect(last.sinceEpoch - first.sinceEpoch == .seconds(packets.count - 1), "\(start)")
+            }
         }
     }
 
@@ -51,7 +54,9 @@ import Testing
         let file = try Samples.file(format)
         let whole = Reading(file)
         let ends = try recordEnds(format)
-        let boundaries = Set(format.container == .pcapng ? blockEnds(file, isBigEndian: format.isBigEndian) : ends + [headerLength(format)])
+        let boundaries = Set(
+            format.container == .pcapng
+                ? blockEnds(file, isBigEndian: format.isBigEndian) : ends + [headerLength(format)])
         for length in 0..<file.count {
             let cut = Reading(Array(file.prefix(length)))
             #expect(cut.isPrefix(of: whole), "cut at \(length)")
@@ -77,7 +82,10 @@ import Testing
             let cut = Reading(Array(file.prefix(length)))
             let certain = ends.filter { $0 <= length }.count
             #expect(cut.packets.count >= certain && cut.packets.count <= certain + 1, "cut at \(length)")
-            #expect(zip(cut.packets.prefix(certain), whole.packets).allSatisfy { $0.packet == $1.packet && $0.bytes == $1.bytes }, "cut at \(length)")
+            #expect(
+                zip(cut.packets.prefix(certain), whole.packets).allSatisfy {
+                    $0.packet == $1.packet && $0.bytes == $1.bytes
+                }, "cut at \(length)")
             if let error = cut.error { #expect(error.kind != .broken, "cut at \(length): \(error)") }
         }
     }
@@ -132,9 +140,16 @@ import Testing
             var damaged = file
             for _ in 0..<Int.random(in: 1...6, using: &random) {
                 switch Int.random(in: 0..<4, using: &random) {
-                case 0: damaged[Int.random(in: 0..<damaged.count, using: &random)] = UInt8.random(in: 0...255, using: &random)
-                case 1: damaged[Int.random(in: 0..<damaged.count, using: &random)] = [0, 0xFF, 0x7F, 0x80].randomElement(using: &random) ?? 0
-                case 2: damaged.insert(UInt8.random(in: 0...255, using: &random), at: Int.random(in: 0...damaged.count, using: &random))
+                case 0:
+                    damaged[Int.random(in: 0..<damaged.count, using: &random)] = UInt8.random(
+                        in: 0...255, using: &random)
+                case 1:
+                    damaged[Int.random(in: 0..<damaged.count, using: &random)] =
+                        [0, 0xFF, 0x7F, 0x80].randomElement(using: &random) ?? 0
+                case 2:
+                    damaged.insert(
+                        UInt8.random(in: 0...255, using: &random), at: Int.random(in: 0...damaged.count, using: &random)
+                    )
                 default: damaged.remove(at: Int.random(in: 0..<damaged.count, using: &random))
                 }
             }

@@ -19,13 +19,22 @@ import Testing
         ("noise", bytes("8f02e1a4776699cc0012"), "begins 8F 02 E1"),
         ("solaris snoop", Array("snoop".utf8) + [0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 4], "Solaris"),
         ("btsnooz", Array("--- BEGIN:BTSNOOP_LOG_SUMMARY (10 bytes in) ---\n".utf8), "btsnooz"),
-        ("btsnoop damaged by a text conversion: datalink 768", Array("btsnoop\0".utf8) + be(UInt32(1)) + be(UInt32(768)), "damaged by a conversion as text"),
+        (
+            "btsnoop damaged by a text conversion: datalink 768",
+            Array("btsnoop\0".utf8) + be(UInt32(1)) + be(UInt32(768)), "damaged by a conversion as text"
+        ),
         ("btsnoop BCSP", Array("btsnoop\0".utf8) + be(UInt32(1)) + be(UInt32(1003)), "BCSP"),
         ("btsnoop H5", Array("btsnoop\0".utf8) + be(UInt32(1)) + be(UInt32(1004)), "H5"),
         ("btsnoop simulator", Array("btsnoop\0".utf8) + be(UInt32(1)) + be(UInt32(2002)), "simulator"),
         ("btsnoop version 2", Array("btsnoop\0".utf8) + be(UInt32(2)) + be(UInt32(1002)), "version 2"),
-        ("pcap of Ethernet", be(UInt32(0xA1B2_C3D4)) + bytes("0002000400000000000000000000ffff") + be(UInt32(1)), "Ethernet (link type 1)"),
-        ("pcap of USB", be(UInt32(0xA1B2_C3D4)) + bytes("0002000400000000000000000000ffff") + be(UInt32(249)), "USBPcap (link type 249)"),
+        (
+            "pcap of Ethernet", be(UInt32(0xA1B2_C3D4)) + bytes("0002000400000000000000000000ffff") + be(UInt32(1)),
+            "Ethernet (link type 1)"
+        ),
+        (
+            "pcap of USB", be(UInt32(0xA1B2_C3D4)) + bytes("0002000400000000000000000000ffff") + be(UInt32(249)),
+            "USBPcap (link type 249)"
+        ),
         ("pcapng with a wrong byte-order mark", bytes("0a0d0d0a 1c000000 11111111 01000000"), "byte-order mark"),
     ]
 
@@ -38,7 +47,10 @@ import Testing
     }
 
     @Test func aBrokenRecordLeavesTheBytesBeforeItCounted() throws {
-        for format in [CaptureFormat(.btsnoop, .h4), CaptureFormat(.pcap, .h4WithDirection), CaptureFormat(.pcapng, .h4WithDirection)] {
+        for format in [
+            CaptureFormat(.btsnoop, .h4), CaptureFormat(.pcap, .h4WithDirection),
+            CaptureFormat(.pcapng, .h4WithDirection),
+        ] {
             let whole = try Samples.file(format)
             var broken = whole + [UInt8](repeating: 0xFF, count: 40)
             #expect(Reading(broken).facts.offset == whole.count, "\(format)")

@@ -3,7 +3,8 @@ import Testing
 
 @Suite struct HexTextTests {
     private static func value(_ reading: Reading, _ index: Int = 0) -> ValueFacts? {
-        guard reading.packets.indices.contains(index), case .value(let facts) = reading.packets[index].packet.content else { return nil }
+        guard reading.packets.indices.contains(index), case .value(let facts) = reading.packets[index].packet.content
+        else { return nil }
         return facts
     }
 
@@ -15,7 +16,10 @@ import Testing
         "1770070880\t<\t0xFFE4\t50-54-00-0F-0E-06-1A-02-02-16-15-0F-00-10-00-00-01-61-00\r\n",
         "< FFE4 50 54 00 0F 0E 06 1A 02 02 16 15 0F 00 10 00 00 01 61 00",
         "- received 0000ffe4-0000-1000-8000-00805f9b34fb 0x50 0x54 0x00 0F0E061A020216150F00100000016100",
-        "# a comment\n\n  \nname: Bottle\nstart: 2026-02-02T22:21:00Z\n20 notify FFE4 50:54:00:0F:0E:06:1A:02:02:16:15:0F:00:10:00:00:01:61:00 # one drink",
+        """
+        # a comment\n\n  \nname: Bottle\nstart: 2026-02-02T22:21:00Z\n20 notify FFE4 \
+        50:54:00:0F:0E:06:1A:02:02:16:15:0F:00:10:00:00:01:61:00 # one drink
+        """,
         "date: 2026-02-02\n22:21:20 < FFE4 50 54 00 0F 0E 06 1A 02 02 16 15 0F 00 10 00 00 01 61 00",
     ]
 
@@ -36,8 +40,10 @@ import Testing
     }
 
     static let directions: [(String, ValueFacts.Travel, PacketDirection)] = [
-        (">", .writeCommand, .sent), (">>", .writeRequest, .sent), ("<", .notification, .received), ("<<", .indication, .received),
-        ("=", .read, .received), ("write", .writeCommand, .sent), ("request", .writeRequest, .sent), ("Read", .read, .received),
+        (">", .writeCommand, .sent), (">>", .writeRequest, .sent), ("<", .notification, .received),
+        ("<<", .indication, .received),
+        ("=", .read, .received), ("write", .writeCommand, .sent), ("request", .writeRequest, .sent),
+        ("Read", .read, .received),
     ]
 
     @Test(arguments: directions)
@@ -48,22 +54,36 @@ import Testing
     }
 
     @Test func timesOfDayPassMidnight() {
-        let reading = Reading(Array("date: 2026-12-31\n23:59:59.5 < FFE4 00\n00:00:01 < FFE4 00\n00:00:00.9 < FFE4 00".utf8))
-        #expect(reading.packets.map { $0.packet.time?.description } == ["1798761599.500000000", "1798761601.000000000", "1798761600.900000000"])
+        let reading = Reading(
+            Array("date: 2026-12-31\n23:59:59.5 < FFE4 00\n00:00:01 < FFE4 00\n00:00:00.9 < FFE4 00".utf8))
+        #expect(
+            reading.packets.map { $0.packet.time?.description } == [
+                "1798761599.500000000", "1798761601.000000000", "1798761600.900000000",
+            ])
     }
 
     @Test func severalBottles() {
-        let text = "address: A4:C1:38:00:00:01\nname: One\n1 connected\n1 < FFE4 01\naddress: A4:C1:38:00:00:02\nname: Two\n2 connected\n2 < FFE4 02\naddress: A4:C1:38:00:00:01\n3 < FFE4 03\n4 disconnected a4:c1:38:00:00:02"
+        let text =
+            """
+            address: A4:C1:38:00:00:01\nname: One\n1 connected\n1 < FFE4 01\naddress: A4:C1:38:00:00:02\nname: \
+            Two\n2 connected\n2 < FFE4 02\naddress: A4:C1:38:00:00:01\n3 < FFE4 03\n4 disconnected \
+            a4:c1:38:00:00:02
+            """
         let reading = Reading(Array(text.utf8))
         #expect(reading.error == nil)
         #expect(reading.facts.names == [0xA4C1_3800_0001: "One", 0xA4C1_3800_0002: "Two"])
-        #expect([1, 3, 4].map { Self.value(reading, $0)?.peer } == [0xA4C1_3800_0001, 0xA4C1_3800_0002, 0xA4C1_3800_0001])
-        #expect(reading.packets.last?.packet.content == .connection(ConnectionFacts(isBegin: false, peer: 0xA4C1_3800_0002)))
+        #expect(
+            [1, 3, 4].map { Self.value(reading, $0)?.peer } == [0xA4C1_3800_0001, 0xA4C1_3800_0002, 0xA4C1_3800_0001])
+        #expect(
+            reading.packets.last?.packet.content == .connection(ConnectionFacts(isBegin: false, peer: 0xA4C1_3800_0002))
+        )
     }
 
     static let bad: [(String, String)] = [
-        ("1 < FFE4 5G", "line 1: the bytes are not pairs"), ("1 < FFE4 505\n2 < FFE4 00", "line 1"), ("1 > FFE\n", "characteristic"),
-        ("1 <\n", "characteristic"), ("1 ! FFE4 00\n1 < FFE4 00", "no capture"), ("1 < FFE4 00\n1 ! FFE4 00\n", "line 2: '!' is no direction"),
+        ("1 < FFE4 5G", "line 1: the bytes are not pairs"), ("1 < FFE4 505\n2 < FFE4 00", "line 1"),
+        ("1 > FFE\n", "characteristic"),
+        ("1 <\n", "characteristic"), ("1 ! FFE4 00\n1 < FFE4 00", "no capture"),
+        ("1 < FFE4 00\n1 ! FFE4 00\n", "line 2: '!' is no direction"),
         ("1 < FFE4 00\nsoon < FFE4 00\n", "line 2: 'soon'"), ("address: nowhere\n1 < FFE4 00", "no address"),
         ("start: soon\n1 < FFE4 00", "no start"), ("date: 2026-13-01\n", "no date"), ("1 connected 12\n", "no address"),
         ("name: x\n99999999999999999999 < FFE4 00\n", "line 2"), ("1 < handle:12345 00\n", "characteristic"),
@@ -77,7 +97,8 @@ import Testing
 
     /// What the file says is shown, but nothing in it moves a terminal's cursor, and a long word is not shown whole.
     @Test func aQuotationIsHarmless() throws {
-        let error = try #require(Reading(Array("1 < FFE4 00\n\u{1B}[31m\(String(repeating: "x", count: 5000)) < FFE4 00\n".utf8)).error)
+        let error = try #require(
+            Reading(Array("1 < FFE4 00\n\u{1B}[31m\(String(repeating: "x", count: 5000)) < FFE4 00\n".utf8)).error)
         #expect(error.sentence.contains("line 2: '[31mxxx"))
         #expect(!error.sentence.contains("\u{1B}") && error.sentence.utf8.count < 300)
     }

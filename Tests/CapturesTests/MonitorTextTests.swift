@@ -2,7 +2,8 @@ import Captures
 import Support
 import Testing
 
-/// What btmon prints, as it does: the samples are its output (BlueZ 5.66; the characteristics' request as 5.7x prints it).
+/// What btmon prints, as it does: the samples are its output (BlueZ 5.66; the characteristics' request as 5.7x prints
+/// it).
 @Suite struct MonitorTextTests {
     static let text = """
         Bluetooth monitor ver 5.66
@@ -85,10 +86,14 @@ import Testing
         """
 
     static let packets = [
-        "3e13010041000000d2d13138c1a418000000f40100", "4100 0700 0300 0400 02 0502", "4100 0b00 0700 0400 10 0100 ffff 0028",
-        "4120 1a00 1600 0400 11 14 1600 1900 12190d0c0b0a09080706050403020100", "4120 1200 0e00 0400 11 06 0100 0500 0018 1100 1500 e0ff",
-        "4100 0b00 0700 0400 08 1100 1500 0328", "4120 0d00 0900 0400 09 07 1200 10 1300 e4ff", "4120 0a00 0600 0400 05 01 1400 0229",
-        "4100 0900 0500 0400 12 1400 0100", "4120 0500 0100 0400 13", "4100 0c00 0800 0400 52 0f00 4754000106", "4120 0e00 0a00 0400 1b 1300 52500003020601",
+        "3e13010041000000d2d13138c1a418000000f40100", "4100 0700 0300 0400 02 0502",
+        "4100 0b00 0700 0400 10 0100 ffff 0028",
+        "4120 1a00 1600 0400 11 14 1600 1900 12190d0c0b0a09080706050403020100",
+        "4120 1200 0e00 0400 11 06 0100 0500 0018 1100 1500 e0ff",
+        "4100 0b00 0700 0400 08 1100 1500 0328", "4120 0d00 0900 0400 09 07 1200 10 1300 e4ff",
+        "4120 0a00 0600 0400 05 01 1400 0229",
+        "4100 0900 0500 0400 12 1400 0100", "4120 0500 0100 0400 13", "4100 0c00 0800 0400 52 0f00 4754000106",
+        "4120 0e00 0a00 0400 1b 1300 52500003020601",
         "4120 0900 0500 0400 01 08 0500 0a", "0504004100 13",
     ].map(bytes)
 
@@ -103,11 +108,15 @@ import Testing
         #expect(known.allSatisfy { $0.packet.adapter == 1 })
         #expect(known.last?.packet.time?.description == "0.173242000")
         #expect(reading.facts.remarks == ["the text names no date: its times are taken as of 1970-01-01"])
-        for step in [1, 3, 64, 511] { #expect(Reading(Array(Self.text.utf8), step: step).isEqual(to: reading), "\(step) bytes at a time") }
+        for step in [1, 3, 64, 511] {
+            #expect(Reading(Array(Self.text.utf8), step: step).isEqual(to: reading), "\(step) bytes at a time")
+        }
     }
 
     @Test func `with dates, and without the head line`() {
-        let dated = Self.text.replacing(" 0.0", with: " 2026-11-21 05:02:15.0").split(separator: "\n").dropFirst(3).joined(separator: "\n") + "\n"
+        let dated =
+            Self.text.replacing(" 0.0", with: " 2026-11-21 05:02:15.0").split(separator: "\n").dropFirst(3).joined(
+                separator: "\n") + "\n"
         let reading = Reading(Array(dated.utf8))
         #expect(reading.packets.filter { $0.packet.content != .unknown }.map(\.bytes) == Self.packets)
         #expect(reading.packets.first?.packet.time?.description == "1795237335.059490000")
@@ -126,11 +135,15 @@ import Testing
                     RSSI: -60 dBm (0xc4)
 
             """
-        #expect(Reading(Array(text.utf8)).packets.map(\.bytes) == [bytes("3e 14 02 01 00 00 d2d13138c1a4 08 07 09 576174657248 00")])
+        #expect(
+            Reading(Array(text.utf8)).packets.map(\.bytes) == [
+                bytes("3e 14 02 01 00 00 d2d13138c1a4 08 07 09 576174657248 00")
+            ])
     }
 
     @Test func `what does not stand there whole is passed over, and told`() {
-        let text = Self.text.replacing("  Data: 52500003020601", with: "  Data: 525000").replacing("Client RX MTU: 517", with: "?")
+        let text = Self.text.replacing("  Data: 52500003020601", with: "  Data: 525000").replacing(
+            "Client RX MTU: 517", with: "?")
         let reading = Reading(Array(text.utf8))
         #expect(reading.packets.filter { $0.packet.content != .unknown }.count == Self.packets.count - 2)
         #expect(reading.facts.remarks.contains("of 2 ATT PDUs not all bytes stand in the text: they were passed over"))
@@ -140,13 +153,21 @@ import Testing
         let whole = Array(Self.text.utf8), plain = Reading(whole)
         for length in stride(from: 0, to: whole.count, by: 3) {
             let cut = Reading(Array(whole.prefix(length)))
-            #expect(zip(cut.packets.dropLast(), plain.packets).allSatisfy { $0.packet == $1.packet && $0.bytes == $1.bytes }, "cut at \(length)")
-            if let error = cut.error { #expect(error.offset <= length && error.kind != .broken, "cut at \(length): \(error)") }
+            #expect(
+                zip(cut.packets.dropLast(), plain.packets).allSatisfy {
+                    $0.packet == $1.packet && $0.bytes == $1.bytes
+                }, "cut at \(length)")
+            if let error = cut.error {
+                #expect(error.offset <= length && error.kind != .broken, "cut at \(length): \(error)")
+            }
         }
         for seed in UInt64(1)...60 {
             var generator = SeededGenerator(seed: seed)
             var damaged = whole
-            for _ in 0..<6 { damaged[Int.random(in: damaged.indices, using: &generator)] = UInt8.random(in: 0...255, using: &generator) }
+            for _ in 0..<6 {
+                damaged[Int.random(in: damaged.indices, using: &generator)] = UInt8.random(
+                    in: 0...255, using: &generator)
+            }
             let reading = Reading(damaged)
             #expect((reading.error?.offset ?? 0) <= damaged.count, "seed \(seed)")
             #expect(Reading(damaged, step: 5).isEqual(to: reading), "seed \(seed)")

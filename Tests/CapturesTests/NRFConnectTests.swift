@@ -40,23 +40,35 @@ import Testing
         #expect(reading.facts.format == CaptureFormat(.nrfConnect, .text))
         #expect(reading.facts.name == "WaterH-Boost-24oz")
         #expect(reading.facts.address == 0xDC23_4DDE_ADBE)
-        let travels: [ValueFacts.Travel?] = reading.packets.map { if case .value(let facts) = $0.packet.content { facts.travel } else { nil } }
+        let travels: [ValueFacts.Travel?] = reading.packets.map {
+            if case .value(let facts) = $0.packet.content { facts.travel } else { nil }
+        }
         #expect(travels == [nil, .read, .read, .writeCommand, .notification, .writeRequest, nil])
-        #expect(reading.packets.map(\.bytes) == [[], [], [0, 0], bytes("47 54 00 01 06"), bytes("50 54 00 0F"), [1], []])
+        #expect(
+            reading.packets.map(\.bytes) == [[], [], [0, 0], bytes("47 54 00 01 06"), bytes("50 54 00 0F"), [1], []])
         #expect(reading.packets[4].packet.time?.description == "1655033809.427000000")
     }
 
     /// Exported at the level "Application": the values without their characteristics.
     @Test func applicationLinesAlone() {
-        let reading = Reading(Array("A\t12:34:56.789\t\"(0x) 47-54-00-01-06\" sent\nA\t12:34:57.000\t\"(0x) 50-54-00-00\" received\n".utf8))
+        let reading = Reading(
+            Array(
+                "A\t12:34:56.789\t\"(0x) 47-54-00-01-06\" sent\nA\t12:34:57.000\t\"(0x) 50-54-00-00\" received\n".utf8))
         #expect(reading.packets.map(\.bytes) == [bytes("47 54 00 01 06"), bytes("50 54 00 00")])
         #expect(reading.packets.map(\.packet.direction) == [.sent, .received])
-        #expect(reading.packets.allSatisfy { if case .value(let facts) = $0.packet.content { facts.characteristic == .handle(0) } else { false } })
+        #expect(
+            reading.packets.allSatisfy {
+                if case .value(let facts) = $0.packet.content { facts.characteristic == .handle(0) } else { false }
+            })
         #expect(reading.facts.remarks.count == 2)
     }
 
     @Test func iosLines() {
-        let text = "[07:02:17.2120] Normal: Updated Value of Characteristic FFE4 to 5054 000F 0E06.\n[07:02:17.2120] Application: \"5054 000F 0E06\" value received.\n[07:02:40.2420] Normal: Scanner Off.\n"
+        let text =
+            """
+            [07:02:17.2120] Normal: Updated Value of Characteristic FFE4 to 5054 000F 0E06.\n[07:02:17.2120] \
+            Application: \"5054 000F 0E06\" value received.\n[07:02:40.2420] Normal: Scanner Off.\n
+            """
         let reading = Reading(Array(text.utf8))
         #expect(reading.packets.map(\.bytes) == [bytes("50 54 00 0F 0E 06")])
         #expect(reading.packets.first?.packet.time?.description == "25337.212000000")
@@ -64,12 +76,19 @@ import Testing
 
     @Test func midnightPasses() {
         let value = "Notification received from 0000ffe4-0000-1000-8000-00805f9b34fb, value: (0x) 00"
-        let reading = Reading(Array("nRF Connect, 2026-12-31\nI\t23:59:59.000\t\(value)\nI\t00:00:01.000\t\(value)\n".utf8))
+        let reading = Reading(
+            Array("nRF Connect, 2026-12-31\nI\t23:59:59.000\t\(value)\nI\t00:00:01.000\t\(value)\n".utf8))
         #expect(reading.packets.map { $0.packet.time?.seconds } == [1_798_761_599, 1_798_761_601])
     }
 
     @Test func aDamagedValueIsNamed() {
-        let reading = Reading(Array("nRF Connect, 2026-12-31\nI\t23:59:59.000\tNotification received from 0000ffe4-0000-1000-8000-00805f9b34fb, value: (0x) 0Z\nD\t23:59:59.000\tx\n".utf8))
+        let reading = Reading(
+            Array(
+                """
+                nRF Connect, 2026-12-31\nI\t23:59:59.000\tNotification received from \
+                0000ffe4-0000-1000-8000-00805f9b34fb, value: (0x) 0Z\nD\t23:59:59.000\tx\n
+                """
+                .utf8))
         #expect(reading.error?.kind == .broken)
         #expect(reading.error?.offset == 24)
     }

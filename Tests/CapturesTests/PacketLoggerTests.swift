@@ -10,9 +10,12 @@ import Testing
     @Test(arguments: [true, false])
     func kindsInBothByteOrders(isBigEndian: Bool) {
         let types: [(UInt8, PacketContent, PacketDirection?)] = [
-            (0xFC, .note(.packetLogger(0xFC)), nil), (0, .hci(.command), .sent), (1, .hci(.event), .received), (2, .hci(.acl), .sent),
-            (3, .hci(.acl), .received), (8, .hci(.sco), .sent), (9, .hci(.sco), .received), (0x0A, .note(.packetLogger(0x0A)), nil),
-            (0xF7, .note(.packetLogger(0xF7)), nil), (0xFD, .note(.packetLogger(0xFD)), nil), (0xFE, .note(.packetLogger(0xFE)), nil),
+            (0xFC, .note(.packetLogger(0xFC)), nil), (0, .hci(.command), .sent), (1, .hci(.event), .received),
+            (2, .hci(.acl), .sent),
+            (3, .hci(.acl), .received), (8, .hci(.sco), .sent), (9, .hci(.sco), .received),
+            (0x0A, .note(.packetLogger(0x0A)), nil),
+            (0xF7, .note(.packetLogger(0xF7)), nil), (0xFD, .note(.packetLogger(0xFD)), nil),
+            (0xFE, .note(.packetLogger(0xFE)), nil),
         ]
         let reading = Reading(types.flatMap { Self.record($0.0, [1, 2, 3], isBigEndian: isBigEndian) })
         #expect(reading.error == nil)
@@ -34,7 +37,9 @@ import Testing
     @Test func longRecordsFromAPipeAreJudgedLikeAFile() {
         let long = [UInt8](repeating: 0x20, count: 65_526)
         for type: UInt8 in [0xFC, 0x55] {
-            let file = (0..<4).flatMap { _ in Self.record(0xFC, long, isBigEndian: true) } + Self.record(type, long, isBigEndian: true)
+            let file =
+                (0..<4).flatMap { _ in Self.record(0xFC, long, isBigEndian: true) }
+                + Self.record(type, long, isBigEndian: true)
             let atOnce = Reading(file)
             #expect((atOnce.error?.kind == .unrecognised) == (type == 0x55))
             #expect(Reading(file, step: 30_000).isEqual(to: atOnce))
@@ -45,7 +50,10 @@ import Testing
         ("a length of 8", be(UInt32(8)) + be(UInt32(1)) + be(UInt32(1)) + [0]),
         ("microseconds of a second", record(0, [1, 2], isBigEndian: true, microseconds: 1_000_000)),
         ("a type that does not exist", record(0x55, [1, 2], isBigEndian: true)),
-        ("a second record that is none", record(0, [1, 2], isBigEndian: true) + record(0x55, [1, 2], isBigEndian: true)),
+        (
+            "a second record that is none",
+            record(0, [1, 2], isBigEndian: true) + record(0x55, [1, 2], isBigEndian: true)
+        ),
     ]
 
     @Test(arguments: notMine)

@@ -2,7 +2,9 @@ import Captures
 import Testing
 
 @Suite struct PcapTests {
-    private static func file(_ magic: [UInt8], isBigEndian: Bool, link: UInt32 = 201, records: [(UInt32, UInt32, [UInt8])]) -> [UInt8] {
+    private static func file(
+        _ magic: [UInt8], isBigEndian: Bool, link: UInt32 = 201, records: [(UInt32, UInt32, [UInt8])]
+    ) -> [UInt8] {
         func n(_ value: some FixedWidthInteger) -> [UInt8] { isBigEndian ? be(value) : le(value) }
         return magic + n(UInt16(2)) + n(UInt16(4)) + n(UInt64(0)) + n(UInt32(65_535)) + n(link)
             + records.flatMap { n($0.0) + n($0.1) + n(UInt32($0.2.count)) + n(UInt32($0.2.count)) + $0.2 }
@@ -17,21 +19,28 @@ import Testing
     func bothByteOrdersAndBothResolutions(_ magic: [UInt8], _ isBigEndian: Bool, _ time: String) {
         let isNanoseconds = magic.contains(0x3C)
         let fraction: UInt32 = isNanoseconds ? 5000 : 5
-        let reading = Reading(Self.file(magic, isBigEndian: isBigEndian, records: [(100, fraction, bytes("00000001 04 0e 00"))]))
+        let reading = Reading(
+            Self.file(magic, isBigEndian: isBigEndian, records: [(100, fraction, bytes("00000001 04 0e 00"))]))
         #expect(reading.packets.first?.packet.time?.description == "100.000005000")
         #expect(reading.packets.first?.packet.direction == .received)
         #expect(reading.packets.first?.bytes == bytes("0e 00"))
     }
 
     @Test func onlyBitZeroOfTheDirectionWordCounts() {
-        let reading = Reading(Self.file(bytes("d4c3b2a1"), isBigEndian: false, records: [
-            (1, 0, bytes("fffffffe 02 00")), (1, 0, bytes("80000001 02 00")), (1, 0, bytes("0000")), (1, 0, [])]))
+        let reading = Reading(
+            Self.file(
+                bytes("d4c3b2a1"), isBigEndian: false,
+                records: [
+                    (1, 0, bytes("fffffffe 02 00")), (1, 0, bytes("80000001 02 00")), (1, 0, bytes("0000")), (1, 0, []),
+                ]))
         #expect(reading.packets.map(\.packet.direction) == [.sent, .received, nil, nil])
         #expect(reading.packets.map(\.packet.content) == [.hci(.acl), .hci(.acl), .unknown, .unknown])
     }
 
     @Test func theUpperBitsOfTheLinkTypeAreNoLinkType() {
-        let reading = Reading(Self.file(bytes("d4c3b2a1"), isBigEndian: false, link: 0xF400_0000 | 187, records: [(1, 0, bytes("04 0e 00"))]))
+        let reading = Reading(
+            Self.file(
+                bytes("d4c3b2a1"), isBigEndian: false, link: 0xF400_0000 | 187, records: [(1, 0, bytes("04 0e 00"))]))
         #expect(reading.facts.format?.linkType == .h4)
         #expect(reading.packets.first?.packet.content == .hci(.event))
         #expect(reading.packets.first?.packet.direction == nil)
@@ -39,8 +48,12 @@ import Testing
 
     /// 254: adapter and opcode are 16 bits each, big-endian in every file.
     @Test func monitorHeader() {
-        let reading = Reading(Self.file(bytes("d4c3b2a1"), isBigEndian: false, link: 254, records: [
-            (1, 0, bytes("0002 0005 40 20 00 00")), (1, 0, bytes("ffff 000c 00"))]))
+        let reading = Reading(
+            Self.file(
+                bytes("d4c3b2a1"), isBigEndian: false, link: 254,
+                records: [
+                    (1, 0, bytes("0002 0005 40 20 00 00")), (1, 0, bytes("ffff 000c 00")),
+                ]))
         #expect(reading.packets.map(\.packet.adapter) == [2, 0xFFFF])
         #expect(reading.packets.map(\.packet.content) == [.hci(.acl), .note(.monitor(12))])
         #expect(reading.packets.first?.bytes == bytes("40 20 00 00"))
@@ -56,25 +69,37 @@ import Testing
             (0x0109, .sent, LinkLayerFacts(rfChannel: 12, isDecrypted: true)),
             (0x4101, .sent, LinkLayerFacts(rfChannel: 12, phy: .le2M)),
         ]
-        let reading = Reading(Self.file(bytes("d4c3b2a1"), isBigEndian: false, link: 256, records: cases.map {
-            (1, 0, [12, 0xCE, 0, 0, 0, 0, 0, 0] + le($0.flags) + air)
-        }))
+        let reading = Reading(
+            Self.file(
+                bytes("d4c3b2a1"), isBigEndian: false, link: 256,
+                records: cases.map {
+                    (1, 0, [12, 0xCE, 0, 0, 0, 0, 0, 0] + le($0.flags) + air)
+                }))
         #expect(reading.packets.map(\.packet.direction) == cases.map(\.direction))
         #expect(reading.packets.map(\.packet.content) == cases.map { .linkLayer($0.facts) })
         #expect(reading.packets.allSatisfy { $0.bytes == air })
     }
 
-    /// Ubertooth's own packets (user 0, with its field and without), packets of link type 251, of others, and headers that lie.
+    /// Ubertooth's own packets (user 0, with its field and without), packets of link type 251, of others, and headers
+    /// that lie.
     @Test func perPacketInformation() {
         let air = bytes("87b6c72b 01 00 010203")
         let field = bytes("3675 0c00 00 6609 00 00000000 e8dcee3c")
-        let reading = Reading(Self.file(bytes("d4c3b2a1"), isBigEndian: false, link: 192, records: [
-            (1, 0, bytes("00 00 1800 93000000") + field + air), (2, 0, bytes("00 00 0800 fb000000") + air),
-            (3, 0, bytes("00 00 0800 69000000") + air), (4, 0, bytes("00 00 ff00 fb000000") + air), (5, 0, bytes("00 00 0400 fb000000") + air),
-            (6, 0, bytes("01 00 0800 fb000000") + air), (7, 0, bytes("00 00 08")), (8, 0, bytes("00 00 0800 c0000000") + air),
-        ]))
+        let reading = Reading(
+            Self.file(
+                bytes("d4c3b2a1"), isBigEndian: false, link: 192,
+                records: [
+                    (1, 0, bytes("00 00 1800 93000000") + field + air), (2, 0, bytes("00 00 0800 fb000000") + air),
+                    (3, 0, bytes("00 00 0800 69000000") + air), (4, 0, bytes("00 00 ff00 fb000000") + air),
+                    (5, 0, bytes("00 00 0400 fb000000") + air),
+                    (6, 0, bytes("01 00 0800 fb000000") + air), (7, 0, bytes("00 00 08")),
+                    (8, 0, bytes("00 00 0800 c0000000") + air),
+                ]))
         #expect(reading.error == nil && reading.facts.packets == 8 && reading.facts.unreadable == 6)
-        #expect(reading.packets.map(\.packet.content) == [.linkLayer(LinkLayerFacts(rfChannel: 2)), .linkLayer(LinkLayerFacts())] + [PacketContent](repeating: .unknown, count: 6))
+        #expect(
+            reading.packets.map(\.packet.content) == [
+                .linkLayer(LinkLayerFacts(rfChannel: 2)), .linkLayer(LinkLayerFacts()),
+            ] + [PacketContent](repeating: .unknown, count: 6))
         #expect(reading.packets.prefix(2).allSatisfy { $0.bytes == air })
         #expect(reading.facts.remarks.contains { $0.contains("Wi-Fi") })
     }
@@ -82,14 +107,19 @@ import Testing
     /// Nordic's sniffer, protocol version 2 and 3: channel index 37 is RF channel 0.
     @Test func nordicHeader() {
         let air = bytes("87b6c72b 01 00 010203")
-        let reading = Reading(Self.file(bytes("d4c3b2a1"), isBigEndian: false, link: 272, records: [
-            (1, 0, bytes("05 06 14 02 0100 06  0a 03 25 2d 0000 00000000") + air),
-            (1, 0, bytes("05 1400 03 0100 06  0a 00 00 2d 0000 00000000") + air),
-            (1, 0, bytes("05 1400 09 0100 06")),
-        ]))
-        #expect(reading.packets.map(\.packet.content) == [
-            .linkLayer(LinkLayerFacts(rfChannel: 0, signal: -45, isCRCValid: true)),
-            .linkLayer(LinkLayerFacts(rfChannel: 1, signal: -45, isCRCValid: false)), .unknown])
+        let reading = Reading(
+            Self.file(
+                bytes("d4c3b2a1"), isBigEndian: false, link: 272,
+                records: [
+                    (1, 0, bytes("05 06 14 02 0100 06  0a 03 25 2d 0000 00000000") + air),
+                    (1, 0, bytes("05 1400 03 0100 06  0a 00 00 2d 0000 00000000") + air),
+                    (1, 0, bytes("05 1400 09 0100 06")),
+                ]))
+        #expect(
+            reading.packets.map(\.packet.content) == [
+                .linkLayer(LinkLayerFacts(rfChannel: 0, signal: -45, isCRCValid: true)),
+                .linkLayer(LinkLayerFacts(rfChannel: 1, signal: -45, isCRCValid: false)), .unknown,
+            ])
         #expect(reading.packets.map(\.packet.direction) == [.sent, .received, nil])
         #expect(reading.packets.prefix(2).allSatisfy { $0.bytes == air })
     }

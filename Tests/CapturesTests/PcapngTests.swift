@@ -10,10 +10,14 @@ import Testing
     static func interface(_ link: UInt16, snap: UInt32 = 0, options: [UInt8] = []) -> [UInt8] {
         block(1, le(link) + le(UInt16(0)) + le(snap) + options)
     }
-    static func packet(_ interface: UInt32, ticks: UInt64, _ data: [UInt8], original: UInt32? = nil, options: [UInt8] = []) -> [UInt8] {
+    static func packet(
+        _ interface: UInt32, ticks: UInt64, _ data: [UInt8], original: UInt32? = nil, options: [UInt8] = []
+    ) -> [UInt8] {
         let padding = [UInt8](repeating: 0, count: (4 - data.count % 4) % 4)
-        return block(6, le(interface) + le(UInt32(ticks >> 32)) + le(UInt32(truncatingIfNeeded: ticks)) + le(UInt32(data.count))
-            + le(original ?? UInt32(data.count)) + data + padding + options)
+        return block(
+            6,
+            le(interface) + le(UInt32(ticks >> 32)) + le(UInt32(truncatingIfNeeded: ticks)) + le(UInt32(data.count))
+                + le(original ?? UInt32(data.count)) + data + padding + options)
     }
     static func option(_ code: UInt16, _ value: [UInt8]) -> [UInt8] {
         le(code) + le(UInt16(value.count)) + value + [UInt8](repeating: 0, count: (4 - value.count % 4) % 4)
@@ -21,7 +25,8 @@ import Testing
     static let event = bytes("00000001 04 0e 00")
 
     static let resolutions: [(option: UInt8?, ticks: UInt64, time: String)] = [
-        (nil, 1_500_000, "1.500000000"), (0, 7, "7.000000000"), (3, 1500, "1.500000000"), (9, 1_500_000_001, "1.500000001"),
+        (nil, 1_500_000, "1.500000000"), (0, 7, "7.000000000"), (3, 1500, "1.500000000"),
+        (9, 1_500_000_001, "1.500000001"),
         (12, 1_500_000_000_001, "1.500000000"), (0x80 | 1, 3, "1.500000000"), (0x80 | 32, 0x1_8000_0000, "1.500000000"),
         (0x80 | 30, 0x4000_0000, "1.000000000"), (127, .max, "0.000000000"), (0xFF, .max, "0.000000000"),
     ]
@@ -29,7 +34,8 @@ import Testing
     @Test(arguments: resolutions)
     func timeResolution(_ option: UInt8?, _ ticks: UInt64, _ time: String) {
         let options = option.map { Self.option(9, [$0]) } ?? []
-        let reading = Reading(Self.section + Self.interface(201, options: options) + Self.packet(0, ticks: ticks, Self.event))
+        let reading = Reading(
+            Self.section + Self.interface(201, options: options) + Self.packet(0, ticks: ticks, Self.event))
         #expect(reading.packets.first?.packet.time?.description == time)
     }
 
@@ -37,8 +43,10 @@ import Testing
     @Test func timeOffset() {
         func time(_ offset: Int64, _ ticks: UInt64, _ resolution: UInt8 = 6) -> String? {
             let options = Self.option(9, [resolution]) + Self.option(14, le(offset)) + Self.option(0, [])
-            return Reading(Self.section + Self.interface(201, options: options) + Self.packet(0, ticks: ticks, Self.event))
-                .packets.first?.packet.time?.description
+            return Reading(
+                Self.section + Self.interface(201, options: options) + Self.packet(0, ticks: ticks, Self.event)
+            )
+            .packets.first?.packet.time?.description
         }
         #expect(time(1_770_000_000, 250_000) == "1770000000.250000000")
         #expect(time(-1, 250_000) == "-0.750000000")
@@ -58,10 +66,13 @@ import Testing
     /// A new section forgets the interfaces, and may have another byte order.
     @Test func severalSections() throws {
         let bigEndian = try Samples.file(CaptureFormat(.pcapng, .h4WithDirection, isBigEndian: true))
-        let reading = Reading(Self.section + Self.interface(187) + Self.packet(0, ticks: 0, bytes("04 0e 00")) + bigEndian)
+        let reading = Reading(
+            Self.section + Self.interface(187) + Self.packet(0, ticks: 0, bytes("04 0e 00")) + bigEndian)
         #expect(reading.error == nil)
         #expect(reading.packets.count == 1 + Samples.hci.count)
-        #expect(reading.packets.map(\.packet.adapter) == [0] + Array(repeating: 1, count: Samples.hci.count), "another kind of interface")
+        #expect(
+            reading.packets.map(\.packet.adapter) == [0] + Array(repeating: 1, count: Samples.hci.count),
+            "another kind of interface")
         let orphan = Reading(Self.section + Self.interface(201) + Self.section + Self.packet(0, ticks: 0, Self.event))
         #expect(orphan.error?.sentence.contains("interface 0") == true)
     }
@@ -77,15 +88,19 @@ import Testing
     }
 
     @Test func theObsoletePacketBlockIsRead() {
-        let body = le(UInt16(0)) + le(UInt16(0)) + le(UInt32(0)) + le(UInt32(9)) + le(UInt32(7)) + le(UInt32(7)) + Self.event
+        let body =
+            le(UInt16(0)) + le(UInt16(0)) + le(UInt32(0)) + le(UInt32(9)) + le(UInt32(7)) + le(UInt32(7)) + Self.event
         let reading = Reading(Self.section + Self.interface(201) + Self.block(2, body))
         #expect(reading.packets.map(\.packet.time?.description) == ["0.000009000"])
     }
 
     @Test func directionFromTheFlagsOption() {
-        let reading = Reading(Self.section + Self.interface(187) + [UInt32(1), 2, 0].flatMap {
-            Self.packet(0, ticks: 0, bytes("02 40 20 00 00"), options: Self.option(2, le($0)) + Self.option(0, []))
-        })
+        let reading = Reading(
+            Self.section + Self.interface(187)
+                + [UInt32(1), 2, 0].flatMap {
+                    Self.packet(
+                        0, ticks: 0, bytes("02 40 20 00 00"), options: Self.option(2, le($0)) + Self.option(0, []))
+                })
         #expect(reading.packets.map(\.packet.direction) == [.received, .sent, nil])
     }
 
@@ -93,15 +108,20 @@ import Testing
     @Test(arguments: [UInt16(251), 256])
     func theFlagsOptionIsNoDirectionOnTheAir(linkType: UInt16) {
         let radio = linkType == 256 ? bytes("05 d0 80 00 87b6c72b 1300") : []
-        let reading = Reading(Self.section + Self.interface(linkType) + Self.packet(
-            0, ticks: 0, radio + bytes("87b6c72b 01 00 040506"), options: Self.option(2, le(UInt32(1))) + Self.option(0, [])))
+        let reading = Reading(
+            Self.section + Self.interface(linkType)
+                + Self.packet(
+                    0, ticks: 0, radio + bytes("87b6c72b 01 00 040506"),
+                    options: Self.option(2, le(UInt32(1))) + Self.option(0, [])))
         #expect(reading.packets.count == 1)
         #expect(reading.packets.first?.packet.direction == nil)
     }
 
     @Test func unknownBlocksAreSkippedHoweverLong() {
         let long = Self.block(0x0BAD, [UInt8](repeating: 0x55, count: 700_000))
-        let file = Self.section + long + Self.interface(201) + Self.block(5, [1, 2, 3, 4]) + Self.packet(0, ticks: 0, Self.event)
+        let file =
+            Self.section + long + Self.interface(201) + Self.block(5, [1, 2, 3, 4])
+            + Self.packet(0, ticks: 0, Self.event)
         #expect(Reading(file).packets.count == 1)
         #expect(Reading(file, step: 50_000).packets.count == 1)
         #expect(Reading(Array(file.prefix(300_000))).error?.kind == .cut)
@@ -110,13 +130,26 @@ import Testing
     static let broken: [(name: String, bytes: [UInt8], says: String)] = [
         ("an interface that does not exist", section + interface(201) + packet(4, ticks: 0, event), "interface 4"),
         ("a packet before any interface", section + packet(0, ticks: 0, event), "interface 0"),
-        ("a captured length beyond its block", section + interface(201)
-            + block(6, le(UInt32(0)) + le(UInt64(0)) + le(UInt32(4000)) + le(UInt32(4000)) + event), "4000"),
-        ("a block shorter than a block", section + le(UInt32(6)) + le(UInt32(8)) + le(UInt32(8)) + le(UInt32(0)), "8 bytes long"),
-        ("lengths that differ", section + le(UInt32(5)) + le(UInt32(16)) + le(UInt32(0)) + le(UInt32(20)), "16 and as 20"),
+        (
+            "a captured length beyond its block",
+            section + interface(201)
+                + block(6, le(UInt32(0)) + le(UInt64(0)) + le(UInt32(4000)) + le(UInt32(4000)) + event), "4000"
+        ),
+        (
+            "a block shorter than a block", section + le(UInt32(6)) + le(UInt32(8)) + le(UInt32(8)) + le(UInt32(0)),
+            "8 bytes long"
+        ),
+        (
+            "lengths that differ", section + le(UInt32(5)) + le(UInt32(16)) + le(UInt32(0)) + le(UInt32(20)),
+            "16 and as 20"
+        ),
         ("a packet block too short for its fields", section + interface(201) + block(6, [1, 2, 3, 4]), "too short"),
         ("only Ethernet", section + interface(1) + packet(0, ticks: 0, event), "Ethernet"),
-        ("a huge packet", section + interface(201) + le(UInt32(6)) + le(UInt32(0x7FFF_FFF0)) + le(UInt32(0)) + le(UInt32(0)), "more than any"),
+        (
+            "a huge packet",
+            section + interface(201) + le(UInt32(6)) + le(UInt32(0x7FFF_FFF0)) + le(UInt32(0)) + le(UInt32(0)),
+            "more than any"
+        ),
     ]
 
     @Test(arguments: broken)
@@ -126,7 +159,9 @@ import Testing
     }
 
     @Test func oneForeignInterfaceIsRemarkedAndItsPacketsPassedOver() {
-        let reading = Reading(Self.section + Self.interface(1) + Self.interface(201) + Self.packet(0, ticks: 0, event_ethernet) + Self.packet(1, ticks: 0, Self.event))
+        let reading = Reading(
+            Self.section + Self.interface(1) + Self.interface(201) + Self.packet(0, ticks: 0, event_ethernet)
+                + Self.packet(1, ticks: 0, Self.event))
         #expect(reading.error == nil)
         #expect(reading.packets.map(\.packet.content) == [.unknown, .hci(.event)])
         #expect(reading.facts.remarks.count == 1)

@@ -71,15 +71,27 @@ enum Samples {
         (packet(3, .sent, .hci(.acl)), bytes("40 00 0c 00 08 00 04 00 52 12 00 47 54 00 01 06")),
     ]
     static let air: [(CapturePacket, [UInt8])] = [
-        (packet(0, .sent, .linkLayer(LinkLayerFacts(rfChannel: 9, signal: -40, isCRCValid: true))), bytes("87b6c72b 0a 0b 07000400 0a2200 11223344 010203")),
-        (packet(1, .received, .linkLayer(LinkLayerFacts(rfChannel: 9, signal: -41, isCRCValid: true))), bytes("87b6c72b 01 00 040506")),
+        (
+            packet(0, .sent, .linkLayer(LinkLayerFacts(rfChannel: 9, signal: -40, isCRCValid: true))),
+            bytes("87b6c72b 0a 0b 07000400 0a2200 11223344 010203")
+        ),
+        (
+            packet(1, .received, .linkLayer(LinkLayerFacts(rfChannel: 9, signal: -41, isCRCValid: true))),
+            bytes("87b6c72b 01 00 040506")
+        ),
     ]
     static let text: [(CapturePacket, [UInt8])] = [
         (packet(0, nil, .connection(ConnectionFacts(isBegin: true, peer: 0xA4C1_3801_0203))), []),
         (packet(1, .sent, value(.writeCommand, .short(0xFFE9))), bytes("47 54 00 01 06")),
         (packet(2, .sent, value(.writeRequest, .short(0xFFE9))), bytes("47 54 00 01 FF")),
-        (packet(3, .received, value(.notification, .short(0xFFE4))), bytes("50 54 00 0F 0E 06 1A 02 02 16 15 0F 00 10 00 00 01 61 00")),
-        (packet(4, .received, value(.indication, .uuid(high: 0x0001_0203_0405_0607, low: 0x0809_0A0B_0C0D_2B12))), bytes("01")),
+        (
+            packet(3, .received, value(.notification, .short(0xFFE4))),
+            bytes("50 54 00 0F 0E 06 1A 02 02 16 15 0F 00 10 00 00 01 61 00")
+        ),
+        (
+            packet(4, .received, value(.indication, .uuid(high: 0x0001_0203_0405_0607, low: 0x0809_0A0B_0C0D_2B12))),
+            bytes("01")
+        ),
         (packet(5, .received, value(.read, .short(0xFF02))), []),
         (packet(6, nil, .connection(ConnectionFacts(isBegin: false, peer: 0xA4C1_3801_0203))), []),
     ]
@@ -90,7 +102,8 @@ enum Samples {
 
     private static func packet(_ index: Int, _ direction: PacketDirection?, _ content: PacketContent) -> CapturePacket {
         CapturePacket(
-            number: index + 1, time: CaptureTime(seconds: start + Int64(index), nanoseconds: 123_000_000), direction: direction, content: content)
+            number: index + 1, time: CaptureTime(seconds: start + Int64(index), nanoseconds: 123_000_000),
+            direction: direction, content: content)
     }
 
     static func packets(_ level: CaptureFormat.Level) -> [(CapturePacket, [UInt8])] {
@@ -112,8 +125,11 @@ enum Samples {
         return writer.takeOutput()
     }
 
-    static let formats: [CaptureFormat] = CaptureFormat.named.map(\.format) + [
-        CaptureFormat(.pcap, .h4WithDirection, isBigEndian: true), CaptureFormat(.pcapng, .monitor, isBigEndian: true),
-        CaptureFormat(.pcap, .linkLayerWithRadio, isBigEndian: true), CaptureFormat(.pcapng, .linkLayer, isBigEndian: true),
-    ]
+    static let formats: [CaptureFormat] =
+        CaptureFormat.named.map(\.format) + [
+            CaptureFormat(.pcap, .h4WithDirection, isBigEndian: true),
+            CaptureFormat(.pcapng, .monitor, isBigEndian: true),
+            CaptureFormat(.pcap, .linkLayerWithRadio, isBigEndian: true),
+            CaptureFormat(.pcapng, .linkLayer, isBigEndian: true),
+        ]
 }

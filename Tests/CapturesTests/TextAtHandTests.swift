@@ -2,14 +2,16 @@ import Captures
 import Support
 import Testing
 
-/// Texts as people have them: a log in a README or a letter, in UTF-16; dumps of `hcidump` and tshark, and tshark's JSON.
+/// Texts as people have them: a log in a README or a letter, in UTF-16; dumps of `hcidump` and tshark, and tshark's
+/// JSON.
 @Suite struct TextAtHandTests {
     static let log = """
         nRF Connect, 2026-02-02
         WaterH-Boost-24oz (A4:C1:38:01:02:03)
         I\t22:21:20.100\tConnected to A4:C1:38:01:02:03
         I\t22:21:20.400\tData written to 0000ffe9-0000-1000-8000-00805f9b34fb, value: (0x) 47-54-00-01-06
-        I\t22:21:20.450\tNotification received from 0000ffe4-0000-1000-8000-00805f9b34fb, value: (0x) 52-50-00-03-02-06-01
+        I\t22:21:20.450\tNotification received from 0000ffe4-0000-1000-8000-00805f9b34fb, value: (0x) \
+        52-50-00-03-02-06-01
         I\t22:21:21.000\tDisconnected
 
         """
@@ -19,7 +21,8 @@ import Testing
     }
 
     private static func isSame(_ one: Reading, _ other: Reading) -> Bool {
-        one.packets.count == other.packets.count && zip(one.packets, other.packets).allSatisfy { $0.packet == $1.packet && $0.bytes == $1.bytes }
+        one.packets.count == other.packets.count
+            && zip(one.packets, other.packets).allSatisfy { $0.packet == $1.packet && $0.bytes == $1.bytes }
             && one.facts.name == other.facts.name && one.error == nil && other.error == nil
     }
 
@@ -34,10 +37,17 @@ import Testing
         let plain = Reading(Array(Self.log.utf8))
         #expect(plain.packets.count == 4)
         for indent in ["", "    ", "\t", "> "] {
-            let inside = Self.log.split(separator: "\n", omittingEmptySubsequences: false).map { $0.isEmpty ? "" : indent + $0 }.joined(separator: "\n")
-            for text in [around.replacing("%", with: inside), around.replacing("%", with: inside).replacing("\n", with: "\r\n"), around.replacing("%", with: inside.replacing("\t", with: "  "))] {
+            let inside = Self.log.split(separator: "\n", omittingEmptySubsequences: false).map {
+                $0.isEmpty ? "" : indent + $0
+            }.joined(separator: "\n")
+            for text in [
+                around.replacing("%", with: inside), around.replacing("%", with: inside).replacing("\n", with: "\r\n"),
+                around.replacing("%", with: inside.replacing("\t", with: "  ")),
+            ] {
                 let reading = Reading(Array(text.utf8))
-                #expect(Self.isSame(reading, plain), "\(indent.debugDescription): \(reading.error.map { "\($0)" } ?? "") \(reading.packets.count)")
+                #expect(
+                    Self.isSame(reading, plain),
+                    "\(indent.debugDescription): \(reading.error.map { "\($0)" } ?? "") \(reading.packets.count)")
                 #expect(reading.facts.format == CaptureFormat(.nrfConnect, .text))
                 #expect(Reading(Array(text.utf8), step: 7).isEqual(to: reading))
             }
@@ -48,7 +58,9 @@ import Testing
         let lines = Self.log.split(separator: "\n").map(String.init)
         #expect(Reading(Array("Dear diary,\n\(lines[3])\n".utf8)).error?.kind == .unrecognised)
         #expect(Reading(Array("Dear diary,\n\(lines[3])\n\(lines[4])\n".utf8)).packets.count == 2)
-        #expect(Reading(Array("Dear diary,\nI 22:21:20 drank.\nI 22:22:20 drank again.\n".utf8)).error?.kind == .unrecognised)
+        #expect(
+            Reading(Array("Dear diary,\nI 22:21:20 drank.\nI 22:22:20 drank again.\n".utf8)).error?.kind
+                == .unrecognised)
     }
 
     // MARK: UTF-16
@@ -56,13 +68,18 @@ import Testing
     @Test(arguments: [true, false], [true, false])
     func utf16IsReadAsItsText(bigEndian: Bool, mark: Bool) throws {
         let hex = String(decoding: try Samples.file(CaptureFormat(.hexText, .text)), as: UTF8.self)
-        for text in [Self.log, "\n\n" + Self.log, hex, Self.log.replacing("WaterH", with: "Wässerchen 💧"), "# Read me\n\n```\n\(Self.log)```\n"] {
+        for text in [
+            Self.log, "\n\n" + Self.log, hex, Self.log.replacing("WaterH", with: "Wässerchen 💧"),
+            "# Read me\n\n```\n\(Self.log)```\n",
+        ] {
             let plain = Reading(Array(text.utf8)), file = Self.utf16(text, bigEndian: bigEndian, mark: mark)
             let reading = Reading(file)
             #expect(Self.isSame(reading, plain))
             #expect(reading.facts.format == plain.facts.format)
             #expect(reading.facts.offset == file.count)
-            for step in [1, 2, 3, 61] { #expect(Reading(file, step: step).isEqual(to: reading), "\(step) bytes at a time") }
+            for step in [1, 2, 3, 61] {
+                #expect(Reading(file, step: step).isEqual(to: reading), "\(step) bytes at a time")
+            }
         }
     }
 
@@ -71,14 +88,22 @@ import Testing
         for length in 0..<whole.count {
             let cut = Reading(Array(whole.prefix(length)))
             // A line that is cut between two of its bytes looks whole.
-            #expect(zip(cut.packets.dropLast(), plain.packets).allSatisfy { $0.packet == $1.packet && $0.bytes == $1.bytes }, "cut at \(length)")
+            #expect(
+                zip(cut.packets.dropLast(), plain.packets).allSatisfy {
+                    $0.packet == $1.packet && $0.bytes == $1.bytes
+                }, "cut at \(length)")
             #expect(cut.packets.count <= plain.packets.count, "cut at \(length)")
-            if let error = cut.error { #expect(error.offset <= length && error.kind != .broken, "cut at \(length): \(error)") }
+            if let error = cut.error {
+                #expect(error.offset <= length && error.kind != .broken, "cut at \(length): \(error)")
+            }
         }
         for seed in UInt64(1)...200 {
             var generator = SeededGenerator(seed: seed)
             var damaged = whole
-            for _ in 0..<6 { damaged[Int.random(in: damaged.indices, using: &generator)] = UInt8.random(in: 0...255, using: &generator) }
+            for _ in 0..<6 {
+                damaged[Int.random(in: damaged.indices, using: &generator)] = UInt8.random(
+                    in: 0...255, using: &generator)
+            }
             let reading = Reading(damaged)
             #expect((reading.error?.offset ?? 0) <= damaged.count, "seed \(seed)")
             #expect(Reading(damaged, step: 5).isEqual(to: reading), "seed \(seed)")
@@ -109,20 +134,27 @@ import Testing
         2026-02-02 22:21:20.300000 > 02 41 20 07 00 03 00 04 00 03 05 02\u{20}
 
         """
-    static let packets = [bytes("3e13010041000000d2d13138c1a418000000f40100"), bytes("4100 0700 0300 0400 02 0502"), bytes("4120 0700 0300 0400 03 0502")]
+    static let packets = [
+        bytes("3e13010041000000d2d13138c1a418000000f40100"), bytes("4100 0700 0300 0400 02 0502"),
+        bytes("4120 0700 0300 0400 03 0502"),
+    ]
 
     @Test func dumpsOfTsharkAndHcidump() {
         let dump = Reading(Array(Self.dump.utf8))
         #expect(dump.error == nil)
         #expect(dump.packets.map(\.bytes) == Self.packets)
         #expect(dump.packets.map(\.packet.content) == [.hci(.event), .hci(.acl), .hci(.acl)])
-        #expect(dump.packets.allSatisfy { $0.packet.time == nil && $0.packet.direction == nil && $0.packet.missing == 0 })
+        #expect(
+            dump.packets.allSatisfy { $0.packet.time == nil && $0.packet.direction == nil && $0.packet.missing == 0 })
         for text in [Self.raw, Self.raw.split(separator: "\n").dropFirst(2).joined(separator: "\n") + "\n"] {
             let raw = Reading(Array(text.utf8))
             #expect(raw.error == nil)
             #expect(raw.packets.map(\.bytes) == Self.packets)
             #expect(raw.packets.map(\.packet.direction) == [.received, .sent, .received])
-            #expect(raw.packets.map { $0.packet.time?.description } == ["1770070880.100000000", "1770070880.200000000", "1770070880.300000000"])
+            #expect(
+                raw.packets.map { $0.packet.time?.description } == [
+                    "1770070880.100000000", "1770070880.200000000", "1770070880.300000000",
+                ])
         }
         let bare = Reading(Array("> 04 0E 04 01 03 0C 00 \n< 01 03 0C 00 \n".utf8))
         #expect(bare.packets.map(\.bytes) == [bytes("0e 04 01 03 0c 00"), bytes("03 0c 00")])
@@ -134,12 +166,18 @@ import Testing
         for length in 0..<file.count {
             let cut = Reading(Array(file.prefix(length)))
             #expect(cut.isPrefix(of: whole), "cut at \(length)")
-            if let error = cut.error { #expect(error.offset <= length && [.cut, .unrecognised].contains(error.kind), "cut at \(length): \(error)") }
+            if let error = cut.error {
+                #expect(
+                    error.offset <= length && [.cut, .unrecognised].contains(error.kind), "cut at \(length): \(error)")
+            }
         }
         for seed in UInt64(1)...200 {
             var generator = SeededGenerator(seed: seed)
             var damaged = file
-            for _ in 0..<4 { damaged[Int.random(in: damaged.indices, using: &generator)] = UInt8.random(in: 0x0A..<0x7F, using: &generator) }
+            for _ in 0..<4 {
+                damaged[Int.random(in: damaged.indices, using: &generator)] = UInt8.random(
+                    in: 0x0A..<0x7F, using: &generator)
+            }
             let reading = Reading(damaged)
             #expect(reading.packets.allSatisfy { $0.bytes.count <= damaged.count }, "seed \(seed)")
             #expect(Reading(damaged, step: 11).isEqual(to: reading), "seed \(seed)")
@@ -147,7 +185,8 @@ import Testing
         #expect(Reading(Array(Self.dump.replacing("0010", with: "0020").utf8)).error?.kind == .broken)
     }
 
-    /// A value in two packets, as tshark dumps it: the second packet, and both put together, which begin as an ACL packet would.
+    /// A value in two packets, as tshark dumps it: the second packet, and both put together, which begin as an ACL
+    /// packet would.
     static let inTwo = """
         0000  02 40 20 0b 00 02 01 04 00 1b 05 00 01 02 03 04   .@ .............
 
@@ -161,9 +200,13 @@ import Testing
         """
 
     @Test func whatTsharkPutTogetherIsNoPacketOfItsOwn() {
-        for text in [Self.inTwo, Self.inTwo.replacing("\n", with: "\r\n"), String(Self.inTwo.prefix { $0 != "R" }), Self.inTwo + Self.inTwo] {
+        for text in [
+            Self.inTwo, Self.inTwo.replacing("\n", with: "\r\n"), String(Self.inTwo.prefix { $0 != "R" }),
+            Self.inTwo + Self.inTwo,
+        ] {
             let reading = Reading(Array(text.utf8))
-            let once = [bytes("40200b00 020104001b0500 01020304"), bytes("40100300 050607")], whole = once + [bytes("40200500 01000400 13")]
+            let once = [bytes("40200b00 020104001b0500 01020304"), bytes("40100300 050607")],
+                whole = once + [bytes("40200500 01000400 13")]
             #expect(reading.error == nil && reading.facts.unreadable == 0)
             let count = reading.packets.count
             #expect(reading.packets.map(\.bytes) == (count == 2 ? once : count == 3 ? whole : whole + whole))
@@ -193,52 +236,64 @@ import Testing
 
             """
         }
-        let text = packet(1, "1770000000.018265000", "Sent (0)", "02 40 00 05 00 01 00 04 00 0a") + packet(2, "1770000001.5", "Received (1)", "02 40 20 05 00 01 00 04 00 13")
+        let text =
+            packet(1, "1770000000.018265000", "Sent (0)", "02 40 00 05 00 01 00 04 00 0a")
+            + packet(2, "1770000001.5", "Received (1)", "02 40 20 05 00 01 00 04 00 13")
         let reading = Reading(Array(text.utf8))
         #expect(reading.error == nil && reading.facts.format == CaptureFormat(.hexDump, .h4))
         #expect(reading.packets.map(\.packet.direction) == [.sent, .received])
-        #expect(reading.packets.compactMap { $0.packet.time?.description } == ["1770000000.018265000", "1770000001.500000000"])
+        #expect(
+            reading.packets.compactMap { $0.packet.time?.description } == [
+                "1770000000.018265000", "1770000001.500000000",
+            ])
         #expect(reading.packets.map(\.bytes) == ["4000050001000400 0a", "4020050001000400 13"].map { bytes($0) })
         #expect(Reading(Array(text.utf8), step: 9).isEqual(to: reading))
         // Packets from the air are not read from a dump.
-        #expect(Reading(Array(text.replacing("Bluetooth H4 with linux header (99)", with: "Bluetooth Low Energy Link Layer (154)").utf8)).error?.kind == .unrecognised)
+        #expect(
+            Reading(
+                Array(
+                    text.replacing("Bluetooth H4 with linux header (99)", with: "Bluetooth Low Energy Link Layer (154)")
+                        .utf8)
+            ).error?.kind == .unrecognised)
     }
 
     // MARK: tshark's JSON
 
     static func json(_ packets: [(hex: String, direction: Int, protocols: String)]) -> String {
-        "[\n" + packets.enumerated().map { index, packet in
-            """
-              {
-                "_index": "packets-2026-02-02",
-                "_type": "doc",
-                "_score": null,
-                "_source": {
-                  "layers": {
-                    "frame_raw": [
-                      "\(packet.hex)",
-                      0,
-                      \(packet.hex.count / 2),
-                      0,
-                      1
-                    ],
-                    "frame": {
-                      "frame.encap_type": "99",
-                      "frame.time_epoch": "177007088\(index).100000000",
-                      "frame.number": "\(index * 2 + 1)",
-                      "frame.p2p_dir": "\(packet.direction)",
-                      "frame.protocols": "\(packet.protocols)"
-                    },
-                    "bluetooth": "Bluetooth"
+        "[\n"
+            + packets.enumerated().map { index, packet in
+                """
+                  {
+                    "_index": "packets-2026-02-02",
+                    "_type": "doc",
+                    "_score": null,
+                    "_source": {
+                      "layers": {
+                        "frame_raw": [
+                          "\(packet.hex)",
+                          0,
+                          \(packet.hex.count / 2),
+                          0,
+                          1
+                        ],
+                        "frame": {
+                          "frame.encap_type": "99",
+                          "frame.time_epoch": "177007088\(index).100000000",
+                          "frame.number": "\(index * 2 + 1)",
+                          "frame.p2p_dir": "\(packet.direction)",
+                          "frame.protocols": "\(packet.protocols)"
+                        },
+                        "bluetooth": "Bluetooth"
+                      }
+                    }
                   }
-                }
-              }
-            """
-        }.joined(separator: ",\n") + "\n]\n"
+                """
+            }.joined(separator: ",\n") + "\n]\n"
     }
 
     static let sample = json([
-        ("043e13010041000000d2d13138c1a418000000f40100", 1, "bluetooth:hci_h4:bthci_evt"), ("024100070003000400020502", 0, "bluetooth:hci_h4:bthci_acl:btl2cap:btatt"),
+        ("043e13010041000000d2d13138c1a418000000f40100", 1, "bluetooth:hci_h4:bthci_evt"),
+        ("024100070003000400020502", 0, "bluetooth:hci_h4:bthci_acl:btl2cap:btatt"),
         ("024120070003000400030502", 1, "bluetooth:hci_h4:bthci_acl:btl2cap:btatt"),
     ])
 
@@ -253,16 +308,32 @@ import Testing
         let air = Reading(Array(Self.json([("d6be898e25060403020100aa010203", 0, "btle"), ("00", 0, "eth:ip")]).utf8))
         #expect(air.packets.map(\.packet.content) == [.linkLayer(LinkLayerFacts()), .unknown])
         #expect(air.facts.unreadable == 1)
-        // Nordic's sniffer puts a header before the air's bytes; PacketLogger, H1 and the Linux monitor say what a packet is elsewhere.
-        let nordic = Reading(Array(Self.json([("000619010300060a03033c010096000000" + "d6be898e25060403020100aa010203", 0, "nordic_ble:btle")]).utf8))
-        #expect(nordic.packets.map(\.bytes) == air.packets.prefix(1).map(\.bytes) && nordic.facts.unreadable == 0 && nordic.facts.linkTypes == [.nordic])
-        let logged = Reading(Array(Self.json([("034120070003000400030502", 0, "bluetooth:packetlogger:bthci_acl:btl2cap:btatt")]).utf8))
-        let bare = Reading(Array(Self.json([("4120070003000400030502", 1, "bluetooth:hci_h1:bthci_acl:btl2cap:btatt")]).utf8))
-        let monitored = Reading(Array(Self.json([("4120070003000400030502", 0, "bluetooth:hci_mon:bthci_acl:btl2cap:btatt")]).replacing(
-            "\"bluetooth\": \"Bluetooth\"", with: "\"hci_mon\": {\n\"hci_mon.adapter_id\": \"3\",\n\"hci_mon.opcode\": \"5\"\n}").utf8))
+        // Nordic's sniffer puts a header before the air's bytes; PacketLogger, H1 and the Linux monitor say what a
+        // packet is elsewhere.
+        let nordic = Reading(
+            Array(
+                Self.json([
+                    ("000619010300060a03033c010096000000" + "d6be898e25060403020100aa010203", 0, "nordic_ble:btle")
+                ]).utf8))
+        #expect(
+            nordic.packets.map(\.bytes) == air.packets.prefix(1).map(\.bytes) && nordic.facts.unreadable == 0
+                && nordic.facts.linkTypes == [.nordic])
+        let logged = Reading(
+            Array(Self.json([("034120070003000400030502", 0, "bluetooth:packetlogger:bthci_acl:btl2cap:btatt")]).utf8))
+        let bare = Reading(
+            Array(Self.json([("4120070003000400030502", 1, "bluetooth:hci_h1:bthci_acl:btl2cap:btatt")]).utf8))
+        let monitored = Reading(
+            Array(
+                Self.json([("4120070003000400030502", 0, "bluetooth:hci_mon:bthci_acl:btl2cap:btatt")]).replacing(
+                    "\"bluetooth\": \"Bluetooth\"",
+                    with: "\"hci_mon\": {\n\"hci_mon.adapter_id\": \"3\",\n\"hci_mon.opcode\": \"5\"\n}"
+                ).utf8))
         for reading in [logged, bare, monitored] {
-            #expect(reading.packets.map(\.bytes) == [Self.packets[2]] && reading.packets.map(\.packet.direction) == [.received])
-            #expect(reading.packets.map(\.packet.content) == [.hci(.acl)] && reading.packets.map(\.packet.number) == [1])
+            #expect(
+                reading.packets.map(\.bytes) == [Self.packets[2]]
+                    && reading.packets.map(\.packet.direction) == [.received])
+            #expect(
+                reading.packets.map(\.packet.content) == [.hci(.acl)] && reading.packets.map(\.packet.number) == [1])
         }
         #expect(monitored.packets.map(\.packet.adapter) == [3])
         let without = Self.sample.replacing("\"frame_raw\": [", with: "\"other\": [")
@@ -279,7 +350,10 @@ import Testing
         for seed in UInt64(1)...200 {
             var generator = SeededGenerator(seed: seed)
             var damaged = file
-            for _ in 0..<6 { damaged[Int.random(in: damaged.indices, using: &generator)] = UInt8.random(in: 0x0A..<0x7F, using: &generator) }
+            for _ in 0..<6 {
+                damaged[Int.random(in: damaged.indices, using: &generator)] = UInt8.random(
+                    in: 0x0A..<0x7F, using: &generator)
+            }
             let reading = Reading(damaged)
             #expect(Reading(damaged, step: 13).isEqual(to: reading), "seed \(seed)")
             if let error = reading.error { #expect(error.offset <= damaged.count, "seed \(seed)") }

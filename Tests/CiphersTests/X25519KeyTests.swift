@@ -19,8 +19,16 @@ import Testing
 
     /// Section 5.2: any 32 bytes are a number, and a point.
     @Test(arguments: [
-        ("a546e36bf0527c9d3b16154b82465edd62144c0ac1fc5a18506a2244ba449ac4", "e6db6867583030db3594c1a424b15f7c726624ec26b3353b10a903a6d0ab1c4c", "c3da55379de9c6908e94ea4df28d084f32eccf03491c71f754b4075577a28552"),
-        ("4b66e9d4d1b4673c5ad22691957d6af5c11b6421e0ea01d42ca4169e7918ba0d", "e5210f12786811d3f4b7959d0538ae2c31dbe7106fc03c3efc4cd549c715a493", "95cbde9476e8907d7aade45cb4b873f88b595a68799fa152e6f8f7647aac7957"),
+        (
+            "a546e36bf0527c9d3b16154b82465edd62144c0ac1fc5a18506a2244ba449ac4",
+            "e6db6867583030db3594c1a424b15f7c726624ec26b3353b10a903a6d0ab1c4c",
+            "c3da55379de9c6908e94ea4df28d084f32eccf03491c71f754b4075577a28552"
+        ),
+        (
+            "4b66e9d4d1b4673c5ad22691957d6af5c11b6421e0ea01d42ca4169e7918ba0d",
+            "e5210f12786811d3f4b7959d0538ae2c31dbe7106fc03c3efc4cd549c715a493",
+            "95cbde9476e8907d7aade45cb4b873f88b595a68799fa152e6f8f7647aac7957"
+        ),
     ])
     func theMultiplicationsOfTheStandard(number: String, point: String, product: String) throws {
         #expect(try Self.key(number).sharedSecret(with: Hex.bytes(point)) == Hex.bytes(product))
@@ -28,9 +36,12 @@ import Testing
 
     /// Points of small order: with each the secret would be zeros, whoever asks.
     @Test(arguments: [
-        "0000000000000000000000000000000000000000000000000000000000000000", "0100000000000000000000000000000000000000000000000000000000000000",
-        "e0eb7a7c3b41b8ae1656e3faf19fc46ada098deb9c32b1fd866205165f49b800", "5f9c95bca3508c24b1d0b1559c83ef5b04445cc4581c8e86d8224eddd09f1157",
-        "ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f", "edffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
+        "0000000000000000000000000000000000000000000000000000000000000000",
+        "0100000000000000000000000000000000000000000000000000000000000000",
+        "e0eb7a7c3b41b8ae1656e3faf19fc46ada098deb9c32b1fd866205165f49b800",
+        "5f9c95bca3508c24b1d0b1559c83ef5b04445cc4581c8e86d8224eddd09f1157",
+        "ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
+        "edffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
         "eeffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
     ])
     func aSecretThatIsNoneIsRefused(point: String) throws {
@@ -42,7 +53,9 @@ import Testing
         let key = try X25519Key()
         for count in 0...66 where count != 32 {
             #expect(try X25519Key(raw: [UInt8](repeating: 9, count: count)) == nil)
-            let failure = #expect(throws: CipherFailure.self) { try key.sharedSecret(with: [UInt8](repeating: 9, count: count)) }
+            let failure = #expect(throws: CipherFailure.self) {
+                try key.sharedSecret(with: [UInt8](repeating: 9, count: count))
+            }
             #expect(failure?.kind == .refused && failure?.sentence.contains("\(count)") == true)
         }
     }

@@ -26,7 +26,8 @@ import Testing
 
         @discardableResult
         func tracker(_ line: String) async throws -> Program.Result {
-            let result = try await Program("waterh-tracker").run(line.split(separator: " ").map(String.init) + ["--store", store], environment: environment)
+            let result = try await Program("waterh-tracker").run(
+                line.split(separator: " ").map(String.init) + ["--store", store], environment: environment)
             #expect(result.exitCode == 0, "\(line): \(result.error)")
             return result
         }
@@ -39,13 +40,17 @@ import Testing
         }
 
         func agent() throws -> RunningProgram {
-            try Program("waterh-tracker").start(["agent", "--store", store], environment: environment.merging(["DBUS_SESSION_BUS_ADDRESS": bus.address]) { $1 })
+            try Program("waterh-tracker").start(
+                ["agent", "--store", store],
+                environment: environment.merging(["DBUS_SESSION_BUS_ADDRESS": bus.address]) { $1 })
         }
 
         /// What timers start, in the session, at once.
         func checks(_ count: Int) async throws {
             let running = try (0..<count).map { _ in
-                try Program("waterh-tracker").start(["check", "--store", store], environment: environment.merging(["DBUS_SESSION_BUS_ADDRESS": bus.address]) { $1 })
+                try Program("waterh-tracker").start(
+                    ["check", "--store", store],
+                    environment: environment.merging(["DBUS_SESSION_BUS_ADDRESS": bus.address]) { $1 })
             }
             for check in running {
                 let result = try await check.finish(limit: 60)
@@ -64,14 +69,16 @@ import Testing
             return folder.file(try #require(names.first { $0.hasPrefix("waterh-") && $0.hasSuffix(".sock") }))
         }
 
-        /// Whether the store remembers all of these as told, by the desktop. There may be more by then: the line of a session is told again with each
-        /// change, so that a look between a session's start and its first drink makes one more.
+        /// Whether the store remembers all of these as told, by the desktop. There may be more by then: the line of a
+        /// session is told again with each change, so that a look between a session's start and its first drink makes
+        /// one more.
         func hasTold(_ shown: [String]) async throws -> Bool { try await Set(told()).isSuperset(of: shown) }
 
         /// What the store remembers as told, by the desktop.
         func told() async throws -> [String] {
             let tool = try #require(Program(system: "sqlite3"), "this test needs sqlite3: apt-get install sqlite3")
-            return try await tool.run([store, "SELECT id FROM notification WHERE sinks LIKE '%desktop%' ORDER BY id"]).lines.map(String.init)
+            return try await tool.run([store, "SELECT id FROM notification WHERE sinks LIKE '%desktop%' ORDER BY id"])
+                .lines.map(String.init)
         }
     }
 
@@ -82,15 +89,20 @@ import Testing
         let service = try bench.service(hasDesktop: false)
         let agents = try [bench.agent(), bench.agent()]
         for agent in agents {
-            #expect(await event(within: 60) { agent.error.contains("Shows on this desktop") ? true : nil } == true, "\(agent.error) \(service.error)")
+            #expect(
+                await event(within: 60) { agent.error.contains("Shows on this desktop") ? true : nil } == true,
+                "\(agent.error) \(service.error)")
         }
         try await bench.tracker("session start")
         for drink in 1...3 {
             try await bench.tracker("drink")
             try await bench.checks(3)
             // Told by somebody, and then by nobody else.
-            let words = drink == 1 ? "You've had 1 drink — time for water" : "You've had \(drink) drinks — time for water"
-            #expect(await event(within: 60) { server.notified.items.contains { $0.summary == words } ? true : nil } == true, "\(server.notified.items.map(\.summary))")
+            let words =
+                drink == 1 ? "You've had 1 drink — time for water" : "You've had \(drink) drinks — time for water"
+            #expect(
+                await event(within: 60) { server.notified.items.contains { $0.summary == words } ? true : nil } == true,
+                "\(server.notified.items.map(\.summary))")
         }
         try await bench.checks(2)
         let reminders = server.notified.items.map(\.summary).filter { $0.hasPrefix("You've had") }
@@ -108,19 +120,26 @@ import Testing
         let server = try await FakeNotificationServer(bench.bus)
         let service = try bench.service(hasDesktop: false)
         let agent = try bench.agent()
-        #expect(await event(within: 60) { agent.error.contains("Shows on this desktop") ? true : nil } == true, "\(agent.error) \(service.error)")
+        #expect(
+            await event(within: 60) { agent.error.contains("Shows on this desktop") ? true : nil } == true,
+            "\(agent.error) \(service.error)")
         try await bench.tracker("session start")
         try await bench.tracker("drink")
         let shown = await server.notified.wait(for: 2, limit: 60)
-        #expect(Set(shown.map(\.summary)) == ["Session running", "You've had 1 drink — time for water"], "\(agent.error) \(service.error)")
+        #expect(
+            Set(shown.map(\.summary)) == ["Session running", "You've had 1 drink — time for water"],
+            "\(agent.error) \(service.error)")
         let ids = shown.compactMap { $0.hints["x-waterh-id"]?.text }
-        #expect(try await event(within: 100) { try await bench.hasTold(ids) ? true : nil } == true, "counted when it was shown")
+        #expect(
+            try await event(within: 100) { try await bench.hasTold(ids) ? true : nil } == true,
+            "counted when it was shown")
         let state = try ServiceSocket(path: bench.socket()).get("/api/v1/state")
         #expect(String(decoding: state, as: UTF8.self).contains(#""notifications":"enabled""#))
         let reminder = try #require(shown.first { $0.summary.hasPrefix("You've had") })
         #expect(reminder.actions == ["log-water", "Log Water", "dismiss", "Dismiss"])
         try await server.press(reminder.number, "log-water")
-        #expect(try await event(within: 30) { try await bench.session().count == 2 ? true : nil } == true, "\(agent.error)")
+        #expect(
+            try await event(within: 30) { try await bench.session().count == 2 ? true : nil } == true, "\(agent.error)")
         // The day on the session's bus, by the agent.
         let bus = ["call", "org.waterh.Tracker", "/org/waterh/Tracker", "org.waterh.Tracker"]
         let drink = try await bench.bus.run("busctl", bus + ["LogDrink", "s", ""])
@@ -129,7 +148,9 @@ import Testing
         #expect(try await bench.session().compactMap { $0["source"] as? String } == ["cli", "notification", "dbus"])
         #expect(try await bench.bus.run("busctl", bus + ["GetState"]).output.contains("dailyTotalMl"))
         try await bench.tracker("session end --yes")
-        #expect(await event(within: 30) { Set(server.closed.items).isSuperset(of: shown.map(\.number)) ? true : nil } == true, "\(server.closed.items)")
+        #expect(
+            await event(within: 30) { Set(server.closed.items).isSuperset(of: shown.map(\.number)) ? true : nil }
+                == true, "\(server.closed.items)")
         agent.send(signal: SIGTERM)
         #expect(try await agent.finish().exitCode == 0)
         service.send(signal: SIGTERM)
@@ -142,15 +163,24 @@ import Testing
         let agent = try bench.agent()
         func call(_ words: String...) async throws -> String {
             try await bench.bus.run(
-                "dbus-send", ["--print-reply", "--dest=org.waterh.Tracker", "/org/waterh/Tracker", "org.waterh.Tracker." + words[0]] + words.dropFirst()).error
+                "dbus-send",
+                ["--print-reply", "--dest=org.waterh.Tracker", "/org/waterh/Tracker", "org.waterh.Tracker." + words[0]]
+                    + words.dropFirst()
+            ).error
         }
-        #expect(try await event(within: 60) { try await call("LogWater").contains("org.waterh.Error.noActiveSession: There is no active session") ? true : nil } == true, "\(agent.error) \(service.error)")
+        #expect(
+            try await event(within: 60) {
+                try await call("LogWater").contains("org.waterh.Error.noActiveSession: There is no active session")
+                    ? true : nil
+            } == true, "\(agent.error) \(service.error)")
         let long = try await call("LogDrink", "string:" + String(repeating: "x", count: 50_000))
         #expect(long.contains("org.waterh.Error.") && long.utf8.count < 1000, "\(long.prefix(2000))")
         service.send(signal: SIGTERM)
         _ = try await service.finish()
         let away = try await call("LogWater")
-        #expect(away.contains("org.waterh.Error.noService: No service keeps this store") && !away.contains("waterh-gateway"), "\(away)")
+        #expect(
+            away.contains("org.waterh.Error.noService: No service keeps this store")
+                && !away.contains("waterh-gateway"), "\(away)")
         agent.send(signal: SIGTERM)
         _ = try await agent.finish()
     }
@@ -159,18 +189,29 @@ import Testing
     @Test func anAgentThatWaitsSaysForWhatAndWhatToDo() async throws {
         let bench = try await Bench()
         let config = bench.folder.file("waterh.toml")
-        let text = ["anna", "ben"].map { "[[person]]\nname = \"\($0)\"\nstore = \"\(bench.folder.file($0)).sqlite\"\n" }.joined()
+        let text = ["anna", "ben"].map { "[[person]]\nname = \"\($0)\"\nstore = \"\(bench.folder.file($0)).sqlite\"\n" }
+            .joined()
         try Data(text.utf8).write(to: URL(fileURLWithPath: config))
         func start(_ words: [String], bus: String) throws -> RunningProgram {
             try Program("waterh-tracker").start(
                 ["agent", "--config", config] + words,
-                environment: ["XDG_RUNTIME_DIR": bench.folder.path, "TMPDIR": bench.folder.path, "HOME": bench.folder.path, "DBUS_SESSION_BUS_ADDRESS": bus])
+                environment: [
+                    "XDG_RUNTIME_DIR": bench.folder.path, "TMPDIR": bench.folder.path, "HOME": bench.folder.path,
+                    "DBUS_SESSION_BUS_ADDRESS": bus,
+                ])
         }
         let lost = try start(["--store", bench.store], bus: bench.bus.address)
-        #expect(await event { lost.error.contains("OPTIONS=--person anna in ~/.config/waterh/agent.env") && lost.error.contains("anna, ben") ? true : nil } == true, "\(lost.error)")
-        #expect(await event { lost.error.contains("Nobody on the session's bus shows notifications") ? true : nil } == true, "\(lost.error)")
+        #expect(
+            await event {
+                lost.error.contains("OPTIONS=--person anna in ~/.config/waterh/agent.env")
+                    && lost.error.contains("anna, ben") ? true : nil
+            } == true, "\(lost.error)")
+        #expect(
+            await event { lost.error.contains("Nobody on the session's bus shows notifications") ? true : nil } == true,
+            "\(lost.error)")
         let bare = try start(["--person", "ben"], bus: "")
-        #expect(await event { bare.error.contains("There is no session bus here") ? true : nil } == true, "\(bare.error)")
+        #expect(
+            await event { bare.error.contains("There is no session bus here") ? true : nil } == true, "\(bare.error)")
         #expect(!bare.error.contains("OPTIONS"))
         for program in [lost, bare] {
             program.send(signal: SIGTERM)
@@ -206,10 +247,13 @@ import Testing
         service.send(signal: SIGKILL)
         _ = try await service.finish()
         try await server.press(reminder.number, "log-water")
-        #expect(await event(within: 30) { agent.error.contains("It is done when there is one") ? true : nil } == true, "\(agent.error)")
+        #expect(
+            await event(within: 30) { agent.error.contains("It is done when there is one") ? true : nil } == true,
+            "\(agent.error)")
         #expect(try await bench.session().count == 1)
         service = try bench.service(hasDesktop: false)
-        #expect(try await event(within: 60) { try await bench.session().count == 2 ? true : nil } == true, "\(agent.error)")
+        #expect(
+            try await event(within: 60) { try await bench.session().count == 2 ? true : nil } == true, "\(agent.error)")
         agent.send(signal: SIGTERM)
         _ = try await agent.finish()
         #expect(try await bench.session().count == 2)
@@ -222,11 +266,18 @@ import Testing
         let server = try await FakeNotificationServer(bench.bus)
         let config = bench.folder.file("waterh.toml")
         func list(_ names: [String]) throws {
-            let text = names.map { "[[person]]\nname = \"\($0)\"\nstore = \"\(bench.folder.file($0)).sqlite\"\nlink = \"unix:\(bench.folder.file("b.sock"))\"\n" }.joined()
+            let text = names.map {
+                """
+                [[person]]\nname = \"\($0)\"\nstore = \"\(bench.folder.file($0)).sqlite\"\nlink = \
+                \"unix:\(bench.folder.file("b.sock"))\"\n
+                """
+            }.joined()
             try Data(text.utf8).write(to: URL(fileURLWithPath: config))
         }
         try list(["anna", "ben"])
-        let environment = ["XDG_RUNTIME_DIR": bench.folder.path, "TMPDIR": bench.folder.path, "HOME": bench.folder.path]
+        let environment = [
+            "XDG_RUNTIME_DIR": bench.folder.path, "TMPDIR": bench.folder.path, "HOME": bench.folder.path,
+        ]
         for name in ["anna", "ben"] {
             for line in ["settings set reminders.enabled false", "session start"] {
                 let words = line.split(separator: " ").map(String.init) + ["--config", config, "--person", name]
@@ -234,13 +285,16 @@ import Testing
             }
         }
         let service = try Program("waterh-gateway").start(
-            ["run", "--config", config, "--listen", "127.0.0.1:0"], environment: environment.merging(["DBUS_SESSION_BUS_ADDRESS": bench.bus.address]) { $1 })
+            ["run", "--config", config, "--listen", "127.0.0.1:0"],
+            environment: environment.merging(["DBUS_SESSION_BUS_ADDRESS": bench.bus.address]) { $1 })
         let first = try #require(await server.notified.wait(for: 1, limit: 60).first, "\(service.error)")
         #expect(first.summary == "Session running")
         try list(["ben", "anna"])
         service.send(signal: SIGHUP)
         // Anna's goes, and Ben's comes.
-        #expect(await event(within: 60) { server.closed.items.contains(first.number) ? true : nil } == true, "\(service.error)")
+        #expect(
+            await event(within: 60) { server.closed.items.contains(first.number) ? true : nil } == true,
+            "\(service.error)")
         #expect(await server.notified.wait(for: 2, limit: 60).count == 2, "\(service.error)")
         let ids = server.notified.items.compactMap { $0.hints["x-waterh-id"]?.text }
         #expect(Set(ids).count == 2)
@@ -248,8 +302,9 @@ import Testing
         #expect(try await service.finish().exitCode == 0)
     }
 
-    /// Service, agent and a second agent, each killed at random: everything that was told was shown, and once. Only who is killed in the
-    /// moment between showing something and noting that it was shown leaves it to another, who shows it again.
+    /// Service, agent and a second agent, each killed at random: everything that was told was shown, and once. Only who
+    /// is killed in the moment between showing something and noting that it was shown leaves it to another, who shows
+    /// it again.
     @Test(arguments: [false, true]) func eachIsToldOnceWhoeverIsKilled(serviceHasDesktop: Bool) async throws {
         let seed = UInt64.random(in: 0..<1 << 32)
         print("agents killed at random: seed \(seed)")
@@ -273,7 +328,8 @@ import Testing
         let end = try await event(within: 150) { () -> Bool? in
             let (told, count) = (try await bench.told(), shown().count)
             defer { before = count }
-            return Set(told) == Set(shown()) && count == before && told.contains { $0.hasPrefix("waterline-per-drink/") } ? true : nil
+            return Set(told) == Set(shown()) && count == before
+                && told.contains { $0.hasPrefix("waterline-per-drink/") } ? true : nil
         }
         let (ids, told) = (shown(), try await bench.told())
         #expect(end == true, "seed \(seed): shown \(ids), told \(told), \(programs.map(\.error))")

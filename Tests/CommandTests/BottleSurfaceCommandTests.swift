@@ -9,30 +9,44 @@ import Testing
         // Afternoon somewhere: nothing is drunk, so the day is long due.
         let hour = Int(Date().timeIntervalSince1970) / 3600 % 24
         let east = (15 - hour + 36) % 24 - 12
-        let environment = ["WATERH_STORE": pair.store, "WATERH_ZONE": "Etc/GMT\(east > 0 ? "-" : "+")\(abs(east))", "HOME": pair.folder.path, "DBUS_SESSION_BUS_ADDRESS": ""]
+        let environment = [
+            "WATERH_STORE": pair.store, "WATERH_ZONE": "Etc/GMT\(east > 0 ? "-" : "+")\(abs(east))",
+            "HOME": pair.folder.path, "DBUS_SESSION_BUS_ADDRESS": "",
+        ]
         func tracker(_ words: String...) async throws {
             let result = try await Program("waterh-tracker").run(words, environment: environment)
             #expect(result.exitCode == 0, "\(result.error)")
         }
         func bottle() async throws -> [String: Any] {
-            let result = try await Program("waterh-emulator").run(["control", "--control", pair.control, "status", "--json"])
-            let reply = try #require(try JSONSerialization.jsonObject(with: Data(result.outputBytes)) as? [String: Any], "\(result.output)\(result.error)")
+            let result = try await Program("waterh-emulator").run([
+                "control", "--control", pair.control, "status", "--json",
+            ])
+            let reply = try #require(
+                try JSONSerialization.jsonObject(with: Data(result.outputBytes)) as? [String: Any],
+                "\(result.output)\(result.error)")
             return reply["status"] as? [String: Any] ?? reply
         }
         func until(_ light: String) async throws -> [String: Any] {
-            let found = await event(within: 30) { () async -> Bool? in (try? await bottle()["light"] as? String)?.hasPrefix(light) == true ? true : nil }
+            let found = await event(within: 30) { () async -> Bool? in
+                (try? await bottle()["light"] as? String)?.hasPrefix(light) == true ? true : nil
+            }
             let seen = try await bottle()
             #expect(found == true, "\(seen)")
             return seen
         }
         let untouched = try await bottle()["light"] as? String
-        let service = try Program("waterh-gateway").start(["run", "--link", pair.socket, "--listen", "off"], environment: environment)
+        let service = try Program("waterh-gateway").start(
+            ["run", "--link", pair.socket, "--listen", "off"], environment: environment)
         defer { service.send(signal: SIGTERM) }
-        #expect(await event(within: 20) { service.error.contains("own bottle") || service.error.contains("The bottle") ? true : nil } == true, "\(service.error)")
+        #expect(
+            await event(within: 20) {
+                service.error.contains("own bottle") || service.error.contains("The bottle") ? true : nil
+            } == true, "\(service.error)")
         _ = try await bottle()
         // Off by default.
         #expect(try await bottle()["light"] as? String == untouched)
-        try await tracker("settings", "set", "bottle.light", "true", "bottle.showGoal", "true", "hydration.goalMl", "2200")
+        try await tracker(
+            "settings", "set", "bottle.light", "true", "bottle.showGoal", "true", "hydration.goalMl", "2200")
         service.send(signal: SIGHUP)
         let strong = try await until("breathe, colour E5 39 35")
         // A sip by hand that is not enough, then the goal.

@@ -13,12 +13,20 @@ import Testing
         init(warned: String) throws {
             folder = try TemporaryFolder()
             file = folder.file(warned)
-            try FileManager.default.createDirectory(at: folder.url(warned).deletingLastPathComponent(), withIntermediateDirectories: true)
+            try FileManager.default.createDirectory(
+                at: folder.url(warned).deletingLastPathComponent(), withIntermediateDirectories: true)
             try Data().write(to: folder.url(warned))
-            try FileManager.default.setAttributes([.modificationDate: Date(timeIntervalSince1970: 1_700_000_000)], ofItemAtPath: file)
+            try FileManager.default.setAttributes(
+                [.modificationDate: Date(timeIntervalSince1970: 1_700_000_000)], ofItemAtPath: file)
             // Also the program that the demonstration starts.
             for (name, script) in [
-                ("swift", "case \"$*\" in *--show-bin-path*) echo \(folder.path) ;; build*) echo '\(file):3:7: warning: never used' ;; test\\ list*) echo T/a ;; esac"),
+                (
+                    "swift",
+                    """
+                    case \"$*\" in *--show-bin-path*) echo \(folder.path) ;; build*) echo '\(file):3:7: warning: \
+                    never used' ;; test\\ list*) echo T/a ;; esac
+                    """
+                ),
                 ("waterh-gateway", "echo demonstrated"),
             ] {
                 try "#!/bin/sh\n\(script)\n".write(to: folder.url(name), atomically: true, encoding: .utf8)
@@ -28,26 +36,34 @@ import Testing
 
         func run(_ words: [String]) async throws -> Program.Result {
             let path = folder.path + ":" + (ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin")
-            return try await Program(path: Program.repository + "/hardware/bench").run(words, environment: ["PATH": path, "TMPDIR": folder.path])
+            return try await Program(path: Program.repository + "/hardware/bench").run(
+                words, environment: ["PATH": path, "TMPDIR": folder.path])
         }
 
         /// Whether the next build compiles the file again, and so warns again.
         var isCompiledAgain: Bool {
-            get throws { try FileManager.default.attributesOfItem(atPath: file)[.modificationDate] as? Date != Date(timeIntervalSince1970: 1_700_000_000) }
+            get throws {
+                try FileManager.default.attributesOfItem(atPath: file)[.modificationDate] as? Date
+                    != Date(timeIntervalSince1970: 1_700_000_000)
+            }
         }
     }
 
     @Test func whoTestsIsStoppedByAWarningEachTime() async throws {
         let bench = try Bench(warned: "Sources/A.swift")
         let result = try await bench.run(["only", "a"])
-        #expect(result.exitCode == 1 && result.error.contains("A.swift:3:7: warning: never used") && result.error.contains("a target of ours has warnings"), "\(result.error)")
+        #expect(
+            result.exitCode == 1 && result.error.contains("A.swift:3:7: warning: never used")
+                && result.error.contains("a target of ours has warnings"), "\(result.error)")
         #expect(try bench.isCompiledAgain)
     }
 
     @Test func whoOnlyWantsAProgramSeesTheWarningAndGetsIt() async throws {
         let bench = try Bench(warned: "Sources/A.swift")
         let result = try await bench.run(["demo", "--once"])
-        #expect(result.exitCode == 0 && result.output == "demonstrated\n" && result.error.contains("warning: never used"), "\(result.error)")
+        #expect(
+            result.exitCode == 0 && result.output == "demonstrated\n" && result.error.contains("warning: never used"),
+            "\(result.error)")
         #expect(try !bench.isCompiledAgain)
     }
 
@@ -63,33 +79,52 @@ import Testing
         let folder = try TemporaryFolder()
         let swift = try #require(Program(system: "swift"))
         let manifest = try await swift.run(
-            ["package", "--package-path", Program.repository, "--scratch-path", folder.path, "dump-package"], environment: ["WATERH_WARNINGS": word, "TMPDIR": folder.path])
+            ["package", "--package-path", Program.repository, "--scratch-path", folder.path, "dump-package"],
+            environment: ["WATERH_WARNINGS": word, "TMPDIR": folder.path])
         #expect(manifest.exitCode == 0, "\(manifest.error)")
         let tree = try #require(try JSONSerialization.jsonObject(with: Data(manifest.outputBytes)) as? [String: Any])
-        let targets = try #require(tree["targets"] as? [[String: Any]]).filter { !($0["settings"] as? [Any] ?? []).isEmpty }
+        let targets = try #require(tree["targets"] as? [[String: Any]]).filter {
+            !($0["settings"] as? [Any] ?? []).isEmpty
+        }
         #expect(targets.count > 70)
-        for target in targets { #expect("\(target["settings"] ?? "")".contains("treatAllWarnings") == (word == "errors"), "\(target["name"] ?? "")") }
+        for target in targets {
+            #expect(
+                "\(target["settings"] ?? "")".contains("treatAllWarnings") == (word == "errors"),
+                "\(target["name"] ?? "")")
+        }
     }
 
-    /// A build without an index succeeds only where an older one lies: SwiftPM finds the tests in it, and CI's clean clone has none. The demo has none, in a folder of its own.
+    /// A build without an index succeeds only where an older one lies: SwiftPM finds the tests in it, and CI's clean
+    /// clone has none. The demo has none, in a folder of its own.
     @Test func whatJudgesBuildsWithAnIndex() throws {
         for script in [".ci/run", "hardware/bench"] {
-            let lines = try String(contentsOfFile: Program.repository + "/" + script, encoding: .utf8).split(separator: "\n").filter { $0.contains("disable-index-store") }
+            let lines = try String(contentsOfFile: Program.repository + "/" + script, encoding: .utf8).split(
+                separator: "\n"
+            ).filter { $0.contains("disable-index-store") }
             #expect(lines.allSatisfy { $0.contains("/.build/demo\"") } && lines.count <= 1, "\(script): \(lines)")
         }
     }
 
     @Test func theDemoOfAFreshCloneLeavesNoBuildThatIsNotWhole() async throws {
         let folder = try TemporaryFolder()
-        for name in ["hardware", "bin", ".build/debug"] { try FileManager.default.createDirectory(at: folder.url(name), withIntermediateDirectories: true) }
-        try FileManager.default.copyItem(atPath: Program.repository + "/hardware/bench", toPath: folder.file("hardware/bench"))
+        for name in ["hardware", "bin", ".build/debug"] {
+            try FileManager.default.createDirectory(at: folder.url(name), withIntermediateDirectories: true)
+        }
+        try FileManager.default.copyItem(
+            atPath: Program.repository + "/hardware/bench", toPath: folder.file("hardware/bench"))
         func program(_ name: String, _ text: String) throws {
             try "#!/bin/sh\n\(text)\n".write(to: folder.url(name), atomically: true, encoding: .utf8)
             try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: folder.file(name))
         }
-        try program("bin/swift", "case \"$*\" in *--show-bin-path*) echo \(folder.path)/bin ;; *) echo \"$*\" >>\(folder.path)/built ;; esac")
+        try program(
+            "bin/swift",
+            "case \"$*\" in *--show-bin-path*) echo \(folder.path)/bin ;; *) echo \"$*\" >>\(folder.path)/built ;; esac"
+        )
         try program("bin/waterh-gateway", "echo demonstrated")
-        let environment = ["PATH": folder.path + "/bin:" + (ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"), "TMPDIR": folder.path]
+        let environment = [
+            "PATH": folder.path + "/bin:" + (ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"),
+            "TMPDIR": folder.path,
+        ]
         func built(_ words: [String]) async throws -> [Substring] {
             try? FileManager.default.removeItem(atPath: folder.file("built"))
             let result = try await Program(path: folder.file("hardware/bench")).run(words, environment: environment)
@@ -97,7 +132,9 @@ import Testing
             return try String(contentsOfFile: folder.file("built"), encoding: .utf8).split(separator: "\n")
         }
         let fresh = try await built(["demo", "--once"])
-        #expect(fresh.count == 1 && fresh[0].contains("--scratch-path \(folder.path)/.build/demo ") && fresh[0].hasSuffix("--product waterh-gateway"), "\(fresh)")
+        #expect(
+            fresh.count == 1 && fresh[0].contains("--scratch-path \(folder.path)/.build/demo ")
+                && fresh[0].hasSuffix("--product waterh-gateway"), "\(fresh)")
         #expect(try await built(["demo"]).count == 2)
         // Where a debug build stands, it is gone on with.
         try program(".build/debug/waterh-gateway", "")
@@ -106,9 +143,12 @@ import Testing
 
     @Test func ciAsksForIt() async throws {
         let folder = try TemporaryFolder()
-        for name in [".ci", "hardware"] { try FileManager.default.createDirectory(at: folder.url(name), withIntermediateDirectories: true) }
+        for name in [".ci", "hardware"] {
+            try FileManager.default.createDirectory(at: folder.url(name), withIntermediateDirectories: true)
+        }
         try FileManager.default.copyItem(atPath: Program.repository + "/.ci/run", toPath: folder.file(".ci/run"))
-        try "#!/bin/sh\necho \"$1 $WATERH_WARNINGS\"\n".write(to: folder.url("hardware/bench"), atomically: true, encoding: .utf8)
+        try "#!/bin/sh\necho \"$1 $WATERH_WARNINGS\"\n".write(
+            to: folder.url("hardware/bench"), atomically: true, encoding: .utf8)
         try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: folder.file("hardware/bench"))
         let result = try await Program(path: folder.file(".ci/run")).run([])
         #expect(result.output == "test errors\n", "\(result.error)")

@@ -9,7 +9,8 @@ import Testing
 
     @Test(arguments: [("python3", "bottle.py"), ("node", "bottle.mjs")])
     func scriptSeesTheDrink(interpreter: String, file: String) async throws {
-        let program = try #require(Program(system: interpreter), "\(interpreter) is not installed: run hardware/bench setup")
+        let program = try #require(
+            Program(system: interpreter), "\(interpreter) is not installed: run hardware/bench setup")
         let result = try await program.run([Self.folder + file, emulator], limit: 30)
         #expect(result.exitCode == 0 && result.output == "250 ml came\n", "\(result.output)\(result.error)")
     }
@@ -17,7 +18,8 @@ import Testing
     @Test func compiledProgramSeesTheDrink() async throws {
         let compiler = try #require(Program(system: "cc"), "there is no C compiler: run hardware/bench setup")
         let folder = try TemporaryFolder()
-        let built = try await compiler.run(["-Wall", "-Wextra", "-Werror", "-o", folder.file("bottle"), Self.folder + "bottle.c"], limit: 30)
+        let built = try await compiler.run(
+            ["-Wall", "-Wextra", "-Werror", "-o", folder.file("bottle"), Self.folder + "bottle.c"], limit: 30)
         #expect(built.exitCode == 0, "\(built.error)")
         let result = try await Program(path: folder.file("bottle")).run([emulator], limit: 30)
         #expect(result.exitCode == 0 && result.output == "250 ml came\n", "\(result.output)\(result.error)")

@@ -5,7 +5,10 @@ import Testing
 /// Captures that somebody is still writing, columns and colour: as built.
 @Suite struct CaptureFollowTests {
     let replay = Program("waterh-replay")
-    static let twoDays = FileManager.default.contents(atPath: ReplayCommandTests.captures + "/boost_two-days.btsnoop").map { [UInt8]($0) } ?? []
+    static let twoDays =
+        FileManager.default.contents(atPath: ReplayCommandTests.captures + "/boost_two-days.btsnoop").map {
+            [UInt8]($0)
+        } ?? []
 
     private func append(_ bytes: [UInt8], to path: String) throws {
         let file = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
@@ -43,7 +46,9 @@ import Testing
         let path = folder.file("log.hex")
         try Data("".utf8).write(to: URL(fileURLWithPath: path))
         let running = try replay.start(["drinks", path, "--json", "--follow"])
-        let (head, tail) = (Array(ReplayCommandTests.sample.utf8.prefix(180)), Array(ReplayCommandTests.sample.utf8.dropFirst(180)))
+        let (head, tail) = (
+            Array(ReplayCommandTests.sample.utf8.prefix(180)), Array(ReplayCommandTests.sample.utf8.dropFirst(180))
+        )
         try append(head, to: path)
         try append(tail, to: path)
         await until("the drink", running) { $0 == ReplayCommandTests.sampleLine }
@@ -51,10 +56,13 @@ import Testing
         try Data(other.utf8).write(to: folder.url("other.hex"))
         #expect(rename(folder.file("other.hex"), path) == 0)
         await until("the other file's drink", running) { Self.lines($0) == 2 }
-        // Cut, and told, before anything new is written: a file that is as long again when it is looked at next shows nothing.
+        // Cut, and told, before anything new is written: a file that is as long again when it is looked at next shows
+        // nothing.
         let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
         try handle.truncate(atOffset: 0)
-        #expect(await event(within: 30) { running.error.contains("was cut to 0 bytes") ? true : nil } == true, "\(running.error)")
+        #expect(
+            await event(within: 30) { running.error.contains("was cut to 0 bytes") ? true : nil } == true,
+            "\(running.error)")
         try handle.write(contentsOf: Data(other.replacingOccurrences(of: "16 16 0F", with: "16 17 0F").utf8))
         try handle.close()
         await until("the third drink", running) { Self.lines($0) == 3 }
@@ -64,10 +72,13 @@ import Testing
     }
 
     /// An adversary's finding: a longer capture written over the first was read on in its middle, and told as damaged.
-    @Test(arguments: [true, false]) func `a file that is written anew in place is read from its beginning`(isLonger: Bool) async throws {
+    @Test(arguments: [true, false]) func `a file that is written anew in place is read from its beginning`(
+        isLonger: Bool
+    ) async throws {
         let folder = try TemporaryFolder()
         let path = folder.file("capture.btsnoop")
-        let draft = try #require(FileManager.default.contents(atPath: ReplayCommandTests.captures + "/boost_draft.btsnoop"))
+        let draft = try #require(
+            FileManager.default.contents(atPath: ReplayCommandTests.captures + "/boost_draft.btsnoop"))
         let (first, second) = isLonger ? (draft, Data(Self.twoDays)) : (Data(Self.twoDays), draft)
         try first.write(to: URL(fileURLWithPath: path))
         let before = try await replay.run(["att", path, "--json"]).output
@@ -94,7 +105,8 @@ import Testing
         #expect(try await replay.run(["att", folder.file("none"), "--follow"]).exitCode == 1)
         #expect(try await replay.run(["drinks", path, path, "--follow"]).exitCode == 2)
         // A pipe ends when it ends.
-        let piped = try await replay.run(["drinks", "-", "--json", "--follow"], input: Array(ReplayCommandTests.sample.utf8), limit: 30)
+        let piped = try await replay.run(
+            ["drinks", "-", "--json", "--follow"], input: Array(ReplayCommandTests.sample.utf8), limit: 30)
         #expect(piped.output == ReplayCommandTests.sampleLine && piped.exitCode == 0)
     }
 
@@ -103,38 +115,68 @@ import Testing
         let path = ReplayCommandTests.captures + "/boost_two-days.btsnoop"
         let text = try await replay.run(["att", path]).output
         #expect(text.contains("Error Response: Attribute Not Found (0x0A) to "), "\(text.prefix(1500))")
-        #expect(text.contains("Exchange MTU Request 5") || text.contains("Exchange MTU Response 5"), "\(text.prefix(1500))")
-        let lines = try await replay.run(["att", path, "--json", "--columns", "name,handle,error,mtu"]).output.split(separator: "\n")
+        #expect(
+            text.contains("Exchange MTU Request 5") || text.contains("Exchange MTU Response 5"), "\(text.prefix(1500))")
+        let lines = try await replay.run(["att", path, "--json", "--columns", "name,handle,error,mtu"]).output.split(
+            separator: "\n")
         let refusals = lines.filter { $0.contains("Error Response") }
-        #expect(!refusals.isEmpty && refusals.allSatisfy { !$0.contains(#""error":null"#) && !$0.contains(#""handle":null"#) }, "\(refusals.prefix(3))")
+        #expect(
+            !refusals.isEmpty
+                && refusals.allSatisfy { !$0.contains(#""error":null"#) && !$0.contains(#""handle":null"#) },
+            "\(refusals.prefix(3))")
         #expect(lines.allSatisfy { $0.contains("Exchange MTU") == !$0.contains(#""mtu":null"#) })
         let usual = try await replay.run(["att", path, "--json"]).output.split(separator: "\n")
-        #expect(usual.allSatisfy { $0.contains(#""name":"Error Response","error":""#) == $0.contains(#""name":"Error Response""#) })
+        #expect(
+            usual.allSatisfy {
+                $0.contains(#""name":"Error Response","error":""#) == $0.contains(#""name":"Error Response""#)
+            })
     }
 
     @Test func `columns are chosen, in their order`() async throws {
         let sample = Array(ReplayCommandTests.sample.utf8)
         let words = try await replay.run(["att", "-", "--columns", "frame,uuid,handle,value,direction"], input: sample)
-        #expect(words.output == "1\tFFE9\t0x8004\t4754000106\tsent\n2\tFFE4\t0x8008\t525000030206" + "01\treceived\n3\tFFE4\t0x8008\t5054000f0e061a020216150f00100000016100\treceived\n")
-        let json = try await replay.run(["att", "-", "--json", "--columns", "pdu,latency,frame,handle", "--only", "commands"], input: sample)
+        #expect(
+            words.output == "1\tFFE9\t0x8004\t4754000106\tsent\n2\tFFE4\t0x8008\t525000030206"
+                + "01\treceived\n3\tFFE4\t0x8008\t5054000f0e061a020216150f00100000016100\treceived\n")
+        let json = try await replay.run(
+            ["att", "-", "--json", "--columns", "pdu,latency,frame,handle", "--only", "commands"], input: sample)
         #expect(json.output == #"{"pdu":"5204804754000106","latency":null,"frame":1,"handle":32772}"# + "\n")
-        let all = try await replay.run(["att", ReplayCommandTests.captures + "/boost_two-days.btsnoop", "--columns", "frame,time,adapter,connection,peer,direction,name,handle,uuid,length,latency,value,pdu"])
-        #expect(all.lines.count == 113 && all.lines.allSatisfy { $0.split(separator: "\t", omittingEmptySubsequences: false).count == 13 })
-        let read = try await replay.run(["att", ReplayCommandTests.captures + "/boost_two-days.btsnoop", "--columns", "name,handle,uuid,latency", "--handle", "3", "--only", "responses"])
+        let all = try await replay.run([
+            "att", ReplayCommandTests.captures + "/boost_two-days.btsnoop", "--columns",
+            "frame,time,adapter,connection,peer,direction,name,handle,uuid,length,latency,value,pdu",
+        ])
+        #expect(
+            all.lines.count == 113
+                && all.lines.allSatisfy { $0.split(separator: "\t", omittingEmptySubsequences: false).count == 13 })
+        let read = try await replay.run([
+            "att", ReplayCommandTests.captures + "/boost_two-days.btsnoop", "--columns", "name,handle,uuid,latency",
+            "--handle", "3", "--only", "responses",
+        ])
         #expect(read.lines.first?.hasPrefix("Read Response\t0x0003\t2A00\t0.0") == true, "\(read.output)")
-        for wrong in ["", "frame,", "nothing", "Frame"] { #expect(try await replay.run(["att", "-", "--columns", wrong], input: sample).exitCode == 2, "\(wrong)") }
+        for wrong in ["", "frame,", "nothing", "Frame"] {
+            #expect(try await replay.run(["att", "-", "--columns", wrong], input: sample).exitCode == 2, "\(wrong)")
+        }
     }
 
-    @Test(arguments: [("att", "\u{1B}[34m"), ("commands", "\u{1B}[1m"), ("stats", "\u{1B}[33m"), ("drinks", "\u{1B}[33m")])
+    @Test(arguments: [
+        ("att", "\u{1B}[34m"), ("commands", "\u{1B}[1m"), ("stats", "\u{1B}[33m"), ("drinks", "\u{1B}[33m"),
+    ])
     func `colour where it is wanted`(_ verb: String, _ escape: String) async throws {
-        // A suspect drink: no such month. And a write that is longer than the MTU of a connection from its beginning would be odd: times go back here.
-        let text = "2026-02-02T22:21:25Z > FFE9 47 54 00 01 06\n2026-02-02T22:21:20Z < FFE4 50 54 00 0F 0E 06 1A 0D 02 16 15 0F 00 10 00 00 01 61 00\n"
+        // A suspect drink: no such month. And a write that is longer than the MTU of a connection from its beginning
+        // would be odd: times go back here.
+        let text =
+            """
+            2026-02-02T22:21:25Z > FFE9 47 54 00 01 06\n2026-02-02T22:21:20Z < FFE4 50 54 00 0F 0E 06 1A 0D 02 16 \
+            15 0F 00 10 00 00 01 61 00\n
+            """
         let never = try await replay.run([verb, "-"], input: Array(text.utf8))
         #expect(!never.outputBytes.contains(0x1B) && never.exitCode == 0)
         let always = try await replay.run([verb, "-", "--color", "always"], input: Array(text.utf8))
         #expect(always.output.contains(escape), "\(always.output)")
         // The same words.
-        #expect(always.output.replacingOccurrences(of: "\u{1B}\\[[0-9]+m", with: "", options: .regularExpression) == never.output)
+        #expect(
+            always.output.replacingOccurrences(of: "\u{1B}\\[[0-9]+m", with: "", options: .regularExpression)
+                == never.output)
         #expect(try await replay.run([verb, "-", "--color", "never"], input: Array(text.utf8)).output == never.output)
     }
 }

@@ -10,11 +10,16 @@ import Testing
 
     /// What the page's data block holds.
     private func data(_ page: String) throws -> [[String: Any]] {
-        let begin = try #require(page.range(of: #"<script type="application/json" id="data">"#)), end = try #require(page.range(of: "</script>", range: begin.upperBound..<page.endIndex))
-        return try #require(try JSONSerialization.jsonObject(with: Data(page[begin.upperBound..<end.lowerBound].utf8)) as? [[String: Any]])
+        let begin = try #require(page.range(of: #"<script type="application/json" id="data">"#)),
+            end = try #require(page.range(of: "</script>", range: begin.upperBound..<page.endIndex))
+        return try #require(
+            try JSONSerialization.jsonObject(with: Data(page[begin.upperBound..<end.lowerBound].utf8))
+                as? [[String: Any]])
     }
 
-    private func occurrences(_ word: String, _ text: String) -> Int { text.lowercased().components(separatedBy: word).count - 1 }
+    private func occurrences(_ word: String, _ text: String) -> Int {
+        text.lowercased().components(separatedBy: word).count - 1
+    }
 
     /// The page as a browser shows it; `nil` where none is installed.
     private func shown(_ path: String) async throws -> String? {
@@ -24,7 +29,10 @@ import Testing
         }
         let folder = try TemporaryFolder()
         let result = try await chromium.run(
-            ["--headless", "--no-sandbox", "--disable-gpu", "--user-data-dir=\(folder.path)", "--virtual-time-budget=2000", "--window-size=1280,2000", "--dump-dom", "file://\(path)"],
+            [
+                "--headless", "--no-sandbox", "--disable-gpu", "--user-data-dir=\(folder.path)",
+                "--virtual-time-budget=2000", "--window-size=1280,2000", "--dump-dom", "file://\(path)",
+            ],
             environment: ["HOME": folder.path])
         return result.output
     }
@@ -32,15 +40,21 @@ import Testing
     /// `report log -o log` made a page of the only capture that somebody had; `clone` a gadget.
     @Test func `what is read is never written over`() async throws {
         let folder = try TemporaryFolder()
-        let capture = folder.file("log.btsnoop"), other = folder.file("other.btsnoop"), link = folder.file("link.btsnoop")
+        let capture = folder.file("log.btsnoop"), other = folder.file("other.btsnoop"),
+            link = folder.file("link.btsnoop")
         try FileManager.default.copyItem(atPath: Self.twoDays, toPath: capture)
         try FileManager.default.copyItem(atPath: Self.twoDays, toPath: other)
         try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: capture)
-        for arguments in [["report", capture, "-o", capture], ["report", other, capture, "-o", capture], ["report", capture, "-o", link], ["clone", capture, "-o", capture], ["clone", other, capture, "-o", link], ["convert", capture, link]] {
+        for arguments in [
+            ["report", capture, "-o", capture], ["report", other, capture, "-o", capture],
+            ["report", capture, "-o", link], ["clone", capture, "-o", capture], ["clone", other, capture, "-o", link],
+            ["convert", capture, link],
+        ] {
             let result = try await replay.run(arguments)
             #expect(result.exitCode == 2 && result.error.contains("are one file"), "\(arguments): \(result.error)")
         }
-        #expect(try Data(contentsOf: URL(fileURLWithPath: capture)) == Data(contentsOf: URL(fileURLWithPath: Self.twoDays)))
+        #expect(
+            try Data(contentsOf: URL(fileURLWithPath: capture)) == Data(contentsOf: URL(fileURLWithPath: Self.twoDays)))
     }
 
     @Test func `the page holds what the capture holds, and asks for nothing`() async throws {
@@ -52,12 +66,17 @@ import Testing
         #expect((capture["total"] as? [String: Any])?["pdus"] as? Int == 113)
         #expect((capture["drinks"] as? [String: Any])?["count"] as? Int == 40)
         #expect((capture["timeline"] as? [String: Any])?["count"] as? Int == 113)
-        for word in ["http://", "https://", "src=", "@import", "url("] where word != "http://" { #expect(!page.contains(word), "\(word)") }
+        for word in ["http://", "https://", "src=", "@import", "url("] where word != "http://" {
+            #expect(!page.contains(word), "\(word)")
+        }
         // The name of SVG's elements is no address to be asked.
         #expect(page.replacingOccurrences(of: "http://www.w3.org/2000/svg", with: "").contains("http://") == false)
         #expect(page.contains("default-src 'none'"))
         guard let dom = try await shown(folder.file("page.html")) else { return }
-        for words in ["All as it should be.", "8,140 ml", "Read By Group Type Request", "40 drinks on 2 days", "FFE4", "A4:C1:38:31:D1:D2", "write without response"] {
+        for words in [
+            "All as it should be.", "8,140 ml", "Read By Group Type Request", "40 drinks on 2 days", "FFE4",
+            "A4:C1:38:31:D1:D2", "write without response",
+        ] {
             #expect(dom.contains(words), "\(words)")
         }
     }
@@ -85,9 +104,13 @@ import Testing
 
     @Test func `a comparison says what differs`() async throws {
         let folder = try TemporaryFolder()
-        let result = try await replay.run(["report", Self.twoDays, Self.vita, "-o", folder.file("page.html"), "--only", "notifications"])
+        let result = try await replay.run([
+            "report", Self.twoDays, Self.vita, "-o", folder.file("page.html"), "--only", "notifications",
+        ])
         #expect(result.exitCode == 0 && result.error.contains("15 ATT PDUs; 10 ATT PDUs"), "\(result.error)")
-        let totals = try data(String(contentsOfFile: folder.file("page.html"), encoding: .utf8)).map { ($0["total"] as? [String: Any])?["pdus"] as? Int }
+        let totals = try data(String(contentsOfFile: folder.file("page.html"), encoding: .utf8)).map {
+            ($0["total"] as? [String: Any])?["pdus"] as? Int
+        }
         #expect(totals == [15, 10])
         guard let dom = try await shown(folder.file("page.html")) else { return }
         #expect(dom.contains("−33 %") && dom.contains("change"))
@@ -99,7 +122,12 @@ import Testing
         let texts = [
             "empty": whole.prefix(16), "cut": whole.prefix(5000),
             "timeless": Data("- > FFE9 47 54 00 01 06\n- < FFE4 52 50 00 03 02 06 01\n".utf8),
-            "backwards": Data("2026-02-02T22:21:20Z > FFE9 47 54 00 01 06\n2020-02-02T22:21:20Z < FFE4 52 50 00 03 02 06 01\n1970-01-01T00:00:00Z < FFE4 52\n".utf8),
+            "backwards": Data(
+                """
+                2026-02-02T22:21:20Z > FFE9 47 54 00 01 06\n2020-02-02T22:21:20Z < FFE4 52 50 00 03 02 06 01\n\
+                1970-01-01T00:00:00Z < FFE4 52\n
+                """
+                .utf8),
         ]
         for (name, bytes) in texts {
             try bytes.write(to: folder.url(name))

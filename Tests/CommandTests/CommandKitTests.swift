@@ -11,22 +11,31 @@ struct CommandKitTests {
         @Flag var throwForeign = false
 
         func run() async throws {
-            if let fail { throw CommandFailure(ExitStatus(rawValue: fail) ?? .failed, "It failed.", advice: "Try again.") }
+            if let fail {
+                throw CommandFailure(ExitStatus(rawValue: fail) ?? .failed, "It failed.", advice: "Try again.")
+            }
             if throwForeign { throw CocoaError(.fileNoSuchFile) }
         }
     }
 
-    @Test("exit codes", arguments: [
-        ([], 0), (["--help"], 0), (["--version"], 0), (["--nonsense"], 2), (["--fail", "x"], 2), (["extra"], 2), (["--throw-foreign"], 1),
-        (["--fail", "1"], 1), (["--fail", "3"], 3), (["--fail", "4"], 4), (["--fail", "5"], 5), (["--fail", "130"], 130),
-    ] as [([String], Int32)])
+    @Test(
+        "exit codes",
+        arguments: [
+            ([], 0), (["--help"], 0), (["--version"], 0), (["--nonsense"], 2), (["--fail", "x"], 2), (["extra"], 2),
+            (["--throw-foreign"], 1),
+            (["--fail", "1"], 1), (["--fail", "3"], 3), (["--fail", "4"], 4), (["--fail", "5"], 5),
+            (["--fail", "130"], 130),
+        ] as [([String], Int32)])
     func exitCodes(_ arguments: [String], _ expected: Int32) async {
         #expect(await CommandRunner.run(Sample.self, arguments) == expected)
     }
 
     @Test("JSON keeps its keys' order and escapes what it must")
     func json() throws {
-        let value: JSONValue = ["b": 1, "a": [nil, true, "x\"\\\n\u{1}ü"], "n": JSONValue(nil as Int?), "d": .double(0.1), "w": .double(3), "i": .double(.nan)]
+        let value: JSONValue = [
+            "b": 1, "a": [nil, true, "x\"\\\n\u{1}ü"], "n": JSONValue(nil as Int?), "d": .double(0.1), "w": .double(3),
+            "i": .double(.nan),
+        ]
         #expect(value.text == #"{"b":1,"a":[null,true,"x\"\\\n\u0001ü"],"n":null,"d":0.1,"w":3,"i":null}"#)
         #expect(try JSONSerialization.jsonObject(with: Data(value.text.utf8)) is [String: Any])
         #expect(value["b"] == 1 && value["z"] == nil)

@@ -14,11 +14,14 @@ import Testing
         case page(String)
     }
 
-    /// Two values (`nil`: not there), and what shows which of them is in force. SOCKET and FOLDER stand for where they are.
+    /// Two values (`nil`: not there), and what shows which of them is in force. SOCKET and FOLDER stand for where they
+    /// are.
     private static let effects: [String: (values: [String?], observation: Observation)] = [
         "link": (["\"SOCKET\"", "\"unix:/nowhere\""], .service(["1 received", "error"], until: ":")),
         "bottle": ([nil, "\"WaterH-Nobody\""], .service(["1 received", "error"], until: ":")),
-        "store": (["\"FOLDER/one.sqlite\"", "\"FOLDER/two.sqlite\""], .tracker("check --doctor --now 2026-06-15T12:00:00Z")),
+        "store": (
+            ["\"FOLDER/one.sqlite\"", "\"FOLDER/two.sqlite\""], .tracker("check --doctor --now 2026-06-15T12:00:00Z")
+        ),
         "zone": (["\"Asia/Tokyo\"", "\"America/New_York\""], .tracker("status --now 2026-06-15T12:00:00Z")),
         "dialect": ([nil, "\"strict\""], .service(["Today:"], until: " /")),
         "keep": ([nil, "true"], .service(["1 received"], until: " Today")),
@@ -27,21 +30,38 @@ import Testing
         "proxy": ([nil, "true"], .page("")),
         "units": ([nil, "\"oz\""], .tracker("status --now 2026-06-15T12:00:00Z")),
         "share-waterline": ([nil, "true"], .page("-H X-Forwarded-For:192.0.2.9 -H Authorization:TOKEN")),
-        "mqtt": (["{ url = \"mqtt://127.0.0.1:9\" }", "{ url = \"mqtt://127.0.0.1:10\" }"], .service(["MQTT: "], until: " cannot")),
-        "ntfy": (["{ url = \"https://ntfy.example/a\" }", "{ url = \"https://ntfy.test/a\" }"], .service(["Notifications go to"], until: " [")),
-        "gotify": (
-            ["{ url = \"https://gotify.example\", token = \"A\" }", "{ url = \"https://gotify.test\", token = \"A\" }"], .service(["Notifications go to"], until: " [")
+        "mqtt": (
+            ["{ url = \"mqtt://127.0.0.1:9\" }", "{ url = \"mqtt://127.0.0.1:10\" }"],
+            .service(["MQTT: "], until: " cannot")
         ),
-        "webhook": (["{ url = \"https://hook.example/a\" }", "{ url = \"https://hook.test/a\" }"], .service(["Notifications go to"], until: " [")),
-        "fleet": ([9, 10].map { "{ url = \"http://127.0.0.1:\($0)\", token-file = \"FOLDER/token\" }" }, .service(["Drinks are told to"], until: " [")),
+        "ntfy": (
+            ["{ url = \"https://ntfy.example/a\" }", "{ url = \"https://ntfy.test/a\" }"],
+            .service(["Notifications go to"], until: " [")
+        ),
+        "gotify": (
+            [
+                "{ url = \"https://gotify.example\", token = \"A\" }",
+                "{ url = \"https://gotify.test\", token = \"A\" }",
+            ], .service(["Notifications go to"], until: " [")
+        ),
+        "webhook": (
+            ["{ url = \"https://hook.example/a\" }", "{ url = \"https://hook.test/a\" }"],
+            .service(["Notifications go to"], until: " [")
+        ),
+        "fleet": (
+            [9, 10].map { "{ url = \"http://127.0.0.1:\($0)\", token-file = \"FOLDER/token\" }" },
+            .service(["Drinks are told to"], until: " [")
+        ),
         "public-url": (
-            ["a", "b"].map { "\"https://\($0).example\"\nntfy = { url = \"https://ntfy.example/a\" }" }, .service(["Notifications go to"], until: " [")
+            ["a", "b"].map { "\"https://\($0).example\"\nntfy = { url = \"https://ntfy.example/a\" }" },
+            .service(["Notifications go to"], until: " [")
         ),
         "allow-power-cycle": ([nil, "true"], .service(["Service on"], until: " [")),
     ]
 
     @Test(arguments: Configuration.keys) func everyKeyChangesSomethingObservable(_ key: String) async throws {
-        let (values, observation) = try #require(Self.effects[key], "\(key) has no observation: wire it up, or delete it")
+        let (values, observation) = try #require(
+            Self.effects[key], "\(key) has no observation: wire it up, or delete it")
         var seen: [String] = []
         for value in values + [values[0]] { seen.append(try await look(observation, key, value)) }
         #expect(seen[0] != seen[1], "\(key) changes nothing in: \(seen[0])")
@@ -53,37 +73,51 @@ import Testing
         let folder = pair.folder
         var file = ["link": "\"SOCKET\"", "store": "\"FOLDER/w.sqlite\""]
         file[key] = value
-        let text = file.map { "\($0) = \($1)\n" }.joined().replacing("SOCKET", with: pair.socket).replacing("FOLDER", with: folder.path)
+        let text = file.map { "\($0) = \($1)\n" }.joined().replacing("SOCKET", with: pair.socket).replacing(
+            "FOLDER", with: folder.path)
         try FileManager.default.createDirectory(at: folder.url("config/waterh"), withIntermediateDirectories: true)
         let path = folder.file("config/waterh/waterh.toml")
         try Data(text.utf8).write(to: URL(fileURLWithPath: path))
         let environment = [
             "XDG_CONFIG_HOME": folder.file("config"), "XDG_STATE_HOME": folder.file("state"), "HOME": folder.path,
-            "WATERH_STORE": "", "WATERH_ZONE": "", "WATERH_LINK": "", "WATERH_BOTTLE": "", "WATERH_LISTEN": key == "listen" ? "" : "off", "DBUS_SESSION_BUS_ADDRESS": "",
+            "WATERH_STORE": "", "WATERH_ZONE": "", "WATERH_LINK": "", "WATERH_BOTTLE": "",
+            "WATERH_LISTEN": key == "listen" ? "" : "off", "DBUS_SESSION_BUS_ADDRESS": "",
         ]
         switch observation {
         case .tracker(let line):
-            _ = try await Program("waterh-tracker").run(["log", "200", "--at", "2026-06-15T09:00:00Z"], environment: environment)
-            let result = try await Program("waterh-tracker").run(line.split(separator: " ").map(String.init), environment: environment)
+            _ = try await Program("waterh-tracker").run(
+                ["log", "200", "--at", "2026-06-15T09:00:00Z"], environment: environment)
+            let result = try await Program("waterh-tracker").run(
+                line.split(separator: " ").map(String.init), environment: environment)
             return (result.output + result.error).replacing(folder.path, with: "~")
         case .page(let arguments):
-            let token = try await Program("waterh-tracker").run(["token", "--store", folder.file("w.sqlite")], environment: environment).output.split(separator: "\n")[0]
-            let service = try Program("waterh-gateway").start(["run", "--verbose", "--listen", "127.0.0.1:0", "--config", path], environment: environment)
+            let token = try await Program("waterh-tracker").run(
+                ["token", "--store", folder.file("w.sqlite")], environment: environment
+            ).output.split(separator: "\n")[0]
+            let service = try Program("waterh-gateway").start(
+                ["run", "--verbose", "--listen", "127.0.0.1:0", "--config", path], environment: environment)
             defer { service.send(signal: SIGTERM) }
-            let said = await event(within: 30) { service.error.firstMatch(of: /http:\/\/[0-9.:]+\//).map { String($0.0) } }
+            let said = await event(within: 30) {
+                service.error.firstMatch(of: /http:\/\/[0-9.:]+\//).map { String($0.0) }
+            }
             let page = try #require(said, "\(service.error)")
             let more = arguments.split(separator: " ").map { String($0).replacing("TOKEN", with: " Bearer \(token)") }
-            let reply = try await Program(path: "/usr/bin/curl").run(["-s", "-o", "/dev/null", "-w", "%{http_code}", "--max-time", "20", page + "api/v1/presets"] + more)
+            let reply = try await Program(path: "/usr/bin/curl").run(
+                ["-s", "-o", "/dev/null", "-w", "%{http_code}", "--max-time", "20", page + "api/v1/presets"] + more)
             return reply.output
         case .service(let beginnings, let end):
             try await pair.sip(300)
-            let service = try Program("waterh-gateway").start(["run", "--verbose", "--config", path], environment: environment)
+            let service = try Program("waterh-gateway").start(
+                ["run", "--verbose", "--config", path], environment: environment)
             defer { service.send(signal: SIGTERM) }
             let said = await event(within: 30) {
-                service.error.split(separator: "\n").lazy.compactMap { line in beginnings.compactMap { line.range(of: $0).map { line[$0.lowerBound...] } }.first }.first
+                service.error.split(separator: "\n").lazy.compactMap { line in
+                    beginnings.compactMap { line.range(of: $0).map { line[$0.lowerBound...] } }.first
+                }.first
             }
             let words = try #require(said, "\(service.error)")
-            return String(words[..<(words.range(of: end)?.lowerBound ?? words.endIndex)]).replacing(folder.path, with: "~")
+            return String(words[..<(words.range(of: end)?.lowerBound ?? words.endIndex)]).replacing(
+                folder.path, with: "~")
         }
     }
 }

@@ -14,12 +14,16 @@ import Testing
     private static func dial(_ path: String) -> Int32 {
         let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         var limit = timeval(tv_sec: 5, tv_usec: 0)
-        for option in [SO_RCVTIMEO, SO_SNDTIMEO] { setsockopt(descriptor, SOL_SOCKET, option, &limit, socklen_t(MemoryLayout<timeval>.size)) }
+        for option in [SO_RCVTIMEO, SO_SNDTIMEO] {
+            setsockopt(descriptor, SOL_SOCKET, option, &limit, socklen_t(MemoryLayout<timeval>.size))
+        }
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
         withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
         let isConnected = withUnsafePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size)) }
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
         }
         guard isConnected == 0 else {
             close(descriptor)
@@ -43,7 +47,9 @@ import Testing
         let descriptor = dial(path)
         guard descriptor >= 0 else { return nil }
         defer { close(descriptor) }
-        guard send(descriptor, text, text.utf8.count, Int32(MSG_NOSIGNAL)) == text.utf8.count, shutdown(descriptor, Int32(SHUT_WR)) == 0 else { return nil }
+        guard send(descriptor, text, text.utf8.count, Int32(MSG_NOSIGNAL)) == text.utf8.count,
+            shutdown(descriptor, Int32(SHUT_WR)) == 0
+        else { return nil }
         var said: [UInt8] = [], buffer = [UInt8](repeating: 0, count: 4096)
         while true {
             let count = recv(descriptor, &buffer, buffer.count, 0)
@@ -53,7 +59,11 @@ import Testing
     }
 
     /// A drink of 1 ml was made of true, and 250.0, as some programs write numbers, was refused.
-    @Test(arguments: [(#""250""#, 250), ("250", 250), ("250.0", 250), ("2.5e2", 250), ("true", nil), ("[250]", nil), (#""8oz""#, nil), ("null", nil), ("250.5", nil)] as [(String, Int?)])
+    @Test(
+        arguments: [
+            (#""250""#, 250), ("250", 250), ("250.0", 250), ("2.5e2", 250), ("true", nil), ("[250]", nil),
+            (#""8oz""#, nil), ("null", nil), ("250.5", nil),
+        ] as [(String, Int?)])
     func aValueIsATextOrANumber(json: String, ml: Int?) {
         let action = try? ControlMessages.action(line: Data(#"{"do":"sip","value":\#(json)}"#.utf8))
         #expect(action == ml.map { .sip(ml: $0) }, "\(json)")

@@ -3,9 +3,10 @@ import Foundation
 import Support
 import Testing
 
-/// A day and a night at speed, told to everybody at once: a notification server on a session bus, a broker, the event stream, a webhook, a phone (ntfy's protocol). What each
-/// of them hears is the same, in order and text, once each; and so it is where all of it is killed at random, and stays away for a while.
-/// `hardware/bench desktop` has Debian's dunst show it, too.
+/// A day and a night at speed, told to everybody at once: a notification server on a session bus, a broker, the event
+/// stream, a webhook, a phone (ntfy's protocol). What each of them hears is the same, in order and text, once each; and
+/// so it is where all of it is killed at random, and stays away for a while. `hardware/bench desktop` has Debian's
+/// dunst show it, too.
 @Suite(.timeLimit(.minutes(8))) struct DayInAllSinksTests {
     /// One notification as somebody heard it.
     private struct Heard: Hashable, CustomStringConvertible {
@@ -20,10 +21,13 @@ import Testing
     /// Who shows it on the desktop.
     enum Screen: Sendable {
         case standIn, dunst
-        static var all: [Screen] { ProcessInfo.processInfo.environment["WATERH_DESKTOP"] == nil ? [.standIn] : [.standIn, .dunst] }
+        static var all: [Screen] {
+            ProcessInfo.processInfo.environment["WATERH_DESKTOP"] == nil ? [.standIn] : [.standIn, .dunst]
+        }
     }
 
-    /// The hour of the day's begin, UTC. The host's clock is off by so much for the programs of ours (`Tests/System/clock_shift.c`).
+    /// The hour of the day's begin, UTC. The host's clock is off by so much for the programs of ours
+    /// (`Tests/System/clock_shift.c`).
     private static let begin = 1_781_506_800.0
 
     private final class Bench: @unchecked Sendable {
@@ -54,9 +58,14 @@ import Testing
         init(_ screen: Screen, hasAgent: Bool) async throws {
             (self.screen, self.hasAgent) = (screen, hasAgent)
             folder = try TemporaryFolder()
-            (bus, broker, hook, phone, port) = (try await PrivateBus(), try await Broker(), try await WebPeer(), try await WebPeer(), try Broker.freePort())
+            (bus, broker, hook, phone, port) = (
+                try await PrivateBus(), try await Broker(), try await WebPeer(), try await WebPeer(),
+                try Broker.freePort()
+            )
             (store, shift) = (folder.file("s.sqlite"), try await ClockShift(in: folder))
-            environment = ["XDG_RUNTIME_DIR": folder.path, "TMPDIR": folder.path, "HOME": folder.path].merging(shift.environment) { $1 }
+            environment = ["XDG_RUNTIME_DIR": folder.path, "TMPDIR": folder.path, "HOME": folder.path].merging(
+                shift.environment
+            ) { $1 }
             ear = try await broker.listen("hydration/notify", as: "ear")
             let config = """
                 link = "unix:\(folder.file("none.sock"))"
@@ -73,7 +82,9 @@ import Testing
                 """
             try Data(config.utf8).write(to: folder.url("waterh.toml"))
             try set(DayInAllSinksTests.begin)
-            for line in ["settings set hydration.goalMl 2000 waterline.discreet false reminders.backOnTrack true", "token"] { try await tracker(line) }
+            for line in [
+                "settings set hydration.goalMl 2000 waterline.discreet false reminders.backOnTrack true", "token",
+            ] { try await tracker(line) }
         }
 
         /// The clock of our programs.
@@ -84,36 +95,55 @@ import Testing
 
         @discardableResult
         func tracker(_ line: String) async throws -> Program.Result {
-            let result = try await Program("waterh-tracker").run(line.split(separator: " ").map(String.init) + ["--store", store, "--zone", "UTC"].prefix(line == "token" ? 2 : 4), environment: environment)
+            let result = try await Program("waterh-tracker").run(
+                line.split(separator: " ").map(String.init)
+                    + ["--store", store, "--zone", "UTC"].prefix(line == "token" ? 2 : 4), environment: environment)
             #expect(result.exitCode == 0, "\(line): \(result.error)")
             return result
         }
 
         func startService() throws {
             service = try Program("waterh-gateway").start(
-                ["run", "--config", folder.file("waterh.toml"), "--listen", "127.0.0.1:\(port)"], environment: environment.merging(["DBUS_SESSION_BUS_ADDRESS": hasAgent ? "" : bus.address]) { $1 })
+                ["run", "--config", folder.file("waterh.toml"), "--listen", "127.0.0.1:\(port)"],
+                environment: environment.merging(["DBUS_SESSION_BUS_ADDRESS": hasAgent ? "" : bus.address]) { $1 })
         }
 
         func startAgent() throws {
             guard hasAgent else { return }
-            agent = try Program("waterh-tracker").start(["agent", "--store", store], environment: environment.merging(["DBUS_SESSION_BUS_ADDRESS": bus.address]) { $1 })
+            agent = try Program("waterh-tracker").start(
+                ["agent", "--store", store],
+                environment: environment.merging(["DBUS_SESSION_BUS_ADDRESS": bus.address]) { $1 })
         }
 
         func startDesktop() async throws {
             guard screen == .dunst else { return desktops.append(try await FakeNotificationServer(bus)) }
-            let environment = ["DISPLAY": try await startDisplay(), "DBUS_SESSION_BUS_ADDRESS": bus.address, "XDG_CONFIG_HOME": folder.path, "HOME": folder.path]
-            dunst = try #require(Program(system: "dunst"), "this test needs dunst: apt-get install dunst").start([], environment: environment)
+            let environment = [
+                "DISPLAY": try await startDisplay(), "DBUS_SESSION_BUS_ADDRESS": bus.address,
+                "XDG_CONFIG_HOME": folder.path, "HOME": folder.path,
+            ]
+            dunst = try #require(Program(system: "dunst"), "this test needs dunst: apt-get install dunst").start(
+                [], environment: environment)
         }
 
-        /// A display that nobody sees, and what dunst does with each that it shows: a line with its moment and its words.
+        /// A display that nobody sees, and what dunst does with each that it shows: a line with its moment and its
+        /// words.
         private func startDisplay() async throws -> String {
             if display == nil {
-                let script = "#!/bin/sh\nprintf '%s\\t%s\\t%s\\n' \"$DUNST_TIMESTAMP\" \"$DUNST_SUMMARY\" \"$DUNST_BODY\" >>\(folder.file("shown"))\n"
+                let script =
+                    """
+                    #!/bin/sh\nprintf '%s\\t%s\\t%s\\n' \"$DUNST_TIMESTAMP\" \"$DUNST_SUMMARY\" \"$DUNST_BODY\" \
+                    >>\(folder.file("shown"))\n
+                    """
                 try Data(script.utf8).write(to: folder.url("show.sh"))
                 try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: folder.file("show.sh"))
                 try FileManager.default.createDirectory(at: folder.url("dunst"), withIntermediateDirectories: true)
-                try Data("[global]\nnotification_limit = 0\n[all]\nsummary = \"*\"\nscript = \(folder.file("show.sh"))\n".utf8).write(to: folder.url("dunst/dunstrc"))
-                display = try #require(Program(system: "Xvfb"), "this test needs Xvfb: apt-get install xvfb").start(["-displayfd", "1", "-screen", "0", "640x480x24", "-nolisten", "tcp"])
+                try Data(
+                    "[global]\nnotification_limit = 0\n[all]\nsummary = \"*\"\nscript = \(folder.file("show.sh"))\n"
+                        .utf8
+                ).write(to: folder.url("dunst/dunstrc"))
+                display = try #require(Program(system: "Xvfb"), "this test needs Xvfb: apt-get install xvfb").start([
+                    "-displayfd", "1", "-screen", "0", "640x480x24", "-nolisten", "tcp",
+                ])
             }
             return try await ":" + (display?.line { Int($0) != nil } ?? "")
         }
@@ -121,79 +151,117 @@ import Testing
         /// One who looks, and says as a browser does what was the last thing that came.
         func startStream() throws {
             let curl = try #require(Program(system: "curl"))
-            let ids = streams.flatMap { $0.output.components(separatedBy: "\n\n").dropLast() }.flatMap { $0.split(separator: "\n") }
-                .compactMap { $0.hasPrefix("id: ") ? Int($0.dropFirst(4)) : nil }
+            let ids = streams.flatMap { $0.output.components(separatedBy: "\n\n").dropLast() }.flatMap {
+                $0.split(separator: "\n")
+            }
+            .compactMap { $0.hasPrefix("id: ") ? Int($0.dropFirst(4)) : nil }
             let last = ids.max().map { ["-H", "Last-Event-ID: \($0)"] } ?? []
             let always = ["-sN", "--noproxy", "*", "--retry", "1000", "--retry-delay", "1", "--retry-all-errors"]
-            streams.append(try curl.start(always + last + ["http://127.0.0.1:\(port)/api/v1/events?shows=notifications&looks=no"]))
+            streams.append(
+                try curl.start(always + last + ["http://127.0.0.1:\(port)/api/v1/events?shows=notifications&looks=no"]))
         }
 
         func isReady() async throws {
             let limit = 60.0
             let words = ["MQTT: connected", "go to Webhook", "go to ntfy"]
-            #expect(await event(within: limit) { words.allSatisfy { service?.error.contains($0) == true } ? true : nil } == true, "\(service?.error ?? "")")
-            if hasAgent { #expect(await event(within: limit) { agent?.error.contains("Shows on this desktop") == true ? true : nil } == true, "\(agent?.error ?? "")") }
-            #expect(await event(within: limit) { streams.last?.output.contains("event: state") == true ? true : nil } == true, "\(streams.last?.error ?? "")")
+            #expect(
+                await event(within: limit) { words.allSatisfy { service?.error.contains($0) == true } ? true : nil }
+                    == true, "\(service?.error ?? "")")
+            if hasAgent {
+                #expect(
+                    await event(within: limit) { agent?.error.contains("Shows on this desktop") == true ? true : nil }
+                        == true, "\(agent?.error ?? "")")
+            }
+            #expect(
+                await event(within: limit) { streams.last?.output.contains("event: state") == true ? true : nil }
+                    == true, "\(streams.last?.error ?? "")")
         }
 
-        /// So many minutes pass, and whoever sleeps is woken: the store was written. What waits for the phone, which is told nothing that is 15 minutes old, has a
-        /// moment to go out before.
+        /// So many minutes pass, and whoever sleeps is woken: the store was written. What waits for the phone, which is
+        /// told nothing that is 15 minutes old, has a moment to go out before.
         func pass(minutes: Double) async throws {
             let waiting = "SELECT count(*) FROM pocket_message WHERE outlet = 'ntfy' AND state = 'waiting'"
-            _ = try await event(within: 1) { try await Program(path: "/usr/bin/sqlite3").run([store, waiting]).output == "0\n" ? true : nil }
+            _ = try await event(within: 1) {
+                try await Program(path: "/usr/bin/sqlite3").run([store, waiting]).output == "0\n" ? true : nil
+            }
             try set(now + minutes * 60)
             counter += 1
-            _ = try await Program(path: "/usr/bin/sqlite3").run([store, "PRAGMA busy_timeout = 5000; INSERT OR REPLACE INTO counter (name, value) VALUES ('test', \(counter))"])
+            _ = try await Program(path: "/usr/bin/sqlite3").run([
+                store,
+                "PRAGMA busy_timeout = 5000; INSERT OR REPLACE INTO counter (name, value) VALUES ('test', \(counter))",
+            ])
         }
 
         // MARK: - What was heard
 
-        private func json(_ text: some StringProtocol) -> [String: Any] { (try? JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any]) ?? [:] }
+        private func json(_ text: some StringProtocol) -> [String: Any] {
+            (try? JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any]) ?? [:]
+        }
 
-        private func withoutMarkup(_ body: String) -> String { body.replacing("&lt;", with: "<").replacing("&gt;", with: ">").replacing("&amp;", with: "&") }
+        private func withoutMarkup(_ body: String) -> String {
+            body.replacing("&lt;", with: "<").replacing("&gt;", with: ">").replacing("&amp;", with: "&")
+        }
 
         /// dunst does not say the ids.
         func atDesktop() throws -> [Heard] {
             guard screen == .dunst else {
-                return desktops.flatMap { $0.notified.items }.map { Heard(id: $0.hints["x-waterh-id"]?.text ?? "", title: $0.summary, body: withoutMarkup($0.body)) }.filter { !$0.isResident }
+                return desktops.flatMap { $0.notified.items }.map {
+                    Heard(id: $0.hints["x-waterh-id"]?.text ?? "", title: $0.summary, body: withoutMarkup($0.body))
+                }.filter { !$0.isResident }
             }
             guard let text = try? String(contentsOf: folder.url("shown"), encoding: .utf8) else { return [] }
-            let lines = text.split(separator: "\n").map { $0.split(separator: "\t", omittingEmptySubsequences: false) }.filter { $0.count == 3 }
+            let lines = text.split(separator: "\n").map { $0.split(separator: "\t", omittingEmptySubsequences: false) }
+                .filter { $0.count == 3 }
             // Each is written by a process of its own.
-            return lines.sorted { Int($0[0]) ?? 0 < Int($1[0]) ?? 0 }.map { Heard(id: "", title: String($0[1]), body: withoutMarkup(String($0[2]))) }.filter { !$0.isResident }
+            return lines.sorted { Int($0[0]) ?? 0 < Int($1[0]) ?? 0 }.map {
+                Heard(id: "", title: String($0[1]), body: withoutMarkup(String($0[2])))
+            }.filter { !$0.isResident }
         }
 
-        /// A phone is told the place instead of the id. What was sent once more, because the service was killed before it had noted the answer, has the same
-        /// key for its buttons, and takes its own place on the phone.
+        /// A phone is told the place instead of the id. What was sent once more, because the service was killed before
+        /// it had noted the answer, has the same key for its buttons, and takes its own place on the phone.
         func onPhone() async throws -> (heard: [Heard], repeated: Int) {
             var (all, keys, repeated): ([Heard], Set<String>, Int) = ([], [], 0)
             for said in try await phone.seen().filter({ $0.method == "POST" }).map(\.json) {
-                let heard = Heard(id: said["sequence_id"] as? String ?? "", title: said["title"] as? String ?? "", body: said["message"] as? String ?? "")
+                let heard = Heard(
+                    id: said["sequence_id"] as? String ?? "", title: said["title"] as? String ?? "",
+                    body: said["message"] as? String ?? "")
                 let key = (said["actions"] as? [[String: Any]])?.first?["body"] as? String
                 if heard.isResident { continue }
-                if key.map({ keys.insert($0).inserted }) ?? (all.last != heard) { all.append(heard) } else { repeated += 1 }
+                if key.map({ keys.insert($0).inserted }) ?? (all.last != heard) {
+                    all.append(heard)
+                } else {
+                    repeated += 1
+                }
             }
             return (all, repeated)
         }
 
         func atBroker() -> [Heard] {
             ear.payloads(at: "hydration/notify").map { json($0) }.map {
-                Heard(id: $0["notificationId"] as? String ?? "", title: $0["title"] as? String ?? "", body: $0["body"] as? String ?? "")
+                Heard(
+                    id: $0["notificationId"] as? String ?? "", title: $0["title"] as? String ?? "",
+                    body: $0["body"] as? String ?? "")
             }.filter { !$0.isResident }
         }
 
         func inStream() -> [Heard] {
             streams.flatMap { stream in
-                stream.output.components(separatedBy: "\n\n").filter { $0.contains("event: notify") }.compactMap { block in
+                stream.output.components(separatedBy: "\n\n").filter { $0.contains("event: notify") }.compactMap {
+                    block in
                     let data = json(block.split(separator: "\n").first { $0.hasPrefix("data:") }?.dropFirst(5) ?? "")
-                    return Heard(id: data["notificationId"] as? String ?? data["id"] as? String ?? "", title: data["title"] as? String ?? "", body: data["body"] as? String ?? "")
+                    return Heard(
+                        id: data["notificationId"] as? String ?? data["id"] as? String ?? "",
+                        title: data["title"] as? String ?? "", body: data["body"] as? String ?? "")
                 }
             }.filter { !$0.isResident }
         }
 
         func atHook() async throws -> [Heard] {
             try await hook.seen().map { json($0.body)["data"] as? [String: Any] ?? [:] }.map {
-                Heard(id: $0["id"] as? String ?? "", title: $0["title"] as? String ?? "", body: $0["body"] as? String ?? "")
+                Heard(
+                    id: $0["id"] as? String ?? "", title: $0["title"] as? String ?? "",
+                    body: $0["body"] as? String ?? "")
             }.filter { !$0.isResident }
         }
 
@@ -208,14 +276,19 @@ import Testing
 
         enum Victim: CaseIterable { case desktop, service, agent, broker }
 
-        /// What the desktop had been shown at the end of the last step, and which places of that list died half shown: those between a step's begin and the death of who showed them.
+        /// What the desktop had been shown at the end of the last step, and which places of that list died half shown:
+        /// those between a step's begin and the death of who showed them.
         private var shownBefore = 0
         private(set) var halfShown: [Range<Int>] = []
 
         func stepIsOver() throws { shownBefore = try atDesktop().count }
 
         func kill(_ victim: Victim) async throws {
-            defer { if victim == .desktop || victim == .agent, let count = try? atDesktop().count, count > shownBefore { halfShown.append(shownBefore..<count) } }
+            defer {
+                if victim == .desktop || victim == .agent, let count = try? atDesktop().count, count > shownBefore {
+                    halfShown.append(shownBefore..<count)
+                }
+            }
             switch victim {
             case .desktop:
                 await desktops.last?.stop()
@@ -266,25 +339,42 @@ import Testing
 
         /// In the order in which they were told.
         func told() async throws -> [Told] {
-            try await sql("""
-                SELECT id, json_extract(decision, '$.decidedAt.milliseconds'), ',' || sinks || ',' LIKE '%,desktop,%', replace(coalesce(missed, ''), 'desktop=', '')
+            try await sql(
+                """
+                SELECT id, json_extract(decision, '$.decidedAt.milliseconds'), ',' || sinks || ',' LIKE '%,desktop,%', \
+                replace(coalesce(missed, ''), 'desktop=', '')
                 FROM notification WHERE kind <> 'waterlineLive' ORDER BY place
-                """).map { Told(id: String($0[0]), decidedAt: Int($0[1]) ?? 0, isOnDesktop: $0[2] == "1", reason: $0[3].isEmpty ? nil : String($0[3])) }
+                """
+            ).map {
+                Told(
+                    id: String($0[0]), decidedAt: Int($0[1]) ?? 0, isOnDesktop: $0[2] == "1",
+                    reason: $0[3].isEmpty ? nil : String($0[3]))
+            }
         }
 
-        /// The rule by which this one is not shown on the desktop any more (tracker law C), found without asking the program; `nil`: no rule allows it.
+        /// The rule by which this one is not shown on the desktop any more (tracker law C), found without asking the
+        /// program; `nil`: no rule allows it.
         func rule(for one: Told, among all: [Told]) async throws -> String? {
-            func isSo(_ condition: String) async throws -> Bool { try await sql("SELECT \(condition)").first?.first == "1" }
+            func isSo(_ condition: String) async throws -> Bool {
+                try await sql("SELECT \(condition)").first?.first == "1"
+            }
             let isOfSession = one.id.hasPrefix("waterline-")
             switch one.reason {
             case "replaced"?:
                 let index = all.firstIndex { $0.id == one.id } ?? all.count
-                return all[index...].dropFirst().contains { $0.place == one.place } ? "a later one takes its place" : nil
+                return all[index...].dropFirst().contains { $0.place == one.place }
+                    ? "a later one takes its place" : nil
             case "answered"?:
-                let table = isOfSession ? "log_entry WHERE type = 'water' AND NOT deleted AND timestamp" : "drink WHERE NOT deleted AND instant"
+                let table =
+                    isOfSession
+                    ? "log_entry WHERE type = 'water' AND NOT deleted AND timestamp"
+                    : "drink WHERE NOT deleted AND instant"
                 return try await isSo("EXISTS (SELECT 1 FROM \(table) > \(one.decidedAt))") ? "somebody drank" : nil
             case "over"?:
-                if isOfSession { return try await isSo("NOT EXISTS (SELECT 1 FROM session WHERE isActive)") ? "its session is over" : nil }
+                if isOfSession {
+                    return try await isSo("NOT EXISTS (SELECT 1 FROM session WHERE isActive)")
+                        ? "its session is over" : nil
+                }
                 // Nobody deletes a drink on this day: only its being back on pace may be so no more.
                 return one.id.hasPrefix("hydration-back-on-track/") ? "it is behind again" : nil
             case "quietHours"?:
@@ -297,7 +387,8 @@ import Testing
 
     /// What is done at which minute after seven in the morning.
     private static let script: [Int: String] = [
-        15: "log 150", 330: "log 300", 345: "log 500", 360: "log 400", 480: "log 250", 660: "log 400", 810: "session start", 815: "drink", 850: "drink", 900: "water", 960: "drink", 965: "drink",
+        15: "log 150", 330: "log 300", 345: "log 500", 360: "log 400", 480: "log 250", 660: "log 400",
+        810: "session start", 815: "drink", 850: "drink", 900: "water", 960: "drink", 965: "drink",
         970: "drink", 1010: "water", 1050: "session end --yes",
     ]
 
@@ -322,7 +413,9 @@ import Testing
         print("a day in \(ContinuousClock.now - began)")
         // Nothing more comes where all have the same.
         _ = try await event(within: 20) {
-            let texts = try await [bench.atDesktop(), bench.atBroker(), bench.inStream(), bench.atHook(), bench.onPhone().heard].map { $0.map(\.words) }
+            let texts = try await [
+                bench.atDesktop(), bench.atBroker(), bench.inStream(), bench.atHook(), bench.onPhone().heard,
+            ].map { $0.map(\.words) }
             return Set(texts).count == 1 ? true : nil
         }
         let told = bench.atBroker()
@@ -335,15 +428,21 @@ import Testing
         #expect(phone.map(\.words) == told.map(\.words) && repeated == 0, "the phone")
         #expect(zip(phone, told).allSatisfy { $1.id.hasPrefix($0.id + "/") }, "the phone's places")
         #expect(Set(told.map(\.id)).count == told.count, "once each")
-        for kind in ["hydration-reminder", "hydration-back-on-track", "hydration-goal-reached", "waterline-per-drink", "waterline-time"] {
+        for kind in [
+            "hydration-reminder", "hydration-back-on-track", "hydration-goal-reached", "waterline-per-drink",
+            "waterline-time",
+        ] {
             #expect(told.contains { $0.id.hasPrefix(kind) }, "no \(kind)")
         }
-        #expect(told.contains { $0.body.contains("falling behind") || $0.body.contains("catch up") }, "amber, red and catching up")
+        #expect(
+            told.contains { $0.body.contains("falling behind") || $0.body.contains("catch up") },
+            "amber, red and catching up")
         try await bench.end()
     }
 
-    /// Who is away when something is told hears it later as all others did. Only the desktop, which is before a person's eyes, leaves out what is so no more: for each that it
-    /// has not shown the store says why, and the day says that it is right.
+    /// Who is away when something is told hears it later as all others did. Only the desktop, which is before a
+    /// person's eyes, leaves out what is so no more: for each that it has not shown the store says why, and the day
+    /// says that it is right.
     @Test(arguments: Screen.all) func underFireEverybodyHearsTheSameDay(_ screen: Screen) async throws {
         let seed = UInt64(ProcessInfo.processInfo.environment["DAY_SEED"] ?? "") ?? UInt64.random(in: 0...UInt64.max)
         print("DAY_SEED=\(seed)")
@@ -361,7 +460,9 @@ import Testing
                 try await bench.bringBack(victim)
             }
             defer { try? bench.stepIsOver() }
-            guard Int.random(in: 0..<6, using: &random) == 0, let victim = Bench.Victim.allCases.randomElement(using: &random), away[victim] == nil else { return }
+            guard Int.random(in: 0..<6, using: &random) == 0,
+                let victim = Bench.Victim.allCases.randomElement(using: &random), away[victim] == nil
+            else { return }
             killed["\(victim)", default: 0] += 1
             try await bench.kill(victim)
             // The phone is told nothing that is 15 minutes old: the service, which tells it, is there again at once.
@@ -379,7 +480,9 @@ import Testing
             let (told, hook) = (try await bench.told(), unique(try await bench.atHook()))
             let words = hook.map(\.words)
             let phone = try await bench.onPhone().heard.map(\.words)
-            let isComplete = hook.map(\.id) == told.map(\.id) && unique(bench.atBroker()) == hook && bench.inStream() == hook && phone == words
+            let isComplete =
+                hook.map(\.id) == told.map(\.id) && unique(bench.atBroker()) == hook && bench.inStream() == hook
+                && phone == words
             return isComplete && told.allSatisfy { $0.isOnDesktop || $0.reason != nil } ? true : nil
         }
         let (told, hook) = (try await bench.told(), unique(try await bench.atHook()))
@@ -399,18 +502,29 @@ import Testing
         }
         let onDesktop = Set(told.filter(\.isOnDesktop).map(\.id))
         let due = hook.filter { onDesktop.contains($0.id) }
-        let (desktopNames, dueNames) = screen == .standIn ? (desktop.map(\.description), due.map(\.description)) : (desktop.map(\.words), due.map(\.words))
+        let (desktopNames, dueNames) =
+            screen == .standIn
+            ? (desktop.map(\.description), due.map(\.description)) : (desktop.map(\.words), due.map(\.words))
         let notShown = hook.filter { !onDesktop.contains($0.id) }
         let missed = Set(screen == .standIn ? notShown.map(\.description) : notShown.map(\.words))
         let once = once(desktopNames, dueNames, missed: missed, halfShown: bench.halfShown)
         #expect(once.shown == dueNames, "the desktop showed \(desktopNames), died half shown \(bench.halfShown)")
-        print("under fire: \(hook.count) told; broker \(broker.count) (\(bench.atBroker().count - broker.count) once more), stream \(stream.count), phone \(phone.count) (\(repeated) once more), desktop \(desktop.count) (\(once.repeated) more, half shown by who died), missed there by rule \(rules); killed \(killed)")
+        print(
+            """
+            under fire: \(hook.count) told; broker \(broker.count) (\(bench.atBroker().count - broker.count) once \
+            more), stream \(stream.count), phone \(phone.count) (\(repeated) once more), desktop \(desktop.count) \
+            (\(once.repeated) more, half shown by who died), missed there by rule \(rules); killed \(killed)
+            """
+        )
         try await bench.end()
     }
 
-    /// What a desktop was shown, without what it was shown once more because who showed it, or the notification server, died before the answer: that comes next, before anything new.
-    /// Nor what died half shown and was so no more when another could have shown it: the store lists that as missed.
-    private func once(_ desktop: [String], _ due: [String], missed: Set<String>, halfShown: [Range<Int>]) -> (shown: [String], repeated: Int) {
+    /// What a desktop was shown, without what it was shown once more because who showed it, or the notification server,
+    /// died before the answer: that comes next, before anything new. Nor what died half shown and was so no more when
+    /// another could have shown it: the store lists that as missed.
+    private func once(_ desktop: [String], _ due: [String], missed: Set<String>, halfShown: [Range<Int>]) -> (
+        shown: [String], repeated: Int
+    ) {
         var (shown, repeated): ([String], Int) = ([], 0)
         for (index, one) in desktop.enumerated() {
             let isDue = shown.count < due.count && due[shown.count] == one

@@ -4,12 +4,15 @@ import Testing
 
 /// What a doctor mends by itself, and the line that it gives for the rest.
 @Suite("doctor --fix") struct DoctorFixTests {
-    private func doctor(_ folder: TemporaryFolder, _ more: [String], link: String = "unix") async throws -> [String: Any] {
+    private func doctor(_ folder: TemporaryFolder, _ more: [String], link: String = "unix") async throws -> [String:
+        Any]
+    {
         let way = link == "unix" ? "unix:" + folder.file("none.sock") : link
         let result = try await Program("waterh-gateway").run(
             ["doctor", "--json", "--link", way, "--store", folder.file("s.sqlite")] + more,
             environment: ["PATH": folder.file("bin") + ":/usr/bin:/bin"])
-        return try #require(try JSONSerialization.jsonObject(with: Data(result.outputBytes)) as? [String: Any], "\(result.error)")
+        return try #require(
+            try JSONSerialization.jsonObject(with: Data(result.outputBytes)) as? [String: Any], "\(result.error)")
     }
 
     private func checks(_ object: [String: Any], _ name: String) -> [[String: Any]] {
@@ -21,7 +24,9 @@ import Testing
         let folder = try TemporaryFolder()
         _ = try await Program("waterh-tracker").run(["log", "100", "--store", folder.file("s.sqlite")])
         chmod(folder.file("s.sqlite"), 0o644)
-        func mode() throws -> Int? { try FileManager.default.attributesOfItem(atPath: folder.file("s.sqlite"))[.posixPermissions] as? Int }
+        func mode() throws -> Int? {
+            try FileManager.default.attributesOfItem(atPath: folder.file("s.sqlite"))[.posixPermissions] as? Int
+        }
         let told = try await doctor(folder, [])
         #expect(checks(told, "privacy").first?["fix"] as? String == "chmod 600 \(folder.file("s.sqlite"))")
         #expect(try mode() == 0o644 && told["repairs"] is NSNull)
@@ -37,13 +42,21 @@ import Testing
         let gone = folder.file("gone.sqlite")
         try FileManager.default.createSymbolicLink(atPath: folder.file("s.sqlite"), withDestinationPath: gone)
         let dangling = checks(try await doctor(folder, []), "store")
-        #expect(dangling.first?["status"] as? String == "bad" && (dangling.first?["found"] as? String)?.hasSuffix("is a link to \(gone), and nothing is there") == true, "\(dangling)")
+        #expect(
+            dangling.first?["status"] as? String == "bad"
+                && (dangling.first?["found"] as? String)?.hasSuffix("is a link to \(gone), and nothing is there")
+                    == true,
+            "\(dangling)")
         for amount in ["100", "8oz"] { _ = try await Program("waterh-tracker").run(["log", amount, "--store", gone]) }
         let found = checks(try await doctor(folder, []), "store")
-        #expect((found.first?["found"] as? String)?.hasSuffix(": 2 drinks; 0 records from bottles, 0 suspect") == true, "\(found)")
+        #expect(
+            (found.first?["found"] as? String)?.hasSuffix(": 2 drinks; 0 records from bottles, 0 suspect") == true,
+            "\(found)")
     }
 
-    @Test("a store on a full disk, and on one that is read-only, is told as such", arguments: ["dd if=/dev/zero of=$0/fill bs=4k 2>/dev/null; true", "mount -o remount,ro $0"])
+    @Test(
+        "a store on a full disk, and on one that is read-only, is told as such",
+        arguments: ["dd if=/dev/zero of=$0/fill bs=4k 2>/dev/null; true", "mount -o remount,ro $0"])
     func disk(trouble: String) async throws {
         let folder = try TemporaryFolder()
         let unshare = try #require(Program(system: "unshare"))
@@ -56,9 +69,14 @@ import Testing
             waterh-tracker check --doctor --json --store $0/s.sqlite >&2
             """
         let result = try await unshare.run(words + ["sh", "-c", line, folder.path], environment: ["PATH": path])
-        let object = try #require(try JSONSerialization.jsonObject(with: Data(result.outputBytes)) as? [String: Any], "\(result.error)")
+        let object = try #require(
+            try JSONSerialization.jsonObject(with: Data(result.outputBytes)) as? [String: Any], "\(result.error)")
         let found = checks(object, "store")
-        #expect(object["ok"] as? Bool != true && found.count == 1 && (found.first?["found"] as? String)?.contains(trouble.hasPrefix("dd") ? "full" : "takes no writes") == true, "\(found)")
+        #expect(
+            object["ok"] as? Bool != true && found.count == 1
+                && (found.first?["found"] as? String)?.contains(trouble.hasPrefix("dd") ? "full" : "takes no writes")
+                    == true,
+            "\(found)")
         // The tracker's own doctor sees the same.
         #expect(result.error.contains(trouble.hasPrefix("dd") ? " is full\"" : " takes no writes\""), "\(result.error)")
     }
@@ -69,18 +87,23 @@ import Testing
         let folder = try TemporaryFolder()
         try FileManager.default.createDirectory(atPath: folder.file("bin"), withIntermediateDirectories: true)
         for name in ["modprobe", "rfkill", "systemctl", "busctl", "bluetoothctl"] {
-            try Data("#!/bin/sh\necho \"\(name) $*\" >>\(folder.file("called"))\n".utf8).write(to: folder.url("bin/\(name)"))
+            try Data("#!/bin/sh\necho \"\(name) $*\" >>\(folder.file("called"))\n".utf8).write(
+                to: folder.url("bin/\(name)"))
             chmod(folder.file("bin/\(name)"), 0o755)
         }
         let object = try await doctor(folder, ["--fix"], link: "bluez")
-        let broken = (object["checks"] as? [[String: Any]] ?? []).filter { $0["status"] as? String == "bad" && $0["fix"] is String }
+        let broken = (object["checks"] as? [[String: Any]] ?? []).filter {
+            $0["status"] as? String == "bad" && $0["fix"] is String
+        }
         let called = (try? String(contentsOfFile: folder.file("called"), encoding: .utf8)) ?? ""
         let repairs = object["repairs"] as? [[String: Any]] ?? []
         for check in broken {
             let line = try #require(check["fix"] as? String)
             let repair = try #require(repairs.first { ($0["words"] as? String)?.hasPrefix(line) == true }, "\(check)")
             // Root's line is run, anybody else's that begins with sudo is only said.
-            #expect(line.hasPrefix("sudo ") ? repair["done"] as? Bool == false : called.contains(line), "\(repair) \(called)")
+            #expect(
+                line.hasPrefix("sudo ") ? repair["done"] as? Bool == false : called.contains(line),
+                "\(repair) \(called)")
         }
         if geteuid() != 0 { #expect(!called.contains("modprobe") && !called.contains("systemctl")) }
     }

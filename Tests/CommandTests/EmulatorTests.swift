@@ -17,7 +17,8 @@ private struct Bottle {
 
     /// Starts it and waits for its ready line.
     func run(_ arguments: [String] = []) async throws -> (program: RunningProgram, ready: String) {
-        let program = try Program("waterh-emulator").start(["run", "--link", "unix:" + link, "--control", control] + arguments)
+        let program = try Program("waterh-emulator").start(
+            ["run", "--link", "unix:" + link, "--control", control] + arguments)
         return (program, try await program.line { $0.hasPrefix("ready ") })
     }
 
@@ -55,7 +56,8 @@ struct EmulatorTests {
         #expect(try await program.finish().exitCode == 0)
     }
 
-    /// Each sip that `control` was told of is in the log or was handed over before its acknowledgement; none twice in the log.
+    /// Each sip that `control` was told of is in the log or was handed over before its acknowledgement; none twice in
+    /// the log.
     @Test("kill -9 at random moments: the flash keeps every sip and every acknowledgement; seed 0x57495045")
     func killed() async throws {
         let bottle = try Bottle()
@@ -97,7 +99,9 @@ struct EmulatorTests {
             for case .notification(_, let value) in events {
                 for event in assembler.receive(value) {
                     if case .log(let log) = event { return log.records().accepted.map(\.amountMl) }
-                    if case .message(let frame) = event, (try? BottleMessage(decoding: frame)) == .logEmpty { return [] }
+                    if case .message(let frame) = event, (try? BottleMessage(decoding: frame)) == .logEmpty {
+                        return []
+                    }
                 }
             }
             return nil
@@ -106,7 +110,9 @@ struct EmulatorTests {
             try await phone.write(command, HostCommand.acknowledge(bytes: UInt16(13 * amounts.count)).encoded)
             // Commands are taken in order: an answer to the next says that this one is done, and saved.
             try await phone.write(command, HostCommand.get(.battery).encoded)
-            let isBattery: @Sendable (CentralEvent) -> Bool = { if case .notification(_, let value) = $0 { value.prefix(6) == [0x52, 0x50, 0, 3, 2, 2] } else { false } }
+            let isBattery: @Sendable (CentralEvent) -> Bool = {
+                if case .notification(_, let value) = $0 { value.prefix(6) == [0x52, 0x50, 0, 3, 2, 2] } else { false }
+            }
             _ = try await phone.wait("the battery") { $0.contains(where: isBattery) ? true : nil }
         }
         await phone.close()
@@ -143,7 +149,9 @@ struct EmulatorTests {
             let record = try DrinkRecord(decoding: value.dropFirst(6))
             let today = Calendar.current.dateComponents([.year, .month, .day], from: Date())
             #expect(record.amountMl == 16 && [record.hour, record.minute, record.second] == [22, 21, 15])
-            #expect([record.year, record.month, record.day] == (isKept ? [2026, 2, 2] : [today.year, today.month, today.day]))
+            #expect(
+                [record.year, record.month, record.day]
+                    == (isKept ? [2026, 2, 2] : [today.year, today.month, today.day]))
             await phone.close()
             try await bottle.kill(program)
         }
@@ -154,13 +162,14 @@ struct EmulatorTests {
         let folder = try TemporaryFolder()
         let capture = folder.file("one.hex")
         try """
-            # waterh-bench hex text
-            address: A4:C1:38:01:02:03
-            2026-02-02T22:21:20.400Z  >  FFE9  47 54 00 01 06
-            2026-02-02T22:21:20.450Z  <  FFE4  50 54 00 0F 0E 06 1A 02 02 16 15 0F 00 10 00 00 01 61 00
+        # waterh-bench hex text
+        address: A4:C1:38:01:02:03
+        2026-02-02T22:21:20.400Z  >  FFE9  47 54 00 01 06
+        2026-02-02T22:21:20.450Z  <  FFE4  50 54 00 0F 0E 06 1A 02 02 16 15 0F 00 10 00 00 01 61 00
 
-            """.write(toFile: capture, atomically: true, encoding: .utf8)
-        let inFebruary2028 = try #require(LocalTime(BottleClock(yearByte: 28, month: 2, day: 29, hour: 8, minute: 0, second: 0)))
+        """.write(toFile: capture, atomically: true, encoding: .utf8)
+        let inFebruary2028 = try #require(
+            LocalTime(BottleClock(yearByte: 28, month: 2, day: 29, hour: 8, minute: 0, second: 0)))
         for (dialect, first) in [(RecordDialect.strict, 0x1A), (.calendar, 0x1C)] as [(RecordDialect, UInt8)] {
             var fill = try CaptureFill(files: [capture])
             fill.restamp(lastDayTo: inFebruary2028, dialect: dialect)
@@ -171,7 +180,8 @@ struct EmulatorTests {
     @Test("a control socket takes no other socket's place: not the bottle's own link, not another program's")
     func controlTakesNoOtherSocket() async throws {
         let bottle = try Bottle()
-        let own = try await Program("waterh-emulator").run(["run", "--link", "unix:" + bottle.link, "--control", "unix:" + bottle.link], limit: 20)
+        let own = try await Program("waterh-emulator").run(
+            ["run", "--link", "unix:" + bottle.link, "--control", "unix:" + bottle.link], limit: 20)
         #expect(own.exitCode == 1 && own.error.contains("--control"), "\(own.error)")
         let (program, _) = try await bottle.run()
         let second = try await Program("waterh-emulator").run(
@@ -187,7 +197,9 @@ struct EmulatorTests {
         try await bottle.kill(again)
     }
 
-    @Test("--answers strict: what the capture never saw ends the connection; capture: what it saw is answered as recorded")
+    @Test(
+        "--answers strict: what the capture never saw ends the connection; capture: what it saw is answered as recorded"
+    )
     func recordedAnswers() async throws {
         let bottle = try Bottle()
         let capture = bottle.folder.file("asked.hex")
@@ -209,11 +221,15 @@ struct EmulatorTests {
             let (command, response) = try await phone.connect(.retail)
             try await phone.subscribe(response)
             try await phone.write(command, [0x47, 0x54, 0x00, 0x01, 0x77])
-            let isRecorded: @Sendable (CentralEvent) -> Bool = { $0 == .notification(handle: response, value: [0x52, 0x50, 0x00, 0x03, 0x02, 0x77, 0x2A]) }
+            let isRecorded: @Sendable (CentralEvent) -> Bool = {
+                $0 == .notification(handle: response, value: [0x52, 0x50, 0x00, 0x03, 0x02, 0x77, 0x2A])
+            }
             _ = try await phone.wait("the recorded answer") { $0.contains(where: isRecorded) ? true : nil }
             try await phone.write(command, HostCommand.snapshot.encoded)
             let isEnd: @Sendable (CentralEvent) -> Bool = { if case .disconnected = $0 { true } else { false } }
-            let isSnapshot: @Sendable (CentralEvent) -> Bool = { if case .notification(_, let value) = $0 { value.count == 43 } else { false } }
+            let isSnapshot: @Sendable (CentralEvent) -> Bool = {
+                if case .notification(_, let value) = $0 { value.count == 43 } else { false }
+            }
             let ended = try await phone.wait("an answer or the end") { events -> Bool? in
                 events.contains(where: isEnd) ? true : events.contains(where: isSnapshot) ? false : nil
             }
@@ -244,7 +260,9 @@ struct EmulatorTests {
         #expect(try await program.finish().exitCode == 0)
         let drinks = try await Program("waterh-replay").run(["drinks", file, "--json"])
         #expect(drinks.exitCode == 0 && drinks.lines.count == 1, "\(drinks.error)")
-        #expect(drinks.output.contains(#""amountMl":77"#) && drinks.output.contains("A4:C1:38:31:D1:D2"), "\(drinks.output)")
+        #expect(
+            drinks.output.contains(#""amountMl":77"#) && drinks.output.contains("A4:C1:38:31:D1:D2"), "\(drinks.output)"
+        )
         let commands = try await Program("waterh-replay").run(["commands", file, "--json"])
         #expect(commands.lines.count == 3, "\(commands.output)")
     }
@@ -253,17 +271,26 @@ struct EmulatorTests {
     func control() async throws {
         let bottle = try Bottle()
         let (program, _) = try await bottle.run()
-        let mode = try FileManager.default.attributesOfItem(atPath: bottle.folder.file("c.sock"))[.posixPermissions] as? Int
+        let mode =
+            try FileManager.default.attributesOfItem(atPath: bottle.folder.file("c.sock"))[.posixPermissions] as? Int
         #expect(mode == 0o600)
-        for words in [["refill"], ["battery", "55"], ["charging", "on"], ["clock", "2026-12-31T23:59:50"], ["press"], ["sip", "120"], ["power-loss"]] {
+        for words in [
+            ["refill"], ["battery", "55"], ["charging", "on"], ["clock", "2026-12-31T23:59:50"], ["press"],
+            ["sip", "120"], ["power-loss"],
+        ] {
             let result = try await Program("waterh-emulator").run(["control", "--control", bottle.control] + words)
             #expect(result.exitCode == 0 && result.lines.count == 1, "\(words): \(result.error)")
         }
         let status = try await bottle.control("status", "--json").output
         let object = try #require(JSONSerialization.jsonObject(with: Data(status.utf8)) as? [String: Any])
-        #expect(object["records"] as? Int == 1 && object["batteryPercent"] as? Int == 55 && object["charging"] as? String == "charging")
+        #expect(
+            object["records"] as? Int == 1 && object["batteryPercent"] as? Int == 55
+                && object["charging"] as? String == "charging")
         #expect((object["clock"] as? String)?.hasPrefix("2000-00-00T00:00") == true)
-        for (words, code) in [(["sip", "x"], 2), (["sip"], 2), (["dance"], 2), (["sip", "70000"], 3), (["drop"], 3), (["battery", "101"], 3)] as [([String], Int32)] {
+        for (words, code) in [
+            (["sip", "x"], 2), (["sip"], 2), (["dance"], 2), (["sip", "70000"], 3), (["drop"], 3),
+            (["battery", "101"], 3),
+        ] as [([String], Int32)] {
             let result = try await Program("waterh-emulator").run(["control", "--control", bottle.control] + words)
             #expect(result.exitCode == code && !result.error.isEmpty, "\(words)")
         }
@@ -271,15 +298,19 @@ struct EmulatorTests {
         #expect(try await bottle.control("status").exitCode == 5)
     }
 
-    @Test("what can not run says why", arguments: [
-        (["--answers", "strict"], 2), (["--link", "capture:x"], 2), (["--link", "nonsense"], 2), (["--faults", "nonsense"], 2), (["--profile", "new"], 2),
-        (["--link", "bluez:hci7", "--faults", "lose@1,mtu=23"], 2), (["--notifications", "signals"], 2),
-        (["--link", "unix:/nonexistent-directory/b.sock"], 5), (["--capture", "/nonexistent-file"], 4),
-    ] as [([String], Int32)])
+    @Test(
+        "what can not run says why",
+        arguments: [
+            (["--answers", "strict"], 2), (["--link", "capture:x"], 2), (["--link", "nonsense"], 2),
+            (["--faults", "nonsense"], 2), (["--profile", "new"], 2),
+            (["--link", "bluez:hci7", "--faults", "lose@1,mtu=23"], 2), (["--notifications", "signals"], 2),
+            (["--link", "unix:/nonexistent-directory/b.sock"], 5), (["--capture", "/nonexistent-file"], 4),
+        ] as [([String], Int32)])
     func refusals(_ arguments: [String], _ code: Int32) async throws {
         let bottle = try Bottle()
         let link = arguments.contains("--link") ? [] : ["--link", "unix:" + bottle.link]
-        let result = try await Program("waterh-emulator").run(["run", "--control", bottle.control] + link + arguments, limit: 20)
+        let result = try await Program("waterh-emulator").run(
+            ["run", "--control", bottle.control] + link + arguments, limit: 20)
         #expect(result.exitCode == code && result.output.isEmpty && !result.error.isEmpty, "\(result.error)")
     }
 
@@ -287,21 +318,28 @@ struct EmulatorTests {
     func badStore() async throws {
         let bottle = try Bottle()
         try "not a flash".write(toFile: bottle.store, atomically: true, encoding: .utf8)
-        let refused = try await Program("waterh-emulator").run(["run", "--link", "unix:" + bottle.link, "--control", bottle.control, "--store", bottle.store])
+        let refused = try await Program("waterh-emulator").run([
+            "run", "--link", "unix:" + bottle.link, "--control", bottle.control, "--store", bottle.store,
+        ])
         let content = try String(contentsOfFile: bottle.store, encoding: .utf8)
         #expect(refused.exitCode == 4 && content == "not a flash")
         try FileManager.default.removeItem(atPath: bottle.store)
         let (program, _) = try await bottle.run(["--store", bottle.store])
-        let second = try await Program("waterh-emulator").run(["run", "--link", "unix:" + bottle.folder.file("b2.sock"), "--store", bottle.store])
+        let second = try await Program("waterh-emulator").run([
+            "run", "--link", "unix:" + bottle.folder.file("b2.sock"), "--store", bottle.store,
+        ])
         #expect(second.exitCode == 1 && second.error.contains("another emulator"))
         try await bottle.kill(program)
     }
 
-    /// An adversary's finding: an emulator that was refused its link had taken the recording of the one that has it away; a pipe and a link became files.
+    /// An adversary's finding: an emulator that was refused its link had taken the recording of the one that has it
+    /// away; a pipe and a link became files.
     @Test("a recording is whoever's has the link; a pipe is written to and a link followed")
     func recordings() async throws {
         let bottle = try Bottle()
-        let (file, link, pipe) = (bottle.folder.file("r.btsnoop"), bottle.folder.file("l.btsnoop"), bottle.folder.file("p.btsnoop"))
+        let (file, link, pipe) = (
+            bottle.folder.file("r.btsnoop"), bottle.folder.file("l.btsnoop"), bottle.folder.file("p.btsnoop")
+        )
         try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: file)
         try Data("an older recording, longer than the new one".utf8).write(to: URL(fileURLWithPath: file))
         let (program, _) = try await bottle.run(["--record", link])
@@ -309,17 +347,22 @@ struct EmulatorTests {
         #expect(begun.starts(with: Data("btsnoop".utf8)) && begun.count == 16)
         #expect((try? FileManager.default.destinationOfSymbolicLink(atPath: link)) == file)
         for name in [file, bottle.folder.file("new.btsnoop")] {
-            let second = try await Program("waterh-emulator").run(["run", "--link", "unix:" + bottle.link, "--record", name], limit: 20)
+            let second = try await Program("waterh-emulator").run(
+                ["run", "--link", "unix:" + bottle.link, "--record", name], limit: 20)
             #expect(second.exitCode != 0 && !second.error.isEmpty, "\(second.error)")
         }
-        #expect(try Data(contentsOf: URL(fileURLWithPath: file)).starts(with: begun) && !FileManager.default.fileExists(atPath: bottle.folder.file("new.btsnoop")))
+        #expect(
+            try Data(contentsOf: URL(fileURLWithPath: file)).starts(with: begun)
+                && !FileManager.default.fileExists(atPath: bottle.folder.file("new.btsnoop")))
         try await bottle.kill(program)
         try #require(mkfifo(pipe, 0o600) == 0)
         let reader = open(pipe, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
         defer { close(reader) }
         let (other, _) = try await bottle.run(["--record", pipe])
         var head = [UInt8](repeating: 0, count: 16)
-        #expect(await event { read(reader, &head, 16) == 16 ? true : nil } == true && head.starts(with: Array("btsnoop".utf8)))
+        #expect(
+            await event { read(reader, &head, 16) == 16 ? true : nil } == true
+                && head.starts(with: Array("btsnoop".utf8)))
         try await bottle.kill(other)
     }
 
@@ -329,7 +372,8 @@ struct EmulatorTests {
         let bottle = try Bottle()
         let (pipe, link) = (bottle.folder.file("pipe"), bottle.folder.file("link"))
         try #require(mkfifo(pipe, 0o600) == 0)
-        let refused = try await Program("waterh-emulator").run(["run", "--link", "unix:" + bottle.link, "--store", pipe], limit: 20)
+        let refused = try await Program("waterh-emulator").run(
+            ["run", "--link", "unix:" + bottle.link, "--store", pipe], limit: 20)
         #expect(refused.exitCode == 1 && refused.error.contains("no ordinary file"), "\(refused.error)")
         var status = stat()
         #expect(lstat(pipe, &status) == 0 && status.st_mode & S_IFMT == S_IFIFO)
@@ -340,7 +384,9 @@ struct EmulatorTests {
         #expect((try? FileManager.default.destinationOfSymbolicLink(atPath: link)) != nil)
         #expect(try String(contentsOfFile: bottle.store, encoding: .utf8).contains("150"))
         // Under its other name it is in use, too.
-        let second = try await Program("waterh-emulator").run(["run", "--link", "unix:" + bottle.folder.file("b2.sock"), "--store", bottle.store])
+        let second = try await Program("waterh-emulator").run([
+            "run", "--link", "unix:" + bottle.folder.file("b2.sock"), "--store", bottle.store,
+        ])
         #expect(second.exitCode == 1 && second.error.contains("another emulator"), "\(second.error)")
         try await bottle.kill(program)
     }
@@ -349,6 +395,8 @@ struct EmulatorTests {
     func faults() async throws {
         let result = try await Program("waterh-emulator").run(["faults"])
         #expect(result.exitCode == 0)
-        for word in ["drop=", "hang-up=", "keep-alive", "disconnect@N", "mtu=N"] { #expect(result.output.contains(word)) }
+        for word in ["drop=", "hang-up=", "keep-alive", "disconnect@N", "mtu=N"] {
+            #expect(result.output.contains(word))
+        }
     }
 }

@@ -6,8 +6,13 @@ import Testing
 @Suite struct EventReaderTests {
     private static let answer: [UInt8] = {
         let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
-        let chunks = ["retry: 2000\n\n", ": ping\n\n", "event: hello\ndata: {\"a\":1}\n", "\n", "event: show\r\ndata: é\ndata: b\n\n"]
-        return chunks.reduce(into: Array(head.utf8)) { $0 += Array("\(String($1.utf8.count, radix: 16));x=y\r\n\($1)\r\n".utf8) }
+        let chunks = [
+            "retry: 2000\n\n", ": ping\n\n", "event: hello\ndata: {\"a\":1}\n", "\n",
+            "event: show\r\ndata: é\ndata: b\n\n",
+        ]
+        return chunks.reduce(into: Array(head.utf8)) {
+            $0 += Array("\(String($1.utf8.count, radix: 16));x=y\r\n\($1)\r\n".utf8)
+        }
     }()
 
     @Test("the same events, however the bytes are cut", arguments: [1, 2, 3, 7, 1000])
@@ -22,11 +27,16 @@ import Testing
         #expect(events.map { "\($0.name) \($0.data)" } == ["hello {\"a\":1}", "show é\nb"])
     }
 
-    @Test("what is no such answer is an error in words", arguments: [
-        "HTTP/1.1 404 Not Found\r\n\r\n", "SSH-2.0\r\n\r\n\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc",
-        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
-        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-5\r\n", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nffffffff\r\n",
-    ])
+    @Test(
+        "what is no such answer is an error in words",
+        arguments: [
+            "HTTP/1.1 404 Not Found\r\n\r\n", "SSH-2.0\r\n\r\n\r\n\r\n",
+            "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc",
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n",
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-5\r\n",
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nffffffff\r\n",
+        ])
     func wrong(answer: String) {
         var reader = EventReader()
         #expect(throws: EventReader.Malformed.self) { try reader.read(Array(answer.utf8)) }

@@ -12,12 +12,19 @@ struct ExitReasonTests {
     @Test("each reason has its code")
     func reasons() {
         let codes = Dictionary(uniqueKeysWithValues: ExitReason.allCases.map { ($0.rawValue, $0.status.rawValue) })
-        #expect(codes == ["absent": 5, "notFound": 3, "refused": 3, "invalid": 2, "damaged": 4, "busy": 1, "diskFull": 1, "interrupted": 130, "failed": 1])
+        #expect(
+            codes == [
+                "absent": 5, "notFound": 3, "refused": 3, "invalid": 2, "damaged": 4, "busy": 1, "diskFull": 1,
+                "interrupted": 130, "failed": 1,
+            ])
     }
 
-    @Test("the help of every command lists the codes", arguments: ["waterh-emulator", "waterh-fleet", "waterh-gateway", "waterh-replay", "waterh-tracker"])
+    @Test(
+        "the help of every command lists the codes",
+        arguments: ["waterh-emulator", "waterh-fleet", "waterh-gateway", "waterh-replay", "waterh-tracker"])
     func help(_ command: String) async throws {
-        let said = try await Program(command).run(["--help"]).output.split { $0 == "\n" || $0 == " " }.joined(separator: " ")
+        let said = try await Program(command).run(["--help"]).output.split { $0 == "\n" || $0 == " " }.joined(
+            separator: " ")
         #expect(said.contains(ExitStatus.help))
     }
 
@@ -37,7 +44,9 @@ struct ExitReasonTests {
     @Test("each category of problem has a reason of its name")
     func categories() {
         for category in ProblemCategory.allCases {
-            #expect(CommandFailure(Trouble(category: category)).status == ExitReason(rawValue: category.rawValue)?.status, "\(category)")
+            #expect(
+                CommandFailure(Trouble(category: category)).status == ExitReason(rawValue: category.rawValue)?.status,
+                "\(category)")
         }
     }
 

@@ -2,7 +2,8 @@ import Foundation
 import Support
 import Testing
 
-/// `export` as a stream, read by others: Python's csv and json, and a parser of line protocol written from its description.
+/// `export` as a stream, read by others: Python's csv and json, and a parser of line protocol written from its
+/// description.
 @Suite struct ExportStreamTests {
     private let folder: TemporaryFolder
     private var store: String { folder.file("s.sqlite") }
@@ -17,23 +18,43 @@ import Testing
     }
 
     /// Names that break what is written without care.
-    private static let names = ["plain", "a,b", "say \"hi\"", "back\\slash\\", "= , 1i", "caf\u{e9} \u{1F4A7}", "'; DROP", "\u{2028}x", " lead and trail "]
+    private static let names = [
+        "plain", "a,b", "say \"hi\"", "back\\slash\\", "= , 1i", "caf\u{e9} \u{1F4A7}", "'; DROP", "\u{2028}x",
+        " lead and trail ",
+    ]
 
-    @Test(arguments: ["csv", "jsonl", "influx"]) func `a foreign reader finds every name as it is`(format: String) async throws {
+    @Test(arguments: ["csv", "jsonl", "influx"]) func `a foreign reader finds every name as it is`(format: String)
+        async throws
+    {
         let python = try #require(Program(system: "python3"), "this test needs python3")
         let drinks = Self.names.enumerated().map { index, name in
-            ["startDate": "2026-06-15T12:\(index + 10):00+02:00", "endDate": "2026-06-15T12:\(index + 10):00+02:00", "value_ml": 100 + index, "uuid": name] as [String: Any]
+            [
+                "startDate": "2026-06-15T12:\(index + 10):00+02:00", "endDate": "2026-06-15T12:\(index + 10):00+02:00",
+                "value_ml": 100 + index, "uuid": name,
+            ] as [String: Any]
         }
         try JSONSerialization.data(withJSONObject: drinks).write(to: folder.url("in.json"))
         try await tracker("import", folder.file("in.json"))
         let stream = try await tracker("export", "--format", format, "--after", "0")
-        try Data((format == "csv" ? "position,change,startDate,value_ml,uuid,original,zone,day,drinkSource\n" : "").utf8 + stream.outputBytes).write(to: folder.url("out"))
-        let read = try await python.run([Program.repository + "/Tests/CommandTests/read_lines.py", format, folder.file("out")])
+        try Data(
+            (format == "csv" ? "position,change,startDate,value_ml,uuid,original,zone,day,drinkSource\n" : "").utf8
+                + stream.outputBytes
+        ).write(to: folder.url("out"))
+        let read = try await python.run([
+            Program.repository + "/Tests/CommandTests/read_lines.py", format, folder.file("out"),
+        ])
         #expect(read.exitCode == 0, "\(read.error)\(stream.output)")
         let found = try #require(try JSONSerialization.jsonObject(with: Data(read.outputBytes)) as? [[String: Any]])
         let breaks: Set<Unicode.Scalar> = ["\u{2028}"]
         // A spreadsheet takes what begins so for a formula, but behind an apostrophe.
-        let wanted = Self.names.map { name in format == "csv" && name.hasPrefix("=") ? "'" + name : format == "jsonl" ? name : String(String.UnicodeScalarView(name.unicodeScalars.map { breaks.contains($0) ? "\u{FFFD}" : $0 })) }
+        let wanted = Self.names.map { name in
+            format == "csv" && name.hasPrefix("=")
+                ? "'" + name
+                : format == "jsonl"
+                    ? name
+                    : String(
+                        String.UnicodeScalarView(name.unicodeScalars.map { breaks.contains($0) ? "\u{FFFD}" : $0 }))
+        }
         #expect(found.map { $0["uuid"] as? String } == wanted)
         #expect(found.map { $0["ml"] as? Int } == Array(100..<(100 + Self.names.count)))
         #expect(found.allSatisfy { $0["change"] as? String == "added" })
@@ -41,9 +62,18 @@ import Testing
 
     @Test func `it goes on with one line for each change, and from the position that is given`() async throws {
         try await tracker("log", "100")
-        let stream = try Program("waterh-tracker").start(["export", "--follow", "--format", "csv", "--store", store, "--zone", "Europe/Berlin"])
-        func lines(_ count: Int) async -> [String]? { await event(within: 30) { stream.output.split(separator: "\n").count >= count ? stream.output.split(separator: "\n").map(String.init) : nil } }
-        #expect(await lines(2)?.first == "position,change,startDate,value_ml,uuid,original,zone,day,drinkSource", "\(stream.error)")
+        let stream = try Program("waterh-tracker").start([
+            "export", "--follow", "--format", "csv", "--store", store, "--zone", "Europe/Berlin",
+        ])
+        func lines(_ count: Int) async -> [String]? {
+            await event(within: 30) {
+                stream.output.split(separator: "\n").count >= count
+                    ? stream.output.split(separator: "\n").map(String.init) : nil
+            }
+        }
+        #expect(
+            await lines(2)?.first == "position,change,startDate,value_ml,uuid,original,zone,day,drinkSource",
+            "\(stream.error)")
         try await tracker("edit", "d1", "--ml", "150")
         _ = await lines(4)
         try await tracker("log", "200")
@@ -64,27 +94,43 @@ import Testing
         for ml in ["100", "101"] { try await tracker("log", ml) }
         let known = try await tracker("export", "--format", "csv", "--after", "0")
         let position = try #require(known.lines.last?.split(separator: ",").first.map(String.init))
-        let stream = try Program("waterh-tracker").start(["export", "--follow", "--format", "csv", "--store", store, "--zone", "Europe/Berlin"])
-        func amounts() -> [Substring] { stream.output.split(separator: "\n").dropFirst().map { $0.split(separator: ",")[3] } }
-        #expect(await event(within: 30) { amounts() == ["100", "101"] ? true : nil } == true, "\(stream.output) \(stream.error)")
+        let stream = try Program("waterh-tracker").start([
+            "export", "--follow", "--format", "csv", "--store", store, "--zone", "Europe/Berlin",
+        ])
+        func amounts() -> [Substring] {
+            stream.output.split(separator: "\n").dropFirst().map { $0.split(separator: ",")[3] }
+        }
+        #expect(
+            await event(within: 30) { amounts() == ["100", "101"] ? true : nil } == true,
+            "\(stream.output) \(stream.error)")
         // It sees nothing of what happens in between.
         stream.send(signal: SIGSTOP)
         try await tracker("purge", "--yes")
         for ml in ["201", "202", "203"] { try await tracker("log", ml) }
         stream.send(signal: SIGCONT)
-        #expect(await event(within: 30) { amounts() == ["100", "101", "201", "202", "203"] ? true : nil } == true, "\(stream.output) \(stream.error)")
+        #expect(
+            await event(within: 30) { amounts() == ["100", "101", "201", "202", "203"] ? true : nil } == true,
+            "\(stream.output) \(stream.error)")
         #expect(stream.error.contains("told anew"))
-        let late = try await Program("waterh-tracker").run(["export", "--format", "csv", "--after", position, "--store", store])
-        #expect(late.exitCode == 4 && late.output.isEmpty && late.error.contains(position) && late.error.contains("without --after"), "\(late.output)\(late.error)")
+        let late = try await Program("waterh-tracker").run([
+            "export", "--format", "csv", "--after", position, "--store", store,
+        ])
+        #expect(
+            late.exitCode == 4 && late.output.isEmpty && late.error.contains(position)
+                && late.error.contains("without --after"), "\(late.output)\(late.error)")
         // Another file in its place, of the same store: what it has that this one had not is told, too.
         try await tracker("backup", folder.file("copy"))
         try await tracker("log", "204")
-        #expect(await event(within: 30) { amounts().last == "204" ? true : nil } == true, "\(stream.output) \(stream.error)")
+        #expect(
+            await event(within: 30) { amounts().last == "204" ? true : nil } == true, "\(stream.output) \(stream.error)"
+        )
         let copied = try await Program("waterh-tracker").run(["log", "205", "--store", folder.file("copy")])
         // A log that somebody left belongs to the one that goes.
         for name in ["-wal", "-shm"] { unlink(store + name) }
         #expect(copied.exitCode == 0 && rename(folder.file("copy"), store) == 0, "\(copied.error)")
-        #expect(await event(within: 30) { amounts().suffix(4) == ["201", "202", "203", "205"] ? true : nil } == true, "\(stream.output) \(stream.error)")
+        #expect(
+            await event(within: 30) { amounts().suffix(4) == ["201", "202", "203", "205"] ? true : nil } == true,
+            "\(stream.output) \(stream.error)")
         stream.send(signal: SIGTERM)
         _ = try await stream.finish()
     }
@@ -93,14 +139,19 @@ import Testing
     @Test(.enabled(if: MountNamespace.words != nil, "no mounts of our own on this machine"))
     func `a disk that is full for a moment doubles no line, and cuts none`() async throws {
         try await tracker("log", "100")
-        let rows = (0..<200).map { "2026-06-\(10 + $0 / 20) 12:\(String(format: "%02d", $0 % 20)):00 +0200,,\(100 + $0),row-\($0)" }
-        try Data((["startDate,endDate,value_ml,uuid"] + rows).joined(separator: "\n").utf8).write(to: folder.url("in.csv"))
+        let rows = (0..<200).map {
+            "2026-06-\(10 + $0 / 20) 12:\(String(format: "%02d", $0 % 20)):00 +0200,,\(100 + $0),row-\($0)"
+        }
+        try Data((["startDate,endDate,value_ml,uuid"] + rows).joined(separator: "\n").utf8).write(
+            to: folder.url("in.csv"))
         try FileManager.default.createDirectory(at: folder.url("small"), withIntermediateDirectories: true)
         let program = "'\(Program.products)/waterh-tracker'", place = "--store '\(store)' --zone Europe/Berlin"
         // Each wait ends after 30 s at the latest.
         let script = """
-            set -e; cd '\(folder.file("small"))'; mount -t tmpfs -o size=64k small .; cd .; cd "$PWD"; head -c 53000 /dev/zero >fill
-            until_said() { for _ in $(seq 300); do grep -q "$1" "$2" && return; sleep 0.1; done; echo "no $1 in $2" >&2; exit 1; }
+            set -e; cd '\(folder.file("small"))'; mount -t tmpfs -o size=64k small .; cd .; cd "$PWD"; head -c 53000 \
+            /dev/zero >fill
+            until_said() { for _ in $(seq 300); do grep -q "$1" "$2" && return; sleep 0.1; done; echo "no $1 in $2" \
+            >&2; exit 1; }
             \(program) export --follow --format csv \(place) >>out 2>'\(folder.file("words"))' & follower=$!
             until_said ,100, out; \(program) import '\(folder.file("in.csv"))' \(place) >/dev/null
             until_said 'cannot be written' '\(folder.file("words"))'; rm fill; \(program) log 51 \(place) >/dev/null
@@ -111,26 +162,41 @@ import Testing
         let result = try #require(said)
         #expect(result.exitCode == 0, "\(result.error)")
         let lines = result.lines.dropFirst()
-        #expect(lines.count == 202 && Set(lines.map { $0.prefix { $0 != "," } }).count == 202 && lines.allSatisfy { $0.split(separator: ",", omittingEmptySubsequences: false).count == 9 }, "\(lines.count)")
+        #expect(
+            lines.count == 202 && Set(lines.map { $0.prefix { $0 != "," } }).count == 202
+                && lines.allSatisfy { $0.split(separator: ",", omittingEmptySubsequences: false).count == 9 },
+            "\(lines.count)")
         let warning = try String(contentsOf: folder.url("words"), encoding: .utf8)
         #expect(warning.contains("No space left") && !warning.contains("u000a"), "\(warning)")
     }
 
     /// `| head`, and a pipe that nobody empties.
     @Test func `who stops reading ends it quietly, and who never reads holds nobody up`() async throws {
-        let rows = (0..<3000).map { "2026-06-\(10 + $0 / 600) 12:\(String(format: "%02d:%02d", $0 % 600 / 60, $0 % 60)) +0200,,\(100 + $0 % 200),row-\($0)" }
-        try Data((["startDate,endDate,value_ml,uuid"] + rows).joined(separator: "\n").utf8).write(to: folder.url("in.csv"))
+        let rows = (0..<3000).map {
+            """
+            2026-06-\(10 + $0 / 600) 12:\(String(format: "%02d:%02d", $0 % 600 / 60, $0 % 60)) \
+            +0200,,\(100 + $0 % 200),row-\($0)
+            """
+        }
+        try Data((["startDate,endDate,value_ml,uuid"] + rows).joined(separator: "\n").utf8).write(
+            to: folder.url("in.csv"))
         try await tracker("import", folder.file("in.csv"))
         let shell = Program(path: "/bin/bash")
         let command = "'\(Program.products)/waterh-tracker' export --follow --format influx --store '\(store)'"
         let head = try await shell.run(["-c", "\(command) | head -n 3; echo ${PIPESTATUS[0]}"])
-        #expect(head.lines.last == "0" && head.lines.count == 4 && head.error.isEmpty, "\(head.output.suffix(300)) \(head.error)")
+        #expect(
+            head.lines.last == "0" && head.lines.count == 4 && head.error.isEmpty,
+            "\(head.output.suffix(300)) \(head.error)")
         let python = try #require(Program(system: "python3"), "this test needs python3")
-        let deaf = try await python.run([Program.repository + "/Tests/CommandTests/never_reads.py", Program.products + "/waterh-tracker", store])
+        let deaf = try await python.run([
+            Program.repository + "/Tests/CommandTests/never_reads.py", Program.products + "/waterh-tracker", store,
+        ])
         #expect(deaf.exitCode == 0, "\(deaf.output)\(deaf.error)")
     }
 
-    @Test(arguments: [["--follow", "--format", "json"], ["--follow", "--output", "x"], ["--after", "-1"], ["--format", "line"]])
+    @Test(arguments: [
+        ["--follow", "--format", "json"], ["--follow", "--output", "x"], ["--after", "-1"], ["--format", "line"],
+    ])
     func `what cannot be is said`(words: [String]) async throws {
         let result = try await Program("waterh-tracker").run(["export"] + words + ["--store", store])
         #expect(result.exitCode == 2, "\(result.error)")

@@ -18,7 +18,9 @@ import Testing
 
     // MARK: A foreign central at our emulator
 
-    private func withEmulator(_ profile: String, sips: [Int], _ body: (_ ask: ([String]) async throws -> [String: Any]) async throws -> Void) async throws {
+    private func withEmulator(
+        _ profile: String, sips: [Int], _ body: (_ ask: ([String]) async throws -> [String: Any]) async throws -> Void
+    ) async throws {
         let folder = try TemporaryFolder()
         let (link, control) = (folder.url("e").path, "unix:" + folder.url("c").path)
         let bottle = try emulator.start(["run", "--link", "unix:" + link, "--profile", profile, "--control", control])
@@ -74,13 +76,19 @@ import Testing
 
     // MARK: Our gateway at a foreign bottle
 
-    private func withBottle(_ arguments: [String], _ body: (_ poll: () async throws -> Program.Result, _ heard: () -> [String: Any]?) async throws -> Void) async throws {
+    private func withBottle(
+        _ arguments: [String],
+        _ body: (_ poll: () async throws -> Program.Result, _ heard: () -> [String: Any]?) async throws -> Void
+    ) async throws {
         let folder = try TemporaryFolder()
         let path = folder.url("b").path
         let bottle = try python().start([Self.scripts + "att_bottle.py", path, "--connections", "20"] + arguments)
         _ = try await bottle.line { $0 == "ready" }
         try await body(
-            { try await gateway.run(["poll", "--link", "unix:" + path, "--store", folder.url("s").path, "--json"], limit: 90) },
+            {
+                try await gateway.run(
+                    ["poll", "--link", "unix:" + path, "--store", folder.url("s").path, "--json"], limit: 90)
+            },
             { bottle.output.split(separator: "\n").last.flatMap { try? json($0) } })
         bottle.send(signal: SIGKILL)
     }
@@ -106,8 +114,10 @@ import Testing
     /// A bottle that lies: a sentence, an exit code, nothing acknowledged.
     @Test(arguments: [
         ("no-mtu", "MTU is 23"), ("mute", "answers nothing"), ("endless-services", "more than 256 services"),
-        ("wrong-lengths", "malformed Read By Group Type Response"), ("unasked", "answered Read By Group Type Request with Read Response"),
-        ("short-values", "malformed Handle Value Notification"), ("endless-notifications", "error: "), ("hang-up", "closed the connection"),
+        ("wrong-lengths", "malformed Read By Group Type Response"),
+        ("unasked", "answered Read By Group Type Request with Read Response"),
+        ("short-values", "malformed Handle Value Notification"), ("endless-notifications", "error: "),
+        ("hang-up", "closed the connection"),
         ("half-log", "nothing uncertain was acknowledged"),
     ])
     func gatewaySeesThroughALiar(lie: String, words: String) async throws {

@@ -24,13 +24,17 @@ import Testing
                 GATTApplication(
                     name: String(repeating: "W", count: 248),
                     services: [
-                        LocalService(uuid: 0xFFE5, characteristics: [LocalCharacteristic(uuid: 0xFFE9, properties: [.writeWithoutResponse])]),
-                        LocalService(uuid: 0xFFE0, characteristics: [LocalCharacteristic(uuid: 0xFFE4, properties: [.notify])]),
+                        LocalService(
+                            uuid: 0xFFE5,
+                            characteristics: [LocalCharacteristic(uuid: 0xFFE9, properties: [.writeWithoutResponse])]),
+                        LocalService(
+                            uuid: 0xFFE0, characteristics: [LocalCharacteristic(uuid: 0xFFE4, properties: [.notify])]),
                     ]))
             work = Task {
                 var sent = 0
                 for await event in link.events {
-                    let isAsked = if case .write(_, 0xFFE9, HostCommand.drinkLog.encoded, _) = event { true } else { false }
+                    let isAsked =
+                        if case .write(_, 0xFFE9, HostCommand.drinkLog.encoded, _) = event { true } else { false }
                     let isGone = if case .notified = event { true } else { false }
                     guard isAsked && sent == 0 || isGone else { continue }
                     if let value = answer(sent) { link.perform(.notify(0xFFE4, value: value)) }
@@ -68,21 +72,27 @@ import Testing
     @Test func anEndlessLogIsTakenInParts() async throws {
         // Frames of one record, each another drink, for ever.
         let liar = try await Liar { number in
-            [0x50, 0x54, 0, 15, 14, 6, 26, 6, 15, UInt8(number / 3600 % 24), UInt8(number / 60 % 60), UInt8(number % 60), 0, 100, 0, 0, 1, 97, 0]
+            [
+                0x50, 0x54, 0, 15, 14, 6, 26, 6, 15, UInt8(number / 3600 % 24), UInt8(number / 60 % 60),
+                UInt8(number % 60), 0, 100, 0, 0, 1, 97, 0,
+            ]
         }
         let (result, seconds) = try await poll(liar.socket)
         await liar.close()
         let object = try JSONSerialization.jsonObject(with: Data(result.outputBytes)) as? [String: Any]
-        // Nothing of a log that is another one each time is acknowledged. A liar whom a busy machine keeps from talking for seconds has
-        // ended a reading, so that "complete" may be said of it.
+        // Nothing of a log that is another one each time is acknowledged. A liar whom a busy machine keeps from talking
+        // for seconds has ended a reading, so that "complete" may be said of it.
         #expect(object?["acknowledged"] as? Int == 0)
-        // Up to the poll's limit, or until the log has changed with each of eight readings: as the machine's pace will have it.
+        // Up to the poll's limit, or until the log has changed with each of eight readings: as the machine's pace will
+        // have it.
         #expect((1...9137).contains(object?["received"] as? Int ?? 0))
         #expect(seconds < 40)
     }
 
     @Test func aFrameThatNeverEnds() async throws {
-        let liar = try await Liar { $0 == 0 ? [0x50, 0x54, 0xFF, 0xFF, 14, 6] + Array(repeating: 0x1A, count: 13) : nil }
+        let liar = try await Liar {
+            $0 == 0 ? [0x50, 0x54, 0xFF, 0xFF, 14, 6] + Array(repeating: 0x1A, count: 13) : nil
+        }
         let (result, seconds) = try await poll(liar.socket)
         await liar.close()
         #expect(result.exitCode == 1 || result.exitCode == 4)
@@ -91,7 +101,11 @@ import Testing
     }
 
     /// What is no ATT at all: cut, too long, or nothing, sent to whoever connects.
-    @Test(arguments: [[], [0x03], [0x03, 0xFF], [0xFF, 0xFF, 0xFF], Array(repeating: 0x09, count: 600), [0x01, 0x02, 0x00, 0x00, 0x01]] as [[UInt8]])
+    @Test(
+        arguments: [
+            [], [0x03], [0x03, 0xFF], [0xFF, 0xFF, 0xFF], Array(repeating: 0x09, count: 600),
+            [0x01, 0x02, 0x00, 0x00, 0x01],
+        ] as [[UInt8]])
     func noATTAtAll(_ bytes: [UInt8]) async throws {
         let folder = try TemporaryFolder()
         let place = try UnixSocket(path: folder.url("raw.sock").path)

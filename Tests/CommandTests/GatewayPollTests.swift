@@ -4,8 +4,10 @@ import Testing
 
 @Suite struct GatewayPollTests {
     static let keys: Set<String> = [
-        "bottle", "name", "profile", "model", "batteryPercent", "clockDriftSeconds", "received", "new", "duplicates", "suspect",
-        "quarantined", "acknowledged", "unconfirmed", "complete", "seconds", "state", "address", "resolved", "storedRecords",
+        "bottle", "name", "profile", "model", "batteryPercent", "clockDriftSeconds", "received", "new", "duplicates",
+        "suspect",
+        "quarantined", "acknowledged", "unconfirmed", "complete", "seconds", "state", "address", "resolved",
+        "storedRecords",
     ]
 
     @Test(arguments: ["retail", "draft"]) func twoPollsOneSipAndAPoll(_ profile: String) async throws {
@@ -49,7 +51,8 @@ import Testing
         #expect((poll.object["recovery"] as? [Any])?.isEmpty == false)
     }
 
-    /// A computer whose clock stands before this program was written believes no bottle, and refuses by a rule; with the right clock the same drink counts.
+    /// A computer whose clock stands before this program was written believes no bottle, and refuses by a rule; with
+    /// the right clock the same drink counts.
     @Test func clocksThatDisagreeAreExitCode3() async throws {
         let pair = try await Pair()
         try await pair.sip(150)
@@ -77,13 +80,19 @@ import Testing
         let tracker = Program("waterh-tracker")
         func state() async throws -> [String: Any] {
             let result = try await tracker.run(["status", "--json", "--store", pair.store])
-            return try #require(JSONSerialization.jsonObject(with: Data(result.output.utf8)) as? [String: Any], "\(result.error)")
+            return try #require(
+                JSONSerialization.jsonObject(with: Data(result.output.utf8)) as? [String: Any], "\(result.error)")
         }
-        let nobody = try await Program("waterh-gateway").run(["poll", "--link", "unix:\(pair.folder.path)/nobody", "--store", pair.store])
+        let nobody = try await Program("waterh-gateway").run([
+            "poll", "--link", "unix:\(pair.folder.path)/nobody", "--store", pair.store,
+        ])
         #expect(nobody.exitCode == 5)
         let bad = try await state()
         #expect(bad["connection"] as? String == "error")
-        #expect(bad["connectionError"] as? String == nobody.error.firstMatch(of: /error: (Bottle not found|Failed to connect)/).map { String($0.1) }, "\(nobody.error)")
+        #expect(
+            bad["connectionError"] as? String
+                == nobody.error.firstMatch(of: /error: (Bottle not found|Failed to connect)/).map { String($0.1) },
+            "\(nobody.error)")
         #expect(bad["hint"] is String)
         #expect(try await pair.poll().exitCode == 0)
         let good = try await state()
@@ -93,16 +102,23 @@ import Testing
         #expect(bottle["batteryPercent"] is Int && bottle["lastCompletePoll"] is Int, "\(bottle)")
     }
 
-    /// A recording is nobody's bottle: it is told as what it is, each time, and the first bottle that answers is the store's own.
+    /// A recording is nobody's bottle: it is told as what it is, each time, and the first bottle that answers is the
+    /// store's own.
     @Test func aRecordingAdoptsNobody() async throws {
         let pair = try await Pair(["--address", "A4:C1:38:00:00:77"])
-        let recording = ["poll", "--link", "capture:\(Program.repository)/captures/boost_two-days.btsnoop", "--store", pair.store]
+        let recording = [
+            "poll", "--link", "capture:\(Program.repository)/captures/boost_two-days.btsnoop", "--store", pair.store,
+        ]
         for _ in 1...2 {
             let result = try await Program("waterh-gateway").run(recording)
-            #expect(result.exitCode == 0 && result.output.contains("40 received") && !result.output.contains("own bottle"), "\(result.output)\(result.error)")
+            #expect(
+                result.exitCode == 0 && result.output.contains("40 received") && !result.output.contains("own bottle"),
+                "\(result.output)\(result.error)")
         }
         let live = try await pair.poll()
-        #expect(live.exitCode == 0 && live.object["adopted"] as? Bool == true && live.object["bottle"] as? String == "A4:C1:38:00:00:77", "\(live.error)")
+        #expect(
+            live.exitCode == 0 && live.object["adopted"] as? Bool == true
+                && live.object["bottle"] as? String == "A4:C1:38:00:00:77", "\(live.error)")
         // Also afterwards, and although it is not this store's bottle.
         #expect(try await Program("waterh-gateway").run(recording).exitCode == 0)
         let doctor = try await Program("waterh-gateway").run(["doctor", "--link", pair.socket, "--store", pair.store])
@@ -110,38 +126,59 @@ import Testing
     }
 
     /// On a socket nobody shows an address: a short connection tells whose the bottle is, and takes nothing from it.
-    @Test(arguments: [["--address", "A4:C1:38:00:00:77"], ["--address", "A4:C1:38:00:00:77", "--profile", "draft"]]) func scanAndDoctorTellWhoseABottleOnASocketIs(_ bottle: [String]) async throws {
+    @Test(arguments: [["--address", "A4:C1:38:00:00:77"], ["--address", "A4:C1:38:00:00:77", "--profile", "draft"]])
+    func scanAndDoctorTellWhoseABottleOnASocketIs(_ bottle: [String]) async throws {
         let pair = try await Pair(bottle)
         let gateway = Program("waterh-gateway")
-        func scan(_ more: [String] = []) async throws -> String { try await gateway.run(["scan", "--seconds", "1", "--link", pair.socket, "--store", pair.store] + more).output }
-        func doctor() async throws -> String { try await gateway.run(["doctor", "--link", pair.socket, "--store", pair.store]).output }
+        func scan(_ more: [String] = []) async throws -> String {
+            try await gateway.run(["scan", "--seconds", "1", "--link", pair.socket, "--store", pair.store] + more)
+                .output
+        }
+        func doctor() async throws -> String {
+            try await gateway.run(["doctor", "--link", pair.socket, "--store", pair.store]).output
+        }
         try await pair.sip(150)
         #expect(try await scan().hasSuffix("  A4:C1:38:00:00:77  WaterH-Boost-24oz  bottle\n"))
         #expect(try await doctor().contains(": a bottle is there: WaterH-Boost-24oz\n"))
         _ = try await gateway.run(["adopt", "A4:C1:38:00:00:01", "--store", pair.store])
-        #expect(try await scan().contains("bottle, not this store's: waterh-gateway --store \(pair.store) adopt A4:C1:38:00:00:77\n"))
+        #expect(
+            try await scan().contains(
+                "bottle, not this store's: waterh-gateway --store \(pair.store) adopt A4:C1:38:00:00:77\n"))
         let other = try await doctor()
-        #expect(other.contains(": a bottle that is not this store's is there: WaterH-Boost-24oz\n") && other.contains("adopt A4:C1:38:00:00:77\n"), "\(other)")
+        #expect(
+            other.contains(": a bottle that is not this store's is there: WaterH-Boost-24oz\n")
+                && other.contains("adopt A4:C1:38:00:00:77\n"), "\(other)")
         _ = try await gateway.run(["adopt", "A4:C1:38:00:00:77", "--store", pair.store])
         #expect(try await scan().hasSuffix("bottle, this store's own\n"))
         #expect(try await doctor().contains(": this store's own bottle is there: WaterH-Boost-24oz\n"))
-        let line = try #require(JSONSerialization.jsonObject(with: Data(try await scan(["--json"]).utf8)) as? [String: Any])
-        #expect(line["own"] as? Bool == true && line["identity"] as? String == "A4:C1:38:00:00:77" && line["name"] as? String == "WaterH-Boost-24oz")
+        let line = try #require(
+            JSONSerialization.jsonObject(with: Data(try await scan(["--json"]).utf8)) as? [String: Any])
+        #expect(
+            line["own"] as? Bool == true && line["identity"] as? String == "A4:C1:38:00:00:77"
+                && line["name"] as? String == "WaterH-Boost-24oz")
         let poll = try await pair.poll()
         #expect(poll.object["received"] as? Int == 1, "nothing was taken: \(poll)")
     }
 
     /// A capture that cannot answer is no absent bottle (command law C2).
-    @Test(arguments: [("no-such.btsnoop", 2, "There is no capture"), (".", 4, "cannot answer"), ("notes.txt", 4, "cannot answer"), ("empty", 4, "cannot answer")] as [(String, Int32, String)])
+    @Test(
+        arguments: [
+            ("no-such.btsnoop", 2, "There is no capture"), (".", 4, "cannot answer"), ("notes.txt", 4, "cannot answer"),
+            ("empty", 4, "cannot answer"),
+        ] as [(String, Int32, String)])
     func aCaptureThatCannotAnswerIsWrongInput(_ file: String, _ code: Int32, _ words: String) async throws {
         let folder = try TemporaryFolder()
         try Data("Dear diary, today I drank a glass of water.\n".utf8).write(to: folder.url("notes.txt"))
         try Data().write(to: folder.url("empty"))
         for verb in ["poll", "scan", "send"] {
             let result = try await Program("waterh-gateway").run(
-                [verb, "--link", "capture:\(file)", "--store", "s.sqlite"] + (verb == "send" ? ["flash"] : []), directory: folder.path)
+                [verb, "--link", "capture:\(file)", "--store", "s.sqlite"] + (verb == "send" ? ["flash"] : []),
+                directory: folder.path)
             #expect(result.exitCode == code && result.output.isEmpty, "\(verb): \(result.error)")
-            #expect(result.error.contains("\(words.hasPrefix("There") ? "\(words) \(file)" : "The capture \(file) \(words)")"), "\(result.error)")
+            #expect(
+                result.error.contains(
+                    "\(words.hasPrefix("There") ? "\(words) \(file)" : "The capture \(file) \(words)")"),
+                "\(result.error)")
             #expect(result.error.contains("\n  "), "it says what to do: \(result.error)")
             #expect(!FileManager.default.fileExists(atPath: folder.file("s.sqlite")))
         }
@@ -151,40 +188,59 @@ import Testing
     @Test func doctorAndSendGoByTheZonesOfThePoll() async throws {
         let pair = try await Pair()
         let (gateway, environment) = (Program("waterh-gateway"), ["TZ": "Africa/Abidjan", "HOME": pair.folder.path])
-        let set = ["settings", "set", "day.zone", "Asia/Tokyo", "bottle.timeZone", "Pacific/Honolulu", "--store", pair.store]
+        let set = [
+            "settings", "set", "day.zone", "Asia/Tokyo", "bottle.timeZone", "Pacific/Honolulu", "--store", pair.store,
+        ]
         #expect(try await Program("waterh-tracker").run(set, environment: environment).exitCode == 0)
-        let doctor = try await gateway.run(["doctor", "--link", pair.socket, "--store", pair.store], environment: environment)
-        #expect(doctor.output.contains("time zone: Asia/Tokyo, now ") && doctor.output.contains("; the bottle's clock shows Pacific/Honolulu"), "\(doctor.output)")
+        let doctor = try await gateway.run(
+            ["doctor", "--link", pair.socket, "--store", pair.store], environment: environment)
+        #expect(
+            doctor.output.contains("time zone: Asia/Tokyo, now ")
+                && doctor.output.contains("; the bottle's clock shows Pacific/Honolulu"), "\(doctor.output)")
         func clock(_ more: [String] = [], _ variables: [String: String] = [:]) async throws -> Date {
             let result = try await gateway.run(
-                ["send", "--link", pair.socket, "--store", pair.store, "--json", "clock"] + more, environment: environment.merging(variables) { $1 })
-            let text = try #require(result.output.firstMatch(of: /set the clock to (\d{4}-\d{2}-\d{2})T(\d{2}:\d{2}:\d{2})/), "\(result.output)\(result.error)")
+                ["send", "--link", pair.socket, "--store", pair.store, "--json", "clock"] + more,
+                environment: environment.merging(variables) { $1 })
+            let text = try #require(
+                result.output.firstMatch(of: /set the clock to (\d{4}-\d{2}-\d{2})T(\d{2}:\d{2}:\d{2})/),
+                "\(result.output)\(result.error)")
             return try Date("\(text.1)T\(text.2)Z", strategy: .iso8601)
         }
         let hours = { (date: Date) in (date.timeIntervalSinceNow / 3600).rounded() }
         #expect(try await hours(clock()) == -10)
-        // As in a poll, the setting of the bottle's own clock comes before the zone of the days; not before the zone of this very command.
+        // As in a poll, the setting of the bottle's own clock comes before the zone of the days; not before the zone of
+        // this very command.
         #expect(try await hours(clock([], ["WATERH_ZONE": "Asia/Dubai"])) == -10)
         #expect(try await hours(clock(["--zone", "Asia/Dubai"])) == 4)
     }
 
-    /// A bottle that was given away is left alone from then on; the only one is kept, and so is one that the configuration names.
+    /// A bottle that was given away is left alone from then on; the only one is kept, and so is one that the
+    /// configuration names.
     @Test func aBottleThatIsReleasedIsLeftAlone() async throws {
         let pair = try await Pair(["--address", "A4:C1:38:00:00:77"])
         let gateway = Program("waterh-gateway")
         try await pair.sip(150)
         #expect(try await pair.poll().object["new"] as? Int == 1)
-        func adopt(_ words: String...) async throws -> Program.Result { try await gateway.run(["adopt", "--store", pair.store] + words) }
+        func adopt(_ words: String...) async throws -> Program.Result {
+            try await gateway.run(["adopt", "--store", pair.store] + words)
+        }
         let only = try await adopt("--release", "A4:C1:38:00:00:77")
-        #expect(only.exitCode == 3 && only.error.contains("only bottle") && only.error.contains("adopt ADDRESS"), "\(only.error)")
+        #expect(
+            only.exitCode == 3 && only.error.contains("only bottle") && only.error.contains("adopt ADDRESS"),
+            "\(only.error)")
         #expect(try await adopt("A4:C1:38:00:00:01").exitCode == 0)
         let config = pair.folder.url("waterh.toml")
         try Data("bottle = \"A4:C1:38:00:00:77\"\nstore = \"\(pair.store)\"\n".utf8).write(to: config)
         let named = try await gateway.run(["adopt", "--config", config.path, "--release", "A4:C1:38:00:00:77"])
         #expect(named.exitCode == 3 && named.error.contains("waterh.toml names"), "\(named.error)")
         let released = try await adopt("--release", "a4:c1:38:00:00:77")
-        #expect(released.exitCode == 0 && released.output == "A4:C1:38:00:00:77 is not this store's own any more. Its drinks stay.\n", "\(released.error)")
-        #expect(try await adopt("--release", "A4:C1:38:00:00:77", "--json").output == "{\"bottle\":\"A4:C1:38:00:00:77\",\"released\":false}\n")
+        #expect(
+            released.exitCode == 0
+                && released.output == "A4:C1:38:00:00:77 is not this store's own any more. Its drinks stay.\n",
+            "\(released.error)")
+        #expect(
+            try await adopt("--release", "A4:C1:38:00:00:77", "--json").output
+                == "{\"bottle\":\"A4:C1:38:00:00:77\",\"released\":false}\n")
         #expect(try await adopt("--release", "--as", "x", "A4:C1:38:00:00:77").exitCode == 2)
         #expect(try await adopt("--release", "A4:C1:38:00:00:78").exitCode != 0)
         try await pair.sip(160)
@@ -193,11 +249,14 @@ import Testing
         // It is taken back with all that it delivered meanwhile, and what was known stays known.
         #expect(try await adopt("A4:C1:38:00:00:77").output.contains("from now on"))
         let back = try await pair.poll()
-        #expect(back.object["new"] as? Int == 1 && (back.object["state"] as? [String: Any])?["drinkCount"] as? Int == 2, "\(back.error)")
+        #expect(
+            back.object["new"] as? Int == 1 && (back.object["state"] as? [String: Any])?["drinkCount"] as? Int == 2,
+            "\(back.error)")
     }
 
     /// Wrong names make nothing: neither a bottle nor a store.
-    @Test(arguments: ["WaterH-Boost-24oz", "WaterH-Vita", "", "A4:C1:38:01:02:0", "A4:C1", "xx"]) func adoptTakesNoNameThatManyBottlesBear(_ name: String) async throws {
+    @Test(arguments: ["WaterH-Boost-24oz", "WaterH-Vita", "", "A4:C1:38:01:02:0", "A4:C1", "xx"])
+    func adoptTakesNoNameThatManyBottlesBear(_ name: String) async throws {
         let folder = try TemporaryFolder()
         let result = try await Program("waterh-gateway").run(["adopt", name, "--store", folder.file("s.sqlite")])
         #expect(result.exitCode == 2 && result.output.isEmpty, "\(result.error)")
@@ -209,23 +268,30 @@ import Testing
         let folder = try TemporaryFolder()
         let demo = try Program("waterh-gateway").start(
             ["demo", "--port", "0", "--speed", "1200", "--control", "unix:\(folder.path)/c.sock"],
-            environment: ["HOME": folder.path, "TMPDIR": folder.path, "WATERH_BOTTLE": "another"], directory: folder.path)
+            environment: ["HOME": folder.path, "TMPDIR": folder.path, "WATERH_BOTTLE": "another"],
+            directory: folder.path)
         let line = try await demo.line { $0.hasPrefix("The page: ") }
         let state = String(line.dropFirst("The page: ".count)) + "api/v1/state"
         let seen = try await event(within: 90) { () -> String? in
             let answer = try await Program(path: "/usr/bin/curl").run(["-sS", state])
-            return answer.output.contains(#""dailyTotalMl":"#) && !answer.output.contains(#""dailyTotalMl":0,"#) ? answer.output : nil
+            return answer.output.contains(#""dailyTotalMl":"#) && !answer.output.contains(#""dailyTotalMl":0,"#)
+                ? answer.output : nil
         }
-        #expect(seen?.contains(#""speed":1200"#) == true && seen?.contains(#""setupDone":true"#) == true, "\(seen ?? "nothing") \(demo.error)")
+        #expect(
+            seen?.contains(#""speed":1200"#) == true && seen?.contains(#""setupDone":true"#) == true,
+            "\(seen ?? "nothing") \(demo.error)")
         demo.send(signal: SIGTERM)
         #expect(try await demo.finish(limit: 20).exitCode == 0)
     }
 
     /// Whoever interrupts a demo sees 130, whoever stops it as a service 0; both clean.
-    @Test(arguments: [(SIGINT, 130), (SIGTERM, 0)] as [(Int32, Int32)]) func aDemoThatIsStopped(_ signal: Int32, _ code: Int32) async throws {
+    @Test(arguments: [(SIGINT, 130), (SIGTERM, 0)] as [(Int32, Int32)]) func aDemoThatIsStopped(
+        _ signal: Int32, _ code: Int32
+    ) async throws {
         let folder = try TemporaryFolder()
         let demo = try Program("waterh-gateway").start(
-            ["demo", "--control", "unix:\(folder.path)/c.sock"], environment: ["HOME": folder.path, "TMPDIR": folder.path], directory: folder.path)
+            ["demo", "--control", "unix:\(folder.path)/c.sock"],
+            environment: ["HOME": folder.path, "TMPDIR": folder.path], directory: folder.path)
         // What is to be typed is there: by its path where PATH has it not.
         let sentence = try await demo.line { $0.contains("Ctrl-C ends") }
         let path = try #require(sentence.split(separator: " ").first { $0.hasSuffix("waterh-emulator") })
@@ -245,12 +311,15 @@ import Testing
         #expect(try await pair.poll().exitCode == 0)
         func connection() async throws -> String? {
             let result = try await Program("waterh-tracker").run(["status", "--json", "--store", pair.store])
-            return (try JSONSerialization.jsonObject(with: Data(result.outputBytes)) as? [String: Any])?["connection"] as? String
+            return (try JSONSerialization.jsonObject(with: Data(result.outputBytes)) as? [String: Any])?["connection"]
+                as? String
         }
         #expect(try await pair.poll(["--bottle", "WaterH-Typo"]).exitCode == 5)
         #expect(try await connection() == "disconnected")
         // The own one by its name, where it is not.
-        let away = try await Program("waterh-gateway").run(["poll", "--link", "unix:\(pair.folder.path)/nobody", "--store", pair.store, "--bottle", "WaterH-Boost-24oz"])
+        let away = try await Program("waterh-gateway").run([
+            "poll", "--link", "unix:\(pair.folder.path)/nobody", "--store", pair.store, "--bottle", "WaterH-Boost-24oz",
+        ])
         #expect(away.exitCode == 5)
         #expect(try await connection() == "error")
     }
@@ -262,17 +331,22 @@ import Testing
         #expect(poll.error.contains("not A4:C1:38:00:00:01"))
     }
 
-    @Test(arguments: [["poll", "--link", "pigeon:1"], ["poll", "--nonsense"], ["send", "--link", "unix:/x", "goal", "much"], ["scan", "--seconds", "0"]])
+    @Test(arguments: [
+        ["poll", "--link", "pigeon:1"], ["poll", "--nonsense"], ["send", "--link", "unix:/x", "goal", "much"],
+        ["scan", "--seconds", "0"],
+    ])
     func wrongUseIsExitCode2(_ arguments: [String]) async throws {
         #expect(try await Program("waterh-gateway").run(arguments).exitCode == 2)
     }
 
     @Test(arguments: [
-        ("raw", "'raw' is to be written so: raw HEX."), ("goal", "'goal' is to be written so: goal ML."), ("recalibrate much", "'recalibrate much' is to be written so: recalibrate full|empty."),
+        ("raw", "'raw' is to be written so: raw HEX."), ("goal", "'goal' is to be written so: goal ML."),
+        ("recalibrate much", "'recalibrate much' is to be written so: recalibrate full|empty."),
         ("reminder", "reminder off|periodic|smart [08:00-20:00] [MINUTES]."), ("nonsense", "'nonsense' is no command."),
     ])
     func aCommandSaidWithTooLittleIsToldHowItIsWritten(_ words: String, _ told: String) async throws {
-        let result = try await Program("waterh-gateway").run(["send", "--link", "unix:/x"] + words.split(separator: " ").map(String.init))
+        let result = try await Program("waterh-gateway").run(
+            ["send", "--link", "unix:/x"] + words.split(separator: " ").map(String.init))
         #expect(result.exitCode == 2 && result.error.contains(told), "\(result.error)")
     }
 
@@ -301,7 +375,9 @@ import Testing
         #expect(try await gateway.run(["adopt", "A4:C1:38:01:02:03", "--store", pair.store]).exitCode == 0)
         let send = ["send", "--link", pair.socket, "--store", pair.store, "goal", "1800"]
         let refused = try await gateway.run(send)
-        #expect(refused.exitCode == 3 && refused.output.isEmpty && refused.error.contains("nothing was sent to it"), "\(refused.error)")
+        #expect(
+            refused.exitCode == 3 && refused.output.isEmpty && refused.error.contains("nothing was sent to it"),
+            "\(refused.error)")
         #expect(try await gateway.run(send + ["--bottle", "A4:C1:38:09:09:09"]).exitCode == 0)
         #expect(try await gateway.run(["adopt", "A4:C1:38:09:09:09", "--store", pair.store]).exitCode == 0)
         #expect(try await gateway.run(send).exitCode == 0)
@@ -310,27 +386,44 @@ import Testing
     @Test func doctorSaysWhatIsMissing() async throws {
         let folder = try TemporaryFolder()
         let result = try await Program("waterh-gateway").run(
-            ["doctor", "--json", "--link", "unix:" + folder.url("none.sock").path, "--store", folder.url("s.sqlite").path])
+            [
+                "doctor", "--json", "--link", "unix:" + folder.url("none.sock").path, "--store",
+                folder.url("s.sqlite").path,
+            ])
         let object = try JSONSerialization.jsonObject(with: Data(result.outputBytes)) as? [String: Any]
         // No bottle is there, and nothing else is wrong.
         #expect(result.exitCode == 5)
         #expect(object?["ok"] as? Bool == false)
         let checks = try #require(object?["checks"] as? [[String: Any]])
-        #expect(checks.allSatisfy { $0["check"] is String && $0["found"] is String && ["good", "note", "bad"].contains($0["status"] as? String) })
-        #expect(checks.allSatisfy { $0["status"] as? String != "bad" || $0["advice"] is String }, "each fault comes with what to do")
+        #expect(
+            checks.allSatisfy {
+                $0["check"] is String && $0["found"] is String
+                    && ["good", "note", "bad"].contains($0["status"] as? String)
+            })
+        #expect(
+            checks.allSatisfy { $0["status"] as? String != "bad" || $0["advice"] is String },
+            "each fault comes with what to do")
         #expect(checks.contains { ($0["check"] as? String)?.hasPrefix("kernel") == true })
         #expect(!FileManager.default.fileExists(atPath: folder.url("s.sqlite").path), "doctor writes nothing")
     }
 
     @Test(arguments: [
-        ("names = [\"shelf.example\"]", true), ("public-url = \"https://shelf.example\"", true), ("names = [\"shelf.example\"]\nlisten = \"0.0.0.0:8077\"", false),
-        ("names = [\"shelf.example\"]\nproxy = true", false), ("names = [\"shelf.example\"]\nproxy = false", false), ("keep = false", false),
+        ("names = [\"shelf.example\"]", true), ("public-url = \"https://shelf.example\"", true),
+        ("names = [\"shelf.example\"]\nlisten = \"0.0.0.0:8077\"", false),
+        ("names = [\"shelf.example\"]\nproxy = true", false), ("names = [\"shelf.example\"]\nproxy = false", false),
+        ("keep = false", false),
     ]) func doctorAsksForTheProxyThatMustBeThere(file: String, isAsked: Bool) async throws {
         let folder = try TemporaryFolder()
         try Data(file.utf8).write(to: folder.url("waterh.toml"))
         let result = try await Program("waterh-gateway").run(
-            ["doctor", "--link", "unix:" + folder.url("none.sock").path, "--config", folder.url("waterh.toml").path, "--store", folder.url("s.sqlite").path])
-        #expect(result.output.contains("note proxy: ") == isAsked && result.output.contains("Say proxy = true in waterh.toml") == isAsked, "\(result.output)\(result.error)")
+            [
+                "doctor", "--link", "unix:" + folder.url("none.sock").path, "--config", folder.url("waterh.toml").path,
+                "--store", folder.url("s.sqlite").path,
+            ])
+        #expect(
+            result.output.contains("note proxy: ") == isAsked
+                && result.output.contains("Say proxy = true in waterh.toml") == isAsked,
+            "\(result.output)\(result.error)")
     }
 
     @Test func doctorNamesABadStoreBeforeAnAbsentBottle() async throws {
@@ -344,9 +437,13 @@ import Testing
     @Test func demoOnceShowsTwoPollsAndWritesOnlyUnderATemporaryDirectory() async throws {
         let folder = try TemporaryFolder()
         let temporary = folder.url("tmp"), home = folder.url("home")
-        for url in [temporary, home] { try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true) }
+        for url in [temporary, home] {
+            try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+        }
         let result = try await Program("waterh-gateway").run(
-            ["demo", "--once"], environment: ["TMPDIR": temporary.path, "HOME": home.path, "XDG_STATE_HOME": home.path], directory: home.path)
+            ["demo", "--once"],
+            environment: ["TMPDIR": temporary.path, "HOME": home.path, "XDG_STATE_HOME": home.path],
+            directory: home.path)
         #expect(result.exitCode == 0, "\(result.error)")
         #expect(result.output.contains("Second poll:\n  0 new"))
         #expect(result.output.contains("Today: "))

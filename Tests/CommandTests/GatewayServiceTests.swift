@@ -11,18 +11,25 @@ import Testing
         let service = try Program("waterh-gateway").start(["run", "--config", config.path])
         #expect(await event(within: 20) { service.error.contains("1 received: 1 new") ? true : nil } == true)
         // One line at the start: what it keeps where, and how it reaches bottles.
-        let started = service.error.split(separator: "\n").filter { $0.contains("keeps the day in \(pair.store); bottles over \(pair.socket); page: ") }
+        let started = service.error.split(separator: "\n").filter {
+            $0.contains("keeps the day in \(pair.store); bottles over \(pair.socket); page: ")
+        }
         #expect(started.count == 1 && service.error.contains("waterh-bench"), "\(service.error)")
         // A reload says so in one line, and polls at once.
         try await pair.sip(130)
         service.send(signal: SIGHUP)
-        #expect(await event(within: 20) { service.error.contains("The configuration was read again: it keeps the day in \(pair.store)") ? true : nil } == true)
+        #expect(
+            await event(within: 20) {
+                service.error.contains("The configuration was read again: it keeps the day in \(pair.store)")
+                    ? true : nil
+            } == true)
         #expect(await event(within: 20) { service.error.contains("Today: 250 ml") ? true : nil } == true)
         // A file that is wrong now changes nothing and is named.
         try Data("lynk = 3\n".utf8).write(to: config)
         service.send(signal: SIGHUP)
         #expect(await event(within: 20) { service.error.contains("unknown key 'lynk'") ? true : nil } == true)
-        #expect(service.isRunning && !service.error.contains("\\u000a"), "sentences are apart by a blank: \(service.error)")
+        #expect(
+            service.isRunning && !service.error.contains("\\u000a"), "sentences are apart by a blank: \(service.error)")
         service.send(signal: SIGTERM)
         let result = try await service.finish(limit: 20)
         #expect(result.exitCode == 0)
@@ -30,26 +37,39 @@ import Testing
         #expect(!result.error.contains("error: "), "a clean stop is no error: \(result.error)")
     }
 
-    /// What is moved away for a moment, or may not be read any more, is no wish to keep another day: the people of the list would be let go.
+    /// What is moved away for a moment, or may not be read any more, is no wish to keep another day: the people of the
+    /// list would be let go.
     @Test func aConfigurationThatIsGoneAtAReloadStaysInForce() async throws {
         let pair = try await Pair()
         let folder = pair.folder.url("config/waterh")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         let config = folder.appending(path: "waterh.toml")
-        try Data("[[person]]\nname = \"anna\"\nlink = \"\(pair.socket)\"\nstore = \"\(pair.store)\"\n".utf8).write(to: config)
+        try Data("[[person]]\nname = \"anna\"\nlink = \"\(pair.socket)\"\nstore = \"\(pair.store)\"\n".utf8).write(
+            to: config)
         try await pair.sip(120)
-        let environment = ["HOME": pair.folder.path, "XDG_CONFIG_HOME": pair.folder.file("config"), "XDG_STATE_HOME": pair.folder.file("state")]
+        let environment = [
+            "HOME": pair.folder.path, "XDG_CONFIG_HOME": pair.folder.file("config"),
+            "XDG_STATE_HOME": pair.folder.file("state"),
+        ]
         let service = try Program("waterh-gateway").start(["run", "--listen", "off"], environment: environment)
-        #expect(await event(within: 20) { service.error.contains("1 received: 1 new") ? true : nil } == true, "\(service.error)")
+        #expect(
+            await event(within: 20) { service.error.contains("1 received: 1 new") ? true : nil } == true,
+            "\(service.error)")
         try FileManager.default.moveItem(at: config, to: folder.appending(path: "waterh.toml.old"))
         service.send(signal: SIGHUP)
         #expect(await event(within: 20) { service.error.contains("The configuration") ? true : nil } == true)
-        #expect(service.error.contains("The configuration stays as it was: ") && service.error.contains(config.path), "\(service.error)")
-        #expect(!FileManager.default.fileExists(atPath: pair.folder.file("state/waterh/waterh.sqlite")), "nobody else's day has begun")
+        #expect(
+            service.error.contains("The configuration stays as it was: ") && service.error.contains(config.path),
+            "\(service.error)")
+        #expect(
+            !FileManager.default.fileExists(atPath: pair.folder.file("state/waterh/waterh.sqlite")),
+            "nobody else's day has begun")
         try FileManager.default.moveItem(at: folder.appending(path: "waterh.toml.old"), to: config)
         try await pair.sip(130)
         service.send(signal: SIGHUP)
-        #expect(await event(within: 20) { service.error.contains("Today: 250 ml") ? true : nil } == true, "\(service.error)")
+        #expect(
+            await event(within: 20) { service.error.contains("Today: 250 ml") ? true : nil } == true, "\(service.error)"
+        )
         service.send(signal: SIGTERM)
         let result = try await service.finish(limit: 20)
         #expect(result.exitCode == 0 && !result.error.contains("is not listed any more"), "\(result.error)")
@@ -60,28 +80,37 @@ import Testing
         let config = pair.folder.url("waterh.toml")
         try Data("link = \"unix:/nowhere\"\nkeep = true\n".utf8).write(to: config)
         try await pair.sip(90)
-        let service = try Program("waterh-gateway").start(["run", "--config", config.path, "--link", pair.socket, "--store", pair.store])
+        let service = try Program("waterh-gateway").start([
+            "run", "--config", config.path, "--link", pair.socket, "--store", pair.store,
+        ])
         #expect(await event(within: 20) { service.error.contains("0 acknowledged") ? true : nil } == true)
         service.send(signal: SIGINT)
         #expect(try await service.finish(limit: 20).exitCode == 130)
     }
 
-    /// A recording is of another day: its drinks count, no clock is doubted, nobody is adopted, and the state says nothing of the way to a bottle.
+    /// A recording is of another day: its drinks count, no clock is doubted, nobody is adopted, and the state says
+    /// nothing of the way to a bottle.
     @Test func aServiceOnARecording() async throws {
         let folder = try TemporaryFolder()
         let store = folder.file("s.sqlite")
         let service = try Program("waterh-gateway").start(
-            ["run", "--link", "capture:\(Program.repository)/captures/boost_two-days.btsnoop", "--store", store], environment: ["HOME": folder.path])
-        #expect(await event(within: 20) { service.error.contains("40 received: ") ? true : nil } == true, "\(service.error)")
+            ["run", "--link", "capture:\(Program.repository)/captures/boost_two-days.btsnoop", "--store", store],
+            environment: ["HOME": folder.path])
+        #expect(
+            await event(within: 20) { service.error.contains("40 received: ") ? true : nil } == true, "\(service.error)"
+        )
         service.send(signal: SIGTERM)
         let result = try await service.finish(limit: 20)
-        #expect(result.exitCode == 0 && !result.error.contains("clocks disagree") && !result.error.contains("own bottle"), "\(result.error)")
+        #expect(
+            result.exitCode == 0 && !result.error.contains("clocks disagree") && !result.error.contains("own bottle"),
+            "\(result.error)")
         let state = try await Program("waterh-tracker").run(["status", "--json", "--store", store])
         let object = try #require(try JSONSerialization.jsonObject(with: Data(state.outputBytes)) as? [String: Any])
         #expect(object["connection"] as? String == "disconnected" && object["bottle"] is NSNull, "\(state.output)")
     }
 
-    /// `poll` obeys the file as `run` does: with `keep` nothing is acknowledged, and a bottle that is named is the one meant.
+    /// `poll` obeys the file as `run` does: with `keep` nothing is acknowledged, and a bottle that is named is the one
+    /// meant.
     @Test func aPollObeysTheFile() async throws {
         let pair = try await Pair()
         let config = pair.folder.url("config/waterh")
@@ -90,10 +119,13 @@ import Testing
         func poll(_ text: String) async throws -> Program.Result {
             try Data(text.utf8).write(to: config.appending(path: "waterh.toml"))
             return try await Program("waterh-gateway").run(
-                ["poll", "--json", "--store", pair.store], environment: ["XDG_CONFIG_HOME": pair.folder.url("config").path])
+                ["poll", "--json", "--store", pair.store],
+                environment: ["XDG_CONFIG_HOME": pair.folder.url("config").path])
         }
         let kept = try await poll("link = \"\(pair.socket)\"\nkeep = true\n")
-        #expect(kept.exitCode == 0 && kept.output.contains(#""acknowledged":0"#) && kept.output.contains(#""new":1"#), "\(kept.error)")
+        #expect(
+            kept.exitCode == 0 && kept.output.contains(#""acknowledged":0"#) && kept.output.contains(#""new":1"#),
+            "\(kept.error)")
         let other = try await poll("link = \"\(pair.socket)\"\nbottle = \"A4:C1:38:00:00:99\"\n")
         #expect(other.exitCode == 5, "\(other.output)")
         let all = try await poll("link = \"\(pair.socket)\"\n")
@@ -102,14 +134,21 @@ import Testing
 
     /// What goes wrong in any of our services has its weight in the journal, and is an object for a program.
     @Test(arguments: [
-        ("waterh-emulator", ["run", "--link", "unix:/proc/nonexist/b.sock"]), ("waterh-gateway", ["run", "--link", "nonsense:", "--listen", "off"]),
-        ("waterh-fleet", ["serve", "--database", "host=/proc/nonexist"]), ("waterh-tracker", ["agent", "--person", "nobody"]),
+        ("waterh-emulator", ["run", "--link", "unix:/proc/nonexist/b.sock"]),
+        ("waterh-gateway", ["run", "--link", "nonsense:", "--listen", "off"]),
+        ("waterh-fleet", ["serve", "--database", "host=/proc/nonexist"]),
+        ("waterh-tracker", ["agent", "--person", "nobody"]),
     ])
     func everyServiceSpeaksAsItIsAsked(_ program: String, _ arguments: [String]) async throws {
         let folder = try TemporaryFolder()
-        let environment = ["HOME": folder.path, "XDG_RUNTIME_DIR": folder.path, "WATERH_STORE": folder.file("s.sqlite"), "DBUS_SESSION_BUS_ADDRESS": ""]
+        let environment = [
+            "HOME": folder.path, "XDG_RUNTIME_DIR": folder.path, "WATERH_STORE": folder.file("s.sqlite"),
+            "DBUS_SESSION_BUS_ADDRESS": "",
+        ]
         let journal = try await Program(program).run(arguments + ["--log-format", "journal"], environment: environment)
-        #expect(journal.exitCode != 0 && journal.error.split(separator: "\n").contains { $0.hasPrefix("<3>") }, "\(journal.error)")
+        #expect(
+            journal.exitCode != 0 && journal.error.split(separator: "\n").contains { $0.hasPrefix("<3>") },
+            "\(journal.error)")
         #expect(journal.error.split(separator: "\n").allSatisfy { $0.hasPrefix("<") }, "\(journal.error)")
         let json = try await Program(program).run(arguments + ["--log-format", "json"], environment: environment)
         let lines = json.error.split(separator: "\n")
@@ -123,7 +162,9 @@ import Testing
         try await pair.sip(90)
         let service = try Program("waterh-gateway").start(
             ["run", "--log-format", "json", "--verbose", "--link", pair.socket, "--store", pair.store])
-        #expect(await event(within: 20) { service.error.contains("1 received: 1 new") ? true : nil } == true, "\(service.error)")
+        #expect(
+            await event(within: 20) { service.error.contains("1 received: 1 new") ? true : nil } == true,
+            "\(service.error)")
         service.send(signal: SIGTERM)
         _ = try await service.finish(limit: 20)
         let lines = service.error.split(separator: "\n")
@@ -135,13 +176,17 @@ import Testing
         #expect(news["link"] == pair.socket)
         #expect(news["received"] == "1" && news["new"] == "1" && news["known"] == "0" && news["acknowledged"] == "1")
         #expect(news["message"]?.contains("acknowledged. Today") == true)
-        let adopted = try #require(objects.first { $0["message"]?.hasPrefix("This store's own bottle from now on") == true })
+        let adopted = try #require(
+            objects.first { $0["message"]?.hasPrefix("This store's own bottle from now on") == true })
         #expect(adopted["poll"] == "1" && adopted["bottle"]?.isEmpty == false && adopted["bottle"] == news["bottle"])
-        #expect(objects.filter { $0["poll"] != nil }.allSatisfy { $0["link"] == pair.socket } && objects.contains { $0["message"]?.contains(" stops, as it was asked to.") == true })
+        #expect(
+            objects.filter { $0["poll"] != nil }.allSatisfy { $0["link"] == pair.socket }
+                && objects.contains { $0["message"]?.contains(" stops, as it was asked to.") == true })
         #expect(news["time"]?.hasSuffix("Z") == true)
     }
 
-    /// A pager, a terminal that is held, a collector that hangs: the log waits for its reader, and the bottle for nobody.
+    /// A pager, a terminal that is held, a collector that hangs: the log waits for its reader, and the bottle for
+    /// nobody.
     @Test func aServiceWhoseLogNobodyReadsPollsAndStops() async throws {
         let pair = try await Pair()
         try await pair.sip(90)
@@ -156,35 +201,64 @@ import Testing
             kill -TERM $!
             wait $!
             """
-        let environment = ["PATH": Program.products + ":/usr/bin:/bin", "HOME": pair.folder.path, "D": pair.folder.path, "L": pair.socket, "S": pair.store]
+        let environment = [
+            "PATH": Program.products + ":/usr/bin:/bin", "HOME": pair.folder.path, "D": pair.folder.path,
+            "L": pair.socket, "S": pair.store,
+        ]
         let result = try await bash.run(["-c", "set -m\n" + script], environment: environment, limit: 40)
         #expect(result.exitCode == 0, "\(result.output)\(result.error)")
     }
 
-    /// Each of the names that the law promises for a line (`Commands.md`), in a house where one bottle answers and one does not.
+    /// Each of the names that the law promises for a line (`Commands.md`), in a house where one bottle answers and one
+    /// does not.
     @Test func everyKeyThatTheLawNamesIsInALine() async throws {
-        let law = try String(contentsOfFile: Program.repository + "/Sources/CommandKit/CommandKit.docc/Commands.md", encoding: .utf8)
+        let law = try String(
+            contentsOfFile: Program.repository + "/Sources/CommandKit/CommandKit.docc/Commands.md", encoding: .utf8)
         let told = try #require(law.firstMatch(of: /as JSON its keys are ((?:[^.]|\n)*)\./).map { String($0.1) })
         let keys = Set(told.matches(of: /`([a-z]+)`/).map { String($0.1) })
         #expect(keys.count == 12)
         let pair = try await Pair()
         try await pair.sip(90)
         let config = pair.folder.url("waterh.toml")
-        let list = [("anna", pair.socket, pair.store, "WaterH-Boost-24oz"), ("ben", "unix:" + pair.folder.file("nobody.sock"), pair.folder.file("ben.sqlite"), "A4:C1:38:00:00:02")]
-        try Data(list.map { "[[person]]\nname = \"\($0.0)\"\nlink = \"\($0.1)\"\nstore = \"\($0.2)\"\nbottles = [\"\($0.3)\"]\n" }.joined().utf8).write(to: config)
-        let service = try Program("waterh-gateway").start(["run", "--config", config.path, "--listen", "off", "--log-format", "json"], environment: ["HOME": pair.folder.path])
-        func lines() -> [[String: String]] { service.error.split(separator: "\n").compactMap { try? JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: String] } }
-        #expect(await event(within: 40) { lines().contains { $0["received"] == "1" } && lines().contains { $0["code"] != nil } ? true : nil } == true, "\(service.error)")
+        let list = [
+            ("anna", pair.socket, pair.store, "WaterH-Boost-24oz"),
+            ("ben", "unix:" + pair.folder.file("nobody.sock"), pair.folder.file("ben.sqlite"), "A4:C1:38:00:00:02"),
+        ]
+        try Data(
+            list.map {
+                "[[person]]\nname = \"\($0.0)\"\nlink = \"\($0.1)\"\nstore = \"\($0.2)\"\nbottles = [\"\($0.3)\"]\n"
+            }.joined().utf8
+        ).write(to: config)
+        let service = try Program("waterh-gateway").start(
+            ["run", "--config", config.path, "--listen", "off", "--log-format", "json"],
+            environment: ["HOME": pair.folder.path])
+        func lines() -> [[String: String]] {
+            service.error.split(separator: "\n").compactMap {
+                try? JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: String]
+            }
+        }
+        #expect(
+            await event(within: 40) {
+                lines().contains { $0["received"] == "1" } && lines().contains { $0["code"] != nil } ? true : nil
+            } == true, "\(service.error)")
         service.send(signal: SIGTERM)
         _ = try await service.finish(limit: 20)
         #expect(lines().reduce(into: Set<String>()) { $0.formUnion($1.keys) } == keys, "\(service.error)")
         let brought = try #require(lines().first { $0["received"] == "1" })
-        #expect(brought["person"] == "anna" && brought["link"] == pair.socket && brought["level"] == "notice" && brought["poll"] == "1" && brought["bottle"] != nil)
+        #expect(
+            brought["person"] == "anna" && brought["link"] == pair.socket && brought["level"] == "notice"
+                && brought["poll"] == "1" && brought["bottle"] != nil)
         let failed = try #require(lines().first { $0["code"] != nil })
-        #expect(failed["person"] == "ben" && failed["link"] == list[1].1 && failed["level"] == "error" && failed["poll"] == "1", "\(failed)")
+        #expect(
+            failed["person"] == "ben" && failed["link"] == list[1].1 && failed["level"] == "error"
+                && failed["poll"] == "1", "\(failed)")
     }
 
-    @Test(arguments: ["link = ", "link = 3", "keep = \"yes\"", "dialect = \"lunar\"", "colour = \"blue\"", "[[[person]]", "[=]", " [ [person]]", "[[", "[\u{e9}]", "[.a]", "[a.=]", "[[a.[]]", "a" + String(repeating: ".a", count: 40_000) + " = 1", "[a" + String(repeating: ".a", count: 40_000) + "]"])
+    @Test(arguments: [
+        "link = ", "link = 3", "keep = \"yes\"", "dialect = \"lunar\"", "colour = \"blue\"", "[[[person]]", "[=]",
+        " [ [person]]", "[[", "[\u{e9}]", "[.a]", "[a.=]", "[[a.[]]",
+        "a" + String(repeating: ".a", count: 40_000) + " = 1", "[a" + String(repeating: ".a", count: 40_000) + "]",
+    ])
     func aWrongConfigurationIsExitCode4(_ text: String) async throws {
         let folder = try TemporaryFolder()
         try Data(text.utf8).write(to: folder.url("waterh.toml"))
@@ -214,14 +288,19 @@ import Testing
         try await pair.sip(120)
         let service = try #require(Program(system: "unshare")).start(
             words + [
-                "sh", "-c", "unset TZ; mount --bind \"$0\" /etc && exec \"$@\"", etc.path, Program("waterh-gateway").path, "run", "--link", pair.socket,
+                "sh", "-c", "unset TZ; mount --bind \"$0\" /etc && exec \"$@\"", etc.path,
+                Program("waterh-gateway").path, "run", "--link", pair.socket,
                 "--store", pair.store,
             ])
-        #expect(await event(within: 30) { service.error.contains("1 received: 1 new") ? true : nil } == true, "\(service.error)")
+        #expect(
+            await event(within: 30) { service.error.contains("1 received: 1 new") ? true : nil } == true,
+            "\(service.error)")
         try travel(to: "America/New_York")
         try await pair.sip(130)
         service.send(signal: SIGHUP)
-        #expect(await event(within: 30) { service.error.components(separatedBy: "1 new").count > 2 ? true : nil } == true, "\(service.error)")
+        #expect(
+            await event(within: 30) { service.error.components(separatedBy: "1 new").count > 2 ? true : nil } == true,
+            "\(service.error)")
         service.send(signal: SIGTERM)
         _ = try await service.finish(limit: 20)
         let rows = try await Program("waterh-tracker").run(["export", "--format", "json", "--store", pair.store])
@@ -239,22 +318,31 @@ import Testing
         #expect(await event(within: 30) { service.error.contains("1 received: 1 new") ? true : nil } == true)
         try Data((head + "zone = \"Mars/Olympus\"\n").utf8).write(to: config)
         service.send(signal: SIGHUP)
-        #expect(await event(within: 20) { service.error.contains("Mars/Olympus") ? true : nil } == true, "\(service.error)")
+        #expect(
+            await event(within: 20) { service.error.contains("Mars/Olympus") ? true : nil } == true, "\(service.error)")
         #expect(service.isRunning)
-        // Travel: the setting of another program holds from the next poll on; a drink is frozen in the zone of its poll.
+        // Travel: the setting of another program holds from the next poll on; a drink is frozen in the zone of its
+        // poll.
         try Data(head.utf8).write(to: config)
         let settings = try await Program("waterh-tracker").run(
             ["settings", "set", "day.zone", "America/New_York", "health.enabled", "true", "--store", pair.store])
         #expect(settings.exitCode == 0, "\(settings.error)")
         try await pair.sip(130)
         service.send(signal: SIGHUP)
-        #expect(await event(within: 30) { service.error.contains("250 ml") || service.error.components(separatedBy: "1 new").count > 2 ? true : nil } == true)
+        #expect(
+            await event(within: 30) {
+                service.error.contains("250 ml") || service.error.components(separatedBy: "1 new").count > 2
+                    ? true : nil
+            } == true)
         service.send(signal: SIGTERM)
         _ = try await service.finish(limit: 20)
         let rows = try await Program("waterh-tracker").run(["export", "--format", "json", "--store", pair.store])
-        #expect(rows.output.contains("America/New_York") || rows.output.contains("-04:00") || rows.output.contains("-05:00"), "\(rows.output)")
+        #expect(
+            rows.output.contains("America/New_York") || rows.output.contains("-04:00")
+                || rows.output.contains("-05:00"), "\(rows.output)")
         // The poll's commit reached the files beside the store, as a command's does.
-        let beside = FileManager.default.enumerator(atPath: pair.folder.path)?.allObjects.compactMap { $0 as? String } ?? []
+        let beside =
+            FileManager.default.enumerator(atPath: pair.folder.path)?.allObjects.compactMap { $0 as? String } ?? []
         #expect(beside.contains { $0.hasSuffix("drinks.csv") }, "\(beside)")
     }
 }

@@ -6,11 +6,15 @@ import Testing
 @Suite struct HoldCommandTests {
     /// A client of the stream of events, until it is deallocated.
     private func watcher(_ page: String) throws -> RunningProgram {
-        try Program(path: "/usr/bin/curl").start(["-sS", "-N", "--max-time", "60", page + "api/v1/events?fields=dailyTotalMl,service"])
+        try Program(path: "/usr/bin/curl").start([
+            "-sS", "-N", "--max-time", "60", page + "api/v1/events?fields=dailyTotalMl,service",
+        ])
     }
 
     private func isConnected(_ pair: Pair) async throws -> Bool {
-        let result = try await Program("waterh-emulator").run(["control", "--control", pair.control, "status", "--json"])
+        let result = try await Program("waterh-emulator").run([
+            "control", "--control", pair.control, "status", "--json",
+        ])
         let status = try JSONSerialization.jsonObject(with: Data(result.outputBytes)) as? [String: Any]
         return status?["connected"] as? Bool == true
     }
@@ -18,8 +22,12 @@ import Testing
     private func served(_ pair: Pair, _ more: [String] = []) async throws -> (service: RunningProgram, page: String) {
         let service = try Program("waterh-gateway").start(
             ["run", "--link", pair.socket, "--store", pair.store, "--listen", "127.0.0.1:0", "--verbose"] + more,
-            environment: ["XDG_RUNTIME_DIR": pair.folder.path, "TMPDIR": pair.folder.path, "DBUS_SESSION_BUS_ADDRESS": ""])
-        let line = try #require(await event { service.error.firstMatch(of: /http:\/\/[0-9.:]+\//).map { String($0.0) } }, "\(service.error)")
+            environment: [
+                "XDG_RUNTIME_DIR": pair.folder.path, "TMPDIR": pair.folder.path, "DBUS_SESSION_BUS_ADDRESS": "",
+            ])
+        let line = try #require(
+            await event { service.error.firstMatch(of: /http:\/\/[0-9.:]+\//).map { String($0.0) } }, "\(service.error)"
+        )
         return (service, line)
     }
 
@@ -27,13 +35,17 @@ import Testing
         let pair = try await Pair(["--profile", profile])
         let (service, page) = try await served(pair)
         let stream = try watcher(page)
-        #expect(await event { stream.output.contains(#""stage":"connected""#) ? true : nil } == true, "\(service.error)")
+        #expect(
+            await event { stream.output.contains(#""stage":"connected""#) ? true : nil } == true, "\(service.error)")
         #expect(try await isConnected(pair))
         for total in [250, 500, 750] {
             let start = ContinuousClock.now
             try await pair.sip(250)
-            #expect(await event { stream.output.contains("\"dailyTotalMl\":\(total)") ? true : nil } == true, "\(service.error)")
-            // Draft bottles report nothing: they are asked every few seconds. (The machine may be busy; the exact times are in HoldTests.)
+            #expect(
+                await event { stream.output.contains("\"dailyTotalMl\":\(total)") ? true : nil } == true,
+                "\(service.error)")
+            // Draft bottles report nothing: they are asked every few seconds. (The machine may be busy; the exact times
+            // are in HoldTests.)
             #expect(ContinuousClock.now - start < .seconds(profile == "draft" ? 20 : 10))
         }
         // Asked to stop, it lets the bottle go.
@@ -60,16 +72,20 @@ import Testing
         let pair = try await Pair()
         let (service, page) = try await served(pair)
         let stream = try watcher(page)
-        #expect(await event { stream.output.contains(#""stage":"connected""#) ? true : nil } == true, "\(service.error)")
+        #expect(
+            await event { stream.output.contains(#""stage":"connected""#) ? true : nil } == true, "\(service.error)")
         let reply = try await Program(path: "/usr/bin/curl").run([
-            "-sS", "--max-time", "20", "-H", "Origin: \(page.dropLast())", "-H", "Content-Type: application/json", "-d", #"{"command":"goal","arguments":["1900"]}"#, page + "api/v1/bottle/commands",
+            "-sS", "--max-time", "20", "-H", "Origin: \(page.dropLast())", "-H", "Content-Type: application/json", "-d",
+            #"{"command":"goal","arguments":["1900"]}"#, page + "api/v1/bottle/commands",
         ])
         #expect(reply.output.contains("1900"), "\(reply.output)")
         #expect(try await isConnected(pair))
         // The bottle hangs up: the service comes back.
         _ = try await Program("waterh-emulator").run(["control", "--control", pair.control, "drop"])
         try await pair.sip(120)
-        #expect(await event(within: 40) { stream.output.contains("\"dailyTotalMl\":120") ? true : nil } == true, "\(service.error)")
+        #expect(
+            await event(within: 40) { stream.output.contains("\"dailyTotalMl\":120") ? true : nil } == true,
+            "\(service.error)")
         service.send(signal: SIGTERM)
         #expect(try await service.finish().exitCode == 0)
         stream.send(signal: SIGTERM)

@@ -21,12 +21,13 @@ import TrackerCore
         _ = try TrackerStore(path: path).append([
             JournalEntry(
                 bottle: "A4:C1:38:00:00:01", raw: raw, wall: nil, amountMl: ml, received: received,
-                verdict: .quarantined(reason: reason), reading: "strict/u8", about: about),
+                verdict: .quarantined(reason: reason), reading: "strict/u8", about: about)
         ])
     }
 
     private func tracker(_ arguments: String...) async throws -> (exitCode: Int32, text: String, error: String) {
-        let result = try await Program("waterh-tracker").run(arguments + ["--store", path, "--now", "2026-06-15T16:00:00Z", "--zone", "UTC"])
+        let result = try await Program("waterh-tracker").run(
+            arguments + ["--store", path, "--now", "2026-06-15T16:00:00Z", "--zone", "UTC"])
         return (result.exitCode, result.output, result.error)
     }
 
@@ -39,7 +40,9 @@ import TrackerCore
         #expect(try await tracker("journal").text == "Everything that came from the bottle is dated and counted.\n")
         try keep(JournalDoubt.refused)
         try keep(JournalDoubt.bottleClock, month: 4, about: Instant(iso: "2026-06-15T14:00:00Z"))
-        try TrackerStore(path: path).quarantine(bottle: "A4:C1:38:00:00:01", bytes: [1, 2, 0xAB], reason: "no frame", received: Instant(seconds: 1_781_000_000))
+        try TrackerStore(path: path).quarantine(
+            bottle: "A4:C1:38:00:00:01", bytes: [1, 2, 0xAB], reason: "no frame",
+            received: Instant(seconds: 1_781_000_000))
         let list = try await tracker("journal", "list").text
         for words in [
             "2 records kept and not counted", "1 refused by the dialect", "1A 06 0F 0E 14 00 01 2C 00 00 01 61 00",
@@ -48,14 +51,18 @@ import TrackerCore
         let json = try object(try await tracker("journal", "list", "--json").text)
         let records = try #require(json["records"] as? [[String: Any]])
         #expect(records.map { $0["id"] as? String } == ["r1", "r2"])
-        #expect(records[0]["raw"] as? String == "1a060f0e1400012c0000016100" && records[0]["reason"] as? String == "refusedByDialect")
+        #expect(
+            records[0]["raw"] as? String == "1a060f0e1400012c0000016100"
+                && records[0]["reason"] as? String == "refusedByDialect")
         #expect((json["junk"] as? [[String: Any]])?.first?["raw"] as? String == "0102ab")
         #expect(try await tracker("journal", "show", "r2").text.contains("written while the bottle's clock was wrong"))
         let missing = try await tracker("journal", "show", "r9")
         #expect(missing.exitCode == 3 && missing.error.contains("journal list"))
         #expect(try await tracker("journal", "show", "nonsense").exitCode == 2)
         let doctor = try await tracker("check", "--doctor").text
-        #expect(doctor.contains("2 not counted") && doctor.contains("waterh-tracker --store \(path) --zone UTC journal list"))
+        #expect(
+            doctor.contains("2 not counted")
+                && doctor.contains("waterh-tracker --store \(path) --zone UTC journal list"))
     }
 
     @Test func `resolve reads them again by the settings of now`() async throws {
@@ -68,7 +75,10 @@ import TrackerCore
         #expect(try TrackerStore(path: path).drinks(on: try #require(LocalDay("2026-06-15"))).map(\.ml) == [300])
         #expect(try object(try await tracker("journal", "resolve", "--json").text)["resolved"] as? Int == 0)
         // A clock behind the newest receipt dates nothing.
-        try TrackerStore(path: path).finishPoll(PollRecord(bottle: "A4:C1:38:00:00:01", endedAt: try #require(Instant(iso: "2026-09-01T00:00:00Z")), complete: true))
+        try TrackerStore(path: path).finishPoll(
+            PollRecord(
+                bottle: "A4:C1:38:00:00:01", endedAt: try #require(Instant(iso: "2026-09-01T00:00:00Z")), complete: true
+            ))
         let refused = try await tracker("journal", "resolve")
         #expect(refused.exitCode == 3 && refused.error.contains("2026-09-01"))
     }
@@ -86,7 +96,8 @@ import TrackerCore
         let again = JournalEntry(
             bottle: "A4:C1:38:00:00:01", raw: [0x1A, 6, 15, 14, 20, 0, 1, 44, 0, 0, 1, 0x61, 0],
             wall: WallTime("2026-06-15T14:20:00"), amountMl: 300, received: Instant(seconds: 1_781_540_000),
-            verdict: .drink(at: try #require(Instant(iso: "2026-06-15T14:20:00Z")), zone: "UTC"), reading: "calendar/u16be")
+            verdict: .drink(at: try #require(Instant(iso: "2026-06-15T14:20:00Z")), zone: "UTC"),
+            reading: "calendar/u16be")
         #expect(try store.append([again]) == [.duplicate])
         #expect(try store.drinks(on: try #require(LocalDay("2026-06-15"))).count == 1)
         #expect(try await tracker("journal", "set", "r1", "--at", "2026-06-16T14:00").exitCode == 3)
@@ -99,11 +110,16 @@ import TrackerCore
         try await second.sip(200)
         let gateway = Program("waterh-gateway")
         let adopted = try await gateway.run(["poll", "--link", first.socket, "--store", path])
-        #expect(adopted.exitCode == 0 && adopted.output.contains("This store's own bottle from now on: WaterH-Boost-24oz"))
+        #expect(
+            adopted.exitCode == 0 && adopted.output.contains("This store's own bottle from now on: WaterH-Boost-24oz"))
         let refused = try await gateway.run(["poll", "--link", second.socket, "--store", path])
-        #expect(refused.exitCode == 3 && refused.error.contains("waterh-gateway --store \(path) adopt 'A4:C1:38:00:00:77'"), "\(refused.error)")
+        #expect(
+            refused.exitCode == 3 && refused.error.contains("waterh-gateway --store \(path) adopt 'A4:C1:38:00:00:77'"),
+            "\(refused.error)")
         #expect(try TrackerStore(path: path).journalCounts().drinks == 1)
-        #expect(try await gateway.run(["adopt", "a4:c1:38:00:00:77", "--store", path]).output == "A4:C1:38:00:00:77 is this store's own from now on.\n")
+        #expect(
+            try await gateway.run(["adopt", "a4:c1:38:00:00:77", "--store", path]).output
+                == "A4:C1:38:00:00:77 is this store's own from now on.\n")
         let drained = try await gateway.run(["poll", "--link", second.socket, "--store", path, "--json"])
         #expect(drained.exitCode == 0 && drained.output.contains(#""new":1"#))
         #expect(!drained.output.contains("adopted"))
@@ -112,12 +128,17 @@ import TrackerCore
     }
 
     @Test func `two bottles of one name keep two aliases`() async throws {
-        let pairs = [try await Pair(["--address", "A4:C1:38:00:00:01"]), try await Pair(["--address", "A4:C1:38:00:00:02"])]
+        let pairs = [
+            try await Pair(["--address", "A4:C1:38:00:00:01"]), try await Pair(["--address", "A4:C1:38:00:00:02"]),
+        ]
         let gateway = Program("waterh-gateway")
         func called(_ pair: Pair) async throws -> [String?] {
             let result = try await gateway.run(["poll", "--link", pair.socket, "--store", path, "--json"])
             let poll = try object(result.output)
-            return [poll["bottle"] as? String, ((poll["state"] as? [String: Any])?["bottle"] as? [String: Any])?["name"] as? String]
+            return [
+                poll["bottle"] as? String,
+                ((poll["state"] as? [String: Any])?["bottle"] as? [String: Any])?["name"] as? String,
+            ]
         }
         for (pair, address) in zip(pairs, ["A4:C1:38:00:00:01", "A4:C1:38:00:00:02"]) {
             _ = try await gateway.run(["adopt", address, "--store", path])

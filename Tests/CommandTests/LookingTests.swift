@@ -8,19 +8,24 @@ import Testing
 /// Looking is safe and true: as a user meets it.
 @Suite struct LookingTests {
     /// Runs in a home of its own.
-    private func run(_ program: String, _ arguments: String, in home: TemporaryFolder, _ environment: [String: String] = [:]) async throws -> Program.Result {
+    private func run(
+        _ program: String, _ arguments: String, in home: TemporaryFolder, _ environment: [String: String] = [:]
+    ) async throws -> Program.Result {
         try await Program(program).run(
             arguments.split(separator: " ").map(String.init),
             environment: [
-                "HOME": home.path, "XDG_STATE_HOME": home.file("state"), "XDG_CONFIG_HOME": home.file("config"), "TZ": "Europe/Berlin",
+                "HOME": home.path, "XDG_STATE_HOME": home.file("state"), "XDG_CONFIG_HOME": home.file("config"),
+                "TZ": "Europe/Berlin",
                 "DBUS_SESSION_BUS_ADDRESS": "",
             ].merging(environment) { $1 }, directory: home.path)
     }
 
     /// Every verb that only looks, in a home without a store, and beside an empty file.
     @Test(arguments: [
-        "status", "status --json", "status --format waybar", "history", "history --day today", "history --month 2026-06", "streak",
-        "session list", "session show", "preset list", "preset", "settings get", "settings hydration.goalMl", "token list", "export",
+        "status", "status --json", "status --format waybar", "history", "history --day today",
+        "history --month 2026-06", "streak",
+        "session list", "session show", "preset list", "preset", "settings get", "settings hydration.goalMl",
+        "token list", "export",
         "export --format json", "check --doctor", "why", "why --at 12:00 --json",
     ])
     func aVerbThatLooksMakesNothing(_ verb: String) async throws {
@@ -51,23 +56,36 @@ import Testing
         #expect(try await run("waterh-tracker", "log 250", in: home).exitCode == 0)
         let files = FileManager.default
         #expect(try files.attributesOfItem(atPath: home.file("state/waterh"))[.posixPermissions] as? Int == 0o700)
-        #expect(try files.attributesOfItem(atPath: home.file("state/waterh/waterh.sqlite"))[.posixPermissions] as? Int == 0o600)
+        #expect(
+            try files.attributesOfItem(atPath: home.file("state/waterh/waterh.sqlite"))[.posixPermissions] as? Int
+                == 0o600)
         #expect(try files.contentsOfDirectory(atPath: home.file("state/waterh")) == ["waterh.sqlite"])
     }
 
-    @Test(arguments: [
-        ("waterh-tracker", "logg 250", "log"), ("waterh-tracker", "stauts", "status"), ("waterh-tracker", "--store x logg 250", "log"),
-        ("waterh-tracker", "preset ad X", "add"), ("waterh-tracker", "logg --help", "log"), ("waterh-tracker", "help logg", "log"),
-        ("waterh-tracker", "--store x preset ad --help", "add"), ("waterh-gateway", "polll -h", "poll"), ("waterh-emulator", "help rnu", "run"),
-        ("waterh-tracker", "LOG 250", "log"), ("waterh-gateway", "polll", "poll"),
-        ("waterh-gateway", "docter --json", "doctor"), ("waterh-replay", "drink x.btsnoop", "drinks"), ("waterh-emulator", "rnu", "run"),
-        ("waterh-tracker", "frobnicate", nil),
-    ] as [(String, String, String?)])
+    @Test(
+        arguments: [
+            ("waterh-tracker", "logg 250", "log"), ("waterh-tracker", "stauts", "status"),
+            ("waterh-tracker", "--store x logg 250", "log"),
+            ("waterh-tracker", "preset ad X", "add"), ("waterh-tracker", "logg --help", "log"),
+            ("waterh-tracker", "help logg", "log"),
+            ("waterh-tracker", "--store x preset ad --help", "add"), ("waterh-gateway", "polll -h", "poll"),
+            ("waterh-emulator", "help rnu", "run"),
+            ("waterh-tracker", "LOG 250", "log"), ("waterh-gateway", "polll", "poll"),
+            ("waterh-gateway", "docter --json", "doctor"), ("waterh-replay", "drink x.btsnoop", "drinks"),
+            ("waterh-emulator", "rnu", "run"),
+            ("waterh-tracker", "frobnicate", nil),
+        ] as [(String, String, String?)])
     func aMisspeltVerbIsNamed(_ program: String, _ arguments: String, _ meant: String?) async throws {
         let home = try TemporaryFolder()
         let result = try await run(program, arguments, in: home)
-        #expect(result.exitCode == 2 && result.output.isEmpty && result.error.contains("There is no verb '"), "\(result.error)")
-        if let meant { #expect(result.error.contains("did you mean '\(meant)'?")) } else { #expect(!result.error.contains("mean")) }
+        #expect(
+            result.exitCode == 2 && result.output.isEmpty && result.error.contains("There is no verb '"),
+            "\(result.error)")
+        if let meant {
+            #expect(result.error.contains("did you mean '\(meant)'?"))
+        } else {
+            #expect(!result.error.contains("mean"))
+        }
         #expect(result.error.contains("Verbs: ") && !result.error.contains("Usage"))
     }
 
@@ -99,16 +117,22 @@ import Testing
         try await pair.sip(120)
         let home = pair.folder
         try FileManager.default.createDirectory(atPath: home.file("config/waterh"), withIntermediateDirectories: true)
-        try Data("store = \"\(home.file("day.sqlite"))\"\nzone = \"Africa/Abidjan\"\n".utf8).write(to: home.url("config/waterh/waterh.toml"))
+        try Data("store = \"\(home.file("day.sqlite"))\"\nzone = \"Africa/Abidjan\"\n".utf8).write(
+            to: home.url("config/waterh/waterh.toml"))
         #expect(try await run("waterh-gateway", "poll --link \(pair.socket)", in: home).exitCode == 0)
         #expect(try await run("waterh-tracker", "log 250", in: home).exitCode == 0)
         let status = try await run("waterh-tracker", "status --json", in: home)
         let object = try #require(try JSONSerialization.jsonObject(with: Data(status.outputBytes)) as? [String: Any])
-        #expect(object["dailyTotalMl"] as? Int == 370 && object["zone"] as? String == "Africa/Abidjan", "\(status.output)")
-        #expect(try await run("waterh-gateway", "doctor --link \(pair.socket)", in: home).output.contains("day.sqlite: 2 drinks; 1 record from bottles"))
+        #expect(
+            object["dailyTotalMl"] as? Int == 370 && object["zone"] as? String == "Africa/Abidjan", "\(status.output)")
+        #expect(
+            try await run("waterh-gateway", "doctor --link \(pair.socket)", in: home).output.contains(
+                "day.sqlite: 2 drinks; 1 record from bottles"))
         #expect(!FileManager.default.fileExists(atPath: home.file("state")))
         // The environment and the flag come first; a file that is wrong is named.
-        #expect(try await run("waterh-tracker", "status", in: home, ["WATERH_STORE": home.file("other")]).error.contains("no store yet"))
+        #expect(
+            try await run("waterh-tracker", "status", in: home, ["WATERH_STORE": home.file("other")]).error.contains(
+                "no store yet"))
         try Data("stoer = 1\n".utf8).write(to: home.url("config/waterh/waterh.toml"))
         let wrong = try await run("waterh-tracker", "status", in: home)
         #expect(wrong.exitCode == 4 && wrong.error.contains("unknown key 'stoer'"))
@@ -120,7 +144,9 @@ import Testing
     @Test func theServicesStoreIsFound() throws {
         let home = try TemporaryFolder()
         let (own, service) = (home.file("own/waterh.sqlite"), home.file("var/waterh.sqlite"))
-        func find(_ configuration: Configuration = Configuration(), flag: String? = nil, _ environment: [String: String] = [:]) throws -> StorePlace {
+        func find(
+            _ configuration: Configuration = Configuration(), flag: String? = nil, _ environment: [String: String] = [:]
+        ) throws -> StorePlace {
             try StorePlace.find(flag, configuration, environment: environment, own: own, service: service)
         }
         #expect(try find() == StorePlace(path: own, origin: .own))
@@ -134,7 +160,8 @@ import Testing
         #expect(try find(configuration, flag: "/f", ["WATERH_STORE": "/e"]) == StorePlace(path: "/f", origin: .flag))
     }
 
-    /// An adversary's finding: after a purge, which keeps the drinks, nobody else could keep a day on that machine: there was no service to ask.
+    /// An adversary's finding: after a purge, which keeps the drinks, nobody else could keep a day on that machine:
+    /// there was no service to ask.
     @Test func whatAServiceThatIsGoneLeftIsNobodysDay() throws {
         let home = try TemporaryFolder()
         let own = home.file("own/waterh.sqlite")
@@ -166,11 +193,19 @@ import Testing
             let result: Program.Result
             if geteuid() == 0 {
                 for folder in [home.path, home.file("config"), home.file("config/waterh")] { chmod(folder, 0o755) }
-                // A copy that nobody may run, made by another process: what a test process writes it cannot run while others start.
+                // A copy that nobody may run, made by another process: what a test process writes it cannot run while
+                // others start.
                 let shell = try #require(Program(system: "sh"))
-                let line = "cp '\(Program("waterh-tracker").path)' waterh-tracker && exec setpriv --reuid=65534 --regid=65534 --clear-groups ./waterh-tracker \(verb)"
+                let line =
+                    """
+                    cp '\(Program("waterh-tracker").path)' waterh-tracker && exec setpriv --reuid=65534 \
+                    --regid=65534 --clear-groups ./waterh-tracker \(verb)
+                    """
                 result = try await shell.run(
-                    ["-c", line], environment: ["HOME": home.path, "XDG_CONFIG_HOME": home.file("config"), "XDG_STATE_HOME": home.file("state")],
+                    ["-c", line],
+                    environment: [
+                        "HOME": home.path, "XDG_CONFIG_HOME": home.file("config"), "XDG_STATE_HOME": home.file("state"),
+                    ],
                     directory: home.path)
             } else {
                 chmod(home.file("service"), 0)
@@ -178,7 +213,9 @@ import Testing
                 chmod(home.file("service"), 0o700)
             }
             #expect(result.exitCode == 1 && result.output.isEmpty, "\(result.output)")
-            #expect(result.error.contains("The service keeps the day in \(service), which you may not") && result.error.contains("sudo -u "), "\(result.error)")
+            #expect(
+                result.error.contains("The service keeps the day in \(service), which you may not")
+                    && result.error.contains("sudo -u "), "\(result.error)")
             #expect(!FileManager.default.fileExists(atPath: home.file("state")))
         }
     }
@@ -188,12 +225,20 @@ import Testing
             let folder = try TemporaryFolder()
             // A zone in which it is about that hour now, so that evening drinks would lie ahead in the morning.
             let wanted = Int(hour.prefix(2)) ?? 0
-            let now = Calendar(identifier: .gregorian).dateComponents(in: try #require(TimeZone(identifier: "UTC")), from: Date()).hour ?? 0
+            let now =
+                Calendar(identifier: .gregorian).dateComponents(
+                    in: try #require(TimeZone(identifier: "UTC")), from: Date()
+                ).hour ?? 0
             let east = ((wanted - now) % 24 + 36) % 24 - 12
             let result = try await Program("waterh-gateway").run(
-                ["demo", "--once"], environment: ["TZ": "Etc/GMT\(east > 0 ? "-" : "+")\(abs(east))", "HOME": folder.path, "TMPDIR": folder.path],
+                ["demo", "--once"],
+                environment: [
+                    "TZ": "Etc/GMT\(east > 0 ? "-" : "+")\(abs(east))", "HOME": folder.path, "TMPDIR": folder.path,
+                ],
                 directory: Program.repository)
-            #expect(result.exitCode == 0 && result.output.contains("Last drink: just now."), "\(result.output)\(result.error)")
+            #expect(
+                result.exitCode == 0 && result.output.contains("Last drink: just now."),
+                "\(result.output)\(result.error)")
         }
     }
 }

@@ -4,12 +4,18 @@ import Testing
 
 /// hardware/machine/tests with a machine that is not there: what a group's failures come to.
 @Suite struct MachineTestsTests {
-    /// Runs the group `host` in a machine that fails `failures` times first. What it was asked for stands in the file `words`, a line for each time.
+    /// Runs the group `host` in a machine that fails `failures` times first. What it was asked for stands in the file
+    /// `words`, a line for each time.
     /// - Parameter userMode: whether Linux runs as a program here.
-    private func run(_ folder: TemporaryFolder, failures: Int, userMode: Bool = true, words: [String] = ["host"]) async throws -> Program.Result {
-        let key = try await #require(Program(system: "sha256sum")).run([Program.repository + "/hardware/machine/suite/requirements.txt"]).output.prefix(12)
+    private func run(_ folder: TemporaryFolder, failures: Int, userMode: Bool = true, words: [String] = ["host"])
+        async throws -> Program.Result
+    {
+        let key = try await #require(Program(system: "sha256sum")).run([
+            Program.repository + "/hardware/machine/suite/requirements.txt"
+        ]).output.prefix(12)
         // The foreign ends' programs are there already.
-        try FileManager.default.createDirectory(atPath: folder.file("cache/waterh-bench/python-\(key)"), withIntermediateDirectories: true)
+        try FileManager.default.createDirectory(
+            atPath: folder.file("cache/waterh-bench/python-\(key)"), withIntermediateDirectories: true)
         try Data().write(to: folder.url("cache/waterh-bench/python-\(key)/ready"))
         let machine = """
             #!/bin/sh
@@ -27,7 +33,10 @@ import Testing
         let bash = try #require(Program(system: "bash"))
         return try await bash.run(
             [Program.repository + "/hardware/machine/tests"] + words,
-            environment: ["XDG_CACHE_HOME": folder.file("cache"), "BENCH_VM": folder.file("vm"), "BENCH_PRODUCTS": Program.products])
+            environment: [
+                "XDG_CACHE_HOME": folder.file("cache"), "BENCH_VM": folder.file("vm"),
+                "BENCH_PRODUCTS": Program.products,
+            ])
     }
 
     @Test func aFlakyGroupIsNamedAndTwiceInARowIsAFailure() async throws {
@@ -35,7 +44,9 @@ import Testing
         let first = try await run(folder, failures: 1)
         #expect(first.exitCode == 0 && first.error.contains("1 flaky: host"), "\(first.output)\(first.error)")
         let second = try await run(folder, failures: 1)
-        #expect(second.exitCode == 1 && second.error.contains("flaky, as in the run before"), "\(second.output)\(second.error)")
+        #expect(
+            second.exitCode == 1 && second.error.contains("flaky, as in the run before"),
+            "\(second.output)\(second.error)")
         // A run that passes at once is forgiven.
         let third = try await run(folder, failures: 0)
         #expect(third.exitCode == 0 && !third.error.contains("flaky"), "\(third.output)\(third.error)")
@@ -50,6 +61,8 @@ import Testing
         #expect(result.exitCode == 0 && words.count == 2, "\(words) \(result.error)")
         #expect(words.last?.contains("--user-mode") == userMode && words.last?.contains("MachineHostTests") == true)
         #expect(result.error.contains("every machine is emulated") == !userMode, "\(result.error)")
-        #expect(try await run(folder, failures: 0, userMode: userMode, words: ["--emulated"]).output == (userMode ? "" : "yes\n"))
+        #expect(
+            try await run(folder, failures: 0, userMode: userMode, words: ["--emulated"]).output
+                == (userMode ? "" : "yes\n"))
     }
 }

@@ -5,7 +5,9 @@ import Support
 enum MountNamespace {
     /// `unshare`'s options for one; `nil` where this machine does not let us.
     static let words: [String]? = {
-        for words in [["--mount", "--propagation", "private"], ["--map-root-user", "--mount", "--propagation", "private"]] {
+        for words in [
+            ["--mount", "--propagation", "private"], ["--map-root-user", "--mount", "--propagation", "private"],
+        ] {
             guard let unshare = Program(system: "unshare") else { return nil }
             let trial = Process()
             trial.executableURL = URL(fileURLWithPath: unshare.path)

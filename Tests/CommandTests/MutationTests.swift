@@ -5,7 +5,9 @@ import Testing
 /// The patches of Tests/Mutations, which `hardware/bench mutations` runs: they must not rot.
 @Suite struct MutationTests {
     static let folder = Program.repository + "/Tests/Mutations"
-    static let patches = ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []).filter { $0.hasSuffix(".patch") }.sorted()
+    static let patches = ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []).filter {
+        $0.hasSuffix(".patch")
+    }.sorted()
 
     @Test func thereAreSome() { #expect(Self.patches.count >= 15) }
 
@@ -15,12 +17,15 @@ import Testing
         #expect(result.exitCode == 0, "write it anew for the code as it is now: \(result.error)")
     }
 
-    /// What it breaks; who must notice, as a filter of `swift test` with the test target in it; and every word of the filter is the name of something there.
+    /// What it breaks; who must notice, as a filter of `swift test` with the test target in it; and every word of the
+    /// filter is the name of something there.
     @Test(arguments: patches) func aMutationSaysWhatItBreaksAndWhoNotices(_ patch: String) throws {
         let text = try String(contentsOfFile: Self.folder + "/" + patch, encoding: .utf8)
         let head = text.components(separatedBy: "\n--- ")[0].split(separator: "\n")
         #expect(head.contains { $0.hasPrefix("name: ") })
-        let filter = try #require(head.first { $0.hasPrefix("caught by: ") }?.dropFirst("caught by: ".count), "it does not say who must notice")
+        let filter = try #require(
+            head.first { $0.hasPrefix("caught by: ") }?.dropFirst("caught by: ".count),
+            "it does not say who must notice")
         let targets = Set(filter.matches(of: /(\w+Tests)\\\./).map { String($0.1) })
         #expect(!targets.isEmpty, "the filter names no test target: Target\\.Suite/test")
         let sources = targets.map { Self.sources[$0] ?? "" }.joined()
@@ -33,7 +38,8 @@ import Testing
     private static let sources: [String: String] = {
         let tests = Program.repository + "/Tests/"
         var found: [String: String] = [:]
-        for path in FileManager.default.enumerator(atPath: tests)?.compactMap({ $0 as? String }) ?? [] where path.hasSuffix(".swift") {
+        for path in FileManager.default.enumerator(atPath: tests)?.compactMap({ $0 as? String }) ?? []
+        where path.hasSuffix(".swift") {
             let target = String(path.prefix { $0 != "/" })
             found[target, default: ""] += (try? String(contentsOfFile: tests + path, encoding: .utf8)) ?? ""
         }

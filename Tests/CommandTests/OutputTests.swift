@@ -28,7 +28,8 @@ import Testing
         chmod(path, 0o640)
         try write("two", to: path)
         #expect(try text(path) == "two" && mode(path) == 0o640)
-        #expect(try FileManager.default.contentsOfDirectory(atPath: scratch.path) == ["new"], "nothing is left beside it")
+        #expect(
+            try FileManager.default.contentsOfDirectory(atPath: scratch.path) == ["new"], "nothing is left beside it")
     }
 
     @Test func aSymbolicLinkStaysOneAndItsTargetIsWritten() throws {
@@ -36,7 +37,8 @@ import Testing
         for target in ["elsewhere/there", "elsewhere/not-yet"] {
             if target.hasSuffix("there") { try Data("old".utf8).write(to: scratch.url(target)) }
             try FileManager.default.createSymbolicLink(atPath: scratch.file("middle"), withDestinationPath: target)
-            try FileManager.default.createSymbolicLink(atPath: scratch.file("link"), withDestinationPath: scratch.file("middle"))
+            try FileManager.default.createSymbolicLink(
+                atPath: scratch.file("link"), withDestinationPath: scratch.file("middle"))
             try write("through", to: scratch.file("link"))
             #expect(try FileManager.default.destinationOfSymbolicLink(atPath: scratch.file("middle")) == target)
             #expect(try text(scratch.file(target)) == "through")
@@ -69,13 +71,18 @@ import Testing
         #expect(throws: CommandFailure.self) { try OutputFile(scratch.file("no/such/folder")) }
         #expect(throws: CommandFailure.self) { try write("x", to: "/dev/full") }
         try FileManager.default.createSymbolicLink(atPath: scratch.file("other name"), withDestinationPath: path)
-        #expect(throws: CommandFailure.self, "the same file by another name") { try OutputFile(scratch.file("other name"), sparing: [path]) }
+        #expect(throws: CommandFailure.self, "the same file by another name") {
+            try OutputFile(scratch.file("other name"), sparing: [path])
+        }
     }
 
     @Test(arguments: [
-        "waterh-tracker history", "waterh-tracker status --json", "waterh-tracker export --format csv", "waterh-tracker log 250", "waterh-tracker --help",
-        "waterh-tracker export --format csv --output /dev/full", "waterh-replay info \(Program.repository)/captures/boost_one-record.hex",
-        "waterh-replay drinks \(Program.repository)/captures/boost_one-record.hex", "waterh-replay --help", "waterh-emulator faults",
+        "waterh-tracker history", "waterh-tracker status --json", "waterh-tracker export --format csv",
+        "waterh-tracker log 250", "waterh-tracker --help",
+        "waterh-tracker export --format csv --output /dev/full",
+        "waterh-replay info \(Program.repository)/captures/boost_one-record.hex",
+        "waterh-replay drinks \(Program.repository)/captures/boost_one-record.hex", "waterh-replay --help",
+        "waterh-emulator faults",
         "waterh-gateway --help",
     ])
     func anOutputThatCannotBeWrittenIsAFailure(line: String) async throws {
@@ -86,7 +93,12 @@ import Testing
     }
 
     @Test func aReaderThatIsGoneIsNoFailure() async throws {
-        let result = try await shell("for i in 1 2 3; do waterh-tracker log 250; done | head -n 1; waterh-tracker export | true; echo ${PIPESTATUS[0]}")
+        let result = try await shell(
+            """
+            for i in 1 2 3; do waterh-tracker log 250; done | head -n 1; waterh-tracker export | true; echo \
+            ${PIPESTATUS[0]}
+            """
+        )
         #expect(result.error.isEmpty && result.output.hasSuffix("0\n"), "\(result)")
     }
 
@@ -95,17 +107,30 @@ import Testing
         let evil = "\u{1B}[2J\u{9B}31m\u{202E}txt\u{7}\u{2066}\u{85}"
         let environment = ["EVIL": evil]
         let refused = try await shell("waterh-tracker token new --label \"$EVIL\"", environment)
-        #expect(refused.exitCode != 0 && refused.output.isEmpty && refused.error.contains("1 to 64 printable characters"), "\(refused)")
-        let older = "waterh-tracker token new >/dev/null && sqlite3 \"$WATERH_STORE\" \"UPDATE token SET label = '$EVIL'\""
-        let added = try await shell("\(older); waterh-tracker token list; waterh-tracker preset delete \"no $EVIL\"; waterh-tracker log \"$EVIL\"", environment)
+        #expect(
+            refused.exitCode != 0 && refused.output.isEmpty && refused.error.contains("1 to 64 printable characters"),
+            "\(refused)")
+        let older =
+            "waterh-tracker token new >/dev/null && sqlite3 \"$WATERH_STORE\" \"UPDATE token SET label = '$EVIL'\""
+        let added = try await shell(
+            """
+            \(older); waterh-tracker token list; waterh-tracker preset delete \"no $EVIL\"; waterh-tracker log \
+            \"$EVIL\"
+            """,
+            environment)
         for output in [added.output, added.error] {
-            #expect(!output.unicodeScalars.contains { $0.value < 0x20 && $0 != "\n" || evil.unicodeScalars.contains($0) && $0.value > 0x7F }, "\(output.debugDescription)")
+            #expect(
+                !output.unicodeScalars.contains {
+                    $0.value < 0x20 && $0 != "\n" || evil.unicodeScalars.contains($0) && $0.value > 0x7F
+                }, "\(output.debugDescription)")
         }
         #expect(added.output.contains(#"\u001b[2J\u009b31m\u202etxt\u0007"#))
         let json = try await shell("waterh-tracker token list --json", environment)
         #expect(!json.output.unicodeScalars.contains { evil.unicodeScalars.contains($0) && $0.value > 0x7E })
         let object = try #require(try JSONSerialization.jsonObject(with: Data(json.output.utf8)) as? [String: Any])
-        #expect((object["tokens"] as? [[String: Any]])?.contains { $0["label"] as? String == evil } == true, "in JSON it is the same name")
+        #expect(
+            (object["tokens"] as? [[String: Any]])?.contains { $0["label"] as? String == evil } == true,
+            "in JSON it is the same name")
     }
 
     @Test func textIsKeptAsItIs() {
@@ -117,7 +142,9 @@ import Testing
 
     @Test func theMarksOfColoursInANameAreWrittenOut() {
         // Swift has no way of writing a noncharacter in a text.
-        let (red, end) = (String(decoding: [0xEF, 0xB7, 0x92], as: UTF8.self), String(decoding: [0xEF, 0xB7, 0xAF], as: UTF8.self))
+        let (red, end) = (
+            String(decoding: [0xEF, 0xB7, 0x92], as: UTF8.self), String(decoding: [0xEF, 0xB7, 0xAF], as: UTF8.self)
+        )
         #expect(TerminalText.safe("Water\(red)RED\(end)") == #"Water\ufdd2RED\ufdef"#)
         #expect(TerminalText.safe(TextColour.red.paint("\(red)x\(end)")) == #"\ufdd2x\ufdef"#)
     }
@@ -126,7 +153,10 @@ import Testing
         let path = Program.products + ":" + (ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin")
         return try await Program(path: "/bin/bash").run(
             ["-c", line],
-            environment: ["PATH": path, "WATERH_STORE": scratch.file("w.sqlite"), "WATERH_ZONE": "Europe/Berlin", "HOME": scratch.path,
-                "DBUS_SESSION_BUS_ADDRESS": ""].merging(environment) { $1 }, directory: scratch.path)
+            environment: [
+                "PATH": path, "WATERH_STORE": scratch.file("w.sqlite"), "WATERH_ZONE": "Europe/Berlin",
+                "HOME": scratch.path,
+                "DBUS_SESSION_BUS_ADDRESS": "",
+            ].merging(environment) { $1 }, directory: scratch.path)
     }
 }

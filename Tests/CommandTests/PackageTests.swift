@@ -3,7 +3,8 @@ import Foundation
 import Support
 import Testing
 
-/// What is packed, as far as it can be judged without a release build. `hardware/bench package --test` installs the packages for real.
+/// What is packed, as far as it can be judged without a release build. `hardware/bench package --test` installs the
+/// packages for real.
 @Suite struct PackageTests {
     private static let folder = Program.repository + "/hardware/package/"
     static let commands = ["waterh-emulator", "waterh-gateway", "waterh-replay", "waterh-tracker"]
@@ -13,10 +14,13 @@ import Testing
     private static func python(_ arguments: [String]) async throws -> Program.Result {
         let python = try #require(Program(system: "python3"))
         // Not git: the folder that is tested may be a copy without it.
-        return try await python.run(arguments, environment: ["PYTHONDONTWRITEBYTECODE": "1", "SOURCE_DATE_EPOCH": "1700000000"], limit: 120)
+        return try await python.run(
+            arguments, environment: ["PYTHONDONTWRITEBYTECODE": "1", "SOURCE_DATE_EPOCH": "1700000000"], limit: 120)
     }
 
-    @Test(arguments: ["install.sh", "uninstall.sh", "debian/preinst", "debian/postinst", "debian/prerm", "debian/postrm"])
+    @Test(arguments: [
+        "install.sh", "uninstall.sh", "debian/preinst", "debian/postinst", "debian/prerm", "debian/postrm",
+    ])
     func aScriptIsOneForEveryShell(_ script: String) async throws {
         let shell = try #require(Program(system: "sh"))
         let result = try await shell.run(["-n", Self.folder + script])
@@ -25,7 +29,9 @@ import Testing
         #expect(text.hasPrefix("#!/bin/sh\n") && text.contains("\nset -e"))
         // What only systemd can do is asked of it only where it runs.
         let lines = text.split(separator: "\n")
-        for (number, line) in lines.enumerated() where line.contains("systemctl ") && !line.contains("printf") && !line.contains("echo") && !line.hasPrefix("#") {
+        for (number, line) in lines.enumerated()
+        where line.contains("systemctl ") && !line.contains("printf") && !line.contains("echo") && !line.hasPrefix("#")
+        {
             #expect(lines[...number].contains { $0.contains("[ -d /run/systemd/system ]") }, "\(script): \(line)")
         }
     }
@@ -34,20 +40,28 @@ import Testing
     @Test func whatIsInstalledIsUninstalled() async throws {
         let (source, root) = (try TemporaryFolder(), try TemporaryFolder())
         let files = FileManager.default
-        for name in ["bin", "share/man/man1", "units/system", "units/user", "etc"] { try files.createDirectory(atPath: source.file(name), withIntermediateDirectories: true) }
+        for name in ["bin", "share/man/man1", "units/system", "units/user", "etc"] {
+            try files.createDirectory(atPath: source.file(name), withIntermediateDirectories: true)
+        }
         try "#!/bin/sh\nexit 0\n".write(toFile: source.file("bin/waterh-gateway"), atomically: true, encoding: .utf8)
         chmod(source.file("bin/waterh-gateway"), 0o755)
         try "page".write(toFile: source.file("share/man/man1/waterh-gateway.1"), atomically: true, encoding: .utf8)
-        for script in ["install.sh", "uninstall.sh"] { try files.copyItem(atPath: Self.folder + script, toPath: source.file(script)) }
+        for script in ["install.sh", "uninstall.sh"] {
+            try files.copyItem(atPath: Self.folder + script, toPath: source.file(script))
+        }
         try files.copyItem(atPath: Self.folder + "waterh.toml", toPath: source.file("etc/waterh.toml"))
         let units = Program.repository + "/hardware/units/"
-        for name in ["waterh.sysusers", "waterh-bus-policy.conf", "70-waterh.rules"] { try files.copyItem(atPath: units + name, toPath: source.file("units/" + name)) }
-        try files.copyItem(atPath: units + "waterh-gateway.service", toPath: source.file("units/system/waterh-gateway.service"))
+        for name in ["waterh.sysusers", "waterh-bus-policy.conf", "70-waterh.rules"] {
+            try files.copyItem(atPath: units + name, toPath: source.file("units/" + name))
+        }
+        try files.copyItem(
+            atPath: units + "waterh-gateway.service", toPath: source.file("units/system/waterh-gateway.service"))
         try files.copyItem(atPath: units + "waterh-check.timer", toPath: source.file("units/user/waterh-check.timer"))
 
         let shell = try #require(Program(system: "sh"))
         let environment = ["DESTDIR": root.path, "HOME": source.path, "XDG_CONFIG_HOME": ""]
-        let installed = try await shell.run([source.file("install.sh"), "--prefix", "/opt/waterh"], environment: environment)
+        let installed = try await shell.run(
+            [source.file("install.sh"), "--prefix", "/opt/waterh"], environment: environment)
         #expect(installed.exitCode == 0, "\(installed.error)")
         let unit = try Self.text(root.file("etc/systemd/system/waterh-gateway.service"))
         #expect(unit.contains("\nExecStart=/opt/waterh/bin/waterh-gateway run\n") && !unit.contains("/usr/local/bin"))
@@ -56,10 +70,13 @@ import Testing
         try files.createDirectory(atPath: root.file("var/lib/waterh"), withIntermediateDirectories: true)
         try "drinks".write(toFile: root.file("var/lib/waterh/waterh.sqlite"), atomically: true, encoding: .utf8)
 
-        let again = try await shell.run([source.file("install.sh"), "--prefix", "/opt/waterh"], environment: environment)
+        let again = try await shell.run(
+            [source.file("install.sh"), "--prefix", "/opt/waterh"], environment: environment)
         #expect(again.exitCode == 0, "\(again.error)")
         let gone = try await shell.run([root.file("opt/waterh/share/waterh/uninstall.sh")], environment: environment)
-        #expect(gone.exitCode == 0 && gone.output.contains("The drinks in /var/lib/waterh stay"), "\(gone.output)\(gone.error)")
+        #expect(
+            gone.exitCode == 0 && gone.output.contains("The drinks in /var/lib/waterh stay"),
+            "\(gone.output)\(gone.error)")
         let left = try files.subpathsOfDirectory(atPath: root.path).filter { path in
             var isFolder: ObjCBool = false
             return files.fileExists(atPath: root.file(path), isDirectory: &isFolder) && !isFolder.boolValue
@@ -79,7 +96,9 @@ import Testing
                 #expect(line.hasPrefix("# "), "neither a comment nor a line to be taken up: \(line)")
                 continue
             }
-            if taken.hasPrefix("[") { (group, _) = (String(taken), found.insert(taken.trimmingCharacters(in: ["[", "]"]))) }
+            if taken.hasPrefix("[") {
+                (group, _) = (String(taken), found.insert(taken.trimmingCharacters(in: ["[", "]"])))
+            }
             if group.isEmpty { found.insert(String(taken.prefix { $0 != " " })) }
             let alone = group.isEmpty || taken == group ? String(taken) : "\(group)\n\(taken)"
             #expect(throws: Never.self, "\(taken)") { try Configuration(text: alone, name: "waterh.toml") }
@@ -90,88 +109,130 @@ import Testing
         #expect(throws: Never.self) { try Configuration(text: all, name: "waterh.toml") }
     }
 
-    /// A page for each command, with each of its subcommands and examples; an example that nobody could type is refused.
+    /// A page for each command, with each of its subcommands and examples; an example that nobody could type is
+    /// refused.
     @Test func everySubcommandIsInItsManualPage() async throws {
         let folder = try TemporaryFolder()
         let result = try await Self.python([Self.folder + "manual.py", Program.products, folder.path, "1700000000"])
         try #require(result.exitCode == 0, "\(result.error)")
         for command in Self.commands {
             let page = try Self.text(folder.file(command + ".1"))
-            #expect(page.contains("2023-11-14") && page.contains("\n.SH EXAMPLES\n") && page.contains("\n.SH \"EXIT STATUS\"\n"))
+            #expect(
+                page.contains("2023-11-14") && page.contains("\n.SH EXAMPLES\n")
+                    && page.contains("\n.SH \"EXIT STATUS\"\n"))
             let tree = try await Program(command).run(["--experimental-dump-help"])
             let root = try #require(try JSONSerialization.jsonObject(with: Data(tree.outputBytes)) as? [String: Any])
             for path in Self.paths(below: try #require(root["command"] as? [String: Any])) {
-                #expect(page.contains("\n.SS \"\(path.replacing("-", with: "\\-"))\"\n"), "\(command).1 has nothing of '\(path)'")
+                #expect(
+                    page.contains("\n.SS \"\(path.replacing("-", with: "\\-"))\"\n"),
+                    "\(command).1 has nothing of '\(path)'")
             }
         }
         let configuration = try Self.text(folder.file("waterh.toml.5"))
         for key in Configuration.keys { #expect(configuration.contains(key.replacing("-", with: "\\-"))) }
 
-        for (example, why) in [("waterh-gateway dance", "no subcommand dance"), ("waterh-gateway run --goal 3", "no option --goal")] {
-            let script = "import sys, json, subprocess; sys.path.insert(0, sys.argv[1]); import manual; manual.check(sys.argv[3], manual.dump(sys.argv[2], 'waterh-gateway'))"
+        for (example, why) in [
+            ("waterh-gateway dance", "no subcommand dance"), ("waterh-gateway run --goal 3", "no option --goal"),
+        ] {
+            let script =
+                """
+                import sys, json, subprocess; sys.path.insert(0, sys.argv[1]); import manual; \
+                manual.check(sys.argv[3], manual.dump(sys.argv[2], 'waterh-gateway'))
+                """
             let refused = try await Self.python(["-c", script, Self.folder, Program.products, example])
             #expect(refused.exitCode == 1 && refused.error.contains(why), "\(refused.error)")
         }
     }
 
-    /// What the package puts below /: units whose commands are where the package has them, in which systemd finds no fault, and completions.
+    /// What the package puts below /: units whose commands are where the package has them, in which systemd finds no
+    /// fault, and completions.
     @Test func whatThePackageHolds() async throws {
         let root = try TemporaryFolder()
         let result = try await Self.python([Self.folder + "pack.py", "--tree", Program.products, root.path])
         try #require(result.exitCode == 0, "\(result.error)")
-        let units = try FileManager.default.contentsOfDirectory(atPath: root.file("lib/systemd/system")) + FileManager.default.contentsOfDirectory(atPath: root.file("usr/lib/systemd/user"))
-        let shipped = try FileManager.default.contentsOfDirectory(atPath: Program.repository + "/hardware/units").filter { $0.hasSuffix(".service") || $0.hasSuffix(".timer") }
+        let units =
+            try FileManager.default.contentsOfDirectory(atPath: root.file("lib/systemd/system"))
+            + FileManager.default.contentsOfDirectory(atPath: root.file("usr/lib/systemd/user"))
+        let shipped = try FileManager.default.contentsOfDirectory(atPath: Program.repository + "/hardware/units").filter
+        { $0.hasSuffix(".service") || $0.hasSuffix(".timer") }
         #expect(units.sorted() == shipped.sorted())
-        let tool = try #require(Program(system: "systemd-analyze"), "this test needs systemd-analyze: apt-get install systemd")
+        let tool = try #require(
+            Program(system: "systemd-analyze"), "this test needs systemd-analyze: apt-get install systemd")
         let verified = try TemporaryFolder()
         for (place, manager) in [("lib/systemd/system", "--system"), ("usr/lib/systemd/user", "--user")] {
             for unit in try FileManager.default.contentsOfDirectory(atPath: root.file(place)) {
                 let text = try Self.text(root.file("\(place)/\(unit)"))
-                #expect(!text.contains("/usr/local") && (unit.hasSuffix(".timer") || text.contains("\nExecStart=/usr/bin/waterh-")), "\(unit)")
+                #expect(
+                    !text.contains("/usr/local")
+                        && (unit.hasSuffix(".timer") || text.contains("\nExecStart=/usr/bin/waterh-")), "\(unit)")
                 let name = unit.replacing("@", with: "@hci1")
                 // The programs of this build stand in for those of the package.
-                try text.replacing("/usr/bin/waterh-", with: Program.products + "/waterh-").write(toFile: verified.file(name), atomically: true, encoding: .utf8)
-                let judged = try await tool.run(["verify", manager, "--man=no", "--recursive-errors=no", verified.file(name)], environment: ["XDG_RUNTIME_DIR": root.path])
+                try text.replacing("/usr/bin/waterh-", with: Program.products + "/waterh-").write(
+                    toFile: verified.file(name), atomically: true, encoding: .utf8)
+                let judged = try await tool.run(
+                    ["verify", manager, "--man=no", "--recursive-errors=no", verified.file(name)],
+                    environment: ["XDG_RUNTIME_DIR": root.path])
                 let complaints = (judged.output + judged.error).split(separator: "\n").filter { $0.contains("waterh-") }
                 #expect(judged.exitCode == 0 && complaints.isEmpty, "\(judged.output)\(judged.error)")
             }
         }
         for command in Self.commands {
             for (file, word) in [
-                ("bash-completion/completions/\(command)", "complete "), ("zsh/vendor-completions/_\(command)", "#compdef \(command)"),
+                ("bash-completion/completions/\(command)", "complete "),
+                ("zsh/vendor-completions/_\(command)", "#compdef \(command)"),
                 ("fish/vendor_completions.d/\(command).fish", "complete -c"),
             ] {
                 #expect(try Self.text(root.file("usr/share/" + file)).contains(word), "\(file)")
             }
         }
         #expect(try Self.text(root.file("usr/share/waterh/waterh.lua")).contains("register_postdissector(waterh)"))
-        let libraries = try FileManager.default.contentsOfDirectory(atPath: root.file("usr/lib")).filter { $0.hasSuffix("-linux-gnu") }
+        let libraries = try FileManager.default.contentsOfDirectory(atPath: root.file("usr/lib")).filter {
+            $0.hasSuffix("-linux-gnu")
+        }
         #expect(libraries.count == 1)
-        for place in libraries { #expect(try Self.text(root.file("usr/lib/\(place)/wireshark/plugins/waterh.lua")).hasPrefix("-- WaterH bottles for Wireshark")) }
-        let mode = try FileManager.default.attributesOfItem(atPath: root.file("etc/waterh/waterh.toml"))[.posixPermissions] as? Int
+        for place in libraries {
+            #expect(
+                try Self.text(root.file("usr/lib/\(place)/wireshark/plugins/waterh.lua")).hasPrefix(
+                    "-- WaterH bottles for Wireshark"))
+        }
+        let mode =
+            try FileManager.default.attributesOfItem(atPath: root.file("etc/waterh/waterh.toml"))[.posixPermissions]
+            as? Int
         #expect(mode == 0o640, "passwords may stand in it")
         #expect(try !Self.text(root.file("usr/share/doc/waterh/copyright")).isEmpty)
     }
 
-    /// An adversary's finding: with the package installed, a shell completed no file behind `waterh-replay info`; and a verb's help had no exit codes.
+    /// An adversary's finding: with the package installed, a shell completed no file behind `waterh-replay info`; and a
+    /// verb's help had no exit codes.
     @Test func aFileIsCompletedWhereAVerbTakesOne() async throws {
-        let files: Set = ["file", "files", "capture", "captures", "directory", "input", "output", "first", "second", "other", "source"]
+        let files: Set = [
+            "file", "files", "capture", "captures", "directory", "input", "output", "first", "second", "other",
+            "source",
+        ]
         var seen = 0
         for command in Self.commands {
             let tree = try await Program(command).run(["--experimental-dump-help"])
             let root = try #require(try JSONSerialization.jsonObject(with: Data(tree.outputBytes)) as? [String: Any])
             for (path, verb) in Self.verbs(below: try #require(root["command"] as? [String: Any])) {
-                for argument in verb["arguments"] as? [[String: Any]] ?? [] where argument["kind"] as? String != "flag" {
+                for argument in verb["arguments"] as? [[String: Any]] ?? [] where argument["kind"] as? String != "flag"
+                {
                     guard let name = argument["valueName"] as? String, files.contains(name) else { continue }
                     let kind = (argument["completionKind"] as? [String: Any])?.keys.first
-                    #expect(kind == "file" || kind == "directory", "\(command) \(path): \(name) is completed by \(kind ?? "nothing")")
+                    #expect(
+                        kind == "file" || kind == "directory",
+                        "\(command) \(path): \(name) is completed by \(kind ?? "nothing")")
                     seen += 1
                 }
             }
         }
         #expect(seen > 30)
-        for words in [["waterh-gateway", "poll"], ["waterh-tracker", "log"], ["waterh-emulator", "run"], ["waterh-replay", "verify"]] {
-            #expect(try await Program(words[0]).run([words[1], "--help"]).output.localizedCaseInsensitiveContains("exit code"), "\(words)")
+        for words in [
+            ["waterh-gateway", "poll"], ["waterh-tracker", "log"], ["waterh-emulator", "run"],
+            ["waterh-replay", "verify"],
+        ] {
+            #expect(
+                try await Program(words[0]).run([words[1], "--help"]).output.localizedCaseInsensitiveContains(
+                    "exit code"), "\(words)")
         }
     }
 
@@ -179,13 +240,19 @@ import Testing
     @Test(arguments: ["waterh-gateway.service", "waterh-emulator@.service", "waterh-gateway-user.service"])
     func aWrongConfigurationIsNotTriedAgain(_ unit: String) async throws {
         let lines = try Self.text(Program.repository + "/hardware/units/" + unit).split(separator: "\n")
-        let codes = try #require(lines.first { $0.hasPrefix("RestartPreventExitStatus=") }).dropFirst("RestartPreventExitStatus=".count).split(separator: " ").map(String.init)
+        let codes = try #require(lines.first { $0.hasPrefix("RestartPreventExitStatus=") }).dropFirst(
+            "RestartPreventExitStatus=".count
+        ).split(separator: " ").map(String.init)
         #expect(codes == ["2", "3", "4"] && lines.contains("Restart=on-failure"))
         guard unit != "waterh-emulator@.service" else { return }
         let folder = try TemporaryFolder()
         for wrong in ["link = bluez", "listen = \"everywhere\"", "unknown = 1", "[mqtt]\nurl = \"nowhere\""] {
             try wrong.write(toFile: folder.file("waterh.toml"), atomically: true, encoding: .utf8)
-            let result = try await Program("waterh-gateway").run(["run", "--config", folder.file("waterh.toml"), "--store", folder.file("t.sqlite"), "--link", "unix:" + folder.file("b")], environment: ["WATERH_LISTEN": ""])
+            let result = try await Program("waterh-gateway").run(
+                [
+                    "run", "--config", folder.file("waterh.toml"), "--store", folder.file("t.sqlite"), "--link",
+                    "unix:" + folder.file("b"),
+                ], environment: ["WATERH_LISTEN": ""])
             #expect(codes.contains("\(result.exitCode)"), "\(wrong): \(result.exitCode) \(result.error)")
         }
     }

@@ -15,7 +15,8 @@ struct Pair {
         socket = "unix:" + folder.url("b.sock").path
         control = "unix:" + folder.url("c.sock").path
         store = folder.url("waterh.sqlite").path
-        emulator = try Program("waterh-emulator").start(["run", "--link", socket, "--control", control, "--quiet"] + arguments)
+        emulator = try Program("waterh-emulator").start(
+            ["run", "--link", socket, "--control", control, "--quiet"] + arguments)
         _ = try await emulator.line { $0.hasPrefix("ready ") }
     }
 

@@ -32,20 +32,28 @@ final class Phone: Sendable {
 
     /// Performs a request and waits for the event that answers it.
     @discardableResult
-    func ask<Answer: Sendable>(_ request: CentralRequest, _ fits: @escaping @Sendable (CentralEvent) -> Answer?) async throws -> Answer {
+    func ask<Answer: Sendable>(_ request: CentralRequest, _ fits: @escaping @Sendable (CentralEvent) -> Answer?)
+        async throws -> Answer
+    {
         let before = seen.events.withLock { $0.count }
         link.perform(request)
         return try await wait("\(request)") { $0.dropFirst(before).lazy.compactMap(fits).first }
     }
 
-    func wait<Answer: Sendable>(_ what: String, _ find: @escaping @Sendable ([CentralEvent]) -> Answer?) async throws -> Answer {
-        guard let answer = await event(within: 10, { self.seen.events.withLock { find($0) } }) else { throw Silence(request: what) }
+    func wait<Answer: Sendable>(_ what: String, _ find: @escaping @Sendable ([CentralEvent]) -> Answer?) async throws
+        -> Answer
+    {
+        guard let answer = await event(within: 10, { self.seen.events.withLock { find($0) } }) else {
+            throw Silence(request: what)
+        }
         return answer
     }
 
     /// Connects and finds the handles of the bottle's two characteristics.
     func connect(_ profile: BottleProfile) async throws -> (command: UInt16, response: UInt16) {
-        let peer = try await ask(.startScan) { if case .advertised(let advertisement) = $0 { advertisement.peer } else { nil } }
+        let peer = try await ask(.startScan) {
+            if case .advertised(let advertisement) = $0 { advertisement.peer } else { nil }
+        }
         try await ask(.connect(peer, limit: .seconds(5))) { if case .connected = $0 { true } else { nil } }
         let services = try await ask(.discover) { if case .discovered(let services) = $0 { services } else { nil } }
         let all = services.flatMap(\.characteristics)
@@ -56,7 +64,9 @@ final class Phone: Sendable {
     }
 
     func write(_ handle: UInt16, _ value: [UInt8]) async throws {
-        try await ask(.write(handle: handle, value: value, withResponse: false)) { if case .wrote(handle) = $0 { true } else { nil } }
+        try await ask(.write(handle: handle, value: value, withResponse: false)) {
+            if case .wrote(handle) = $0 { true } else { nil }
+        }
     }
 
     func read(_ handle: UInt16) async throws -> [UInt8] {

@@ -28,7 +28,8 @@ import Testing
         let environment = try #require(Program(system: "env"))
         let folder = try TemporaryFolder()
         let running = try environment.start([
-            "--block-signal=TERM", Program("waterh-emulator").path, "run", "--link", "unix:" + folder.file("b"), "--control", "unix:" + folder.file("c"),
+            "--block-signal=TERM", Program("waterh-emulator").path, "run", "--link", "unix:" + folder.file("b"),
+            "--control", "unix:" + folder.file("c"),
         ])
         _ = try await running.line { $0.hasPrefix("ready ") }
         running.send(signal: SIGTERM)

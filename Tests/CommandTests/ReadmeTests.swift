@@ -7,9 +7,9 @@ import Testing
 ///
 /// A block marked `sh` runs here, as it stands. One marked `sh machine` runs in the bench machine
 /// (`hardware/machine/tests` reads them). One marked `sh bench` names verbs of the bench itself: each of its lines must
-/// stand in `benchLines`, which says what executes it. One marked `sh package` is what an owner types: `Tests/System/package_tests.py` reads it and
-/// runs it in a fresh Debian. A `text` block behind a block is what it prints: its lines come in that
-/// order, whatever the digits.
+/// stand in `benchLines`, which says what executes it. One marked `sh package` is what an owner types:
+/// `Tests/System/package_tests.py` reads it and runs it in a fresh Debian. A `text` block behind a block is what it
+/// prints: its lines come in that order, whatever the digits.
 @Suite struct ReadmeTests {
     struct Block: Sendable, CustomTestStringConvertible {
         var page: String
@@ -23,7 +23,9 @@ import Testing
     static let blocks: [Block] = ["README.md", "hardware/tour.md"].flatMap(blocks(of:))
 
     private static func blocks(of page: String) -> [Block] {
-        guard let readme = try? String(contentsOfFile: Program.repository + "/" + page, encoding: .utf8) else { return [] }
+        guard let readme = try? String(contentsOfFile: Program.repository + "/" + page, encoding: .utf8) else {
+            return []
+        }
         var blocks: [Block] = []
         var open: (kind: String, line: Int, text: String)?
         for (index, line) in readme.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
@@ -35,7 +37,8 @@ import Testing
                 if block.kind == "text", let last = blocks.indices.last, blocks[last].expected == nil {
                     blocks[last].expected = block.text
                 } else if block.kind.hasPrefix("sh") {
-                    blocks.append(Block(page: page, kind: block.kind, line: block.line, text: block.text, expected: nil))
+                    blocks.append(
+                        Block(page: page, kind: block.kind, line: block.line, text: block.text, expected: nil))
                 }
                 open = nil
             } else if line.hasPrefix("```") {
@@ -60,7 +63,10 @@ import Testing
 
     /// Every key of waterh.toml is shown, in a block that runs.
     @Test(arguments: Configuration.keys) func theReadmeShowsTheKeysOfTheConfiguration(_ key: String) {
-        #expect(Self.blocks.contains { $0.kind == "sh" && ($0.text.contains("\n\(key) = ") || $0.text.contains("\n[\(key)]\n")) })
+        #expect(
+            Self.blocks.contains {
+                $0.kind == "sh" && ($0.text.contains("\n\(key) = ") || $0.text.contains("\n[\(key)]\n"))
+            })
     }
 
     @Test(arguments: blocks.filter { $0.kind == "sh bench" })
@@ -86,7 +92,8 @@ import Testing
     /// The console block is an excerpt of the tour that `TrackerCommandTests` replays.
     @Test func theTourIsAnExcerptOfTheTestedOne() throws {
         let readme = try String(contentsOfFile: Program.repository + "/hardware/tour.md", encoding: .utf8)
-        let tour = try String(contentsOfFile: Program.repository + "/Tests/CommandTests/tracker-tour.txt", encoding: .utf8)
+        let tour = try String(
+            contentsOfFile: Program.repository + "/Tests/CommandTests/tracker-tour.txt", encoding: .utf8)
         let start = try #require(readme.range(of: "```console\n"))
         let end = try #require(readme.range(of: "\n```", range: start.upperBound..<readme.endIndex))
         var steps = readme[start.upperBound..<end.lowerBound].components(separatedBy: "\n$ ")
@@ -101,7 +108,9 @@ import Testing
     /// The examples of captures/README.md are captures: each holds the published record.
     @Test func theFormatExamplesAreRead() async throws {
         let page = try String(contentsOfFile: Program.repository + "/captures/README.md", encoding: .utf8)
-        let examples = page.components(separatedBy: "```text\n").dropFirst().compactMap { $0.components(separatedBy: "```").first }
+        let examples = page.components(separatedBy: "```text\n").dropFirst().compactMap {
+            $0.components(separatedBy: "```").first
+        }
         #expect(examples.count == 2)
         for example in examples {
             let result = try await Program("waterh-replay").run(["drinks", "-", "--json"], input: Array(example.utf8))
@@ -110,12 +119,15 @@ import Testing
         }
     }
 
-    /// "To change … look at … then run": what is to be run names tests that there are, and so are part of `hardware/bench test`, or a verb of
-    /// the bench; what is to be looked at is there.
+    /// "To change … look at … then run": what is to be run names tests that there are, and so are part of
+    /// `hardware/bench test`, or a verb of the bench; what is to be looked at is there.
     @Test func everyRowOfTheTableOfChangesNamesWhatThereIs() async throws {
         let readme = try String(contentsOfFile: Program.repository + "/README.md", encoding: .utf8)
-        let table = try #require(readme.components(separatedBy: "| to change | look at | then run |\n|---|---|---|\n").last)
-        let rows = table.components(separatedBy: "\n").prefix { $0.hasPrefix("| ") }.map { $0.components(separatedBy: " | ") }
+        let table = try #require(
+            readme.components(separatedBy: "| to change | look at | then run |\n|---|---|---|\n").last)
+        let rows = table.components(separatedBy: "\n").prefix { $0.hasPrefix("| ") }.map {
+            $0.components(separatedBy: " | ")
+        }
         #expect(rows.count >= 14)
         let own = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
         let tests = try await Program(path: own).run(["--testing-library", "swift-testing", "--list-tests"]).lines
@@ -123,13 +135,20 @@ import Testing
         let help = try await Program(path: Program.repository + "/hardware/bench").run(["help"]).output
         for row in rows {
             try #require(row.count == 3, "\(row)")
-            let command = row[2].replacing("`", with: "").replacing(" |", with: "").split(separator: " ").map(String.init)
+            let command = row[2].replacing("`", with: "").replacing(" |", with: "").split(separator: " ").map(
+                String.init)
             try #require(command.count >= 2 && command[0] == "hardware/bench", "\(row)")
             #expect(help.contains("\n  \(command[1]) "), "\(row)")
-            for word in command.dropFirst(2) where command[1] == "only" { #expect(tests.contains { $0.contains(word) }, "no test is called '\(word)'") }
-            let places = row[1].components(separatedBy: "`").enumerated().filter { $0.offset % 2 == 1 && $0.element.contains("/") }.map(\.element)
+            for word in command.dropFirst(2) where command[1] == "only" {
+                #expect(tests.contains { $0.contains(word) }, "no test is called '\(word)'")
+            }
+            let places = row[1].components(separatedBy: "`").enumerated().filter {
+                $0.offset % 2 == 1 && $0.element.contains("/")
+            }.map(\.element)
             for place in places {
-                let isThere = ["/", "/Sources/"].contains { FileManager.default.fileExists(atPath: Program.repository + $0 + place) }
+                let isThere = ["/", "/Sources/"].contains {
+                    FileManager.default.fileExists(atPath: Program.repository + $0 + place)
+                }
                 #expect(isThere, "\(place) is not there")
             }
         }
@@ -139,7 +158,9 @@ import Testing
         let bench = Program(path: Program.repository + "/hardware/bench")
         let help = try await bench.run(["help"])
         #expect(help.exitCode == 0)
-        for verb in ["demo", "test", "benchmarks", "vm", "soak", "fuzz", "package", "doctor", "setup"] { #expect(help.output.contains("\n  \(verb) ")) }
+        for verb in ["demo", "test", "benchmarks", "vm", "soak", "fuzz", "package", "doctor", "setup"] {
+            #expect(help.output.contains("\n  \(verb) "))
+        }
         #expect(try await bench.run(["dance"]).exitCode == 2)
         for script in ["benchmarks", "fuzz", "machine/vm", "machine/soak", "machine/tests"] {
             #expect(access(Program.repository + "/hardware/\(script)", X_OK) == 0, "hardware/\(script) is missing")

@@ -10,33 +10,57 @@ import Testing
     @Test(arguments: [0, 150, 400, 900, 1800, 3000])
     func aBottleThatIsReleasedWhileTheServicePollsItIsReleased(_ delay: Int) async throws {
         let pair = try await Pair([
-            "--address", Self.address, "--capture", Program.repository + "/captures/boost_two-days.btsnoop", "--restamp", "today", "--faults", "slow=60,gap=120,frame=4",
+            "--address", Self.address, "--capture", Program.repository + "/captures/boost_two-days.btsnoop",
+            "--restamp", "today", "--faults", "slow=60,gap=120,frame=4",
         ])
         let (broker, gateway) = (try await Broker(), Program("waterh-gateway"))
-        for address in [Self.address, Self.other] { #expect(try await gateway.run(["adopt", address, "--store", pair.store]).exitCode == 0) }
+        for address in [Self.address, Self.other] {
+            #expect(try await gateway.run(["adopt", address, "--store", pair.store]).exitCode == 0)
+        }
         let config = pair.folder.file("waterh.toml")
-        try Data("link = \"\(pair.socket)\"\nstore = \"\(pair.store)\"\n[mqtt]\nurl = \"\(broker.url)\"\n".utf8).write(to: URL(fileURLWithPath: config))
+        try Data("link = \"\(pair.socket)\"\nstore = \"\(pair.store)\"\n[mqtt]\nurl = \"\(broker.url)\"\n".utf8).write(
+            to: URL(fileURLWithPath: config))
         let environment = ["XDG_RUNTIME_DIR": pair.folder.path, "HOME": pair.folder.path]
         let ear = try await broker.listen("homeassistant/#")
         func device() -> String? {
             let own = Self.address.lowercased().filter { $0 != ":" }
-            let topics = ear.output.split(separator: "\n").compactMap { $0.split(separator: " ").dropFirst().first.map(String.init) }
+            let topics = ear.output.split(separator: "\n").compactMap {
+                $0.split(separator: " ").dropFirst().first.map(String.init)
+            }
             return topics.first { $0.lowercased().contains(own) }
         }
-        let service = try gateway.start(["run", "--config", config, "--listen", "off", "--verbose"], environment: environment)
-        #expect(await event(within: 60) { service.error.contains("MQTT: connected") && device() != nil ? true : nil } == true, "\(service.error) \(ear.output)")
+        let service = try gateway.start(
+            ["run", "--config", config, "--listen", "off", "--verbose"], environment: environment)
+        #expect(
+            await event(within: 60) { service.error.contains("MQTT: connected") && device() != nil ? true : nil }
+                == true, "\(service.error) \(ear.output)")
         try await Task.sleep(for: .milliseconds(delay))
-        let release = try await gateway.run(["adopt", "--release", Self.address, "--config", config], environment: environment)
-        #expect(release.exitCode == 0 && release.output.contains("is not this store's own any more"), "\(release.error)")
+        let release = try await gateway.run(
+            ["adopt", "--release", Self.address, "--config", config], environment: environment)
+        #expect(
+            release.exitCode == 0 && release.output.contains("is not this store's own any more"), "\(release.error)")
         let before = try await records(pair)
         // The poll that was under way ends, and the device goes.
         let topic = try #require(device())
-        #expect(await event(within: 60) { ear.payloads(at: topic).last == "" ? true : nil } == true, "\(topic): \(ear.payloads(at: topic).map { $0.prefix(40) })")
+        #expect(
+            await event(within: 60) { ear.payloads(at: topic).last == "" ? true : nil } == true,
+            "\(topic): \(ear.payloads(at: topic).map { $0.prefix(40) })")
         #expect(try await event(within: 60) { try await isIdle(pair) ? true : nil } == true, "\(service.error)")
         service.send(signal: SIGHUP)
-        let hasChanged: Bool? = try await event(within: 2) { try await records(pair) != before || ear.payloads(at: topic).last != "" ? true : nil }
-        #expect(hasChanged == nil, "after the release something is acknowledged, or the device comes back: \(service.error)")
-        #expect(try await sql(pair, "SELECT isOwn FROM bottle JOIN bottle_name ON bottle.id = bottle_name.bottle WHERE bottle_name.name = '\(Self.address)'") == "0")
+        let hasChanged: Bool? = try await event(within: 2) {
+            try await records(pair) != before || ear.payloads(at: topic).last != "" ? true : nil
+        }
+        #expect(
+            hasChanged == nil, "after the release something is acknowledged, or the device comes back: \(service.error)"
+        )
+        #expect(
+            try await sql(
+                pair,
+                """
+                SELECT isOwn FROM bottle JOIN bottle_name ON bottle.id = bottle_name.bottle WHERE bottle_name.name \
+                = '\(Self.address)'
+                """
+            ) == "0")
         service.send(signal: SIGTERM)
         #expect(try await service.finish(limit: 30).exitCode == 0, "\(service.error)")
         // Nothing is lost: what it holds comes to whoever has it next.
@@ -44,7 +68,9 @@ import Testing
         // A bottle that is so slow needs several polls; of one that gets no further the exit code is 1.
         var said = ""
         for _ in 0..<5 {
-            let poll = try await gateway.run(["poll", "--bottle", Self.address, "--link", pair.socket, "--store", pair.store])
+            let poll = try await gateway.run([
+                "poll", "--bottle", Self.address, "--link", pair.socket, "--store", pair.store,
+            ])
             said += poll.output + poll.error
             if poll.exitCode == 0, try await records(pair) == 0 { break }
         }
@@ -54,8 +80,12 @@ import Testing
     }
 
     private func status(_ pair: Pair) async throws -> [String: Any] {
-        let result = try await Program("waterh-emulator").run(["control", "--control", pair.control, "--json", "status"])
-        return try #require(try JSONSerialization.jsonObject(with: Data(result.outputBytes)) as? [String: Any], "\(result.output)\(result.error)")
+        let result = try await Program("waterh-emulator").run([
+            "control", "--control", pair.control, "--json", "status",
+        ])
+        return try #require(
+            try JSONSerialization.jsonObject(with: Data(result.outputBytes)) as? [String: Any],
+            "\(result.output)\(result.error)")
     }
 
     /// How many the bottle still has.

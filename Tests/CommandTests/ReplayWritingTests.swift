@@ -7,7 +7,8 @@ import Testing
     let replay = Program("waterh-replay")
     static let source = ReplayCommandTests.captures + "/boost_two-days.btsnoop"
 
-    /// The capture as a recorder without a clock makes it: its first record has that time, in microseconds since the year 0.
+    /// The capture as a recorder without a clock makes it: its first record has that time, in microseconds since the
+    /// year 0.
     private static func withClock(_ first: Int64, in folder: TemporaryFolder) throws -> String {
         var bytes = [UInt8](try Data(contentsOf: URL(fileURLWithPath: source)))
         var at = 16
@@ -34,7 +35,9 @@ import Testing
             try Data("what was there before".utf8).write(to: URL(fileURLWithPath: made))
             let result = try await replay.run(["convert", source, made, "--format", format])
             #expect(result.exitCode == 0, "\(result.error)")
-            if format == "pcap" || format == "pklg" { #expect(result.error.contains("no time before 1970"), "\(result.error)") }
+            if format == "pcap" || format == "pklg" {
+                #expect(result.error.contains("no time before 1970"), "\(result.error)")
+            }
             #expect(try await replay.run(["drinks", made]).lines.count == expected)
         }
     }
@@ -48,7 +51,9 @@ import Testing
         let result = try await replay.run(["convert", "-", made, "--format", "nrf"], input: Array(handles.utf8))
         #expect(result.exitCode == 4)
         #expect(try String(contentsOfFile: made, encoding: .utf8) == "precious")
-        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["made.log"], "nothing is left beside it")
+        #expect(
+            try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["made.log"],
+            "nothing is left beside it")
     }
 
     @Test func `mode, link and pipe of the destination are kept`() async throws {
@@ -87,7 +92,9 @@ import Testing
         #expect(packed.output == "standard input: this is a 7z file: unpack it first (7z x FILE)\n")
         let hollow = try await replay.run(["info", "-"], input: [0x1F, 0x8B, 0x08, 0, 0, 0, 0, 0, 0, 3])
         #expect(hollow.exitCode == 4)
-        #expect(hollow.error.hasPrefix("error: standard input: this is a gzip file, damaged or cut in its very beginning"), "\(hollow.error)")
+        #expect(
+            hollow.error.hasPrefix("error: standard input: this is a gzip file, damaged or cut in its very beginning"),
+            "\(hollow.error)")
         let cut = try await replay.run(["info", "-"], input: Array(whole.prefix(100)))
         #expect(!cut.output.contains("fine to look at"))
     }

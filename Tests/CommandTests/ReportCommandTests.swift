@@ -7,8 +7,10 @@ import Testing
 @Suite("A report of a fault") struct ReportCommandTests {
     /// Everything here is somebody's.
     private static let planted = [
-        "A4:C1:38:0A:0B:0C", "A4C1380A0B0C", "a4_c1_38_0a_0b_0c", "Annegret", "annegrets-topic", "annegrets-folder", "tk_Zq81hhUw", "whsec_bW9yZSB3YXRlcg", "a-broker-user", "broker.example", "192.168.77.12",
-        "fe80::1234:5678", "1,234 ml", "1234", "417", "2345", "shelf.example", "anne@mail.example", "Küchenflasche", "/home/annegret", "1A 02 02 16 15 0F 00 10",
+        "A4:C1:38:0A:0B:0C", "A4C1380A0B0C", "a4_c1_38_0a_0b_0c", "Annegret", "annegrets-topic", "annegrets-folder",
+        "tk_Zq81hhUw", "whsec_bW9yZSB3YXRlcg", "a-broker-user", "broker.example", "192.168.77.12",
+        "fe80::1234:5678", "1,234 ml", "1234", "417", "2345", "shelf.example", "anne@mail.example", "Küchenflasche",
+        "/home/annegret", "1A 02 02 16 15 0F 00 10",
         "hunter2", "wht_abcdef", "abcdef0123", "mumble", "4070", "8781", "8792", "kitchen-proxy",
     ]
 
@@ -19,19 +21,23 @@ import Testing
         _ = try await tar.run(["-xzf", archive, "-C", folder.path])
         let inner = folder.file("waterh-report")
         let names = try FileManager.default.contentsOfDirectory(atPath: inner)
-        return try Dictionary(uniqueKeysWithValues: names.map { ($0, try String(contentsOfFile: inner + "/" + $0, encoding: .utf8)) })
+        return try Dictionary(
+            uniqueKeysWithValues: names.map { ($0, try String(contentsOfFile: inner + "/" + $0, encoding: .utf8)) })
     }
 
     @Test("no address, credential, name or amount is in it, whatever is configured, stored and logged")
     func nothingLeaks() async throws {
         let folder = try TemporaryFolder()
         let (store, chosen) = (folder.file("s.sqlite"), folder.file("annegrets-folder/../s.sqlite"))
-        try FileManager.default.createDirectory(atPath: folder.file("annegrets-folder"), withIntermediateDirectories: false)
+        try FileManager.default.createDirectory(
+            atPath: folder.file("annegrets-folder"), withIntermediateDirectories: false)
         let pair = try await Pair(["--address", "A4:C1:38:0A:0B:0C", "--name", "WaterH-Annegret"])
         try await pair.sip(417)
         _ = try await Program("waterh-gateway").run(["poll", "--link", pair.socket, "--store", store])
         let settings = [
-            "hydration.goalMl", "2345", "bottle.alias", "Küchenflasche", "ntfy.url", "https://ntfy.example/annegrets-topic", "ntfy.token", "tk_Zq81hhUw", "sync.url", "http://192.168.77.12:8000",
+            "hydration.goalMl", "2345", "bottle.alias", "Küchenflasche", "ntfy.url",
+            "https://ntfy.example/annegrets-topic", "ntfy.token", "tk_Zq81hhUw", "sync.url",
+            "http://192.168.77.12:8000",
             "sync.token", "a-sync-token-1", "reminders.engine", "interval",
         ]
         let set = try await Program("waterh-tracker").run(["settings", "set", "--store", store] + settings)
@@ -55,15 +61,20 @@ import Testing
             2026-11-23 10:00:00 A4:C1:38:0A:0B:0C (Küchenflasche): 3 new, battery 97 %
             2026-11-23 10:00:01 logged 1,234 ml from WaterH-Annegret, goalMl: 1234, "ml":417
             2026-11-23 10:00:02 webhook https://hook.example/annegret refused whsec_bW9yZSB3YXRlcg==, Bearer tk_Zq81hhUw
-            2026-11-23 10:00:03 client 192.168.77.12 and fe80::1234:5678 as a-broker-user at mqtt://broker.example for anne@mail.example
-            2026-11-23 10:00:04 /org/bluez/hci0/dev_a4_c1_38_0a_0b_0c, store /home/annegret/.local/state, record 1A 02 02 16 15 0F 00 10 00 00 01 61 00
+            2026-11-23 10:00:03 client 192.168.77.12 and fe80::1234:5678 as a-broker-user at mqtt://broker.example for \
+            anne@mail.example
+            2026-11-23 10:00:04 /org/bluez/hci0/dev_a4_c1_38_0a_0b_0c, store /home/annegret/.local/state, record 1A 02 \
+            02 16 15 0F 00 10 00 00 01 61 00
             2026-11-23 10:00:05 what matters: Connection lost
-            2026-11-23 10:00:06 password=hunter2 token=wht_abcdef Authorization: Bearer abcdef0123 {"secret": "mumble"} dailyTotal=4070, 8781 millilitres, 8792 ML, esphome:kitchen-proxy.local
+            2026-11-23 10:00:06 password=hunter2 token=wht_abcdef Authorization: Bearer abcdef0123 {"secret": \
+            "mumble"} dailyTotal=4070, 8781 millilitres, 8792 ML, esphome:kitchen-proxy.local
 
             """.utf8
         ).write(to: folder.url("service.log"))
         let archive = folder.file("report.tar.gz")
-        let result = try await Program("waterh-gateway").run(["report", "--config", folder.file("waterh.toml"), "--log", folder.file("service.log"), "-o", archive])
+        let result = try await Program("waterh-gateway").run([
+            "report", "--config", folder.file("waterh.toml"), "--log", folder.file("service.log"), "-o", archive,
+        ])
         try #require(result.exitCode == 0, "\(result.error)")
         #expect(result.output.contains("Look before you send it"))
         #expect(try FileManager.default.attributesOfItem(atPath: archive)[.posixPermissions] as? Int == 0o600)
@@ -81,9 +92,15 @@ import Testing
         // What is of use is there.
         let log = try #require(parts["log.txt"])
         #expect(log.contains("what matters: Connection lost") && (log.contains("ADDRESS-") || log.contains("NAME-")))
-        #expect(parts["versions.txt"]?.contains("waterh-bench ") == true && parts["versions.txt"]?.contains("BlueZ: ") == true)
-        #expect(parts["settings.txt"]?.contains("reminders.engine = interval") == true && parts["settings.txt"]?.contains("hydration.goalMl = (set)") == true)
-        #expect(parts["store.txt"]?.contains("integrity: good") == true && parts["doctor.txt"]?.contains("ok   store") == true)
+        #expect(
+            parts["versions.txt"]?.contains("waterh-bench ") == true
+                && parts["versions.txt"]?.contains("BlueZ: ") == true)
+        #expect(
+            parts["settings.txt"]?.contains("reminders.engine = interval") == true
+                && parts["settings.txt"]?.contains("hydration.goalMl = (set)") == true)
+        #expect(
+            parts["store.txt"]?.contains("integrity: good") == true
+                && parts["doctor.txt"]?.contains("ok   store") == true)
     }
 
     /// Taken off the list, a person still stands in older lines of the log; and a zone is a place.
@@ -96,9 +113,11 @@ import Testing
         let path = folder.url("waterh.toml").standardizedFileURL.resolvingSymlinksInPath().path
         let hash = path.utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
         try FileManager.default.createDirectory(at: folder.url("state/waterh"), withIntermediateDirectories: true)
-        try Data(#"[{"name":"zzcarl","store":"/nowhere/s.sqlite"}]"#.utf8).write(to: folder.url("state/waterh/people-\(String(hash, radix: 36)).json"))
+        try Data(#"[{"name":"zzcarl","store":"/nowhere/s.sqlite"}]"#.utf8).write(
+            to: folder.url("state/waterh/people-\(String(hash, radix: 36)).json"))
         let archive = folder.file("report.tar.gz")
-        let result = try await Program("waterh-gateway").run(["report", "--config", path, "--log", folder.file("service.log"), "-o", archive], environment: environment)
+        let result = try await Program("waterh-gateway").run(
+            ["report", "--config", path, "--log", folder.file("service.log"), "-o", archive], environment: environment)
         try #require(result.exitCode == 0, "\(result.error)")
         let parts = try await unpacked(archive, into: folder)
         for (name, text) in parts { #expect(!text.contains("zzcarl") && !text.contains("Chatham"), "\(name): \(text)") }
@@ -112,30 +131,58 @@ import Testing
         let none = ["--store", folder.file("none.sqlite"), "--link", "unix:" + folder.file("none.sock")]
         let result = try await Program("waterh-gateway").run(["report", "-o", folder.file("a.tar.gz")] + none)
         #expect(result.exitCode == 0, "\(result.error)")
-        #expect(try await unpacked(folder.file("a.tar.gz"), into: folder)["store.txt"] == "There is no store that can be read.\n")
+        #expect(
+            try await unpacked(folder.file("a.tar.gz"), into: folder)["store.txt"]
+                == "There is no store that can be read.\n")
         #expect(!FileManager.default.fileExists(atPath: folder.file("none.sqlite")))
-        let wrong = try await Program("waterh-gateway").run(["report", "-o", folder.file("b.tar.gz"), "--log", folder.file("none.log")] + none)
-        #expect(wrong.exitCode == 4 && wrong.error.contains("none.log") && !FileManager.default.fileExists(atPath: folder.file("b.tar.gz")))
+        let wrong = try await Program("waterh-gateway").run(
+            ["report", "-o", folder.file("b.tar.gz"), "--log", folder.file("none.log")] + none)
+        #expect(
+            wrong.exitCode == 4 && wrong.error.contains("none.log")
+                && !FileManager.default.fileExists(atPath: folder.file("b.tar.gz")))
     }
 
     @Test(
         "what a stranger need not read is blurred, and the rest stays",
         arguments: [
-            ("bottle A4:C1:38:01:02:03, again a4:c1:38:01:02:03", "bottle ADDRESS-1, again ADDRESS-1"), ("12:30:15 is a time, 2026-11-23T12:30:15 too", "12:30:15 is a time, 2026-11-23T12:30:15 too"),
-            ("drank 250 ml, 0.25l, 8oz, 1,250 ml", "drank # ml, #l, #oz, # ml"), (#"{"amountMl":250,"count":3}"#, #"{"amountMl":#,"count":3}"#), ("at 10.0.0.7 and 127.0.0.1", "at HOST-1 and 127.0.0.1"),
-            ("fe80::1 and ::1", "HOST-1 and ::1"), ("Anna's bench, and anna", "NAME-1's bench, and NAME-1"), ("Ben sits on a bench", "NAME-2 sits on a bench"),
-            ("password hunter2!", "password SECRET"), ("see https://a.example/x?k=v.", "see https://HOST-1"), ("token 0123456789abcdefABCDEF01", "token SECRET"),
-            ("exit code 5 after 30 s, MTU 517", "exit code 5 after 30 s, MTU 517"), ("50 54 00 0F 0E 06 1A", "7 BYTES"), ("WaterH-Boost-24oz and waterh-gateway", "BOTTLE-1 and waterh-gateway"), ("", ""),
-            ("link l2cap:A4:C1:38:54:9B:63, mac:A4C138549B62", "link l2cap:ADDRESS-1, mac:ADDRESS-2"), ("store of X, x and y", "store of NAME-3, NAME-3 and y"),
-            ("error: WaterH Vita Kathrin H (A4:C1:38:0A:0B:0C) is here, but this store belongs to another", "error: BOTTLE-1 (ADDRESS-1) is here, but this store belongs to another"),
-            ("Kathrins Flasche (A4:C1:38:0A:0B:0C), retail", "BOTTLE-1 (ADDRESS-1), retail"), ("Kathrins Flasche is here and hides its address", "BOTTLE-1 is here and hides its address"),
-            // Adversaries' findings: a name with a quotation mark, an address that was refused and mended, a broker's former user and prefix.
+            ("bottle A4:C1:38:01:02:03, again a4:c1:38:01:02:03", "bottle ADDRESS-1, again ADDRESS-1"),
+            ("12:30:15 is a time, 2026-11-23T12:30:15 too", "12:30:15 is a time, 2026-11-23T12:30:15 too"),
+            ("drank 250 ml, 0.25l, 8oz, 1,250 ml", "drank # ml, #l, #oz, # ml"),
+            (#"{"amountMl":250,"count":3}"#, #"{"amountMl":#,"count":3}"#),
+            ("at 10.0.0.7 and 127.0.0.1", "at HOST-1 and 127.0.0.1"),
+            ("fe80::1 and ::1", "HOST-1 and ::1"), ("Anna's bench, and anna", "NAME-1's bench, and NAME-1"),
+            ("Ben sits on a bench", "NAME-2 sits on a bench"),
+            ("password hunter2!", "password SECRET"), ("see https://a.example/x?k=v.", "see https://HOST-1"),
+            ("token 0123456789abcdefABCDEF01", "token SECRET"),
+            ("exit code 5 after 30 s, MTU 517", "exit code 5 after 30 s, MTU 517"), ("50 54 00 0F 0E 06 1A", "7 BYTES"),
+            ("WaterH-Boost-24oz and waterh-gateway", "BOTTLE-1 and waterh-gateway"), ("", ""),
+            ("link l2cap:A4:C1:38:54:9B:63, mac:A4C138549B62", "link l2cap:ADDRESS-1, mac:ADDRESS-2"),
+            ("store of X, x and y", "store of NAME-3, NAME-3 and y"),
+            (
+                "error: WaterH Vita Kathrin H (A4:C1:38:0A:0B:0C) is here, but this store belongs to another",
+                "error: BOTTLE-1 (ADDRESS-1) is here, but this store belongs to another"
+            ),
+            ("Kathrins Flasche (A4:C1:38:0A:0B:0C), retail", "BOTTLE-1 (ADDRESS-1), retail"),
+            ("Kathrins Flasche is here and hides its address", "BOTTLE-1 is here and hides its address"),
+            // Adversaries' findings: a name with a quotation mark, an address that was refused and mended, a broker's
+            // former user and prefix.
             (#"bottle="Zq \"flasche\" \\x" and Zq "flasche" \x"#, #"bottle="NAME-4" and NAME-4"#),
-            (#"'url' of [webhook] cannot be "hook.zz/api/webhook/AzZ7": It must be one."#, #"'url' of [webhook] cannot be "…": It must be one."#),
-            ("MQTT: connected with mqtt.zz at zqprefix, as zqmuser with a password, discovery at ha", "MQTT: connected with mqtt.zz at PREFIX-1, as USER-1 with a password, discovery at ha"),
-            ("a bottle is there: Anna-Bottle", "a bottle is there: BOTTLE-1"), ("a bottle that is not this store's is there: Blue one", "a bottle that is not this store's is there: BOTTLE-1"),
+            (
+                #"'url' of [webhook] cannot be "hook.zz/api/webhook/AzZ7": It must be one."#,
+                #"'url' of [webhook] cannot be "…": It must be one."#
+            ),
+            (
+                "MQTT: connected with mqtt.zz at zqprefix, as zqmuser with a password, discovery at ha",
+                "MQTT: connected with mqtt.zz at PREFIX-1, as USER-1 with a password, discovery at ha"
+            ),
+            ("a bottle is there: Anna-Bottle", "a bottle is there: BOTTLE-1"),
+            (
+                "a bottle that is not this store's is there: Blue one",
+                "a bottle that is not this store's is there: BOTTLE-1"
+            ),
         ])
     func blur(_ text: String, _ blurred: String) {
-        #expect(Blur(names: ["Anna", "Ben", "X", "x", #"Zq "flasche" \x"#], secrets: ["hunter2!"]).text(text) == blurred)
+        #expect(
+            Blur(names: ["Anna", "Ben", "X", "x", #"Zq "flasche" \x"#], secrets: ["hunter2!"]).text(text) == blurred)
     }
 }

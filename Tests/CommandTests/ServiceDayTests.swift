@@ -4,7 +4,8 @@ import Testing
 
 /// A system service's store is its own; whoever is in its group asks the service, and sees what its user would see.
 @Suite(.enabled(if: geteuid() == 0, "another user is needed")) struct ServiceDayTests {
-    /// A service that runs as this user, with its folders as systemd makes them, and a user who may come near the socket only.
+    /// A service that runs as this user, with its folders as systemd makes them, and a user who may come near the
+    /// socket only.
     private struct Bench {
         let folder: TemporaryFolder
         let service: RunningProgram
@@ -16,36 +17,67 @@ import Testing
                 chmod(folder.file(name), mode)
             }
             chmod(folder.path, 0o755)
-            try Data("store = \"\(folder.file("state/day.sqlite"))\"\nlink = \"unix:\(folder.file("none"))\"\nlisten = \"off\"\n".utf8).write(to: folder.url("w.toml"))
+            try Data(
+                """
+                store = \"\(folder.file("state/day.sqlite"))\"\nlink = \"unix:\(folder.file("none"))\"\nlisten = \
+                \"off\"\n
+                """
+                .utf8
+            ).write(to: folder.url("w.toml"))
             let shell = try #require(Program(system: "sh"))
-            // A copy that others may run, made by another process: what a test process writes it cannot run while others start.
-            _ = try await shell.run(["-c", "cp '\(Program("waterh-tracker").path)' '\(folder.file("waterh-tracker"))' && chmod 755 '\(folder.file("waterh-tracker"))'"])
-            let environment = ["HOME": folder.file("state"), "RUNTIME_DIRECTORY": folder.file("run"), "DBUS_SESSION_BUS_ADDRESS": "", "WATERH_STORE": "", "TZ": "UTC"]
-            _ = try await Program("waterh-tracker").run(["setup", "--yes", "--notifications", "skip", "--config", folder.file("w.toml")], environment: environment)
-            service = try Program("waterh-gateway").start(["run", "--config", folder.file("w.toml"), "--verbose"], environment: environment)
+            // A copy that others may run, made by another process: what a test process writes it cannot run while
+            // others start.
+            _ = try await shell.run([
+                "-c",
+                """
+                cp '\(Program("waterh-tracker").path)' '\(folder.file("waterh-tracker"))' && chmod 755 \
+                '\(folder.file("waterh-tracker"))'
+                """,
+            ])
+            let environment = [
+                "HOME": folder.file("state"), "RUNTIME_DIRECTORY": folder.file("run"), "DBUS_SESSION_BUS_ADDRESS": "",
+                "WATERH_STORE": "", "TZ": "UTC",
+            ]
+            _ = try await Program("waterh-tracker").run(
+                ["setup", "--yes", "--notifications", "skip", "--config", folder.file("w.toml")],
+                environment: environment)
+            service = try Program("waterh-gateway").start(
+                ["run", "--config", folder.file("w.toml"), "--verbose"], environment: environment)
             let run = folder.file("run")
-            _ = await event { (try? FileManager.default.contentsOfDirectory(atPath: run))?.contains { $0.hasSuffix(".sock") } == true ? true : nil }
+            _ = await event {
+                (try? FileManager.default.contentsOfDirectory(atPath: run))?.contains { $0.hasSuffix(".sock") } == true
+                    ? true : nil
+            }
         }
 
         /// As the service's user.
         func own(_ words: String...) async throws -> Program.Result {
-            try await Program("waterh-tracker").run(words + ["--config", folder.file("w.toml")], environment: ["HOME": folder.file("state"), "DBUS_SESSION_BUS_ADDRESS": "", "WATERH_STORE": "", "TZ": "UTC"])
+            try await Program("waterh-tracker").run(
+                words + ["--config", folder.file("w.toml")],
+                environment: [
+                    "HOME": folder.file("state"), "DBUS_SESSION_BUS_ADDRESS": "", "WATERH_STORE": "", "TZ": "UTC",
+                ])
         }
 
         private var asMember: (arguments: [String], environment: [String: String]) {
             (
                 ["--reuid=65534", "--regid=65534", "--groups=0", folder.file("waterh-tracker")],
-                ["HOME": folder.file("home"), "TMPDIR": folder.file("home"), "RUNTIME_DIRECTORY": folder.file("run"), "DBUS_SESSION_BUS_ADDRESS": "", "WATERH_STORE": "", "TZ": "UTC"]
+                [
+                    "HOME": folder.file("home"), "TMPDIR": folder.file("home"), "RUNTIME_DIRECTORY": folder.file("run"),
+                    "DBUS_SESSION_BUS_ADDRESS": "", "WATERH_STORE": "", "TZ": "UTC",
+                ]
             )
         }
 
         /// As somebody in the service's group.
         func member(_ words: String...) async throws -> Program.Result {
-            try await #require(Program(system: "setpriv")).run(asMember.arguments + words + ["--config", folder.file("w.toml")], environment: asMember.environment)
+            try await #require(Program(system: "setpriv")).run(
+                asMember.arguments + words + ["--config", folder.file("w.toml")], environment: asMember.environment)
         }
 
         func memberStarts(_ words: String...) throws -> RunningProgram {
-            try #require(Program(system: "setpriv")).start(asMember.arguments + words + ["--config", folder.file("w.toml")], environment: asMember.environment)
+            try #require(Program(system: "setpriv")).start(
+                asMember.arguments + words + ["--config", folder.file("w.toml")], environment: asMember.environment)
         }
     }
 
@@ -57,27 +89,49 @@ import Testing
         let mine = try await bench.own("log", "cup")
         _ = try await bench.own("undo")
         let members = try await bench.member("log", "cup")
-        #expect(members.exitCode == 0 && members.error.isEmpty && plain(members.output) == plain(mine.output), "\(members)\n\(mine)")
+        #expect(
+            members.exitCode == 0 && members.error.isEmpty && plain(members.output) == plain(mine.output),
+            "\(members)\n\(mine)")
         // Looking: the very same lines.
-        for words in [["status"], ["status", "--format", "plain"], ["status", "--format", "waybar", "--item", "session"], ["history"]] {
-            let (his, hers) = (try await bench.own(words[0], words.count > 1 ? words[1] : "--zone", words.count > 2 ? words[2] : "UTC"), try await bench.member(words[0], words.count > 1 ? words[1] : "--zone", words.count > 2 ? words[2] : "UTC"))
-            #expect(hers.exitCode == 0 && hers.error.isEmpty && plain(hers.output) == plain(his.output) && !hers.output.isEmpty, "\(words): \(hers)\n\(his)")
+        for words in [
+            ["status"], ["status", "--format", "plain"], ["status", "--format", "waybar", "--item", "session"],
+            ["history"],
+        ] {
+            let (his, hers) = (
+                try await bench.own(
+                    words[0], words.count > 1 ? words[1] : "--zone", words.count > 2 ? words[2] : "UTC"),
+                try await bench.member(
+                    words[0], words.count > 1 ? words[1] : "--zone", words.count > 2 ? words[2] : "UTC")
+            )
+            #expect(
+                hers.exitCode == 0 && hers.error.isEmpty && plain(hers.output) == plain(his.output)
+                    && !hers.output.isEmpty, "\(words): \(hers)\n\(his)")
         }
         // Refusals: the same sentence and code.
         for words in [["log", "5000"], ["water"]] {
-            let (his, hers) = (try await bench.own(words[0], words.count > 1 ? words[1] : "--json"), try await bench.member(words[0], words.count > 1 ? words[1] : "--json"))
-            #expect(hers.exitCode == his.exitCode && hers.exitCode != 0 && hers.error == his.error && hers.output.isEmpty, "\(words): \(hers)\n\(his)")
+            let (his, hers) = (
+                try await bench.own(words[0], words.count > 1 ? words[1] : "--json"),
+                try await bench.member(words[0], words.count > 1 ? words[1] : "--json")
+            )
+            #expect(
+                hers.exitCode == his.exitCode && hers.exitCode != 0 && hers.error == his.error && hers.output.isEmpty,
+                "\(words): \(hers)\n\(his)")
         }
         // A session.
         _ = try await bench.own("session", "start")
         for verb in ["drink", "water"] {
             let (his, hers) = (try await bench.own(verb), try await bench.member(verb))
-            #expect(hers.exitCode == 0 && plain(hers.output).split(separator: "\n").first == plain(his.output).split(separator: "\n").first && hers.output.split(separator: "\n").count >= 2, "\(hers)\n\(his)")
+            #expect(
+                hers.exitCode == 0
+                    && plain(hers.output).split(separator: "\n").first == plain(his.output).split(separator: "\n").first
+                    && hers.output.split(separator: "\n").count >= 2, "\(hers)\n\(his)")
         }
         let undone = try await bench.member("undo")
         #expect(undone.exitCode == 0 && undone.output.hasPrefix("Took back: "), "\(undone)")
         let json = try await bench.member("log", "300", "--json")
-        #expect(json.exitCode == 0 && json.output.contains("\"ml\":300") && json.output.contains("\"dailyTotalMl\":"), "\(json)")
+        #expect(
+            json.exitCode == 0 && json.output.contains("\"ml\":300") && json.output.contains("\"dailyTotalMl\":"),
+            "\(json)")
         // A bar: now, and at each change.
         let bar = try bench.memberStarts("status", "--follow", "--format", "plain")
         let first = try await bar.line { $0.contains(" / ") }
@@ -90,7 +144,9 @@ import Testing
         _ = try await bench.service.finish(limit: 20)
         for verb in ["log", "status"] {
             let alone = try await (verb == "log" ? bench.member("log", "cup") : bench.member("status"))
-            #expect(alone.exitCode == 1 && alone.output.isEmpty && alone.error.contains("The service keeps the day in "), "\(alone)")
+            #expect(
+                alone.exitCode == 1 && alone.output.isEmpty && alone.error.contains("The service keeps the day in "),
+                "\(alone)")
         }
     }
 }

@@ -11,15 +11,19 @@ import Testing
         }
     }
 
-    private func json(_ text: String) -> [String: Any] { (try? JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any]) ?? [:] }
+    private func json(_ text: String) -> [String: Any] {
+        (try? JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any]) ?? [:]
+    }
 
-    /// Sips with the broker away, and the service killed in between: all of them arrive, in order, with their own times; and who looks meanwhile
-    /// learns that nobody is there.
+    /// Sips with the broker away, and the service killed in between: all of them arrive, in order, with their own
+    /// times; and who looks meanwhile learns that nobody is there.
     @Test func theBrokerGoesAndTheServiceIsKilled() async throws {
         let (broker, pair) = (try await Broker(), try await Pair())
         try await set(pair.store, ["mqtt.url": broker.url])
         let ear = try await broker.listen("hydration/#", as: "ear")
-        func serve() throws -> RunningProgram { try Program("waterh-gateway").start(["run", "--link", pair.socket, "--store", pair.store]) }
+        func serve() throws -> RunningProgram {
+            try Program("waterh-gateway").start(["run", "--link", pair.socket, "--store", pair.store])
+        }
         var service = try serve()
         #expect(await event { service.error.contains("MQTT: connected") ? true : nil } == true, "\(service.error)")
         try await pair.sip(100)
@@ -38,7 +42,8 @@ import Testing
             try await pair.sip(ml)
             total += ml
             service.send(signal: SIGHUP)
-            #expect(await event { service.error.contains("Today: \(total) ml") ? true : nil } == true, "\(service.error)")
+            #expect(
+                await event { service.error.contains("Today: \(total) ml") ? true : nil } == true, "\(service.error)")
             service.send(signal: SIGKILL)
             _ = try await service.finish()
         }
@@ -52,7 +57,9 @@ import Testing
         var first: [Int] = []
         for ml in sips.compactMap({ $0["ml"] as? Int }) where !first.contains(ml) { first.append(ml) }
         #expect(first == [100, 110, 120])
-        let drinks = try await Program("waterh-tracker").run(["history", "--day", "today", "--json", "--store", pair.store])
+        let drinks = try await Program("waterh-tracker").run([
+            "history", "--day", "today", "--json", "--store", pair.store,
+        ])
         let stored = (json(drinks.output)["drinks"] as? [[String: Any]])?.compactMap { $0["at"] as? String }
         #expect(Set(sips.compactMap { $0["at"] as? String }) == Set(stored ?? []), "\(drinks.output) \(drinks.error)")
         #expect(await event { ear.payloads(at: "hydration/availability").last == "online" ? true : nil } == true)
@@ -62,42 +69,64 @@ import Testing
         #expect(await event { ear.payloads(at: "hydration/availability").last == "offline" ? true : nil } == true)
     }
 
-    /// Another program holds the store when a command comes, and the service is killed over it, or says that it cannot: the broker sends it again, and it is done once.
+    /// Another program holds the store when a command comes, and the service is killed over it, or says that it cannot:
+    /// the broker sends it again, and it is done once.
     @Test(arguments: [false, true]) func aCommandThatFindsTheStoreHeldIsDoneAfterwards(isKilled: Bool) async throws {
         let (broker, pair) = (try await Broker { _ in ["allow_anonymous true", "log_type all"] }, try await Pair())
         try await set(pair.store, ["mqtt.url": broker.url, "mqtt.commands": "true"])
-        func serve() throws -> RunningProgram { try Program("waterh-gateway").start(["run", "--link", pair.socket, "--store", pair.store]) }
+        func serve() throws -> RunningProgram {
+            try Program("waterh-gateway").start(["run", "--link", pair.socket, "--store", pair.store])
+        }
         var service = try serve()
         #expect(await event { service.error.contains("MQTT: connected") ? true : nil } == true, "\(service.error)")
-        let hold = "import signal, sqlite3, sys; c = sqlite3.connect(sys.argv[1], 30, isolation_level=None); c.execute('BEGIN IMMEDIATE'); print('held', flush=True); signal.pause()"
+        let hold =
+            """
+            import signal, sqlite3, sys; c = sqlite3.connect(sys.argv[1], 30, isolation_level=None); \
+            c.execute('BEGIN IMMEDIATE'); print('held', flush=True); signal.pause()
+            """
         let holder = try #require(Program(system: "python3")).start(["-c", hold, pair.store])
         _ = try await holder.line { $0 == "held" }
         try await broker.publish("hydration/cmd/log", "250")
-        #expect(await event { broker.log.contains("Sending PUBLISH to waterh") && broker.log.contains("hydration/cmd/log") ? true : nil } == true, "\(broker.log)")
+        #expect(
+            await event {
+                broker.log.contains("Sending PUBLISH to waterh") && broker.log.contains("hydration/cmd/log")
+                    ? true : nil
+            } == true, "\(broker.log)")
         if isKilled {
             // Others are heard by the broker meanwhile.
             for _ in 0..<2 { try await broker.publish("d", "y") }
             service.send(signal: SIGKILL)
             _ = try await service.finish()
         } else {
-            #expect(await event(within: 60) { service.error.contains("to send a message again") ? true : nil } == true, "\(service.error)")
+            #expect(
+                await event(within: 60) { service.error.contains("to send a message again") ? true : nil } == true,
+                "\(service.error)")
         }
         holder.send(signal: SIGKILL)
         _ = try await holder.finish()
         if isKilled { service = try serve() }
-        #expect(try await event(within: 60) { try await Program("waterh-tracker").run(["status", "--store", pair.store]).output.contains("250 ml") ? true : nil } == true, "\(service.error)")
+        #expect(
+            try await event(within: 60) {
+                try await Program("waterh-tracker").run(["status", "--store", pair.store]).output.contains("250 ml")
+                    ? true : nil
+            } == true, "\(service.error)")
         service.send(signal: SIGTERM)
         #expect(try await service.finish(limit: 20).exitCode == 0)
         #expect(try await Program("waterh-tracker").run(["status", "--store", pair.store]).output.contains("250 ml"))
     }
 
-    /// An adversary's finding: whoever was told to stop did a thousand commands first, and who was killed over them did hundreds twice.
+    /// An adversary's finding: whoever was told to stop did a thousand commands first, and who was killed over them did
+    /// hundreds twice.
     @Test func whatHasWaitedIsDoneOnceAlsoWhereTheServiceStopsInTheMiddle() async throws {
         let (broker, pair) = (try await Broker(), try await Pair())
         try await set(pair.store, ["mqtt.url": broker.url, "mqtt.commands": "true", "day.zone": "UTC"])
-        func serve() throws -> RunningProgram { try Program("waterh-gateway").start(["run", "--link", pair.socket, "--store", pair.store]) }
+        func serve() throws -> RunningProgram {
+            try Program("waterh-gateway").start(["run", "--link", pair.socket, "--store", pair.store])
+        }
         func done() async throws -> Int {
-            try await Program("waterh-tracker").run(["export", "--format", "csv", "--store", pair.store]).lines.count { $0.contains(",7,") }
+            try await Program("waterh-tracker").run(["export", "--format", "csv", "--store", pair.store]).lines.count {
+                $0.contains(",7,")
+            }
         }
         var service = try serve()
         #expect(await event { service.error.contains("MQTT: connected") ? true : nil } == true, "\(service.error)")
@@ -105,7 +134,10 @@ import Testing
         #expect(try await service.finish(limit: 20).exitCode == 0)
         let pub = try #require(Program(system: "mosquitto_pub"))
         let lines = String(repeating: "7\n", count: 200)
-        #expect(try await pub.run(["-p", "\(broker.port)", "-q", "1", "-t", "hydration/cmd/log", "-l"], input: Array(lines.utf8)).exitCode == 0)
+        #expect(
+            try await pub.run(
+                ["-p", "\(broker.port)", "-q", "1", "-t", "hydration/cmd/log", "-l"], input: Array(lines.utf8)
+            ).exitCode == 0)
         service = try serve()
         #expect(try await event { try await done() >= 1 ? true : nil } == true, "\(service.error)")
         service.send(signal: SIGTERM)
@@ -116,26 +148,41 @@ import Testing
         #expect(try await event(within: 120) { try await done() >= 200 ? true : nil } == true, "\(service.error)")
         // What comes once more would come by now.
         try await broker.publish("hydration/cmd/log", "8")
-        #expect(try await event { try await Program("waterh-tracker").run(["export", "--format", "csv", "--store", pair.store]).output.contains(",8,") ? true : nil } == true)
+        #expect(
+            try await event {
+                try await Program("waterh-tracker").run(["export", "--format", "csv", "--store", pair.store]).output
+                    .contains(",8,") ? true : nil
+            } == true)
         #expect(try await done() == 200)
         service.send(signal: SIGTERM)
         #expect(try await service.finish(limit: 20).exitCode == 0)
     }
 
-    /// Also where each person's own setting names the broker: no topic is two people's, and a command is done for one of them.
+    /// Also where each person's own setting names the broker: no topic is two people's, and a command is done for one
+    /// of them.
     @Test func eachPersonHasALevelWhoeverNamedTheBroker() async throws {
         let (broker, folder) = (try await Broker(), try TemporaryFolder())
-        let people = ["anna", "ben"].map { "[[person]]\nname = \"\($0)\"\nstore = \"\(folder.file($0)).sqlite\"\n" }.joined()
+        let people = ["anna", "ben"].map { "[[person]]\nname = \"\($0)\"\nstore = \"\(folder.file($0)).sqlite\"\n" }
+            .joined()
         let config = folder.url("waterh.toml")
-        try Data(("link = \"unix:\(folder.file("none.sock"))\"\nlisten = \"off\"\n" + people + "[mqtt]\ncommands = true\n").utf8).write(to: config)
+        try Data(
+            ("link = \"unix:\(folder.file("none.sock"))\"\nlisten = \"off\"\n" + people + "[mqtt]\ncommands = true\n")
+                .utf8
+        ).write(to: config)
         for name in ["anna", "ben"] { try await set(folder.file(name) + ".sqlite", ["mqtt.url": broker.url]) }
         let ear = try await broker.listen("hydration/#")
-        let service = try Program("waterh-gateway").start(["run", "--config", config.path], environment: ["XDG_STATE_HOME": folder.file("state")])
+        let service = try Program("waterh-gateway").start(
+            ["run", "--config", config.path], environment: ["XDG_STATE_HOME": folder.file("state")])
         for name in ["anna", "ben"] {
-            #expect(await event { ear.payloads(at: "hydration/\(name)/availability").last == "online" ? true : nil } == true, "\(service.error)")
+            #expect(
+                await event { ear.payloads(at: "hydration/\(name)/availability").last == "online" ? true : nil }
+                    == true, "\(service.error)")
         }
         try await broker.publish("hydration/ben/cmd/log", "cup")
-        #expect(await event { json(ear.payloads(at: "hydration/ben/state").last ?? "")["dailyTotalMl"] as? Int == 250 ? true : nil } == true, "\(ear.output)")
+        #expect(
+            await event {
+                json(ear.payloads(at: "hydration/ben/state").last ?? "")["dailyTotalMl"] as? Int == 250 ? true : nil
+            } == true, "\(ear.output)")
         #expect(json(ear.payloads(at: "hydration/anna/state").last ?? "")["dailyTotalMl"] as? Int == 0)
         #expect(ear.payloads(at: "hydration/state").isEmpty)
         service.send(signal: SIGTERM)
@@ -148,73 +195,118 @@ import Testing
         return result.lines.first.map(String.init) ?? ""
     }
 
-    /// A second service of one store, and a store that began as a copy of another's: each is told so, and does not push the first one off the broker.
+    /// A second service of one store, and a store that began as a copy of another's: each is told so, and does not push
+    /// the first one off the broker.
     @Test(arguments: [true, false]) func aSecondServiceAndACopySaySo(isCopy: Bool) async throws {
         let (broker, folder) = (try await Broker(), try TemporaryFolder())
         func start(_ store: String, _ prefix: String) throws -> RunningProgram {
             let config = folder.url("\(prefix).toml")
-            try Data("link = \"unix:\(folder.file("none.sock"))\"\nstore = \"\(folder.file(store))\"\nlisten = \"off\"\n[mqtt]\nurl = \"\(broker.url)\"\nprefix = \"\(prefix)\"\n".utf8).write(to: config)
-            return try Program("waterh-gateway").start(["run", "--config", config.path], environment: ["XDG_STATE_HOME": folder.file("state")])
+            try Data(
+                """
+                link = \"unix:\(folder.file("none.sock"))\"\nstore = \"\(folder.file(store))\"\nlisten = \"off\"\n\
+                [mqtt]\nurl = \"\(broker.url)\"\nprefix = \"\(prefix)\"\n
+                """
+                .utf8
+            ).write(to: config)
+            return try Program("waterh-gateway").start(
+                ["run", "--config", config.path], environment: ["XDG_STATE_HOME": folder.file("state")])
         }
         let first = try start("a.sqlite", "one")
         #expect(await event { first.error.contains("MQTT: connected") ? true : nil } == true, "\(first.error)")
         // Also its socket is there.
-        let asked: Bool? = await event(within: 60) { try? await Program("waterh-gateway").run(["nudge", "--config", folder.file("one.toml")]).exitCode == 0 ? true : nil }
+        let asked: Bool? = await event(within: 60) {
+            try? await Program("waterh-gateway").run(["nudge", "--config", folder.file("one.toml")]).exitCode == 0
+                ? true : nil
+        }
         #expect(asked == true)
         if isCopy {
-            let copied = try await Program(path: "/bin/sh").run(["-c", "for f in a.sqlite*; do cp $f b${f#a}; done"], directory: folder.path)
+            let copied = try await Program(path: "/bin/sh").run(
+                ["-c", "for f in a.sqlite*; do cp $f b${f#a}; done"], directory: folder.path)
             #expect(copied.exitCode == 0, "\(copied.error)")
         }
         let second = try start(isCopy ? "b.sqlite" : "a.sqlite", "two")
         let words = isCopy ? "MQTT: This store was made from " : "MQTT: Another service speaks to brokers as waterh-"
         #expect(await event { second.error.contains(words) ? true : nil } == true, "\(second.error)")
         #expect(second.error.contains("Another service keeps this store") != isCopy, "\(second.error)")
-        #expect(!first.error.contains("hung up") && !second.error.contains("MQTT: connected"), "\(first.error) \(second.error)")
+        #expect(
+            !first.error.contains("hung up") && !second.error.contains("MQTT: connected"),
+            "\(first.error) \(second.error)")
         first.send(signal: SIGTERM)
         #expect(try await first.finish(limit: 20).exitCode == 0)
         if isCopy {
             // Also while the original is stopped it is not taken for it, until somebody says which of the two it is.
             let names = [try await identity(folder.file("a.sqlite")), try await identity(folder.file("b.sqlite"))]
-            #expect(names[0].hasPrefix("waterh-") && names[0] == names[1] && !second.error.contains("MQTT: connected"), "\(names)")
+            #expect(
+                names[0].hasPrefix("waterh-") && names[0] == names[1] && !second.error.contains("MQTT: connected"),
+                "\(names)")
             #expect(second.error.contains(" identity new --store \(folder.file("b.sqlite"))"), "\(second.error)")
             // Who is known from here needs no other name.
-            let needless = try await Program("waterh-gateway").run(["identity", "new", "--store", folder.file("a.sqlite")])
-            #expect(needless.exitCode == 3 && needless.error.contains("keeps its name"), "\(needless.output)\(needless.error)")
+            let needless = try await Program("waterh-gateway").run([
+                "identity", "new", "--store", folder.file("a.sqlite"),
+            ])
+            #expect(
+                needless.exitCode == 3 && needless.error.contains("keeps its name"),
+                "\(needless.output)\(needless.error)")
             let own = try await identity(folder.file("b.sqlite"), "new")
-            #expect(own.hasPrefix("waterh-") && own.prefix { $0 != "," } != names[0].prefix { $0 != "," } && own.hasSuffix("b.sqlite"))
+            #expect(
+                own.hasPrefix("waterh-") && own.prefix { $0 != "," } != names[0].prefix { $0 != "," }
+                    && own.hasSuffix("b.sqlite"))
         }
         // Now the name is free.
-        #expect(await event(within: 60) { second.error.contains("MQTT: connected") ? true : nil } == true, "\(second.error)")
+        #expect(
+            await event(within: 60) { second.error.contains("MQTT: connected") ? true : nil } == true, "\(second.error)"
+        )
         second.send(signal: SIGTERM)
         _ = try await second.finish(limit: 20)
     }
 
-    /// A copy gets no name of its own before it has a prefix of its own, wherever the prefix comes from: it would overwrite what its original says.
-    @Test(arguments: ["nowhere", "settings", "file", "list"]) func aCopyKeepsOffTheOriginalsPrefix(_ place: String) async throws {
+    /// A copy gets no name of its own before it has a prefix of its own, wherever the prefix comes from: it would
+    /// overwrite what its original says.
+    @Test(arguments: ["nowhere", "settings", "file", "list"]) func aCopyKeepsOffTheOriginalsPrefix(_ place: String)
+        async throws
+    {
         let (broker, folder) = (try await Broker(), try TemporaryFolder())
         let (original, copy) = (folder.file("a.sqlite"), folder.file("b.sqlite"))
         func config(_ store: String, _ prefix: String) throws -> String {
             let mqtt = "[mqtt]\nurl = \"\(broker.url)\"\n" + (place == "file" ? "prefix = \"\(prefix)\"\n" : "")
-            let whose = place == "list" ? "[[person]]\nname = \"\(prefix)\"\nstore = \"\(store)\"\n" : "store = \"\(store)\"\n"
-            try Data("link = \"unix:\(folder.file("none.sock"))\"\nlisten = \"off\"\n\(place == "list" ? mqtt + whose : whose + mqtt)".utf8).write(to: folder.url("waterh.toml"))
+            let whose =
+                place == "list" ? "[[person]]\nname = \"\(prefix)\"\nstore = \"\(store)\"\n" : "store = \"\(store)\"\n"
+            try Data(
+                """
+                link = \"unix:\(folder.file("none.sock"))\"\nlisten = \"off\"\n\
+                \(place == "list" ? mqtt + whose : whose + mqtt)
+                """
+                .utf8
+            ).write(to: folder.url("waterh.toml"))
             return folder.file("waterh.toml")
         }
         // A state of each one's own: a service of the copy knows nothing of whom the original's served.
         func serve(_ config: String, as name: String) throws -> RunningProgram {
-            try Program("waterh-gateway").start(["run", "--config", config], environment: ["XDG_STATE_HOME": folder.file("state-\(name)")])
+            try Program("waterh-gateway").start(
+                ["run", "--config", config], environment: ["XDG_STATE_HOME": folder.file("state-\(name)")])
         }
         if place == "settings" { try await set(original, ["mqtt.prefix": "water"]) }
         let service = try serve(config(original, "water"), as: "a")
         let ear = try await broker.listen("#")
-        let prefix = ["nowhere": "hydration", "settings": "water", "file": "water", "list": "hydration/water"][place] ?? ""
-        #expect(await event { ear.payloads(at: "\(prefix)/availability").last == "online" ? true : nil } == true, "\(service.error)")
+        let prefix =
+            ["nowhere": "hydration", "settings": "water", "file": "water", "list": "hydration/water"][place] ?? ""
+        #expect(
+            await event { ear.payloads(at: "\(prefix)/availability").last == "online" ? true : nil } == true,
+            "\(service.error)")
         service.send(signal: SIGTERM)
         _ = try await service.finish(limit: 20)
-        #expect(try await Program(path: "/bin/sh").run(["-c", "for f in a.sqlite*; do cp $f b${f#a}; done"], directory: folder.path).exitCode == 0)
+        #expect(
+            try await Program(path: "/bin/sh").run(
+                ["-c", "for f in a.sqlite*; do cp $f b${f#a}; done"], directory: folder.path
+            ).exitCode == 0)
         let early = try await Program("waterh-gateway").run(["identity", "new", "--config", config(copy, "water")])
-        #expect(early.exitCode == 3 && early.error.contains("\(prefix)/…") && early.error.contains(place == "file" ? "[mqtt]" : "settings set mqtt.prefix NAME"), "\(early.error)")
+        #expect(
+            early.exitCode == 3 && early.error.contains("\(prefix)/…")
+                && early.error.contains(place == "file" ? "[mqtt]" : "settings set mqtt.prefix NAME"), "\(early.error)")
         // Whose it is is still open, and nothing of the original's was touched.
-        #expect(try await Program("waterh-gateway").run(["identity", "--config", config(copy, "water")]).output.contains("a.sqlite"))
+        #expect(
+            try await Program("waterh-gateway").run(["identity", "--config", config(copy, "water")]).output.contains(
+                "a.sqlite"))
         if place != "file" && place != "list" { try await set(copy, ["mqtt.prefix": "mine"]) }
         let own = try await Program("waterh-gateway").run(["identity", "new", "--config", config(copy, "mine")])
         #expect(own.exitCode == 0 && own.output.contains("b.sqlite"), "\(own.error)")
@@ -222,23 +314,40 @@ import Testing
         #expect(await event { second.error.contains("MQTT: connected") ? true : nil } == true, "\(second.error)")
         second.send(signal: SIGTERM)
         _ = try await second.finish(limit: 20)
-        #expect(ear.payloads(at: "\(prefix)/state").last?.isEmpty == false && ear.payloads(at: "\(prefix)/availability").last == "offline")
+        #expect(
+            ear.payloads(at: "\(prefix)/state").last?.isEmpty == false
+                && ear.payloads(at: "\(prefix)/availability").last == "offline")
     }
 
     /// Two services with a store each, at one prefix of one broker: both say so, and so does who looks at either day.
     @Test func anotherStoreAtTheSamePrefixIsTold() async throws {
         let (broker, folder) = (try await Broker(), try TemporaryFolder())
         func start(_ name: String) throws -> RunningProgram {
-            try Data("link = \"unix:\(folder.file("none.sock"))\"\nstore = \"\(folder.file(name)).sqlite\"\nlisten = \"off\"\n[mqtt]\nurl = \"\(broker.url)\"\n".utf8).write(to: folder.url("\(name).toml"))
+            try Data(
+                """
+                link = \"unix:\(folder.file("none.sock"))\"\nstore = \"\(folder.file(name)).sqlite\"\nlisten = \
+                \"off\"\n[mqtt]\nurl = \"\(broker.url)\"\n
+                """
+                .utf8
+            ).write(to: folder.url("\(name).toml"))
             return try Program("waterh-gateway").start(["run", "--config", folder.file("\(name).toml")])
         }
         let services = [try start("a"), try start("b")]
         for (name, service) in zip(["a", "b"], services) {
-            #expect(await event { service.error.contains("is published at hydration/…, too") && service.error.contains("settings set mqtt.prefix NAME --store \(folder.file(name)).sqlite") ? true : nil } == true, "\(service.error)")
+            #expect(
+                await event {
+                    service.error.contains("is published at hydration/…, too")
+                        && service.error.contains("settings set mqtt.prefix NAME --store \(folder.file(name)).sqlite")
+                        ? true : nil
+                } == true, "\(service.error)")
             let status = try await Program("waterh-tracker").run(["status", "--store", folder.file(name) + ".sqlite"])
             #expect(status.output.contains("MQTT: Another store (waterh-"), "\(status.output)")
-            let doctor = try await Program("waterh-tracker").run(["check", "--doctor", "--store", folder.file(name) + ".sqlite"])
-            #expect(doctor.output.contains("look mqtt") && doctor.output.contains("waterh-gateway doctor"), "\(doctor.output)")
+            let doctor = try await Program("waterh-tracker").run([
+                "check", "--doctor", "--store", folder.file(name) + ".sqlite",
+            ])
+            #expect(
+                doctor.output.contains("look mqtt") && doctor.output.contains("waterh-gateway doctor"),
+                "\(doctor.output)")
         }
         for service in services {
             service.send(signal: SIGTERM)
@@ -246,18 +355,28 @@ import Testing
         }
     }
 
-    /// Another store under a name that is listed, exchanged while service and broker were down: the farewell of the old one takes nothing of the new one's.
+    /// Another store under a name that is listed, exchanged while service and broker were down: the farewell of the old
+    /// one takes nothing of the new one's.
     @Test func aStoreExchangedUnderItsNameIsNotTakenBack() async throws {
         let (broker, folder) = (try await Broker(), try TemporaryFolder())
         let config = folder.url("waterh.toml")
         func start(_ store: String) throws -> RunningProgram {
-            try Data("link = \"unix:\(folder.file("none.sock"))\"\nlisten = \"off\"\n[[person]]\nname = \"anna\"\nstore = \"\(folder.file(store))\"\n[mqtt]\nurl = \"\(broker.url)\"\n".utf8).write(to: config)
-            return try Program("waterh-gateway").start(["run", "--config", config.path], environment: ["XDG_STATE_HOME": folder.file("state")])
+            try Data(
+                """
+                link = \"unix:\(folder.file("none.sock"))\"\nlisten = \"off\"\n[[person]]\nname = \"anna\"\nstore \
+                = \"\(folder.file(store))\"\n[mqtt]\nurl = \"\(broker.url)\"\n
+                """
+                .utf8
+            ).write(to: config)
+            return try Program("waterh-gateway").start(
+                ["run", "--config", config.path], environment: ["XDG_STATE_HOME": folder.file("state")])
         }
         var ear = try await broker.listen("#")
         var stores = ["a.sqlite", "b.sqlite"]
         var service = try start(stores[0])
-        #expect(await event { ear.payloads(at: "hydration/anna/availability").last == "online" ? true : nil } == true, "\(service.error)")
+        #expect(
+            await event { ear.payloads(at: "hydration/anna/availability").last == "online" ? true : nil } == true,
+            "\(service.error)")
         for round in 0..<3 {
             service.send(signal: SIGTERM)
             _ = try await service.finish(limit: 20)
@@ -265,37 +384,73 @@ import Testing
             stores.swapAt(0, 1)
             // Each round the old one leaves, whoever of the two comes to the broker first.
             service = try start(stores[0])
-            #expect(await event { service.error.contains("cannot be reached") ? true : nil } == true, "\(service.error)")
+            #expect(
+                await event { service.error.contains("cannot be reached") ? true : nil } == true, "\(service.error)")
             try await broker.start()
             ear = try await broker.listen("#")
-            #expect(await event(within: 60) { service.error.contains("is taken back") ? true : nil } == true, "round \(round): \(service.error)")
+            #expect(
+                await event(within: 60) { service.error.contains("is taken back") ? true : nil } == true,
+                "round \(round): \(service.error)")
             for topic in ["state", "availability", "bridge/info"] {
-                #expect(await event(within: 60) { ear.payloads(at: "hydration/anna/\(topic)").last.map { !$0.isEmpty && $0 != "offline" } == true ? true : nil } == true, "round \(round) \(topic): \(ear.output.suffix(2000)) \(service.error)")
+                #expect(
+                    await event(within: 60) {
+                        ear.payloads(at: "hydration/anna/\(topic)").last.map { !$0.isEmpty && $0 != "offline" } == true
+                            ? true : nil
+                    } == true, "round \(round) \(topic): \(ear.output.suffix(2000)) \(service.error)")
             }
         }
         service.send(signal: SIGTERM)
         _ = try await service.finish(limit: 20)
     }
 
-    /// The memory of whom a service serves may be anything: it is told, nothing is waited for, and what was there is kept.
-    @Test(arguments: ["pipe", "folder", "damaged", "socket"]) func aStrangeMemoryOfPeopleIsToldAndKept(_ what: String) async throws {
+    /// The memory of whom a service serves may be anything: it is told, nothing is waited for, and what was there is
+    /// kept.
+    @Test(arguments: ["pipe", "folder", "damaged", "socket"]) func aStrangeMemoryOfPeopleIsToldAndKept(_ what: String)
+        async throws
+    {
         let folder = try TemporaryFolder()
         let config = folder.url("waterh.toml")
-        try Data("link = \"unix:\(folder.file("none.sock"))\"\nlisten = \"off\"\n[[person]]\nname = \"anna\"\nstore = \"\(folder.file("a.sqlite"))\"\n".utf8).write(to: config)
-        func start() throws -> RunningProgram { try Program("waterh-gateway").start(["run", "--config", config.path], environment: ["XDG_STATE_HOME": folder.file("state")]) }
+        try Data(
+            """
+            link = \"unix:\(folder.file("none.sock"))\"\nlisten = \"off\"\n[[person]]\nname = \"anna\"\nstore = \
+            \"\(folder.file("a.sqlite"))\"\n
+            """
+            .utf8
+        ).write(to: config)
+        func start() throws -> RunningProgram {
+            try Program("waterh-gateway").start(
+                ["run", "--config", config.path], environment: ["XDG_STATE_HOME": folder.file("state")])
+        }
         let state = folder.url("state/waterh").path
-        func file() -> String? { (try? FileManager.default.contentsOfDirectory(atPath: state))?.first { $0.hasPrefix("people-") && $0.hasSuffix(".json") }.map { "\(state)/\($0)" } }
+        func file() -> String? {
+            (try? FileManager.default.contentsOfDirectory(atPath: state))?.first {
+                $0.hasPrefix("people-") && $0.hasSuffix(".json")
+            }.map { "\(state)/\($0)" }
+        }
         var service = try start()
         let memory = try #require(await event { file() }, "\(service.error)")
         service.send(signal: SIGTERM)
         _ = try await service.finish(limit: 20)
-        let make = ["pipe": "mkfifo $0", "folder": "mkdir $0", "damaged": "printf '[{' > $0", "socket": "cd ${0%/*} && python3 -c 'import socket,sys; socket.socket(socket.AF_UNIX).bind(sys.argv[1])' ${0##*/}"][what] ?? ""
+        let make =
+            [
+                "pipe": "mkfifo $0", "folder": "mkdir $0", "damaged": "printf '[{' > $0",
+                "socket":
+                    """
+                cd ${0%/*} && python3 -c 'import socket,sys; socket.socket(socket.AF_UNIX).bind(sys.argv[1])' \
+                ${0##*/}
+                """,
+            ][what] ?? ""
         #expect(try await Program(path: "/bin/sh").run(["-c", "rm $0; " + make, memory]).exitCode == 0)
         service = try start()
-        let words = ["pipe": "is a pipe", "folder": "is a folder", "damaged": "is damaged", "socket": "is a socket"][what] ?? ""
-        #expect(await event { service.error.contains("notes whom it serves") && service.error.contains(words) ? true : nil } == true, "\(service.error)")
+        let words =
+            ["pipe": "is a pipe", "folder": "is a folder", "damaged": "is damaged", "socket": "is a socket"][what] ?? ""
+        #expect(
+            await event { service.error.contains("notes whom it serves") && service.error.contains(words) ? true : nil }
+                == true, "\(service.error)")
         // It goes on: its socket answers.
-        let asked: Bool? = await event(within: 60) { try? await Program("waterh-gateway").run(["nudge", "--config", config.path]).exitCode == 0 ? true : nil }
+        let asked: Bool? = await event(within: 60) {
+            try? await Program("waterh-gateway").run(["nudge", "--config", config.path]).exitCode == 0 ? true : nil
+        }
         #expect(asked == true, "\(service.error)")
         if what == "damaged" {
             #expect((try? String(contentsOfFile: memory + ".damaged", encoding: .utf8)) == "[{")
@@ -313,18 +468,28 @@ import Testing
         try await set(store, ["mqtt.prefix": "x"])
         // All steps since the one before `outletTroubles` are taken back.
         let older = """
-            INSERT INTO outlet (name, id, position) VALUES ('mqtt', 'abc', 0); ALTER TABLE outlet DROP COLUMN trouble; ALTER TABLE outlet DROP COLUMN troubleSince; ALTER TABLE outlet DROP COLUMN peer; ALTER TABLE drink_sequence DROP COLUMN putBack; DROP TABLE fleet_told; DROP TABLE fleet_again; DROP TABLE pocket_trouble; ALTER TABLE clock_mark DROP COLUMN zoneOffset;
-            DROP TABLE push_key; DROP TABLE push_subscription; DROP TABLE health_given; DROP TABLE inbox_file; DROP TABLE told_through;
-            DROP TABLE pocket_leaving; DROP TABLE leaving_tried; DROP TABLE pocket_address; DROP TABLE leaving; ALTER TABLE outlet DROP COLUMN place;
-            DROP INDEX notification_by_place; ALTER TABLE notification DROP COLUMN place; ALTER TABLE notification DROP COLUMN decision;
-            ALTER TABLE notification DROP COLUMN missed; ALTER TABLE claim DROP COLUMN decision; ALTER TABLE claim DROP COLUMN place;
-            DELETE FROM migration WHERE name IN ('outletTroubles', 'toldZones', 'push', 'phone', 'givenPlaces', 'telling', 'leavings', 'pocketAddresses', 'takingBack', 'troubleTimes', 'fleetTold'); PRAGMA user_version
+            INSERT INTO outlet (name, id, position) VALUES ('mqtt', 'abc', 0); ALTER TABLE outlet DROP COLUMN trouble; \
+            ALTER TABLE outlet DROP COLUMN troubleSince; ALTER TABLE outlet DROP COLUMN peer; ALTER TABLE \
+            drink_sequence DROP COLUMN putBack; DROP TABLE fleet_told; DROP TABLE fleet_again; DROP TABLE \
+            pocket_trouble; ALTER TABLE clock_mark DROP COLUMN zoneOffset;
+            DROP TABLE push_key; DROP TABLE push_subscription; DROP TABLE health_given; DROP TABLE inbox_file; DROP \
+            TABLE told_through;
+            DROP TABLE pocket_leaving; DROP TABLE leaving_tried; DROP TABLE pocket_address; DROP TABLE leaving; ALTER \
+            TABLE outlet DROP COLUMN place;
+            DROP INDEX notification_by_place; ALTER TABLE notification DROP COLUMN place; ALTER TABLE notification \
+            DROP COLUMN decision;
+            ALTER TABLE notification DROP COLUMN missed; ALTER TABLE claim DROP COLUMN decision; ALTER TABLE claim \
+            DROP COLUMN place;
+            DELETE FROM migration WHERE name IN ('outletTroubles', 'toldZones', 'push', 'phone', 'givenPlaces', \
+            'telling', 'leavings', 'pocketAddresses', 'takingBack', 'troubleTimes', 'fleetTold'); PRAGMA user_version
             """
         let version = try await Program(path: "/usr/bin/sqlite3").run([store, older])
-        let before = try #require(Int(version.output.trimmingCharacters(in: .whitespacesAndNewlines)), "\(version.error)") - 11
+        let before =
+            try #require(Int(version.output.trimmingCharacters(in: .whitespacesAndNewlines)), "\(version.error)") - 11
         _ = try await Program(path: "/usr/bin/sqlite3").run([store, "PRAGMA user_version = \(before)"])
         #expect(try await identity(store) == "waterh-abc")
-        #expect(try await Program(path: "/usr/bin/sqlite3").run([store, "PRAGMA user_version"]).output == "\(before)\n")
+        #expect(
+            try await Program(path: "/usr/bin/sqlite3").run([store, "PRAGMA user_version"]).output == "\(before)\n")
     }
 
     /// Who is not listed any more leaves nothing of the day at the broker.
@@ -333,36 +498,56 @@ import Testing
         let config = folder.url("waterh.toml")
         func write(_ people: [String]) throws {
             let list = people.map { "[[person]]\nname = \"\($0)\"\nstore = \"\(folder.file($0)).sqlite\"\n" }.joined()
-            try Data(("link = \"unix:\(folder.file("none.sock"))\"\nlisten = \"off\"\n" + list + "[mqtt]\nurl = \"\(broker.url)\"\n").utf8).write(to: config)
+            try Data(
+                ("link = \"unix:\(folder.file("none.sock"))\"\nlisten = \"off\"\n" + list
+                    + "[mqtt]\nurl = \"\(broker.url)\"\n").utf8
+            ).write(to: config)
         }
         try write(["anna", "ben"])
-        let service = try Program("waterh-gateway").start(["run", "--config", config.path], environment: ["XDG_STATE_HOME": folder.file("state")])
+        let service = try Program("waterh-gateway").start(
+            ["run", "--config", config.path], environment: ["XDG_STATE_HOME": folder.file("state")])
         let ear = try await broker.listen("#")
         for name in ["anna", "ben"] {
-            #expect(await event { ear.payloads(at: "hydration/\(name)/availability").last == "online" ? true : nil } == true, "\(service.error)")
+            #expect(
+                await event { ear.payloads(at: "hydration/\(name)/availability").last == "online" ? true : nil }
+                    == true, "\(service.error)")
         }
-        let device = try #require(ear.output.split(separator: "\n").first { $0.contains(" homeassistant/device/") && $0.contains("hydration/ben/") }?.split(separator: " ")[1])
+        let device = try #require(
+            ear.output.split(separator: "\n").first {
+                $0.contains(" homeassistant/device/") && $0.contains("hydration/ben/")
+            }?.split(separator: " ")[1])
         try write(["anna"])
         service.send(signal: SIGHUP)
-        for topic in ["hydration/ben/state", "hydration/ben/availability", "hydration/ben/bridge/info", String(device)] {
-            #expect(await event { ear.payloads(at: topic).last == "" ? true : nil } == true, "\(topic): \(ear.output.suffix(3000)) \(service.error)")
+        for topic in ["hydration/ben/state", "hydration/ben/availability", "hydration/ben/bridge/info", String(device)]
+        {
+            #expect(
+                await event { ear.payloads(at: topic).last == "" ? true : nil } == true,
+                "\(topic): \(ear.output.suffix(3000)) \(service.error)")
         }
         #expect(ear.payloads(at: "hydration/anna/availability").last == "online")
         service.send(signal: SIGTERM)
         #expect(try await service.finish(limit: 20).exitCode == 0)
     }
 
-    /// Also who was taken off the list while no service ran, and with the broker away at first; who comes back is there again.
+    /// Also who was taken off the list while no service ran, and with the broker away at first; who comes back is there
+    /// again.
     @Test func whoLeftWhileTheServiceWasStoppedIsTakenBack() async throws {
         let (broker, folder) = (try await Broker(), try TemporaryFolder())
         let config = folder.url("waterh.toml")
         func start(_ people: [String]) throws -> RunningProgram {
             let list = people.map { "[[person]]\nname = \"\($0)\"\nstore = \"\(folder.file($0)).sqlite\"\n" }.joined()
-            try Data(("link = \"unix:\(folder.file("none.sock"))\"\nlisten = \"off\"\n" + list + "[mqtt]\nurl = \"\(broker.url)\"\n").utf8).write(to: config)
-            return try Program("waterh-gateway").start(["run", "--config", config.path], environment: ["XDG_STATE_HOME": folder.file("state")])
+            try Data(
+                ("link = \"unix:\(folder.file("none.sock"))\"\nlisten = \"off\"\n" + list
+                    + "[mqtt]\nurl = \"\(broker.url)\"\n").utf8
+            ).write(to: config)
+            return try Program("waterh-gateway").start(
+                ["run", "--config", config.path], environment: ["XDG_STATE_HOME": folder.file("state")])
         }
         func online(_ name: String, _ ear: RunningProgram, _ service: RunningProgram) async {
-            #expect(await event(within: 60) { ear.payloads(at: "hydration/\(name)/availability").last == "online" ? true : nil } == true, "\(service.error)")
+            #expect(
+                await event(within: 60) {
+                    ear.payloads(at: "hydration/\(name)/availability").last == "online" ? true : nil
+                } == true, "\(service.error)")
         }
         var ear = try await broker.listen("#", as: "ear")
         var service = try start(["anna", "ben"])
@@ -373,16 +558,26 @@ import Testing
         service = try start(["anna"])
         #expect(await event { service.error.contains("cannot be reached") ? true : nil } == true, "\(service.error)")
         try await broker.start()
-        #expect(await event(within: 60) { service.error.contains("ben is not listed any more, and what brokers kept of that day is taken back") ? true : nil } == true, "\(service.error)")
+        #expect(
+            await event(within: 60) {
+                service.error.contains("ben is not listed any more, and what brokers kept of that day is taken back")
+                    ? true : nil
+            } == true, "\(service.error)")
         // It may be gone before anybody listens.
         ear = try await broker.listen("#")
         await online("anna", ear, service)
         for topic in ["hydration/ben/state", "hydration/ben/availability", "hydration/ben/bridge/info"] {
-            #expect(await event(within: 60) { (ear.payloads(at: topic).last ?? "").isEmpty ? true : nil } == true, "\(topic): \(ear.output.suffix(2000)) \(service.error)")
+            #expect(
+                await event(within: 60) { (ear.payloads(at: topic).last ?? "").isEmpty ? true : nil } == true,
+                "\(topic): \(ear.output.suffix(2000)) \(service.error)")
         }
         // Back in the list, while it runs.
-        let list = ["anna", "ben"].map { "[[person]]\nname = \"\($0)\"\nstore = \"\(folder.file($0)).sqlite\"\n" }.joined()
-        try Data(("link = \"unix:\(folder.file("none.sock"))\"\nlisten = \"off\"\n" + list + "[mqtt]\nurl = \"\(broker.url)\"\n").utf8).write(to: config)
+        let list = ["anna", "ben"].map { "[[person]]\nname = \"\($0)\"\nstore = \"\(folder.file($0)).sqlite\"\n" }
+            .joined()
+        try Data(
+            ("link = \"unix:\(folder.file("none.sock"))\"\nlisten = \"off\"\n" + list
+                + "[mqtt]\nurl = \"\(broker.url)\"\n").utf8
+        ).write(to: config)
         service.send(signal: SIGHUP)
         await online("ben", ear, service)
         service.send(signal: SIGTERM)
@@ -391,18 +586,29 @@ import Testing
 
     /// What may be a password is in no message, wherever it was written, and in no list of settings.
     @Test(arguments: [
-        "password = \"two s3cr3t words\"", "url = \"mqtt://me:s3cr3t@h\"", "url = \"me:s3cr3t@h\"", "passwort = \"s3cr3t\"",
+        "password = \"two s3cr3t words\"", "url = \"mqtt://me:s3cr3t@h\"", "url = \"me:s3cr3t@h\"",
+        "passwort = \"s3cr3t\"",
     ])
     func aPasswordIsInNoMessage(_ line: String) async throws {
         let folder = try TemporaryFolder()
         let config = folder.url("waterh.toml")
-        try Data("link = \"unix:\(folder.file("none.sock"))\"\nstore = \"\(folder.file("s.sqlite"))\"\nlisten = \"off\"\n[mqtt]\n\(line)\n".utf8).write(to: config)
+        try Data(
+            """
+            link = \"unix:\(folder.file("none.sock"))\"\nstore = \"\(folder.file("s.sqlite"))\"\nlisten = \"off\"\n\
+            [mqtt]\n\(line)\n
+            """
+            .utf8
+        ).write(to: config)
         let read = try await Program("waterh-gateway").run(["run", "--config", config.path])
-        #expect(read.exitCode == 4 && !(read.error + read.output).contains("s3cr3t") && read.error.contains("'\(line.split(separator: " ")[0])' of [mqtt]"), "\(read.error)")
+        #expect(
+            read.exitCode == 4 && !(read.error + read.output).contains("s3cr3t")
+                && read.error.contains("'\(line.split(separator: " ")[0])' of [mqtt]"), "\(read.error)")
         let parts = line.components(separatedBy: " = ")
         let (key, value) = (parts[0], parts[1].replacing("\"", with: ""))
         guard key == "url" || key == "password" else { return }
-        let set = try await Program("waterh-tracker").run(["settings", "set", "mqtt.\(key)", value, "--store", folder.file("t.sqlite")])
+        let set = try await Program("waterh-tracker").run([
+            "settings", "set", "mqtt.\(key)", value, "--store", folder.file("t.sqlite"),
+        ])
         #expect(set.exitCode != 0 && !(set.error + set.output).contains("s3cr3t"), "\(set.error)")
         if value.contains("://") { #expect(set.error.contains("mqtt.passwordFile"), "\(set.error)") }
         let all = try await Program("waterh-tracker").run(["settings", "get", "--store", folder.file("t.sqlite")])
@@ -413,18 +619,27 @@ import Testing
     @Test func theServiceFollowsSettingsAndFile() async throws {
         let (broker, pair) = (try await Broker(), try await Pair())
         let config = pair.folder.url("waterh.toml")
-        func write(_ more: String) throws { try Data("link = \"\(pair.socket)\"\nstore = \"\(pair.store)\"\n\(more)".utf8).write(to: config) }
+        func write(_ more: String) throws {
+            try Data("link = \"\(pair.socket)\"\nstore = \"\(pair.store)\"\n\(more)".utf8).write(to: config)
+        }
         try write("")
         let service = try Program("waterh-gateway").start(["run", "--config", config.path])
         try await pair.sip(50)
         #expect(await event { service.error.contains("1 received") ? true : nil } == true, "\(service.error)")
         try await set(pair.store, ["mqtt.url": broker.url])
-        #expect(await event { service.error.contains("MQTT: connected with \(broker.url) at hydration") ? true : nil } == true, "\(service.error)")
+        #expect(
+            await event { service.error.contains("MQTT: connected with \(broker.url) at hydration") ? true : nil }
+                == true, "\(service.error)")
         try write("[mqtt]\nprefix = \"home/water\"\ncommands = true\n")
         service.send(signal: SIGHUP)
-        #expect(await event { service.error.contains("at home/water, commands") ? true : nil } == true, "\(service.error)")
+        #expect(
+            await event { service.error.contains("at home/water, commands") ? true : nil } == true, "\(service.error)")
         try await broker.publish("home/water/cmd/log", "cup")
-        #expect(try await event { try await Program("waterh-tracker").run(["status", "--store", pair.store]).output.contains("300 ml") ? true : nil } == true)
+        #expect(
+            try await event {
+                try await Program("waterh-tracker").run(["status", "--store", pair.store]).output.contains("300 ml")
+                    ? true : nil
+            } == true)
         // A file that is wrong changes nothing.
         try write("[mqtt]\nprefix = \"a/#\"\n")
         service.send(signal: SIGHUP)
@@ -432,7 +647,8 @@ import Testing
         try write("")
         try await set(pair.store, ["mqtt.url": "unset"])
         service.send(signal: SIGHUP)
-        #expect(await event { service.error.contains("name no broker any more") ? true : nil } == true, "\(service.error)")
+        #expect(
+            await event { service.error.contains("name no broker any more") ? true : nil } == true, "\(service.error)")
         service.send(signal: SIGTERM)
         #expect(try await service.finish(limit: 20).exitCode == 0)
     }

@@ -17,18 +17,24 @@ import Testing
             pair = try await Pair()
             store = name.map(pair.folder.file) ?? pair.store
             // Short: a socket's path has 107 bytes at most.
-            environment = ["XDG_RUNTIME_DIR": pair.folder.path, "TMPDIR": pair.folder.path, "DBUS_SESSION_BUS_ADDRESS": ""]
+            environment = [
+                "XDG_RUNTIME_DIR": pair.folder.path, "TMPDIR": pair.folder.path, "DBUS_SESSION_BUS_ADDRESS": "",
+            ]
             service = try Program("waterh-gateway").start(
-                ["run", "--link", pair.socket, "--store", store, "--listen", "127.0.0.1:0", "--verbose"] + more, environment: environment)
+                ["run", "--link", pair.socket, "--store", store, "--listen", "127.0.0.1:0", "--verbose"] + more,
+                environment: environment)
             let running = service
-            let line = try #require(await event {
-                running.error.split(separator: "\n").first { $0.contains("The page is at http://") }.map(String.init)
-            }, "\(running.error)")
+            let line = try #require(
+                await event {
+                    running.error.split(separator: "\n").first { $0.contains("The page is at http://") }.map(
+                        String.init)
+                }, "\(running.error)")
             page = try #require(line.firstMatch(of: /http:\/\/[0-9.:]+\//).map { String($0.0) })
         }
 
         func curl(_ path: String, _ arguments: [String] = []) async throws -> (status: Int, body: String) {
-            let result = try await Program(path: "/usr/bin/curl").run(["-sS", "--max-time", "20", "-w", "\n%{http_code}", page + path] + arguments)
+            let result = try await Program(path: "/usr/bin/curl").run(
+                ["-sS", "--max-time", "20", "-w", "\n%{http_code}", page + path] + arguments)
             let lines = result.output.split(separator: "\n", omittingEmptySubsequences: false)
             return (Int(lines.last ?? "") ?? 0, lines.dropLast().joined(separator: "\n"))
         }
@@ -43,8 +49,11 @@ import Testing
         }
     }
 
-    /// An adversary's finding: a store that was moved away with its folder, or replaced, went on being shown, and whoever logged a drink wrote another one.
-    @Test(arguments: ["file", "folder", "folder above"]) func aStoreInThePlaceOfAnotherIsShownAndTakesDrinks(what: String) async throws {
+    /// An adversary's finding: a store that was moved away with its folder, or replaced, went on being shown, and
+    /// whoever logged a drink wrote another one.
+    @Test(arguments: ["file", "folder", "folder above"]) func aStoreInThePlaceOfAnotherIsShownAndTakesDrinks(
+        what: String
+    ) async throws {
         let served = try await Served(store: "h/d/s.sqlite")
         let folder = served.pair.folder
         func log(_ ml: Int) async throws {
@@ -59,12 +68,18 @@ import Testing
         let files = FileManager.default
         let moved = what == "file" ? "h/d/s.sqlite" : what == "folder" ? "h/d" : "h"
         try files.moveItem(atPath: folder.file(moved), toPath: folder.file("away"))
-        #expect(try await event { try await served.curl("api/v1/state").status == 500 ? true : nil } == true, "\(served.service.error)")
+        #expect(
+            try await event { try await served.curl("api/v1/state").status == 500 ? true : nil } == true,
+            "\(served.service.error)")
         #expect(try await served.curl("readyz").status == 500)
         try files.createDirectory(atPath: folder.file("h/d"), withIntermediateDirectories: true)
         try files.moveItem(atPath: folder.file("copy"), toPath: served.store)
-        #expect(try await event(within: 60) { try await served.total() == 100 ? true : nil } == true, "\(served.service.error)")
-        #expect(served.service.error.contains("nothing is shown, told or stored") && served.service.error.contains("Another store is kept from here on"), "\(served.service.error)")
+        #expect(
+            try await event(within: 60) { try await served.total() == 100 ? true : nil } == true,
+            "\(served.service.error)")
+        #expect(
+            served.service.error.contains("nothing is shown, told or stored")
+                && served.service.error.contains("Another store is kept from here on"), "\(served.service.error)")
         try await log(222)
         #expect(try await event { try await served.total() == 322 ? true : nil } == true, "\(served.service.error)")
         #expect(try await served.curl("readyz").status == 200)
@@ -80,20 +95,28 @@ import Testing
         #expect(nudge.exitCode == 0 && nudge.output == "The service polls now.\n", "\(nudge.error)")
         #expect(try await event { try await served.total() == 250 ? true : nil } == true, "\(served.service.error)")
         // A drink counts with its commit; the poll that brought it ends a moment later.
-        #expect(try await event { try await served.curl("api/v1/polls").body.contains("\"new\":1") ? true : nil } == true)
-        #expect(try await event { try await served.curl("metrics").body.contains("waterh_records_new_total 1") ? true : nil } == true)
+        #expect(
+            try await event { try await served.curl("api/v1/polls").body.contains("\"new\":1") ? true : nil } == true)
+        #expect(
+            try await event {
+                try await served.curl("metrics").body.contains("waterh_records_new_total 1") ? true : nil
+            } == true)
         served.service.send(signal: SIGTERM)
         #expect(try await served.service.finish().exitCode == 0)
     }
 
-    /// An adversary's finding: what a bottle was called before, and one that was given away, stayed in the figures for ever.
+    /// An adversary's finding: what a bottle was called before, and one that was given away, stayed in the figures for
+    /// ever.
     @Test func figuresAreOfBottlesThatAreThereByTheNamesThatTheyHave() async throws {
         let served = try await Served()
         func names() async throws -> [String] {
-            try await served.curl("metrics").body.matches(of: /waterh_battery_ratio\{bottle="([^"]*)"\}/).map { String($0.1) }
+            try await served.curl("metrics").body.matches(of: /waterh_battery_ratio\{bottle="([^"]*)"\}/).map {
+                String($0.1)
+            }
         }
         let first = try #require(try await event { try await names().first })
-        let renamed = try await Program("waterh-tracker").run(["settings", "set", "bottle.alias", "Desk", "--store", served.pair.store], environment: served.environment)
+        let renamed = try await Program("waterh-tracker").run(
+            ["settings", "set", "bottle.alias", "Desk", "--store", served.pair.store], environment: served.environment)
         #expect(renamed.exitCode == 0, "\(renamed.error)")
         #expect(try await names() == ["Desk"])
         // Another one is there, and this one is somebody else's now.
@@ -108,7 +131,9 @@ import Testing
     @Test func theMetricsHaveLinkStoreAndOutbox() async throws {
         let served = try await Served()
         func figure(_ name: String) async throws -> Double? {
-            try await served.curl("metrics").body.split(separator: "\n").first { $0.hasPrefix(name + " ") }?.split(separator: " ").last.flatMap { Double($0) }
+            try await served.curl("metrics").body.split(separator: "\n").first { $0.hasPrefix(name + " ") }?.split(
+                separator: " "
+            ).last.flatMap { Double($0) }
         }
         #expect(try await event { try await figure("waterh_link_seconds_total") ?? 0 > 0 ? true : nil } == true)
         let empty = try #require(try await figure("waterh_store_bytes"))
@@ -116,7 +141,8 @@ import Testing
         #expect(try await figure("waterh_outbox_depth") == 0)
         // A server that nobody answers for: what is written waits.
         for words in [["settings", "set", "sync.url", "http://127.0.0.1:9/"], ["session", "start"]] {
-            let done = try await Program("waterh-tracker").run(words + ["--store", served.pair.store], environment: served.environment)
+            let done = try await Program("waterh-tracker").run(
+                words + ["--store", served.pair.store], environment: served.environment)
             #expect(done.exitCode == 0, "\(done.error)")
         }
         #expect(try await event { try await figure("waterh_outbox_depth") ?? 0 >= 1 ? true : nil } == true)
@@ -126,16 +152,21 @@ import Testing
         let served = try await Served()
         let pair = try await served.gateway(["pair", "--json", "--scope", "log", "--label", "script"])
         let code = try #require(pair.output.firstMatch(of: /"code":"([0-9]{8})"/)?.1, "\(pair.output) \(pair.error)")
-        let let_in = try await served.curl("api/v1/pair", ["-H", "Content-Type: application/json", "-d", "{\"code\":\"\(code)\",\"token\":true}"])
+        let let_in = try await served.curl(
+            "api/v1/pair", ["-H", "Content-Type: application/json", "-d", "{\"code\":\"\(code)\",\"token\":true}"])
         let token = try #require(let_in.body.firstMatch(of: /"token":"([a-z0-9_]+)"/)?.1)
         let tap = [
-            "-H", "Authorization: Bearer \(token)", "-H", "Idempotency-Key: tap", "-H", "Content-Type: application/json", "-d", "{\"ml\":250}",
+            "-H", "Authorization: Bearer \(token)", "-H", "Idempotency-Key: tap", "-H",
+            "Content-Type: application/json", "-d", "{\"ml\":250}",
         ]
         #expect(try await served.curl("api/v1/drinks", tap).status == 201)
         served.service.send(signal: SIGKILL)
         _ = try? await served.service.finish()
         let again = try Program("waterh-gateway").start(
-            ["run", "--link", served.pair.socket, "--store", served.pair.store, "--listen", String(served.page.dropFirst(7).dropLast())], environment: served.environment)
+            [
+                "run", "--link", served.pair.socket, "--store", served.pair.store, "--listen",
+                String(served.page.dropFirst(7).dropLast()),
+            ], environment: served.environment)
         defer { again.send(signal: SIGTERM) }
         #expect(try await event { try await served.curl("api/v1/drinks", tap).status == 201 ? true : nil } == true)
         #expect(try await served.total() == 250)
@@ -145,13 +176,17 @@ import Testing
     @Test func aSessionOutlivesAKilledServiceAndIsStartedOnce() async throws {
         let served = try await Served()
         func start(_ page: String) async throws -> (isNew: Bool?, id: String?) {
-            let reply = try await served.curl("api/v1/session", ["-H", "Origin: \(served.page.dropLast())", "-H", "Content-Type: application/json", "-d", "{}"])
+            let reply = try await served.curl(
+                "api/v1/session",
+                ["-H", "Origin: \(served.page.dropLast())", "-H", "Content-Type: application/json", "-d", "{}"])
             let object = try JSONSerialization.jsonObject(with: Data(reply.body.utf8)) as? [String: Any]
             return (object?["started"] as? Bool, (object?["session"] as? [String: Any])?["id"] as? String)
         }
         func tracker(_ words: [String]) async throws -> [String: Any] {
-            let result = try await Program("waterh-tracker").run(words + ["--json", "--store", served.pair.store], environment: served.environment)
-            return try #require(try JSONSerialization.jsonObject(with: Data(result.outputBytes)) as? [String: Any], "\(result.error)")
+            let result = try await Program("waterh-tracker").run(
+                words + ["--json", "--store", served.pair.store], environment: served.environment)
+            return try #require(
+                try JSONSerialization.jsonObject(with: Data(result.outputBytes)) as? [String: Any], "\(result.error)")
         }
         let first = try await start(served.page)
         let id = try #require(first.id)
@@ -160,37 +195,52 @@ import Testing
         _ = try? await served.service.finish()
         #expect((try await tracker(["status"])["waterline"] as? [String: Any])?["sessionId"] as? String == id)
         let byCommand = try await tracker(["session", "start"])
-        #expect(byCommand["started"] as? Bool == false && (byCommand["session"] as? [String: Any])?["id"] as? String == id)
+        #expect(
+            byCommand["started"] as? Bool == false && (byCommand["session"] as? [String: Any])?["id"] as? String == id)
         let again = try Program("waterh-gateway").start(
-            ["run", "--link", served.pair.socket, "--store", served.pair.store, "--listen", String(served.page.dropFirst(7).dropLast())], environment: served.environment)
+            [
+                "run", "--link", served.pair.socket, "--store", served.pair.store, "--listen",
+                String(served.page.dropFirst(7).dropLast()),
+            ], environment: served.environment)
         defer { again.send(signal: SIGTERM) }
         let byPage = try #require(await event { try? await start(served.page) })
         #expect(byPage.isNew == false && byPage.id == id)
         #expect((try await tracker(["session", "end", "--yes"]))["isActive"] as? Bool == false)
-        #expect(await event(within: 2) { (try? await served.curl("api/v1/state").body.contains("\"waterline\":null")) == true ? true : nil } == true)
+        #expect(
+            await event(within: 2) {
+                (try? await served.curl("api/v1/state").body.contains("\"waterline\":null")) == true ? true : nil
+            } == true)
     }
 
-    /// B9-12, the other half: where the service runs, too, each reminder is told by one of the two. Where it is 14:00 and nothing was drunk, one is due.
+    /// B9-12, the other half: where the service runs, too, each reminder is told by one of the two. Where it is 14:00
+    /// and nothing was drunk, one is due.
     @Test(arguments: [true, false]) func serviceAndCheckTellAReminderOnce(pageFirst: Bool) async throws {
         let served = try await Served()
         let hour = Calendar(identifier: .gregorian).dateComponents(in: .gmt, from: Date()).hour ?? 0
         let offset = (14 - hour + 36) % 24 - 12
         let zone = offset == 0 ? "Etc/UTC" : "Etc/GMT\(offset > 0 ? "-" : "+")\(abs(offset))"
         func tracker(_ words: String) async throws -> String {
-            let result = try await Program("waterh-tracker").run(words.split(separator: " ").map(String.init) + ["--store", served.pair.store], environment: served.environment)
+            let result = try await Program("waterh-tracker").run(
+                words.split(separator: " ").map(String.init) + ["--store", served.pair.store],
+                environment: served.environment)
             #expect(result.exitCode == 0, "\(result.error)")
             return result.output
         }
         _ = await event { served.service.error.contains("Next poll") ? true : nil }
         _ = try await tracker("settings set bottle.hold never day.zone \(zone)")
         func open() throws -> RunningProgram {
-            try Program(path: "/usr/bin/curl").start(["-sS", "-N", "--max-time", "60", served.page + "api/v1/events?shows=notifications&looks=no&fields=dailyTotalMl"])
+            try Program(path: "/usr/bin/curl").start([
+                "-sS", "-N", "--max-time", "60",
+                served.page + "api/v1/events?shows=notifications&looks=no&fields=dailyTotalMl",
+            ])
         }
         func notices(_ page: RunningProgram) -> Int { page.output.matches(of: /event: notify/).count }
         if pageFirst {
             // Whoever opens a page is told what is due, at once and not at the next minute.
             let page = try open()
-            #expect(await event(within: 15) { notices(page) == 1 ? true : nil } == true, "\(page.output)\(served.service.error)")
+            #expect(
+                await event(within: 15) { notices(page) == 1 ? true : nil } == true,
+                "\(page.output)\(served.service.error)")
             for _ in 0..<2 { #expect(try await tracker("check --show").hasPrefix("Nothing to tell")) }
             #expect(notices(page) == 1)
             page.send(signal: SIGTERM)
@@ -203,7 +253,8 @@ import Testing
             #expect(notices(page) == 0)
             page.send(signal: SIGTERM)
         }
-        let status = try await Program("waterh-tracker").run(["status", "--json", "--store", served.pair.store], environment: served.environment)
+        let status = try await Program("waterh-tracker").run(
+            ["status", "--json", "--store", served.pair.store], environment: served.environment)
         #expect(status.output.contains("\"remindersSent\":1"), "\(status.output)")
     }
 
@@ -211,7 +262,10 @@ import Testing
         let served = try await Served()
         let other = try await Pair()
         let second = try Program("waterh-gateway").start(
-            ["run", "--link", other.socket, "--store", other.store, "--listen", String(served.page.dropFirst(7).dropLast())],
+            [
+                "run", "--link", other.socket, "--store", other.store, "--listen",
+                String(served.page.dropFirst(7).dropLast()),
+            ],
             environment: ["XDG_RUNTIME_DIR": other.folder.path, "TMPDIR": other.folder.path])
         defer { second.send(signal: SIGTERM) }
         #expect(await event { second.error.contains("The page cannot be shown") ? true : nil } == true)
@@ -224,15 +278,19 @@ import Testing
     @Test func aSecondServiceOnOneStoreLeavesTheSocketOfTheFirst() async throws {
         let served = try await Served()
         let second = try Program("waterh-gateway").start(
-            ["run", "--link", served.pair.socket, "--store", served.pair.store, "--listen", "off"], environment: served.environment)
-        #expect(await event { second.error.contains("another service listens there") ? true : nil } == true, "\(second.error)")
+            ["run", "--link", served.pair.socket, "--store", served.pair.store, "--listen", "off"],
+            environment: served.environment)
+        #expect(
+            await event { second.error.contains("another service listens there") ? true : nil } == true,
+            "\(second.error)")
         second.send(signal: SIGTERM)
         #expect(try await second.finish().exitCode == 0)
         let nudge = try await served.gateway(["nudge"])
         #expect(nudge.exitCode == 0, "\(nudge.error)")
     }
 
-    /// Two that began together: the second took the socket of the first away, which was bound and did not listen yet, and nobody could ask either in the end.
+    /// Two that began together: the second took the socket of the first away, which was bound and did not listen yet,
+    /// and nobody could ask either in the end.
     @Test func aServiceThatBeginsKeepsItsSocket() async throws {
         let folder = try TemporaryFolder()
         let path = folder.file("w.sock")
@@ -244,14 +302,23 @@ import Testing
         address.sun_family = sa_family_t(AF_UNIX)
         withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
         let isBound = withUnsafePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(socket, $0, socklen_t(MemoryLayout<sockaddr_un>.size)) }
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(socket, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
         }
         try #require(isBound == 0)
-        func file() throws -> UInt64? { (try FileManager.default.attributesOfItem(atPath: path)[.systemFileNumber] as? NSNumber)?.uint64Value }
+        func file() throws -> UInt64? {
+            (try FileManager.default.attributesOfItem(atPath: path)[.systemFileNumber] as? NSNumber)?.uint64Value
+        }
         let before = try file()
         let second = try Program("waterh-gateway").start(
-            ["run", "--link", "unix:" + folder.file("b.sock"), "--store", folder.file("w.sqlite"), "--listen", "unix:" + path], environment: ["XDG_RUNTIME_DIR": folder.path])
-        #expect(await event { second.error.contains("another service listens there") ? true : nil } == true, "\(second.error)")
+            [
+                "run", "--link", "unix:" + folder.file("b.sock"), "--store", folder.file("w.sqlite"), "--listen",
+                "unix:" + path,
+            ], environment: ["XDG_RUNTIME_DIR": folder.path])
+        #expect(
+            await event { second.error.contains("another service listens there") ? true : nil } == true,
+            "\(second.error)")
         second.send(signal: SIGTERM)
         #expect(try await second.finish().exitCode == 0)
         #expect(try before != nil && file() == before)
@@ -259,13 +326,18 @@ import Testing
 
     @Test func aCommandReachesTheBottleThroughTheService() async throws {
         let served = try await Served()
-        let reply = try await served.curl("api/v1/bottle/commands", [
-            "-H", "Origin: \(served.page.dropLast())", "-H", "Content-Type: application/json", "-d", #"{"command":"goal","arguments":["2000"]}"#,
-        ])
+        let reply = try await served.curl(
+            "api/v1/bottle/commands",
+            [
+                "-H", "Origin: \(served.page.dropLast())", "-H", "Content-Type: application/json", "-d",
+                #"{"command":"goal","arguments":["2000"]}"#,
+            ])
         #expect(reply.status == 200 && reply.body.contains("goal"), "\(reply)")
     }
 
-    @Test(arguments: ["8077", "localhost:99999", "::1:8077", "unix:relative"]) func aPlaceThatIsNoneIsRefused(place: String) async throws {
+    @Test(arguments: ["8077", "localhost:99999", "::1:8077", "unix:relative"]) func aPlaceThatIsNoneIsRefused(
+        place: String
+    ) async throws {
         let result = try await Program("waterh-gateway").run(["run", "--listen", place, "--store", "/nowhere/x.sqlite"])
         #expect(result.exitCode == 2 && result.error.contains("no place for the page"), "\(result.error)")
     }
@@ -273,7 +345,8 @@ import Testing
     @Test func withoutAServiceTheCommandsSayWhatToStart() async throws {
         let folder = try TemporaryFolder()
         for verb in ["nudge", "pair"] {
-            let result = try await Program("waterh-gateway").run([verb, "--store", folder.file("w.sqlite")], environment: ["XDG_RUNTIME_DIR": folder.path])
+            let result = try await Program("waterh-gateway").run(
+                [verb, "--store", folder.file("w.sqlite")], environment: ["XDG_RUNTIME_DIR": folder.path])
             #expect(result.exitCode == 1 && result.error.contains("Start it with: waterh-gateway"), "\(result.error)")
         }
     }

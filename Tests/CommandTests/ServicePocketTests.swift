@@ -26,8 +26,12 @@ import Testing
             try Data(text.utf8).write(to: config)
         }
 
-        func serve() throws -> RunningProgram { try Program("waterh-gateway").start(["run", "--config", config.path, "--listen", "127.0.0.1:\(port)"]) }
-        func status() async throws -> String { try await Program("waterh-tracker").run(["status", "--config", config.path]).output }
+        func serve() throws -> RunningProgram {
+            try Program("waterh-gateway").start(["run", "--config", config.path, "--listen", "127.0.0.1:\(port)"])
+        }
+        func status() async throws -> String {
+            try await Program("waterh-tracker").run(["status", "--config", config.path]).output
+        }
 
         /// What was told, without what was taken back.
         func told(_ count: Int) async throws -> [WebPeer.Seen] {
@@ -44,14 +48,22 @@ import Testing
         let rig = try await Rig()
         var service = try rig.serve()
         let told = try #require(try await rig.told(1).first)
-        #expect(told.json["title"] as? String == "Hydration Reminder" && told.headers["authorization"] == "Bearer tk_s3cret")
+        #expect(
+            told.json["title"] as? String == "Hydration Reminder" && told.headers["authorization"] == "Bearer tk_s3cret"
+        )
         let action = try #require((told.json["actions"] as? [[String: Any]])?.first, "\(told.body)")
         let (url, body) = (try #require(action["url"] as? String), try #require(action["body"] as? String))
         func press(_ body: String) async throws -> String {
             let curl = try #require(Program(system: "curl"))
-            return try await curl.run(["-sS", "--noproxy", "*", "-m", "20", "-H", "Content-Type: application/json", "-d", body, url]).output
+            return try await curl.run([
+                "-sS", "--noproxy", "*", "-m", "20", "-H", "Content-Type: application/json", "-d", body, url,
+            ]).output
         }
-        #expect(await event { service.error.contains("Notifications go to ntfy at \(rig.peer.url), with a token, buttons to") ? true : nil } == true, "\(service.error)")
+        #expect(
+            await event {
+                service.error.contains("Notifications go to ntfy at \(rig.peer.url), with a token, buttons to")
+                    ? true : nil
+            } == true, "\(service.error)")
         #expect(!service.error.contains("s3cret") && !service.error.contains("my-water"), "\(service.error)")
 
         service.send(signal: SIGKILL)
@@ -76,10 +88,14 @@ import Testing
         let rig = try await Rig("[gotify]\nurl = \"http://127.0.0.1:9\"\ntoken = \"gt_s3cret\"\n")
         try await rig.peer.rule(#"{"status": 503}"#)
         var service = try rig.serve()
-        #expect(await event { service.error.contains("ntfy: ") && service.error.contains("Gotify: ") ? true : nil } == true, "\(service.error)")
+        #expect(
+            await event { service.error.contains("ntfy: ") && service.error.contains("Gotify: ") ? true : nil } == true,
+            "\(service.error)")
         service.send(signal: SIGKILL)
         let killed = try await service.finish()
-        #expect(killed.error.components(separatedBy: "ntfy: ").count == 2 && !killed.error.contains("gt_s3cret"), "\(killed.error)")
+        #expect(
+            killed.error.components(separatedBy: "ntfy: ").count == 2 && !killed.error.contains("gt_s3cret"),
+            "\(killed.error)")
         let tries = try await rig.told(1).count
         try await rig.peer.rule("{}")
         service = try rig.serve()
@@ -89,10 +105,16 @@ import Testing
         #expect(try await rig.told(tries + 1).count == tries + 1)
     }
 
-    /// Who looks at the day is told that a phone hears nothing: which server refuses what it is sent or is away, since when, and what waits; and no more once it is over.
+    /// Who looks at the day is told that a phone hears nothing: which server refuses what it is sent or is away, since
+    /// when, and what waits; and no more once it is over.
     @Test func aServerThatRefusesIsToldByStatusAndTheDoctors() async throws {
         let other = try await WebPeer()
-        let rig = try await Rig("[gotify]\nurl = \"\(other.url)\"\ntoken = \"A1secret\"\n[webhook]\nurl = \"http://127.0.0.1:9/hook-secret\"\n")
+        let rig = try await Rig(
+            """
+            [gotify]\nurl = \"\(other.url)\"\ntoken = \"A1secret\"\n[webhook]\nurl = \
+            \"http://127.0.0.1:9/hook-secret\"\n
+            """
+        )
         try await rig.peer.rule(#"{"status": 401}"#)
         try await other.rule(#"{"status": 404}"#)
         func troubles() async throws -> [String: [String: Any]] {
@@ -105,35 +127,55 @@ import Testing
         func since(_ outlet: String) async throws -> Int? { try await troubles()[outlet]?["since"] as? Int }
         let began = Int(Date().timeIntervalSince1970)
         var service = try rig.serve()
-        let isTold = try await event(within: 60) { try await troubles().values.count { $0["waiting"] as? Int == 1 } == 3 ? true : nil }
+        let isTold = try await event(within: 60) {
+            try await troubles().values.count { $0["waiting"] as? Int == 1 } == 3 ? true : nil
+        }
         #expect(isTold == true, "\(service.error)")
         #expect(try await Set(troubles().keys) == ["ntfy", "gotify", "webhook"])
         let first = try #require(try await since("ntfy"))
         #expect((began...Int(Date().timeIntervalSince1970)).contains(first))
         let wanted = [
-            "ntfy": "The server at \(rig.peer.url) does not let us in (status 401): ntfy.token or ntfy.tokenFile.", "gotify": "There is nothing at the server's address at \(other.url) (status 404): gotify.url.",
+            "ntfy": "The server at \(rig.peer.url) does not let us in (status 401): ntfy.token or ntfy.tokenFile.",
+            "gotify": "There is nothing at the server's address at \(other.url) (status 404): gotify.url.",
             "webhook": "127.0.0.1:9",
         ]
         let titles = ["ntfy": "ntfy", "gotify": "Gotify", "webhook": "Webhook"]
         let status = try await rig.status()
-        let check = try await Program("waterh-tracker").run(["check", "--doctor", "--json", "--config", rig.config.path]).output
+        let check = try await Program("waterh-tracker").run([
+            "check", "--doctor", "--json", "--config", rig.config.path,
+        ]).output
         let doctor = try await Program("waterh-gateway").run(["doctor", "--json", "--config", rig.config.path]).output
         let plain = try await Program("waterh-gateway").run(["doctor", "--config", rig.config.path]).output
         func found(_ text: String, _ list: String, _ name: String, _ detail: String) throws -> [String: String] {
-            let object = try #require(try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any], "\(text)")
-            let all = (object[list] as? [[String: Any]] ?? []).map { ($0[name] as? String ?? "", $0[detail] as? String ?? "") }
+            let object = try #require(
+                try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any], "\(text)")
+            let all = (object[list] as? [[String: Any]] ?? []).map {
+                ($0[name] as? String ?? "", $0[detail] as? String ?? "")
+            }
             return Dictionary(all) { $0 + $1 }
         }
-        let (checked, diagnosed) = (try found(check, "findings", "name", "detail"), try found(doctor, "checks", "check", "found"))
+        let (checked, diagnosed) = (
+            try found(check, "findings", "name", "detail"), try found(doctor, "checks", "check", "found")
+        )
         for (outlet, words) in wanted {
-            #expect(try await (troubles()[outlet]?["trouble"] as? String)?.contains(words.hasSuffix(".") ? String(words.dropLast()) : words) == true, "\(outlet)")
-            let line = try #require(status.split(separator: "\n").first { $0.contains("\(titles[outlet] ?? ""): ") && $0.contains(words) }, "\(outlet): \(status)")
+            #expect(
+                try await (troubles()[outlet]?["trouble"] as? String)?.contains(
+                    words.hasSuffix(".") ? String(words.dropLast()) : words) == true, "\(outlet)")
+            let line = try #require(
+                status.split(separator: "\n").first { $0.contains("\(titles[outlet] ?? ""): ") && $0.contains(words) },
+                "\(outlet): \(status)")
             for text in [String(line), checked[outlet] ?? "", diagnosed[outlet] ?? ""] {
-                #expect(text.contains(words) && text.contains("So since 20") && text.contains("1 notification waits."), "\(outlet): \(text)")
+                #expect(
+                    text.contains(words) && text.contains("So since 20") && text.contains("1 notification waits."),
+                    "\(outlet): \(text)")
             }
-            #expect(plain.contains("note \(outlet): when a service tried last: ") && (diagnosed[outlet] ?? "").hasPrefix("when a service tried last: "), "\(plain)")
+            #expect(
+                plain.contains("note \(outlet): when a service tried last: ")
+                    && (diagnosed[outlet] ?? "").hasPrefix("when a service tried last: "), "\(plain)")
         }
-        for text in [status, check, doctor, plain] { #expect(!text.contains("secret") && !text.contains("my-water"), "\(text)") }
+        for text in [status, check, doctor, plain] {
+            #expect(!text.contains("secret") && !text.contains("my-water"), "\(text)")
+        }
 
         // One that begins anew knows since when; what is mended is told no more.
         service.send(signal: SIGKILL)
@@ -144,7 +186,9 @@ import Testing
         #expect(try await since("ntfy") == first)
         try await rig.peer.rule("{}")
         try await other.rule("{}")
-        #expect(try await event(within: 60) { try await troubles().keys.sorted() == ["webhook"] ? true : nil } == true, "\(service.error)")
+        #expect(
+            try await event(within: 60) { try await troubles().keys.sorted() == ["webhook"] ? true : nil } == true,
+            "\(service.error)")
         #expect(try await !rig.status().contains("ntfy: "))
         service.send(signal: SIGTERM)
         #expect(try await service.finish(limit: 20).exitCode == 0)
@@ -152,23 +196,35 @@ import Testing
 
     /// What is wrong in the file is told at the start.
     @Test(arguments: [
-        ("url = \"https://ntfy.example\"", "topic"), ("url = \"ntfy\"", "http://"), ("url = \"https://h/t\"\ntoken-file = \"/nowhere/token\"", "/nowhere/token"), ("place = \"x\"", "place"),
+        ("url = \"https://ntfy.example\"", "topic"), ("url = \"ntfy\"", "http://"),
+        ("url = \"https://h/t\"\ntoken-file = \"/nowhere/token\"", "/nowhere/token"), ("place = \"x\"", "place"),
         ("url = 5", "text in quotes"),
     ])
     func aWrongFileIsToldAtTheStart(lines: String, word: String) async throws {
         let folder = try TemporaryFolder()
         let store = "store = \"\(folder.file("a.sqlite"))\""
-        for (text, whose) in [("\(store)\n[ntfy]\n\(lines)\n", ""), ("[[person]]\nname = \"anna\"\n\(store)\n[person.ntfy]\n\(lines)\n", "anna")] {
+        for (text, whose) in [
+            ("\(store)\n[ntfy]\n\(lines)\n", ""),
+            ("[[person]]\nname = \"anna\"\n\(store)\n[person.ntfy]\n\(lines)\n", "anna"),
+        ] {
             try Data(text.utf8).write(to: folder.url("waterh.toml"))
-            let result = try await Program("waterh-gateway").run(["run", "--config", folder.file("waterh.toml"), "--link", "unix:\(folder.file("b.sock"))"])
-            #expect(result.exitCode != 0 && result.error.contains(word) && (whose.isEmpty || result.error.contains(whose)) && result.error.contains("ntfy"), "\(result.error)")
+            let result = try await Program("waterh-gateway").run([
+                "run", "--config", folder.file("waterh.toml"), "--link", "unix:\(folder.file("b.sock"))",
+            ])
+            #expect(
+                result.exitCode != 0 && result.error.contains(word) && (whose.isEmpty || result.error.contains(whose))
+                    && result.error.contains("ntfy"), "\(result.error)")
         }
     }
 
     @Test func aPhoneIsOnePersons() async throws {
         let folder = try TemporaryFolder()
-        try Data("[ntfy]\nurl = \"https://h/t\"\n[[person]]\nname = \"anna\"\nstore = \"\(folder.file("a.sqlite"))\"\n".utf8).write(to: folder.url("waterh.toml"))
+        try Data(
+            "[ntfy]\nurl = \"https://h/t\"\n[[person]]\nname = \"anna\"\nstore = \"\(folder.file("a.sqlite"))\"\n".utf8
+        ).write(to: folder.url("waterh.toml"))
         let result = try await Program("waterh-gateway").run(["run", "--config", folder.file("waterh.toml")])
-        #expect(result.exitCode != 0 && result.error.contains("'[ntfy]' cannot be everybody's") && result.error.contains("[person.ntfy]"), "\(result.error)")
+        #expect(
+            result.exitCode != 0 && result.error.contains("'[ntfy]' cannot be everybody's")
+                && result.error.contains("[person.ntfy]"), "\(result.error)")
     }
 }

@@ -11,15 +11,27 @@ import Testing
         chmod(folder.path, 0o1777)
         let path = folder.file("s.sock")
         let shell = try #require(Program(system: "sh"))
-        // A copy that nobody may run, made by another process: what a test process writes it cannot run while others start.
-        let line = "umask 000; cp '\(Program("waterh-emulator").path)' '\(folder.file("squatter"))' && exec setpriv --reuid=65534 --regid=65534 --clear-groups '\(folder.file("squatter"))' run --link unix:\(path).link --control unix:\(path)"
-        let squatter = try shell.start(["-c", line], environment: ["HOME": folder.path, "TMPDIR": folder.path, "XDG_RUNTIME_DIR": folder.path])
+        // A copy that nobody may run, made by another process: what a test process writes it cannot run while others
+        // start.
+        let line =
+            """
+            umask 000; cp '\(Program("waterh-emulator").path)' '\(folder.file("squatter"))' && exec setpriv \
+            --reuid=65534 --regid=65534 --clear-groups '\(folder.file("squatter"))' run --link unix:\(path).link \
+            --control unix:\(path)
+            """
+        let squatter = try shell.start(
+            ["-c", line], environment: ["HOME": folder.path, "TMPDIR": folder.path, "XDG_RUNTIME_DIR": folder.path])
         #expect(await event { FileManager.default.fileExists(atPath: path) ? true : nil } == true, "\(squatter.error)")
         let socket = ServiceSocket(path: path)
         let failure = await event { () -> CommandFailure? in
-            do { _ = try socket.get("/"); return nil } catch let failure as CommandFailure { return failure.sentence.contains("No service") ? nil : failure } catch { return nil }
+            do { _ = try socket.get("/"); return nil } catch let failure as CommandFailure {
+                return failure.sentence.contains("No service") ? nil : failure
+            } catch { return nil }
         }
-        #expect(failure?.status == .failed && failure?.sentence.contains("Another user's program listens at \(path)") == true, "\(failure?.sentence ?? "")")
+        #expect(
+            failure?.status == .failed
+                && failure?.sentence.contains("Another user's program listens at \(path)") == true,
+            "\(failure?.sentence ?? "")")
         #expect(!socket.isAnswering)
         squatter.send(signal: SIGTERM)
         _ = try await squatter.finish(limit: 20)
@@ -46,7 +58,9 @@ import Testing
         switch found {
         case "nothing": break
         case "link":
-            try files.createDirectory(atPath: folder.file("elsewhere"), withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+            try files.createDirectory(
+                atPath: folder.file("elsewhere"), withIntermediateDirectories: true,
+                attributes: [.posixPermissions: 0o700])
             try files.createSymbolicLink(atPath: usual, withDestinationPath: folder.file("elsewhere"))
         case "file": try Data().write(to: URL(fileURLWithPath: usual))
         default:
@@ -55,7 +69,11 @@ import Testing
             if found == "another's" { chown(usual, 65534, 65534) }
         }
         let result = try await Program("waterh-gateway").run(
-            ["nudge", "--store", folder.file("s.sqlite")], environment: ["XDG_RUNTIME_DIR": "", "TMPDIR": folder.path, "HOME": folder.path, "XDG_STATE_HOME": folder.file("state")])
+            ["nudge", "--store", folder.file("s.sqlite")],
+            environment: [
+                "XDG_RUNTIME_DIR": "", "TMPDIR": folder.path, "HOME": folder.path,
+                "XDG_STATE_HOME": folder.file("state"),
+            ])
         let place = ["nothing", "own", "readable"].contains(found) ? usual : folder.file("state/waterh/run")
         #expect(result.exitCode == 1 && result.error.contains("nothing listens at \(place)/waterh-"), "\(result.error)")
         var status = stat()

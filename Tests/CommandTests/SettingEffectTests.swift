@@ -8,7 +8,8 @@ import TrackerCore
 
 /// Every setting changes something that can be seen: what is set and read by nothing misleads whoever sets it.
 ///
-/// Each stands in `SettingEffects` with a value and what shows it: the same commands in two worlds, one of which has it set.
+/// Each stands in `SettingEffects` with a value and what shows it: the same commands in two worlds, one of which has it
+/// set.
 @Suite struct SettingEffectTests {
     static let names = Settings.catalogue.map(\.name)
 
@@ -29,8 +30,8 @@ import TrackerCore
 /// A value of a setting, and what shows it.
 struct SettingEffect: Sendable {
     enum Observation: Sendable {
-        /// What these lines of `waterh-tracker` say, each after its time on the wall of one day. `*` is where the setting is
-        /// set (without it: at the beginning), `files` lists what is beside the store.
+        /// What these lines of `waterh-tracker` say, each after its time on the wall of one day. `*` is where the
+        /// setting is set (without it: at the beginning), `files` lists what is beside the store.
         case day([String])
         /// The same with a sync server that asks for a token; `SERVER` stands for its address.
         case synced([String])
@@ -53,9 +54,13 @@ struct SettingEffect: Sendable {
         case .synced(let lines):
             let server = try await Self.server(token: "s3cret")
             let world = try World()
-            return try await world.live(lines.map { $0.replacing("SERVER", with: server.address).replacing("FOLDER", with: world.folder.path) }, change)
-                // Of its address the place alone is told, and the port is another one each time.
-                .replacing(server.address, with: "SERVER").replacing(server.address.replacing("/sync", with: ""), with: "SERVER")
+            return try await world.live(
+                lines.map { $0.replacing("SERVER", with: server.address).replacing("FOLDER", with: world.folder.path) },
+                change
+            )
+            // Of its address the place alone is told, and the port is another one each time.
+            .replacing(server.address, with: "SERVER").replacing(
+                server.address.replacing("/sync", with: ""), with: "SERVER")
         case .poll(let names):
             return try await World().poll(names, change)
         case .engine(let look):
@@ -87,7 +92,8 @@ private struct World {
     private var environment: [String: String] {
         [
             "WATERH_STORE": folder.file("w.sqlite"), "WATERH_ZONE": "", "WATERH_LINK": "", "WATERH_BOTTLE": "",
-            "HOME": folder.path, "XDG_CONFIG_HOME": folder.file("config"), "XDG_STATE_HOME": folder.file("state"), "DBUS_SESSION_BUS_ADDRESS": "",
+            "HOME": folder.path, "XDG_CONFIG_HOME": folder.file("config"), "XDG_STATE_HOME": folder.file("state"),
+            "DBUS_SESSION_BUS_ADDRESS": "",
         ]
     }
 
@@ -123,14 +129,21 @@ private struct World {
         let pair = try await Pair()
         if let change { try await tracker(change) }
         // A bottle counts whole seconds: the session is to have begun before its sip.
-        try await tracker(["session", "start", "--now", Instant(milliseconds: Int64(Date().timeIntervalSince1970 * 1000) - 60_000).description])
+        try await tracker([
+            "session", "start", "--now",
+            Instant(milliseconds: Int64(Date().timeIntervalSince1970 * 1000) - 60_000).description,
+        ])
         try await pair.sip(300)
-        let result = try await Program("waterh-gateway").run(["poll", "--link", pair.socket, "--json", "--keep"], environment: environment)
-        let report = try #require(try JSONSerialization.jsonObject(with: Data(result.outputBytes)) as? [String: Any], "\(result.error)")
+        let result = try await Program("waterh-gateway").run(
+            ["poll", "--link", pair.socket, "--json", "--keep"], environment: environment)
+        let report = try #require(
+            try JSONSerialization.jsonObject(with: Data(result.outputBytes)) as? [String: Any], "\(result.error)")
         return names.map { name in
             let value = name.split(separator: ".").reduce(report as Any?) { ($0 as? [String: Any])?[String($1)] }
             // The bottle's clock is off by hours, or right; a second more or less is the machine's.
-            if name == "clockDriftSeconds", let seconds = value as? Int { return "\(name) about \((Double(seconds) / 3600).rounded()) h" }
+            if name == "clockDriftSeconds", let seconds = value as? Int {
+                return "\(name) about \((Double(seconds) / 3600).rounded()) h"
+            }
             return "\(name) \(value.map { "\($0)" } ?? "nothing")"
         }.joined(separator: ", ")
     }
@@ -142,7 +155,8 @@ private struct World {
         let hour = Int(Date().timeIntervalSince1970) / 3600 % 24
         let east = (2 - hour + 36) % 24 - 12
         let service = try Program("waterh-gateway").start(
-            ["run", "--verbose", "--link", pair.socket, "--zone", "Etc/GMT\(east > 0 ? "-" : "+")\(abs(east))"], environment: environment)
+            ["run", "--verbose", "--link", pair.socket, "--zone", "Etc/GMT\(east > 0 ? "-" : "+")\(abs(east))"],
+            environment: environment)
         defer { service.send(signal: SIGTERM) }
         let line = await event(within: 30) { service.error.split(separator: "\n").first { $0.contains(beginning) } }
         // Without its time and its marks, which are another at each run.

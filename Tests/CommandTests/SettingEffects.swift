@@ -12,16 +12,26 @@ import TrackerDesk
 enum SettingEffects {
     private static let noon = ["12:00 log 600", "12:01 status"]
     private static let adaptive = "05:01 settings set reminders.engine adaptive"
-    private static let session = ["20:00 setup --yes", "20:00 session start", "20:10 drink", "20:20 drink", "20:30 water", "20:31 status"]
+    private static let session = [
+        "20:00 setup --yes", "20:00 session start", "20:10 drink", "20:20 drink", "20:30 water", "20:31 status",
+    ]
 
-    private static func day(_ value: String, _ lines: [String]) -> SettingEffect { SettingEffect(value: value, observation: .day(lines)) }
-    private static func poll(_ value: String, _ names: String...) -> SettingEffect { SettingEffect(value: value, observation: .poll(names)) }
-    private static func engine(_ value: String, _ look: @escaping @Sendable (Settings) throws -> String) -> SettingEffect {
+    private static func day(_ value: String, _ lines: [String]) -> SettingEffect {
+        SettingEffect(value: value, observation: .day(lines))
+    }
+    private static func poll(_ value: String, _ names: String...) -> SettingEffect {
+        SettingEffect(value: value, observation: .poll(names))
+    }
+    private static func engine(_ value: String, _ look: @escaping @Sendable (Settings) throws -> String)
+        -> SettingEffect
+    {
         SettingEffect(value: value, observation: .engine(look))
     }
 
     /// How a broker is spoken to.
-    private static func broker(_ value: String, _ before: @escaping @Sendable (inout Settings) throws -> Void = { _ in }) -> SettingEffect {
+    private static func broker(
+        _ value: String, _ before: @escaping @Sendable (inout Settings) throws -> Void = { _ in }
+    ) -> SettingEffect {
         engine(value) { settings in
             var settings = settings
             try settings.set("mqtt.url", to: "mqtts://h")
@@ -31,11 +41,15 @@ enum SettingEffects {
     }
 
     /// How a phone is reached.
-    private static func pocket(_ service: PocketService, _ value: String, _ before: [(name: String, text: String)]) -> SettingEffect {
+    private static func pocket(_ service: PocketService, _ value: String, _ before: [(name: String, text: String)])
+        -> SettingEffect
+    {
         engine(value) { settings in
             var settings = settings
             try settings.set(before)
-            do { return try PocketPlan(service, settings.service).map { "\($0)" } ?? "nobody" } catch { return "\(error)" }
+            do { return try PocketPlan(service, settings.service).map { "\($0)" } ?? "nobody" } catch {
+                return "\(error)"
+            }
         }
     }
 
@@ -43,7 +57,9 @@ enum SettingEffects {
     private static func browser(_ value: String) -> SettingEffect {
         engine(value) { settings in
             let sender = try PushSender.of(TrackerStore(inMemory: "UTC"))
-            let firefox = PushSubscription(endpoint: "https://push.example/a", publicKey: [], secret: [], label: "Firefox", since: Instant(milliseconds: 0))
+            let firefox = PushSubscription(
+                endpoint: "https://push.example/a", publicKey: [], secret: [], label: "Firefox",
+                since: Instant(milliseconds: 0))
             return "\(PocketPlan(firefox, sender, settings.service))"
         }
     }
@@ -65,7 +81,8 @@ enum SettingEffects {
         "schedule.adaptive.end": day("18", [adaptive, "17:30 check --show", "19:30 check --show"]),
         "reminders.enabled": day("false", ["12:00 check --show"]),
         "reminders.engine": day("interval", ["12:00 check --show"]),
-        "reminders.dailyLimit": day("false", ["05:01 settings set reminders.maxPerDay 1", "07:20 check --show", "12:00 check --show"]),
+        "reminders.dailyLimit": day(
+            "false", ["05:01 settings set reminders.maxPerDay 1", "07:20 check --show", "12:00 check --show"]),
         "reminders.maxPerDay": day("1", ["07:20 check --show", "12:00 check --show"]),
         "reminders.backOnTrack": day("true", ["12:00 check --show", "12:01 log 1500", "12:02 check --show"]),
         "reminders.minDeficitMl": day("500", ["07:20 check --show"]),
@@ -82,7 +99,9 @@ enum SettingEffects {
         "bottle.amountWidth": poll("u8", "state.dailyTotalMl"),
         "bottle.scanTimeoutS": engine("30") { try "\(air($0).requests.count { $0 == .startScan }) scans" },
         "bottle.connectTimeoutS": engine("7") { settings in
-            try air(settings, isSilent: false).requests.compactMap { if case .connect(_, let limit) = $0 { "\(limit)" } else { nil } }.joined()
+            try air(settings, isSilent: false).requests.compactMap {
+                if case .connect(_, let limit) = $0 { "\(limit)" } else { nil }
+            }.joined()
         },
         "bottle.readDelayS": engine("2") { settings in
             let bottle = ScriptedBottle(.draft, records: [drink], properties: [.read])
@@ -91,24 +110,33 @@ enum SettingEffects {
         },
         "bottle.hold": engine("always") { settings in
             let now = MonotonicInstant(nanoseconds: 0)
-            return HoldWish(settings.bottle.hold, onlookers: nil, rhythm: .every(seconds: 600), now: now).map { "\($0)" } ?? "let go"
+            return HoldWish(settings.bottle.hold, onlookers: nil, rhythm: .every(seconds: 600), now: now).map {
+                "\($0)"
+            } ?? "let go"
         },
         "bottle.pollWhenIdle": SettingEffect(value: "false", observation: .service("Next poll")),
         "bottle.maxRecordAgeDays": engine("1") { settings in
-            var rig = EngineRig(options: PollOptions(settings: settings.bottle, zone: .utc), peer: ScriptedBottle(records: [drink]), start: after.advanced(seconds: 3 * 86_400))
+            var rig = EngineRig(
+                options: PollOptions(settings: settings.bottle, zone: .utc), peer: ScriptedBottle(records: [drink]),
+                start: after.advanced(seconds: 3 * 86_400))
             return try "\(rig.run().suspect) suspect"
         },
 
         "bottle.light": engine("true") { settings in
-            let noon = Tracker.evaluate(TrackerFacts(settings: settings, zone: .utc, drinks: []), now: Instant(seconds: 1_770_037_200))
+            let noon = Tracker.evaluate(
+                TrackerFacts(settings: settings, zone: .utc, drinks: []), now: Instant(seconds: 1_770_037_200))
             return noon.light(by: settings.bottle).rawValue
         },
         "bottle.showGoal": engine("true") { settings in
             var bottle = ScriptedBottle(records: [drink])
             bottle.snapshot = [2, 2, 87] + [7, 3, 0x1A, 2, 2, 22, 30, 0] + [3, 5, 0x07, 0xD0]
-            var rig = EngineRig(options: PollOptions(settings: settings.bottle, zone: .utc, goalMl: settings.goalMl), peer: bottle, start: after)
+            var rig = EngineRig(
+                options: PollOptions(settings: settings.bottle, zone: .utc, goalMl: settings.goalMl), peer: bottle,
+                start: after)
             try rig.run()
-            return rig.requests.compactMap { if case .write(_, let value, _) = $0 { HostCommand(decoding: value).meaning } else { nil } }.joined(separator: ", ")
+            return rig.requests.compactMap {
+                if case .write(_, let value, _) = $0 { HostCommand(decoding: value).meaning } else { nil }
+            }.joined(separator: ", ")
         },
 
         "waterline.waterEveryNDrinks": day("3", session),
@@ -118,14 +146,19 @@ enum SettingEffects {
         "waterline.defaultWaterOz": day("12", session),
         "waterline.units": day("ml", session),
         "waterline.discreet": day("false", session + ["21:30 check --show"]),
-        "waterline.defaultPreset": day("Double", ["20:00 setup --yes", "20:01 *", "20:02 session start", "20:03 drink"]),
+        "waterline.defaultPreset": day(
+            "Double", ["20:00 setup --yes", "20:01 *", "20:02 session start", "20:03 drink"]),
         "waterline.bottleWater": poll("off", "state.waterline.waters"),
         "week.firstDay": day("sunday", ["12:00 history"]),
         "health.enabled": day("true", ["12:00 log 200", "12:01 files"]),
         "health.inbox": day("/nowhere/phone", ["12:00 check --show"]),
         "sync.url": day("http://127.0.0.1:9/sync", ["20:00 session start", "20:01 check"]),
-        "sync.token": SettingEffect(value: "s3cret", observation: .synced(["05:01 settings set sync.url SERVER", "20:00 session start", "20:01 check"])),
-        "sync.tokenFile": day("/nowhere/token", ["05:01 settings set sync.url http://127.0.0.1:9/sync", "20:00 session start", "20:01 check"]),
+        "sync.token": SettingEffect(
+            value: "s3cret",
+            observation: .synced(["05:01 settings set sync.url SERVER", "20:00 session start", "20:01 check"])),
+        "sync.tokenFile": day(
+            "/nowhere/token",
+            ["05:01 settings set sync.url http://127.0.0.1:9/sync", "20:00 session start", "20:01 check"]),
 
         "http.listen": day("127.0.0.1:9000", ["12:00 check --doctor"]),
         "http.publicUrl": pocket(.ntfy, "https://shelf.example", [("ntfy.url", "https://ntfy.example/a")]),
@@ -134,11 +167,13 @@ enum SettingEffects {
         "mqtt.commands": broker("true"),
         "mqtt.user": broker("me"),
         "mqtt.password": broker("s3cret") { try $0.set("mqtt.user", to: "me") },
-        "mqtt.passwordFile": SettingEffect(value: "/nowhere/password", observation: .engine { settings in
-            var settings = settings
-            try settings.set([("mqtt.url", "mqtt://h"), ("mqtt.user", "me")])
-            do { return "\(try MQTTPlan(settings.service).map { "\($0)" } ?? "")" } catch { return "\(error)" }
-        }),
+        "mqtt.passwordFile": SettingEffect(
+            value: "/nowhere/password",
+            observation: .engine { settings in
+                var settings = settings
+                try settings.set([("mqtt.url", "mqtt://h"), ("mqtt.user", "me")])
+                do { return "\(try MQTTPlan(settings.service).map { "\($0)" } ?? "")" } catch { return "\(error)" }
+            }),
         "mqtt.caFile": broker("/etc/ca.pem"),
         "mqtt.certificateFile": broker("/etc/me.pem"),
         "mqtt.keyFile": broker("/etc/me.key"),
@@ -157,12 +192,15 @@ enum SettingEffects {
         "webhook.caFile": pocket(.webhook, "/etc/ca.pem", [("webhook.url", "https://hook.example")]),
         "webhook.templateFile": pocket(.webhook, "/nowhere/hook.json", [("webhook.url", "https://hook.example")]),
         "notify.tray": engine("false") { settings in
-            let desk = try TrackerDesk(TrackerStore(inMemory: "UTC"), now: Instant(milliseconds: 0), zone: ZoneChoice(named: "UTC", machine: .utc), source: "test")
+            let desk = try TrackerDesk(
+                TrackerStore(inMemory: "UTC"), now: Instant(milliseconds: 0),
+                zone: ZoneChoice(named: "UTC", machine: .utc), source: "test")
             return TrayFace(try desk.state(), settings)?.title ?? "no icon"
         },
         "push.contact": browser("mailto:me@example.org"),
         "push.caFile": browser("/etc/ca.pem"),
-        "gotify.caFile": pocket(.gotify, "/etc/ca.pem", [("gotify.url", "https://gotify.example"), ("gotify.token", "A")]),
+        "gotify.caFile": pocket(
+            .gotify, "/etc/ca.pem", [("gotify.url", "https://gotify.example"), ("gotify.token", "A")]),
     ]
 
     /// A drink of 2026-02-02 at 22:21:15, and a while after it.
@@ -173,8 +211,11 @@ enum SettingEffects {
     private static func air(_ settings: Settings, isSilent: Bool = true) throws -> EngineRig<ScriptedBottle> {
         var bottle = ScriptedBottle(records: [drink])
         bottle.isSilent = isSilent
-        bottle.advertisement = Advertisement(peer: PeerID("A4:C1:38:01:02:03"), address: BluetoothAddress("A4:C1:38:01:02:03"), name: "WaterH-Boost-24oz")
-        var rig = EngineRig(options: PollOptions(settings: settings.bottle, zone: .utc), peer: bottle, start: after, hasRadio: true)
+        bottle.advertisement = Advertisement(
+            peer: PeerID("A4:C1:38:01:02:03"), address: BluetoothAddress("A4:C1:38:01:02:03"), name: "WaterH-Boost-24oz"
+        )
+        var rig = EngineRig(
+            options: PollOptions(settings: settings.bottle, zone: .utc), peer: bottle, start: after, hasRadio: true)
         try rig.run()
         return rig
     }

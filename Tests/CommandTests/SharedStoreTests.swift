@@ -4,7 +4,8 @@ import Support
 import Testing
 import TrackerCore
 
-/// One store, many programs: what one of them was told is stored stays stored, whatever the others do and however they end.
+/// One store, many programs: what one of them was told is stored stays stored, whatever the others do and however they
+/// end.
 @Suite(.serialized) struct SharedStoreTests {
     /// A process's locks on a file, and how often it has it open, as the kernel says.
     private struct Holding {
@@ -20,8 +21,10 @@ import TrackerCore
                 return words.contains("\(process)") && words.contains { $0.hasSuffix(":\(number)") }
             }
             let folder = "/proc/\(process)/fd"
-            descriptors = try files.contentsOfDirectory(atPath: folder).compactMap { try? files.destinationOfSymbolicLink(atPath: "\(folder)/\($0)") }
-                .filter { $0.hasPrefix(path) }.map { String($0.dropFirst(path.count)) }.sorted()
+            descriptors = try files.contentsOfDirectory(atPath: folder).compactMap {
+                try? files.destinationOfSymbolicLink(atPath: "\(folder)/\($0)")
+            }
+            .filter { $0.hasPrefix(path) }.map { String($0.dropFirst(path.count)) }.sorted()
         }
     }
 
@@ -36,9 +39,13 @@ import TrackerCore
         for round in 0..<3 {
             try await pair.sip(130 + round)
             service.send(signal: SIGHUP)
-            #expect(await event(within: 20) { service.error.components(separatedBy: "1 received: 1 new").count == round + 3 ? true : nil } == true)
+            #expect(
+                await event(within: 20) {
+                    service.error.components(separatedBy: "1 received: 1 new").count == round + 3 ? true : nil
+                } == true)
             for verb in ["status", "log 5", "check --doctor", "export"] {
-                let visit = try await Program("waterh-tracker").run(verb.split(separator: " ").map(String.init) + ["--store", pair.store])
+                let visit = try await Program("waterh-tracker").run(
+                    verb.split(separator: " ").map(String.init) + ["--store", pair.store])
                 #expect(visit.exitCode == 0, "\(visit.error)")
             }
             _ = try await Program("waterh-gateway").run(["doctor", "--store", pair.store, "--link", pair.socket])
@@ -63,11 +70,13 @@ import TrackerCore
         #expect(try TrackerStore(path: store).allDrinks().map(\.ml).sorted() == Array(1...6))
     }
 
-    /// Service, tracker, a second gateway and doctors on one store, killed at random moments. Afterwards every `log` that said it
-    /// was done is there, every sip is in the store once or still in the bottle, and SQLite finds no fault.
-    /// `WATERH_SHARED_SEED=n` repeats the choices, as far as a machine does.
+    /// Service, tracker, a second gateway and doctors on one store, killed at random moments. Afterwards every `log`
+    /// that said it was done is there, every sip is in the store once or still in the bottle, and SQLite finds no
+    /// fault. `WATERH_SHARED_SEED=n` repeats the choices, as far as a machine does.
     @Test(.timeLimit(.minutes(3))) func nothingIsLostWhoeverIsKilled() async throws {
-        let seed = ProcessInfo.processInfo.environment["WATERH_SHARED_SEED"].flatMap(UInt64.init) ?? UInt64.random(in: 0..<1_000_000)
+        let seed =
+            ProcessInfo.processInfo.environment["WATERH_SHARED_SEED"].flatMap(UInt64.init)
+            ?? UInt64.random(in: 0..<1_000_000)
         print("shared store: WATERH_SHARED_SEED=\(seed)")
         var random = SeededGenerator(seed: seed)
         let pair = try await Pair()
@@ -78,8 +87,11 @@ import TrackerCore
         func start() async throws -> RunningProgram {
             let program = try gateway.start(service)
             let hears = await event(within: 20) { () -> Bool? in
-                let status = (try? String(contentsOfFile: "/proc/\(program.processIdentifier)/status", encoding: .utf8)) ?? ""
-                let caught = status.split(separator: "\n").first { $0.hasPrefix("SigCgt:") }?.split(separator: "\t").last.flatMap { UInt64($0, radix: 16) } ?? 0
+                let status =
+                    (try? String(contentsOfFile: "/proc/\(program.processIdentifier)/status", encoding: .utf8)) ?? ""
+                let caught =
+                    status.split(separator: "\n").first { $0.hasPrefix("SigCgt:") }?.split(separator: "\t").last.flatMap
+                { UInt64($0, radix: 16) } ?? 0
                 return caught & (1 << (SIGHUP - 1)) != 0 ? true : nil
             }
             try #require(hears == true, "\(program.error)")
@@ -93,7 +105,11 @@ import TrackerCore
         func reap(_ other: (program: RunningProgram, logged: Int?)) async throws {
             let result = try await other.program.finish()
             let isOurs = result.signalled && result.exitCode == SIGKILL
-            if isOurs { killed += 1 } else { #expect(!result.signalled, "died of signal \(result.exitCode): \(result.error)") }
+            if isOurs {
+                killed += 1
+            } else {
+                #expect(!result.signalled, "died of signal \(result.exitCode): \(result.error)")
+            }
             if let logged = other.logged, !result.signalled, result.exitCode == 0 { done.insert(logged) }
             if let logged = other.logged, !isOurs { #expect(result.exitCode == 0, "log \(logged): \(result.error)") }
         }
@@ -103,7 +119,8 @@ import TrackerCore
         while ContinuousClock.now < end {
             number += 1
             switch Int.random(in: 0..<10, using: &random) {
-            case 0..<4: others.append((try tracker.start(["log", "\(1000 + number)", "--store", pair.store]), 1000 + number))
+            case 0..<4:
+                others.append((try tracker.start(["log", "\(1000 + number)", "--store", pair.store]), 1000 + number))
             case 4: others.append((try tracker.start(["status", "--store", pair.store]), nil))
             case 5: others.append((try tracker.start(["check", "--doctor", "--store", pair.store]), nil))
             case 6: others.append((try gateway.start(["poll", "--link", pair.socket, "--store", pair.store]), nil))
@@ -114,7 +131,9 @@ import TrackerCore
                 try await pair.sip(sips)
                 running.send(signal: SIGHUP)
             }
-            if Int.random(in: 0..<6, using: &random) == 0, let other = others.randomElement(using: &random) { other.program.send(signal: SIGKILL) }
+            if Int.random(in: 0..<6, using: &random) == 0, let other = others.randomElement(using: &random) {
+                other.program.send(signal: SIGKILL)
+            }
             if Int.random(in: 0..<12, using: &random) == 0 {
                 running.send(signal: SIGKILL)
                 _ = try await running.finish()
@@ -133,8 +152,15 @@ import TrackerCore
         let drinks = try store.allDrinks()
         #expect(drinks.filter { $0.source == .bottle }.map(\.ml).sorted() == Array(1...max(1, sips)), "every sip once")
         let logged = drinks.filter { $0.source != .bottle }.map(\.ml)
-        #expect(Set(logged).count == logged.count && done.isSubset(of: Set(logged)), "lost: \(done.subtracting(logged).sorted())")
+        #expect(
+            Set(logged).count == logged.count && done.isSubset(of: Set(logged)),
+            "lost: \(done.subtracting(logged).sorted())")
         #expect(try store.integrityProblems().isEmpty)
-        print("shared store: \(number) steps, \(sips) sips, \(done.count) logs done, \(killed) others and \(services - 1) services killed")
+        print(
+            """
+            shared store: \(number) steps, \(sips) sips, \(done.count) logs done, \(killed) others and \
+            \(services - 1) services killed
+            """
+        )
     }
 }

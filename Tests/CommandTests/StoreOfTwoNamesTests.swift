@@ -1,8 +1,8 @@
 import Support
 import Testing
 
-/// A store's file that is mounted by itself, as a container's volume of one file: what one program committed under that name was gone when
-/// another one, which has the store open under its own, wrote next.
+/// A store's file that is mounted by itself, as a container's volume of one file: what one program committed under that
+/// name was gone when another one, which has the store open under its own, wrote next.
 @Suite struct StoreOfTwoNamesTests {
     @Test(.enabled(if: MountNamespace.words != nil, "no mounts of our own on this machine"))
     func aFileThatIsMountedByItselfTakesNoWrites() async throws {
@@ -14,11 +14,15 @@ import Testing
         func mounted(_ arguments: [String]) async throws -> Program.Result {
             try await #require(Program(system: "unshare")).run(
                 words + [
-                    "sh", "-c", "mkdir -p \"${1%/*}\" && : >>\"$1\" && mount --bind \"$0\" \"$1\" && shift && exec \"$@\"", store, other, tracker.path,
+                    "sh", "-c",
+                    "mkdir -p \"${1%/*}\" && : >>\"$1\" && mount --bind \"$0\" \"$1\" && shift && exec \"$@\"", store,
+                    other, tracker.path,
                 ] + arguments)
         }
         let refused = try await mounted(["log", "200", "--store", other])
-        #expect(refused.exitCode == 1 && refused.error.contains("is mounted by itself") && refused.error.contains("folder"), "\(refused)")
+        #expect(
+            refused.exitCode == 1 && refused.error.contains("is mounted by itself") && refused.error.contains("folder"),
+            "\(refused)")
         let looked = try await mounted(["status", "--store", other])
         #expect(looked.exitCode == 0 && looked.output.contains("100 ml"), "\(looked)")
         // The name that is no mount takes writes, and so does one in a folder that is mounted.

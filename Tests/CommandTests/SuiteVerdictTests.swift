@@ -2,7 +2,8 @@ import Foundation
 import Support
 import Testing
 
-/// What `hardware/bench test` says at its end. The runner is a script here, because a test that fails on purpose cannot stand in our own suite.
+/// What `hardware/bench test` says at its end. The runner is a script here, because a test that fails on purpose cannot
+/// stand in our own suite.
 @Suite(.timeLimit(.minutes(2))) struct SuiteVerdictTests {
     private struct Bench {
         let folder: TemporaryFolder
@@ -11,11 +12,14 @@ import Testing
         init() throws { folder = try TemporaryFolder() }
 
         /// Runs a part whose runs come to these ends, one after the other.
-        /// - Parameter runs: for each run what became of the tests T/a() and T/b(): `p`assed, `f`ailed, `s`kipped, `x` never ended, `h`angs.
+        /// - Parameter runs: for each run what became of the tests T/a() and T/b(): `p`assed, `f`ailed, `s`kipped, `x`
+        ///   never ended, `h`angs.
         /// - Parameter limit: seconds without a test that begins or ends.
         /// - Returns: what was printed.
         @discardableResult
-        func part(_ runs: [String], onceMore: Bool = true, lanes: [String] = [], limit: Int? = nil) async throws -> String {
+        func part(_ runs: [String], onceMore: Bool = true, lanes: [String] = [], limit: Int? = nil) async throws
+            -> String
+        {
             let runner = folder.file("runner")
             let script = """
                 #!/usr/bin/env python3
@@ -28,8 +32,10 @@ import Testing
                 wanted = sys.argv[sys.argv.index("--filter") + 1] if "--filter" in sys.argv else None
                 with open(sys.argv[at + 1], "w") as out:
                     def event(kind, test, **more):
-                        print(json.dumps({"kind": "event", "payload": {"kind": kind, "testID": test, **more}}), file=out, flush=True)
-                    for letter in "ab": print(json.dumps({"kind": "test", "payload": {"kind": "function", "id": f"T/{letter}()/T.swift:1:2"}}), file=out)
+                        print(json.dumps({"kind": "event", "payload": {"kind": kind, "testID": test, **more}}), \
+                file=out, flush=True)
+                    for letter in "ab": print(json.dumps({"kind": "test", "payload": {"kind": "function", "id": \
+                f"T/{letter}()/T.swift:1:2"}}), file=out)
                     for letter, end in zip("ab", ends):
                         import re
                         test = f"T/{letter}()"
@@ -45,7 +51,9 @@ import Testing
                 """
             try Data(script.utf8).write(to: folder.url("runner"))
             try? FileManager.default.removeItem(at: folder.url("state"))
-            let options = (onceMore ? ["--once-more"] : []) + lanes.map { "--lane=" + $0 } + (limit.map { ["--limit=\($0)"] } ?? [])
+            let options =
+                (onceMore ? ["--once-more"] : []) + lanes.map { "--lane=" + $0 }
+                + (limit.map { ["--limit=\($0)"] } ?? [])
             let result = try await suite(["tests", "a part"] + options + [report, "--", try python().path, runner])
             #expect(result.exitCode == 0, "\(result.error)")
             return result.output
@@ -54,16 +62,22 @@ import Testing
         func verdict() async throws -> Program.Result { try await suite(["verdict", report]) }
 
         func suite(_ arguments: [String]) async throws -> Program.Result {
-            try await python().run([Program.repository + "/Tests/System/suite.py"] + arguments, environment: ["XDG_CACHE_HOME": folder.path])
+            try await python().run(
+                [Program.repository + "/Tests/System/suite.py"] + arguments,
+                environment: ["XDG_CACHE_HOME": folder.path])
         }
 
-        private func python() throws -> Program { try #require(Program(system: "python3"), "python3 is not installed: run hardware/bench setup") }
+        private func python() throws -> Program {
+            try #require(Program(system: "python3"), "python3 is not installed: run hardware/bench setup")
+        }
     }
 
     @Test(arguments: [
         (["pp"], true, 0, "2 passed", "passed"), (["pf"], false, 1, "failed: T/b()\n    words of b", "FAILED"),
-        (["pf", "pp"], true, 0, "flaky (red, then green alone): T/b()", "passed"), (["pf", "pf"], true, 1, "failed: T/b()", "FAILED"),
-        (["px"], true, 1, "failed: T/b()\n    it never ended: exit code 1", "FAILED"), (["ps"], true, 0, "skipped: T/b()\n    words of b", "passed"),
+        (["pf", "pp"], true, 0, "flaky (red, then green alone): T/b()", "passed"),
+        (["pf", "pf"], true, 1, "failed: T/b()", "FAILED"),
+        (["px"], true, 1, "failed: T/b()\n    it never ended: exit code 1", "FAILED"),
+        (["ps"], true, 0, "skipped: T/b()\n    words of b", "passed"),
     ])
     func whatStandsAtTheEnd(runs: [String], onceMore: Bool, status: Int32, line: String, last: String) async throws {
         let bench = try Bench()
@@ -76,14 +90,20 @@ import Testing
 
     /// A run of CI came to no end once, and said nothing of where it stood.
     @Test(arguments: [
-        (["hp", "pp", "pp"], true, 0, "2 passed"), (["hp", "pp", "pp"], true, 0, "flaky (red, then green alone): T/a()\n    it hangs"),
-        (["hp", "pp"], false, 1, "failed: T/a()\n    it hangs"), (["hp", "pf", "pp", "pf"], true, 1, "failed: T/b()\n    words of b"),
-        (["ph", "ph"], true, 1, "failed: T/b()\n    it hangs"), (["hp", "ph"], false, 1, "failed: T/b()\n    it hangs"),
+        (["hp", "pp", "pp"], true, 0, "2 passed"),
+        (["hp", "pp", "pp"], true, 0, "flaky (red, then green alone): T/a()\n    it hangs"),
+        (["hp", "pp"], false, 1, "failed: T/a()\n    it hangs"),
+        (["hp", "pf", "pp", "pf"], true, 1, "failed: T/b()\n    words of b"),
+        (["ph", "ph"], true, 1, "failed: T/b()\n    it hangs"),
+        (["hp", "ph"], false, 1, "failed: T/b()\n    it hangs"),
     ])
-    func whatHangsIsEndedAndTheRestRunsAfterIt(runs: [String], onceMore: Bool, status: Int32, line: String) async throws {
+    func whatHangsIsEndedAndTheRestRunsAfterIt(runs: [String], onceMore: Bool, status: Int32, line: String) async throws
+    {
         let bench = try Bench()
         let said = try await bench.part(runs, onceMore: onceMore, lanes: onceMore ? ["T/"] : [], limit: 1)
-        #expect(said.contains("it hangs: nothing new for 1 s; its processes:\n") && said.contains(bench.folder.file("runner")), "\(said)")
+        #expect(
+            said.contains("it hangs: nothing new for 1 s; its processes:\n")
+                && said.contains(bench.folder.file("runner")), "\(said)")
         let verdict = try await bench.verdict()
         #expect(verdict.exitCode == status && verdict.output.contains(line), "\(verdict.output)")
     }
@@ -91,14 +111,20 @@ import Testing
     @Test func aPartThatHangsIsEndedWithAllThatItBegan() async throws {
         let bench = try Bench()
         let child = bench.folder.file("child")
-        let said = try await bench.suite(["part", "pages", "--limit=1", bench.report, "--", "bash", "-c", "sleep 600 & echo $! >\(child); wait; true"])
+        let said = try await bench.suite([
+            "part", "pages", "--limit=1", bench.report, "--", "bash", "-c", "sleep 600 & echo $! >\(child); wait; true",
+        ])
         #expect(said.output.contains(" sleep 600\n"), "\(said.output)")
-        let number = try #require(Int32(String(contentsOfFile: child, encoding: .utf8).trimmingCharacters(in: .whitespacesAndNewlines)))
+        let number = try #require(
+            Int32(String(contentsOfFile: child, encoding: .utf8).trimmingCharacters(in: .whitespacesAndNewlines)))
         // Who takes in what lost its parent may take a while.
         let state = (try? String(contentsOfFile: "/proc/\(number)/stat", encoding: .utf8))?.split(separator: " ")[2]
         #expect(state == nil || state == "Z")
         let verdict = try await bench.verdict()
-        #expect(verdict.exitCode == 1 && verdict.output.contains("failed: pages\n    exit code 1, and its last lines:\n    it hangs"), "\(verdict.output)")
+        #expect(
+            verdict.exitCode == 1
+                && verdict.output.contains("failed: pages\n    exit code 1, and its last lines:\n    it hangs"),
+            "\(verdict.output)")
     }
 
     @Test func flakyInTwoRunsInARowIsRed() async throws {
@@ -112,7 +138,8 @@ import Testing
     }
 
     @Test(arguments: [
-        (["pf", "pf", "pf"], 1, "1 passed, 1 failed"), (["pf", "pf", "pp"], 0, "flaky (red, then green alone): T/b()"), (["pp", "pp"], 0, "2 passed"),
+        (["pf", "pf", "pf"], 1, "1 passed, 1 failed"), (["pf", "pf", "pp"], 0, "flaky (red, then green alone): T/b()"),
+        (["pp", "pp"], 0, "2 passed"),
     ])
     func whatEveryLaneFoundIsTold(runs: [String], status: Int32, line: String) async throws {
         let bench = try Bench()
@@ -124,19 +151,30 @@ import Testing
     /// A test that no lane takes would never run.
     @Test func everyTestOfInputsAndOutputsIsInOneLane() async throws {
         let bench = Program.repository + "/hardware/bench"
-        let script = "eval \"$(grep -E '^(peers|inputs_and_outputs|lanes)=' \(bench))\"; printf '%s\\n' \"$inputs_and_outputs\" \"${lanes[@]}\""
+        let script =
+            """
+            eval \"$(grep -E '^(peers|inputs_and_outputs|lanes)=' \(bench))\"; printf '%s\\n' \
+            \"$inputs_and_outputs\" \"${lanes[@]}\"
+            """
         let shell = try #require(Program(system: "bash"))
         let expressions = try await shell.run(["-c", script]).lines.map { try Regex(String($0)) }
         #expect(expressions.count > 4)
         let own = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
-        let all = try await Program(path: own).run(["--testing-library", "swift-testing", "--list-tests"]).lines.map(String.init)
-        let invented = ["A", "D", "Da", "F", "G", "M", "R", "S", "Se", "Ser", "T", "U", "Z", "a", "`"].map { "CommandTests.\($0)Tests/isTrue()" }
+        let all = try await Program(path: own).run(["--testing-library", "swift-testing", "--list-tests"]).lines.map(
+            String.init)
+        let invented = ["A", "D", "Da", "F", "G", "M", "R", "S", "Se", "Ser", "T", "U", "Z", "a", "`"].map {
+            "CommandTests.\($0)Tests/isTrue()"
+        }
         #expect(all.count > 100)
         for test in all + invented {
             let isOurs = try expressions[0].prefixMatch(in: test) != nil
-            #expect(try expressions.dropFirst().count { try $0.prefixMatch(in: test) != nil } == (isOurs ? 1 : 0), "\(test)")
+            #expect(
+                try expressions.dropFirst().count { try $0.prefixMatch(in: test) != nil } == (isOurs ? 1 : 0), "\(test)"
+            )
         }
-        for test in invented + ["VirtualGadgetTests.GadgetCommandTests/x()", "BlueZTests.X/x()"] { #expect(try expressions[0].prefixMatch(in: test) != nil, "\(test)") }
+        for test in invented + ["VirtualGadgetTests.GadgetCommandTests/x()", "BlueZTests.X/x()"] {
+            #expect(try expressions[0].prefixMatch(in: test) != nil, "\(test)")
+        }
     }
 
     @Test func aPartThatIsNoTestIsNamedWithItsExitCode() async throws {
@@ -149,7 +187,8 @@ import Testing
         #expect(verdict.output.contains("1 min 01 s  build, 2 min 00 s of processors"))
     }
 
-    /// Each runs until two have begun: three would take turns, and two would wait for each other where only one may run.
+    /// Each runs until two have begun: three would take turns, and two would wait for each other where only one may
+    /// run.
     @Test func twoLanesRunSideBySideAndNoThird() async throws {
         let bench = try Bench()
         let script = """
@@ -164,18 +203,28 @@ import Testing
             """
         try Data(script.utf8).write(to: bench.folder.url("runner"))
         let python = try #require(Program(system: "python3"))
-        _ = try await bench.suite(["tests", "a part", "--lane=a", "--lane=b", "--lane=c", "--workers=2", bench.report, "--", python.path, bench.folder.file("runner")])
+        _ = try await bench.suite([
+            "tests", "a part", "--lane=a", "--lane=b", "--lane=c", "--workers=2", bench.report, "--", python.path,
+            bench.folder.file("runner"),
+        ])
         let told = try String(contentsOf: bench.folder.url("told"), encoding: .utf8)
-        #expect(told.count == 6 && told.reduce(into: [0]) { $0.append($0[$0.count - 1] + ($1 == "b" ? 1 : -1)) }.max() == 2, "\(told)")
+        #expect(
+            told.count == 6 && told.reduce(into: [0]) { $0.append($0[$0.count - 1] + ($1 == "b" ? 1 : -1)) }.max() == 2,
+            "\(told)")
         #expect(try await bench.verdict().exitCode == 0)
     }
 
     @Test func aPartThatRanBesideOthersCountsOnceAndNamesWhatWasFlaky() async throws {
         let bench = try Bench()
-        _ = try await bench.suite(["part", "pages", "--beside", bench.report, "--", "bash", "-c", "sleep 1; echo 'flaky: Today.test_a'; echo 'not flaky: x y'"])
+        _ = try await bench.suite([
+            "part", "pages", "--beside", bench.report, "--", "bash", "-c",
+            "sleep 1; echo 'flaky: Today.test_a'; echo 'not flaky: x y'",
+        ])
         _ = try await bench.suite(["time", "build", "61", "120.5", bench.report])
         let verdict = try await bench.verdict()
-        #expect(verdict.exitCode == 0 && verdict.output.contains("pages, beside others") && verdict.output.contains("1 min 01 s  in all"), "\(verdict.output)")
+        #expect(
+            verdict.exitCode == 0 && verdict.output.contains("pages, beside others")
+                && verdict.output.contains("1 min 01 s  in all"), "\(verdict.output)")
         #expect(verdict.output.contains("flaky (red, then green alone): Today.test_a\n"))
     }
 
@@ -188,7 +237,9 @@ import Testing
             os.execv(sys.executable, [sys.executable, *sys.argv[1:]])
             """
         let python = try #require(Program(system: "python3"))
-        _ = try await python.run(["-c", script, Program.repository + "/Tests/System/suite.py", "part", "esphome", bench.report, "--", "true"])
+        _ = try await python.run([
+            "-c", script, Program.repository + "/Tests/System/suite.py", "part", "esphome", bench.report, "--", "true",
+        ])
         let verdict = try await bench.verdict()
         #expect(verdict.output.contains("esphome, 0 min 00 s of processors"), "\(verdict.output)")
     }
@@ -205,7 +256,8 @@ import Testing
     }
 
     @Test(arguments: [
-        ([0], 0, "passed"), ([75, 0], 0, "flaky (red, then green alone): chaos"), ([75, 75], 1, "failed: chaos"), ([75, 1], 1, "failed: chaos"),
+        ([0], 0, "passed"), ([75, 0], 0, "flaky (red, then green alone): chaos"), ([75, 75], 1, "failed: chaos"),
+        ([75, 1], 1, "failed: chaos"),
         ([1, 0], 1, "failed: chaos\n    exit code 1, and its last lines:\n    what was seen in this run"),
     ])
     func onlyWhatWasLateRunsOnceMore(codes: [Int], status: Int32, line: String) async throws {

@@ -32,7 +32,10 @@ import Testing
     }
 
     /// Without systemd, or with a socket that is gone, nothing happens.
-    @Test(arguments: [[:], ["NOTIFY_SOCKET": "relative"], ["NOTIFY_SOCKET": "/nonexistent/notify"], ["NOTIFY_SOCKET": "/" + String(repeating: "x", count: 200)]])
+    @Test(arguments: [
+        [:], ["NOTIFY_SOCKET": "relative"], ["NOTIFY_SOCKET": "/nonexistent/notify"],
+        ["NOTIFY_SOCKET": "/" + String(repeating: "x", count: 200)],
+    ])
     func silence(_ environment: [String: String]) async {
         let supervisor = Supervisor(environment.merging(["WATCHDOG_USEC": "1000"]) { $1 })
         supervisor.tell("READY=1")

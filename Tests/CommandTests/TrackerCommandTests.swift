@@ -12,7 +12,8 @@ import Testing
         let file = Self.folder + "/tracker-tour.txt"
         let written = try String(contentsOfFile: file, encoding: .utf8)
         let scratch = try TemporaryFolder()
-        try FileManager.default.copyItem(atPath: Self.folder + "/demo-month.csv", toPath: scratch.path + "/demo-month.csv")
+        try FileManager.default.copyItem(
+            atPath: Self.folder + "/demo-month.csv", toPath: scratch.path + "/demo-month.csv")
         var lived = ""
         for line in written.split(separator: "\n", omittingEmptySubsequences: false) where line.hasPrefix("$ ") {
             let command = String(line.dropFirst(2))
@@ -31,14 +32,20 @@ import Testing
     }
 
     @Test(arguments: [
-        ("log", 2), ("log abc", 2), ("log 0", 3), ("log 2001", 3), ("log -- -5", 3), ("log 250 --at 2099-01-01T00:00", 3),
-        ("log 250 --at never", 2), ("status --now yesterday", 2), ("status --zone Mars/Olympus", 2), ("status --format xml", 2),
-        ("nonsense", 2), ("undo", 3), ("edit d9 --ml 5", 3), ("edit d9", 2), ("delete d9", 3), ("drink", 3), ("water", 3),
+        ("log", 2), ("log abc", 2), ("log 0", 3), ("log 2001", 3), ("log -- -5", 3),
+        ("log 250 --at 2099-01-01T00:00", 3),
+        ("log 250 --at never", 2), ("status --now yesterday", 2), ("status --zone Mars/Olympus", 2),
+        ("status --format xml", 2),
+        ("nonsense", 2), ("undo", 3), ("edit d9 --ml 5", 3), ("edit d9", 2), ("delete d9", 3), ("drink", 3),
+        ("water", 3),
         ("session end --yes", 3), ("session show", 3), ("session show nope", 3), ("preset delete Beer", 3),
-        ("preset add X --estimate 0.05", 3), ("preset add X --estimate nan", 3), ("preset add '' ", 3), ("preset add X --abv 101", 3),
-        ("settings set pace.thresholdPercent 0", 3), ("settings set pace.thresholdPercent", 2), ("settings get nothing", 2),
+        ("preset add X --estimate 0.05", 3), ("preset add X --estimate nan", 3), ("preset add '' ", 3),
+        ("preset add X --abv 101", 3),
+        ("settings set pace.thresholdPercent 0", 3), ("settings set pace.thresholdPercent", 2),
+        ("settings get nothing", 2),
         ("settings get --bottle nobody", 3), ("settings set --bottle nobody bottle.readDelayS 1", 3),
-        ("settings set schedule.wake 12:00", 3), ("settings set day.zone Mars/Olympus", 3), ("import no-such-file.xml", 1),
+        ("settings set schedule.wake 12:00", 3), ("settings set day.zone Mars/Olympus", 3),
+        ("import no-such-file.xml", 1),
         ("history --day 2026-02-30", 2), ("history --month 2026-13", 2), ("history --day today --month 2026-01", 2),
         ("token revoke abc", 3), ("token revoke", 2), ("purge", 3), ("export --output no-such-folder/x.csv", 1),
         ("export --format pdf", 2), ("--help", 0), ("session list --limit 0", 2), ("water --oz 0", 3),
@@ -53,33 +60,54 @@ import Testing
     @Test(arguments: [
         ("cut.xml", "<?xml version=\"1.0\"?><HealthData><Record type=\"HKQuantityTypeIdentifierDietaryWater\" uni"),
         ("doubled.xml", "<HealthData></HealthData><HealthData></HealthData>"), ("other.xml", "<html></html>"),
-        ("other.txt", "Dear diary"), ("empty.csv", ""), ("cut.json", "[{\"startDate\": \"2026-01-01T00:00:00Z\", \"value_ml\": 1}"),
-        ("cut.csv", "startDate,endDate,value_ml,uuid\n2026-11-20 10:00:00 +0100,2026-11-20 10:00:00 +0100,200,a\n2026-11-20 11:"),
-        ("units.xml", "<HealthData><Record type=\"HKQuantityTypeIdentifierDietaryWater\" unit=\"pint\" startDate=\"2026-01-01 00:00:00 +0000\" value=\"1\"/></HealthData>"),
+        ("other.txt", "Dear diary"), ("empty.csv", ""),
+        ("cut.json", "[{\"startDate\": \"2026-01-01T00:00:00Z\", \"value_ml\": 1}"),
+        (
+            "cut.csv",
+            "startDate,endDate,value_ml,uuid\n2026-11-20 10:00:00 +0100,2026-11-20 10:00:00 +0100,200,a\n2026-11-20 11:"
+        ),
+        (
+            "units.xml",
+            """
+            <HealthData><Record type=\"HKQuantityTypeIdentifierDietaryWater\" unit=\"pint\" startDate=\"2026-01-01 \
+            00:00:00 +0000\" value=\"1\"/></HealthData>
+            """
+        ),
     ])
     func badImportsAreRefusedWhole(name: String, text: String) async throws {
         let scratch = try TemporaryFolder()
         try Data(text.utf8).write(to: scratch.url(name))
         let result = try await shell("waterh-tracker import \(name)", in: scratch)
         #expect(result.exitCode == 4 && result.error.contains("Nothing was imported"), "\(result.error)")
-        #expect(try await shell("waterh-tracker export --format csv", in: scratch).output == "startDate,endDate,value_ml,uuid\n")
+        #expect(
+            try await shell("waterh-tracker export --format csv", in: scratch).output
+                == "startDate,endDate,value_ml,uuid\n")
     }
 
     @Test func unitsAreConvertedAndTheLongNightKeepsItsInstants() async throws {
         let scratch = try TemporaryFolder()
         func record(_ unit: String, _ value: String, _ minute: Int) -> String {
-            "<Record type=\"HKQuantityTypeIdentifierDietaryWater\" sourceName=\"Other\" unit=\"\(unit)\" startDate=\"2026-01-01 10:0\(minute):00 +0100\" endDate=\"\" value=\"\(value)\"/>"
+            """
+            <Record type=\"HKQuantityTypeIdentifierDietaryWater\" sourceName=\"Other\" unit=\"\(unit)\" \
+            startDate=\"2026-01-01 10:0\(minute):00 +0100\" endDate=\"\" value=\"\(value)\"/>
+            """
         }
-        let file = "<HealthData>" + record("L", "0.25", 1) + record("fl_oz_us", "8", 2) + record("cup_us", "1", 3) + record("mL", "99.5", 4) + "</HealthData>"
+        let file =
+            "<HealthData>" + record("L", "0.25", 1) + record("fl_oz_us", "8", 2) + record("cup_us", "1", 3)
+            + record("mL", "99.5", 4) + "</HealthData>"
         try Data(file.utf8).write(to: scratch.url("units.xml"))
         #expect(try await shell("waterh-tracker import units.xml", in: scratch).output.hasPrefix("Added 4 drinks"))
-        let amounts = try await shell("waterh-tracker export --format csv", in: scratch).lines.dropFirst().map { $0.split(separator: ",")[2] }
+        let amounts = try await shell("waterh-tracker export --format csv", in: scratch).lines.dropFirst().map {
+            $0.split(separator: ",")[2]
+        }
         #expect(amounts == ["250", "237", "237", "100"])
         for at in ["2026-10-25T00:30:00Z", "2026-10-25T01:30:00Z"] {
             _ = try await shell("waterh-tracker log 100 --at \(at) --now 2026-10-26T12:00", in: scratch)
         }
         let xml = try await shell("waterh-tracker export | tee night.xml", in: scratch).output
-        #expect(xml.contains("startDate=\"2026-10-25 02:30:00 +0200\"") && xml.contains("startDate=\"2026-10-25 02:30:00 +0100\""))
+        #expect(
+            xml.contains("startDate=\"2026-10-25 02:30:00 +0200\"")
+                && xml.contains("startDate=\"2026-10-25 02:30:00 +0100\""))
         _ = try await shell("waterh-tracker import night.xml --store other.sqlite", in: scratch)
         #expect(try await shell("waterh-tracker export --store other.sqlite", in: scratch).output == xml)
     }
@@ -88,15 +116,22 @@ import Testing
         let scratch = try TemporaryFolder()
         let status = try await shell("waterh-tracker status --json --now 2026-06-15T14:00", in: scratch).output
         let object = try #require(try JSONSerialization.jsonObject(with: Data(status.utf8)) as? [String: Any])
-        let keys = ["dailyTotalMl", "dailyGoalMl", "lastDrinkTime", "urgency", "deficitMl", "timestamp", "shouldNotify", "notificationType",
-            "paceBalanceMl", "displayUrgency", "expectedMl", "progress", "percent", "isGoalAchieved", "statusText", "dayKey", "schema",
-            "state", "isAlerting", "timeUntilNext", "phase", "waterline", "sync"]
+        let keys = [
+            "dailyTotalMl", "dailyGoalMl", "lastDrinkTime", "urgency", "deficitMl", "timestamp", "shouldNotify",
+            "notificationType",
+            "paceBalanceMl", "displayUrgency", "expectedMl", "progress", "percent", "isGoalAchieved", "statusText",
+            "dayKey", "schema",
+            "state", "isAlerting", "timeUntilNext", "phase", "waterline", "sync",
+        ]
         #expect(keys.allSatisfy { object[$0] != nil })
         #expect(object["deficitMl"] as? Int == 1167 && object["urgency"] as? Int == 2, "B9 check 1")
-        for verb in ["log 250", "history", "history --month 2026-06", "history --day today", "streak", "session start", "drink", "water",
-            "session show", "session end --yes", "session list", "preset list", "settings get", "settings set week.firstDay sunday",
-            "setup", "token", "token list", "check", "check --doctor", "undo", "reset-today", "purge --yes"]
-        {
+        for verb in [
+            "log 250", "history", "history --month 2026-06", "history --day today", "streak", "session start", "drink",
+            "water",
+            "session show", "session end --yes", "session list", "preset list", "settings get",
+            "settings set week.firstDay sunday",
+            "setup", "token", "token list", "check", "check --doctor", "undo", "reset-today", "purge --yes",
+        ] {
             let result = try await shell("waterh-tracker \(verb) --json --now 2026-06-15T15:00", in: scratch)
             #expect(result.exitCode == 0 && result.lines.count == 1, "\(verb): \(result.error)")
             #expect((try? JSONSerialization.jsonObject(with: Data(result.output.utf8))) is [String: Any], "\(verb)")
@@ -118,7 +153,10 @@ import Testing
         var done: Set<Int> = []
         for number in 1...25 {
             let running = try Program("waterh-tracker").start(
-                ["log", String(number), "--now", "2026-06-15T12:00:00Z", "--zone", "UTC", "--store", scratch.path + "/w.sqlite"])
+                [
+                    "log", String(number), "--now", "2026-06-15T12:00:00Z", "--zone", "UTC", "--store",
+                    scratch.path + "/w.sqlite",
+                ])
             if number % 5 != 0 {
                 try await Task.sleep(for: .milliseconds(Int.random(in: 0...60, using: &random)))
                 running.send(signal: SIGKILL)
@@ -128,7 +166,9 @@ import Testing
         }
         let rows = try await shell("waterh-tracker export --format csv --store w.sqlite", in: scratch).lines.dropFirst()
         let stored = rows.compactMap { Int($0.split(separator: ",")[2]) }
-        #expect(Set(stored).count == stored.count && done.isSubset(of: Set(stored)), "done \(done.sorted()), stored \(stored.sorted())")
+        #expect(
+            Set(stored).count == stored.count && done.isSubset(of: Set(stored)),
+            "done \(done.sorted()), stored \(stored.sorted())")
         #expect(try await shell("waterh-tracker check --doctor --store w.sqlite", in: scratch).exitCode == 0)
     }
 
@@ -148,7 +188,9 @@ import Testing
 
     /// Without what chance decides: the beginnings of session ids.
     private func steady(_ text: String, _ folder: TemporaryFolder) -> String {
-        text.replacing(folder.path + "/", with: "").replacing(/(?m)^(Session )?[0-9a-f]{8}(,|  2026)/) { "\($0.1 ?? "")5e55104a\($0.2)" }
+        text.replacing(folder.path + "/", with: "").replacing(/(?m)^(Session )?[0-9a-f]{8}(,|  2026)/) {
+            "\($0.1 ?? "")5e55104a\($0.2)"
+        }
     }
 
     private func steps(_ text: String) -> [Substring] { text.split(separator: "$ ", omittingEmptySubsequences: true) }

@@ -11,20 +11,25 @@ import Testing
 
     private func environment(_ more: [String: String] = [:]) -> [String: String] {
         [
-            "WATERH_STORE": folder.file("w.sqlite"), "WATERH_ZONE": "Europe/Berlin", "HOME": folder.path, "DBUS_SESSION_BUS_ADDRESS": "",
+            "WATERH_STORE": folder.file("w.sqlite"), "WATERH_ZONE": "Europe/Berlin", "HOME": folder.path,
+            "DBUS_SESSION_BUS_ADDRESS": "",
             "XDG_CONFIG_HOME": folder.file("config"), "XDG_STATE_HOME": folder.file("state"),
         ].merging(more) { $1 }
     }
 
     @discardableResult
-    private func tracker(_ line: String, at wall: String? = nil, _ more: [String: String] = [:]) async throws -> Program.Result {
+    private func tracker(_ line: String, at wall: String? = nil, _ more: [String: String] = [:]) async throws
+        -> Program.Result
+    {
         let now = wall.map { ["--now", $0.count == 5 ? "2026-06-15T\($0)" : $0] } ?? []
-        return try await Program("waterh-tracker").run(line.split(separator: " ").map(String.init) + now, environment: environment(more))
+        return try await Program("waterh-tracker").run(
+            line.split(separator: " ").map(String.init) + now, environment: environment(more))
     }
 
     private func object(_ line: String, at wall: String, _ more: [String: String] = [:]) async throws -> [String: Any] {
         let result = try await tracker(line + " --json", at: wall, more)
-        return try #require(try JSONSerialization.jsonObject(with: Data(result.outputBytes)) as? [String: Any], "\(result.error)")
+        return try #require(
+            try JSONSerialization.jsonObject(with: Data(result.outputBytes)) as? [String: Any], "\(result.error)")
     }
 
     /// B4-S3, with the largest goal that can be set: after each red drink exactly up to the expected amount; eight
@@ -43,7 +48,10 @@ import Testing
             try await check("\(now):08", "\(now):09", "\(now):10", "\(hour == 7 ? "0" : "")\(hour + 2):59", "\(red):00")
             try await tracker("log 1000", at: "\(red):00")
         }
-        #expect(told.map { String($0.prefix(5)) } == ["07:09", "10:00", "10:09", "13:00", "13:09", "16:00", "16:09", "19:00"])
+        #expect(
+            told.map { String($0.prefix(5)) } == [
+                "07:09", "10:00", "10:09", "13:00", "13:09", "16:00", "16:09", "19:00",
+            ])
         #expect(told[0].hasSuffix("You're 50ml behind pace.") && told[1].hasSuffix("Drink 1.0L to catch up."))
         try await check("19:09", "19:30")
         #expect(told.count == 8, "the ninth is blocked")
@@ -57,7 +65,9 @@ import Testing
     @Test func aReminderNobodyCouldSeeIsNotCounted() async throws {
         for minute in 10..<22 {
             let result = try await tracker("check", at: "12:\(minute)")
-            #expect(result.exitCode == 0 && result.output.isEmpty && result.error.contains("--show"), "\(result.output)\(result.error)")
+            #expect(
+                result.exitCode == 0 && result.output.isEmpty && result.error.contains("--show"),
+                "\(result.output)\(result.error)")
         }
         var state = try await object("status", at: "12:30")
         #expect(state["remindersSent"] as? Int == 0 && state["notifications"] as? String == "disabled")
@@ -74,8 +84,12 @@ import Testing
         // What was shown, and where.
         let told = try await object("history --notifications", at: "12:34")
         let lines = try #require(told["notifications"] as? [[String: Any]])
-        #expect(lines.count == 1 && lines[0]["kind"] as? String == "hydration-reminder" && lines[0]["sinks"] as? [String] == ["output"])
-        #expect(try await tracker("history --notifications", at: "12:34").output.hasSuffix("12:31  hydration-reminder        output\n"))
+        #expect(
+            lines.count == 1 && lines[0]["kind"] as? String == "hydration-reminder"
+                && lines[0]["sinks"] as? [String] == ["output"])
+        #expect(
+            try await tracker("history --notifications", at: "12:34").output.hasSuffix(
+                "12:31  hydration-reminder        output\n"))
     }
 
     /// A desktop counts when its server took the notification, and only then; `notify.sound` reaches it.
@@ -84,7 +98,8 @@ import Testing
         let server = try await FakeNotificationServer(bus, manner: .withAnError)
         let desktop = ["DBUS_SESSION_BUS_ADDRESS": bus.address, "XDG_RUNTIME_DIR": folder.path]
         var report = try await object("check", at: "12:00", desktop)
-        #expect((report["state"] as? [String: Any])?["notifications"] as? String == "disabled", "the server took nothing")
+        #expect(
+            (report["state"] as? [String: Any])?["notifications"] as? String == "disabled", "the server took nothing")
         server.manner = .rightly
         report = try await object("check", at: "12:01", desktop)
         #expect((report["notifications"] as? [[String: Any]])?.first?["shown"] as? Bool == true)
@@ -98,7 +113,8 @@ import Testing
         #expect(shown.map(\.summary) == ["Hydration Reminder", "Hydration Reminder", "Goal Reached! 💧"])
         #expect(shown[1].hints["sound-name"]?.text != nil && shown[2].hints["suppress-sound"]?.bool == true)
         #expect(shown.allSatisfy { $0.actions.isEmpty }, "nobody would hear of a button")
-        // The goal took the reminder away. The next days' take each other's place, though each comes from another process.
+        // The goal took the reminder away. The next days' take each other's place, though each comes from another
+        // process.
         #expect(server.closed.items == [shown[1].number])
         for day in 16...17 { try await tracker("check", at: "2026-06-\(day)T12:00", desktop) }
         #expect(server.notified.items.suffix(2).map(\.replaces) == [0, server.notified.items[3].number])
@@ -109,12 +125,15 @@ import Testing
         let bus = try await PrivateBus()
         let desktop = ["DBUS_SESSION_BUS_ADDRESS": bus.address, "XDG_RUNTIME_DIR": folder.path]
         #expect(try await tracker("check", at: "12:00", desktop).error.contains("notification server"))
-        #expect(try await tracker("check --doctor", at: "12:00", desktop).output.contains("no notification server answers"))
+        #expect(
+            try await tracker("check --doctor", at: "12:00", desktop).output.contains("no notification server answers"))
         #expect(try await tracker("check --doctor", at: "12:00").output.contains("no session bus"))
         let setup = try await tracker("setup --yes --notifications enable", at: "12:00", desktop)
         #expect(setup.exitCode == 0 && setup.output.contains("Notifications disabled"), "\(setup.output)\(setup.error)")
         let server = try await FakeNotificationServer(bus)
-        #expect(try await tracker("setup --yes --notifications enable", at: "12:01", desktop).output.contains("a test was sent"))
+        #expect(
+            try await tracker("setup --yes --notifications enable", at: "12:01", desktop).output.contains(
+                "a test was sent"))
         #expect(server.notified.items.map(\.summary) == ["Waterline"])
     }
 
@@ -155,7 +174,9 @@ import Testing
         #expect(isClaimed == true)
         kill(process.processIdentifier, SIGKILL)
         process.waitUntilExit()
-        #expect(try await tracker("check --show", at: "12:00").output.hasPrefix("Nothing to tell"), "the claim holds for its lease")
+        #expect(
+            try await tracker("check --show", at: "12:00").output.hasPrefix("Nothing to tell"),
+            "the claim holds for its lease")
         let again = try await object("check --show", at: "12:02")
         let notifications = try #require(again["notifications"] as? [[String: Any]])
         #expect(notifications.map { $0["id"] as? String } == ["hydration-reminder/2026-06-15/1"])
@@ -173,10 +194,14 @@ import Testing
     /// `--now` within a day: what came later is known to nobody, whichever verb answers.
     @Test func everyVerbKnowsTheSameAtTheMomentThatWasAskedFor() async throws {
         for (ml, wall) in [(250, "10:00"), (300, "14:00")] { try await tracker("log \(ml)", at: wall) }
-        for (wall, totalMl, drinks, kind) in [("09:00", 0, 0, "none"), ("12:00", 250, 1, "partial"), ("16:00", 550, 2, "partial")] {
+        for (wall, totalMl, drinks, kind) in [
+            ("09:00", 0, 0, "none"), ("12:00", 250, 1, "partial"), ("16:00", 550, 2, "partial"),
+        ] {
             #expect(try await object("status", at: wall)["dailyTotalMl"] as? Int == totalMl)
             let day = try await object("history --day 2026-06-15", at: wall)
-            #expect((day["day"] as? [String: Any])?["totalMl"] as? Int == totalMl && (day["drinks"] as? [Any])?.count == drinks, "\(wall): \(day)")
+            #expect(
+                (day["day"] as? [String: Any])?["totalMl"] as? Int == totalMl
+                    && (day["drinks"] as? [Any])?.count == drinks, "\(wall): \(day)")
             #expect(try await object("history", at: wall)["totalMl"] as? Int == totalMl)
             #expect(try await object("streak", at: wall)["todayClass"] as? String == kind)
         }
@@ -190,8 +215,11 @@ import Testing
     ]) func timesThatCannotBeCountedAreRefused(line: String) async throws {
         let arguments = line.split(separator: " ").map { $0.hasPrefix("-0001") ? "--now=\($0)" : String($0) }
         let result = try await Program("waterh-tracker").run(
-            arguments.contains { $0.hasPrefix("--now=") } ? ["status", "--now=-0001-12-31T23:00:00Z"] : arguments, environment: environment())
-        #expect(result.exitCode == 2 && result.output.isEmpty && result.error.contains("1970-01-01"), "\(result.exitCode) \(result.error)")
+            arguments.contains { $0.hasPrefix("--now=") } ? ["status", "--now=-0001-12-31T23:00:00Z"] : arguments,
+            environment: environment())
+        #expect(
+            result.exitCode == 2 && result.output.isEmpty && result.error.contains("1970-01-01"),
+            "\(result.exitCode) \(result.error)")
         #expect(!result.error.contains("T19:0:"))
     }
 
@@ -199,7 +227,9 @@ import Testing
         try await tracker("settings set hydration.cupMl 330 hydration.quickAddMl 111,222", at: "10:00")
         for name in ["cup", "quick2"] { #expect(try await tracker("log \(name)", at: "10:01").exitCode == 0) }
         let state = try await object("status", at: "10:02")
-        #expect(state["dailyTotalMl"] as? Int == 552 && state["cupMl"] as? Int == 330 && state["quickAddMl"] as? [Int] == [111, 222])
+        #expect(
+            state["dailyTotalMl"] as? Int == 552 && state["cupMl"] as? Int == 330
+                && state["quickAddMl"] as? [Int] == [111, 222])
         let refused = try await tracker("log quick3", at: "10:03")
         #expect(refused.exitCode == 3 && refused.error.contains("2 amounts"))
     }

@@ -9,36 +9,72 @@ import Testing
     init() throws { scratch = try TemporaryFolder() }
 
     @Test func aBackupIsTakenAndPutBack() async throws {
-        _ = try await shell("waterh-tracker setup --yes --goal 1800; waterh-tracker log 250; waterh-tracker session start; waterh-tracker drink Beer")
+        _ = try await shell(
+            """
+            waterh-tracker setup --yes --goal 1800; waterh-tracker log 250; waterh-tracker session start; \
+            waterh-tracker drink Beer
+            """
+        )
         let before = try await shell("waterh-tracker status --json --now 2027-01-01T12:00").output
-        let taken = try await shell("waterh-tracker backup b.sqlite; stat -c %a b.sqlite; waterh-tracker backup - | wc -c")
-        #expect(taken.exitCode == 0 && taken.lines[0].contains("1 drink, 1 session, 5 presets") && taken.lines[2] == "600", "\(taken)")
-        let other = try await shell("export WATERH_STORE=other.sqlite; waterh-tracker restore b.sqlite && waterh-tracker status --json --now 2027-01-01T12:00")
+        let taken = try await shell(
+            "waterh-tracker backup b.sqlite; stat -c %a b.sqlite; waterh-tracker backup - | wc -c")
+        #expect(
+            taken.exitCode == 0 && taken.lines[0].contains("1 drink, 1 session, 5 presets") && taken.lines[2] == "600",
+            "\(taken)")
+        let other = try await shell(
+            """
+            export WATERH_STORE=other.sqlite; waterh-tracker restore b.sqlite && waterh-tracker status --json \
+            --now 2027-01-01T12:00
+            """
+        )
         #expect(other.exitCode == 0 && other.output.hasSuffix(before), "\(other)")
         let refused = try await shell("waterh-tracker log 1; waterh-tracker restore b.sqlite")
         #expect(refused.exitCode == 3 && refused.error.contains("--yes"))
-        let replaced = try await shell("waterh-tracker restore - --yes <b.sqlite; waterh-tracker status --json --now 2027-01-01T12:00")
-        #expect(replaced.output.hasSuffix(before) && replaced.lines[1].hasPrefix("What was there is in "), "\(replaced)")
+        let replaced = try await shell(
+            "waterh-tracker restore - --yes <b.sqlite; waterh-tracker status --json --now 2027-01-01T12:00")
+        #expect(
+            replaced.output.hasSuffix(before) && replaced.lines[1].hasPrefix("What was there is in "), "\(replaced)")
         // What was there can be had back.
-        let back = try await shell("f=$(ls waterh.sqlite-replaced-*); waterh-tracker restore $f --yes --json; waterh-tracker status --json; stat -c %a $f")
-        #expect(back.exitCode == 0 && back.lines[0].contains("\"replaced\":") && back.lines[1].contains("\"dailyTotalMl\":251,") && back.lines[2] == "600", "\(back)")
+        let back = try await shell(
+            """
+            f=$(ls waterh.sqlite-replaced-*); waterh-tracker restore $f --yes --json; waterh-tracker status \
+            --json; stat -c %a $f
+            """
+        )
+        #expect(
+            back.exitCode == 0 && back.lines[0].contains("\"replaced\":")
+                && back.lines[1].contains("\"dailyTotalMl\":251,") && back.lines[2] == "600", "\(back)")
         _ = try await shell("waterh-tracker restore - --yes <b.sqlite")
-        for (line, code) in [("backup waterh.sqlite", Int32(2)), ("export -o waterh.sqlite", 2), ("import waterh.sqlite-wal", 2), ("import waterh.sqlite", 2),
-            ("restore waterh.sqlite --yes", 2), ("restore nowhere --yes", 1), ("restore . --yes", 4), ("import .", 4), ("import b.sqlite", 4)] {
+        for (line, code) in [
+            ("backup waterh.sqlite", Int32(2)), ("export -o waterh.sqlite", 2), ("import waterh.sqlite-wal", 2),
+            ("import waterh.sqlite", 2),
+            ("restore waterh.sqlite --yes", 2), ("restore nowhere --yes", 1), ("restore . --yes", 4), ("import .", 4),
+            ("import b.sqlite", 4),
+        ] {
             let result = try await shell("exec 9<waterh.sqlite; touch waterh.sqlite-wal; waterh-tracker \(line)")
             #expect(result.exitCode == code, "\(line): \(result.error)")
         }
         #expect(try await shell("waterh-tracker status --json --now 2027-01-01T12:00").output == before)
     }
 
-    /// An adversary's findings: a report was written over the store that it had just read, a backup under the name of the store's journal went with the next verb.
+    /// An adversary's findings: a report was written over the store that it had just read, a backup under the name of
+    /// the store's journal went with the next verb.
     @Test func noOutputTakesTheNameOfAStore() async throws {
-        _ = try await shell("waterh-tracker log 250; cp waterh.sqlite other.sqlite; echo 'units = \"oz\"' >t.toml; echo said >service.log; waterh-tracker backup b.sqlite")
+        _ = try await shell(
+            """
+            waterh-tracker log 250; cp waterh.sqlite other.sqlite; echo 'units = \"oz\"' >t.toml; echo said \
+            >service.log; waterh-tracker backup b.sqlite
+            """
+        )
         let before = try await shell("waterh-tracker export --format csv; cat t.toml service.log").output
         for line in [
-            "waterh-gateway report --link unix:none -o waterh.sqlite", "waterh-gateway report --link unix:none -o b.sqlite", "waterh-gateway report --link unix:none --log service.log -o service.log",
-            "waterh-tracker backup waterh.sqlite-journal", "waterh-tracker export --format json -o ./waterh.sqlite-journal", "waterh-tracker backup other.sqlite",
-            "waterh-tracker export -o b.sqlite", "waterh-tracker backup t.toml --config t.toml", "waterh-replay dissector -o other.sqlite",
+            "waterh-gateway report --link unix:none -o waterh.sqlite",
+            "waterh-gateway report --link unix:none -o b.sqlite",
+            "waterh-gateway report --link unix:none --log service.log -o service.log",
+            "waterh-tracker backup waterh.sqlite-journal",
+            "waterh-tracker export --format json -o ./waterh.sqlite-journal", "waterh-tracker backup other.sqlite",
+            "waterh-tracker export -o b.sqlite", "waterh-tracker backup t.toml --config t.toml",
+            "waterh-replay dissector -o other.sqlite",
         ] {
             let result = try await shell(line)
             #expect(result.exitCode == 2 && result.error.contains("Name another file to write"), "\(line): \(result)")
@@ -53,28 +89,61 @@ import Testing
         _ = try await shell("waterh-tracker log 250; waterh-tracker log 300")
         for line in ["export --json", "export --json --format json", "export --json --output -"] {
             let result = try await shell("waterh-tracker \(line) | tee all.json")
-            let object = try #require(try JSONSerialization.jsonObject(with: Data(result.outputBytes)) as? [String: Any], "\(line): \(result.output)")
-            #expect(Set(object.keys) == ["drinks"] && (object["drinks"] as? [[String: Any]])?.compactMap { $0["value_ml"] as? Int } == [250, 300])
-            #expect(try await shell("WATERH_STORE=other.sqlite waterh-tracker import all.json").exitCode == 0, "and can be read again")
+            let object = try #require(
+                try JSONSerialization.jsonObject(with: Data(result.outputBytes)) as? [String: Any],
+                "\(line): \(result.output)")
+            #expect(
+                Set(object.keys) == ["drinks"]
+                    && (object["drinks"] as? [[String: Any]])?.compactMap { $0["value_ml"] as? Int } == [250, 300])
+            #expect(
+                try await shell("WATERH_STORE=other.sqlite waterh-tracker import all.json").exitCode == 0,
+                "and can be read again")
         }
         #expect(try await shell("waterh-tracker export --json --store empty.sqlite").output == "{\"drinks\": []\n}\n")
         for format in ["csv", "apple-health"] {
             let refused = try await shell("waterh-tracker export --json --format \(format)")
-            #expect(refused.exitCode == 2 && refused.output.isEmpty && refused.error.contains("--output"), "\(refused.error)")
-            #expect(try await shell("waterh-tracker export --json --format \(format) --output f").output == "{\"drinks\":2}\n")
+            #expect(
+                refused.exitCode == 2 && refused.output.isEmpty && refused.error.contains("--output"),
+                "\(refused.error)")
+            #expect(
+                try await shell("waterh-tracker export --json --format \(format) --output f").output
+                    == "{\"drinks\":2}\n")
         }
         #expect(try await shell("waterh-tracker export --json --output f; head -c 5 f").output.hasSuffix("<?xml"))
     }
 
     /// The file that is named is the backup: nothing is said of the store but that it is as it was.
     @Test func aBackupThatIsNoneIsToldAsABackup() async throws {
-        _ = try await shell("waterh-tracker log 250; waterh-tracker backup good; head -c 9000 good >cut; echo Dear diary >text; : >empty")
-        _ = try await shell("cp good newer; python3 -c \"import sqlite3; sqlite3.connect('newer').execute('PRAGMA user_version = 999')\"; python3 -c \"import sqlite3; sqlite3.connect('foreign').execute('CREATE TABLE t (a)')\"")
-        _ = try await shell("cp good lowered; python3 -c \"import sqlite3; sqlite3.connect('lowered').execute('PRAGMA user_version = 29')\"")
-        for (file, words) in [("cut", "backup"), ("text", "text"), ("empty", "There is no backup"), ("newer", "The backup was written by a later version"), ("foreign", "foreign"), ("lowered", "not those of the version")] {
+        _ = try await shell(
+            """
+            waterh-tracker log 250; waterh-tracker backup good; head -c 9000 good >cut; echo Dear diary >text; : \
+            >empty
+            """
+        )
+        _ = try await shell(
+            """
+            cp good newer; python3 -c \"import sqlite3; sqlite3.connect('newer').execute('PRAGMA user_version = \
+            999')\"; python3 -c \"import sqlite3; sqlite3.connect('foreign').execute('CREATE TABLE t (a)')\"
+            """
+        )
+        _ = try await shell(
+            """
+            cp good lowered; python3 -c \"import sqlite3; sqlite3.connect('lowered').execute('PRAGMA user_version \
+            = 29')\"
+            """
+        )
+        for (file, words) in [
+            ("cut", "backup"), ("text", "text"), ("empty", "There is no backup"),
+            ("newer", "The backup was written by a later version"), ("foreign", "foreign"),
+            ("lowered", "not those of the version"),
+        ] {
             let result = try await shell("waterh-tracker restore \(file) --yes")
-            #expect(result.exitCode == 4 && result.error.contains(words) && result.error.contains("(\(file))"), "\(file): \(result.error)")
-            #expect(result.error.contains("The store is as it was.") && !result.error.contains("--store") && !result.error.contains("he store is damaged"), "\(file): \(result.error)")
+            #expect(
+                result.exitCode == 4 && result.error.contains(words) && result.error.contains("(\(file))"),
+                "\(file): \(result.error)")
+            #expect(
+                result.error.contains("The store is as it was.") && !result.error.contains("--store")
+                    && !result.error.contains("he store is damaged"), "\(file): \(result.error)")
         }
         #expect(try await shell("waterh-tracker status --json").output.contains(#""dailyTotalMl":250"#))
     }
@@ -85,44 +154,90 @@ import Testing
             if let object = value as? [String: Any] { return Array(object.keys) + object.values.flatMap(keys) }
             return (value as? [Any])?.flatMap(keys) ?? []
         }
-        _ = try await shell("waterh-tracker setup --yes; waterh-tracker log 250; waterh-tracker session start; waterh-tracker drink Beer")
-        for verb in ["check --doctor", "status", "history", "history --day today", "session show", "session list", "preset list", "journal list", "streak", "why"] {
+        _ = try await shell(
+            """
+            waterh-tracker setup --yes; waterh-tracker log 250; waterh-tracker session start; waterh-tracker drink \
+            Beer
+            """
+        )
+        for verb in [
+            "check --doctor", "status", "history", "history --day today", "session show", "session list", "preset list",
+            "journal list", "streak", "why",
+        ] {
             let result = try await shell("waterh-tracker \(verb) --json")
             let found = keys(try JSONSerialization.jsonObject(with: Data(result.outputBytes)))
-            #expect(!found.isEmpty && found.allSatisfy { $0.wholeMatch(of: /[a-z][A-Za-z0-9]*/) != nil }, "\(verb): \(found)")
+            #expect(
+                !found.isEmpty && found.allSatisfy { $0.wholeMatch(of: /[a-z][A-Za-z0-9]*/) != nil },
+                "\(verb): \(found)")
         }
     }
 
     /// 18 f: what JSON says is kept.
     @Test func jsonGoesOutAndInAgainUnchanged() async throws {
-        _ = try await shell("waterh-tracker log 100 --at 2026-06-01T23:30 --zone America/New_York; waterh-tracker log 200 --at 2026-06-02T09:00 --zone Asia/Tokyo")
+        _ = try await shell(
+            """
+            waterh-tracker log 100 --at 2026-06-01T23:30 --zone America/New_York; waterh-tracker log 200 --at \
+            2026-06-02T09:00 --zone Asia/Tokyo
+            """
+        )
         let json = try await shell("waterh-tracker export --format json | tee all.json").output
-        #expect(json.contains("\"zone\": \"America/New_York\", \"day\": \"2026-06-01\", \"drinkSource\": \"cli\""), "\(json)")
-        let again = try await shell("export WATERH_STORE=other.sqlite; waterh-tracker import all.json >&2 && waterh-tracker export --format json", ["WATERH_ZONE": "Asia/Tokyo"])
+        #expect(
+            json.contains("\"zone\": \"America/New_York\", \"day\": \"2026-06-01\", \"drinkSource\": \"cli\""),
+            "\(json)")
+        let again = try await shell(
+            """
+            export WATERH_STORE=other.sqlite; waterh-tracker import all.json >&2 && waterh-tracker export --format \
+            json
+            """,
+            ["WATERH_ZONE": "Asia/Tokyo"])
         #expect(again.output == json, "\(again.error)")
     }
 
     /// 18 j: the number that our lists show comes first; a key that looks like one is told.
     @Test func aNumberOfOurListsMeansThatDrink() async throws {
-        try Data("startDate,value_ml,uuid\n2026-11-20T09:00:00Z,111,d2\n2026-11-20T10:00:00Z,222,x\n".utf8).write(to: scratch.url("keys.csv"))
+        try Data("startDate,value_ml,uuid\n2026-11-20T09:00:00Z,111,d2\n2026-11-20T10:00:00Z,222,x\n".utf8).write(
+            to: scratch.url("keys.csv"))
         _ = try await shell("waterh-tracker import keys.csv")
         let deleted = try await shell("waterh-tracker delete d2")
-        #expect(deleted.exitCode == 0 && deleted.output.hasPrefix("Deleted 222 ml") && deleted.error.contains("d1"), "\(deleted)")
-        #expect(try await shell("waterh-tracker delete d2").output.hasPrefix("Deleted 111 ml"), "then the name means the key")
+        #expect(
+            deleted.exitCode == 0 && deleted.output.hasPrefix("Deleted 222 ml") && deleted.error.contains("d1"),
+            "\(deleted)")
+        #expect(
+            try await shell("waterh-tracker delete d2").output.hasPrefix("Deleted 111 ml"),
+            "then the name means the key")
     }
 
     @Test func theEndOfTheInputAnswersNothingInSetup() async throws {
-        let result = try await shell("script -qec 'waterh-tracker setup' /dev/null </dev/null; waterh-tracker settings get hydration.goalMl; waterh-tracker preset list")
+        let result = try await shell(
+            """
+            script -qec 'waterh-tracker setup' /dev/null </dev/null; waterh-tracker settings get hydration.goalMl; \
+            waterh-tracker preset list
+            """
+        )
         #expect(result.output.contains("nothing was set up") && result.output.contains("No presets"), "\(result)")
     }
 
-    /// Who breaks off leaves nothing behind, whether at the first question, at the last one, or by an answer that cannot be.
-    @Test(arguments: ["setup", "setup --water-every 2 --time-reminders on --interval 15 --threshold 6 --units ml --goal 2000", "setup --yes --goal much"])
+    /// Who breaks off leaves nothing behind, whether at the first question, at the last one, or by an answer that
+    /// cannot be.
+    @Test(arguments: [
+        "setup", "setup --water-every 2 --time-reminders on --interval 15 --threshold 6 --units ml --goal 2000",
+        "setup --yes --goal much",
+    ])
     func aSetupThatIsBrokenOffLeavesNothing(_ words: String) async throws {
-        let result = try await shell("mkdir new; NO_COLOR=1 WATERH_STORE=new/w.sqlite script -qec 'waterh-tracker \(words)' /dev/null </dev/null; ls -A new")
+        let result = try await shell(
+            """
+            mkdir new; NO_COLOR=1 WATERH_STORE=new/w.sqlite script -qec 'waterh-tracker \(words)' /dev/null \
+            </dev/null; ls -A new
+            """
+        )
         #expect(result.output.contains("nothing was set up") || result.output.contains("error: "), "\(result)")
         #expect(try FileManager.default.contentsOfDirectory(atPath: scratch.file("new")).isEmpty, "\(result)")
-        let whole = try await shell("WATERH_STORE=new/w.sqlite waterh-tracker setup --goal 2100; WATERH_STORE=new/w.sqlite waterh-tracker settings get hydration.goalMl")
+        let whole = try await shell(
+            """
+            WATERH_STORE=new/w.sqlite waterh-tracker setup --goal 2100; WATERH_STORE=new/w.sqlite waterh-tracker \
+            settings get hydration.goalMl
+            """
+        )
         #expect(whole.output.contains("Set up:") && whole.output.hasSuffix("2100\n") && whole.error.isEmpty, "\(whole)")
     }
 
@@ -130,7 +245,9 @@ import Testing
         let path = Program.products + ":" + (ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin")
         return try await Program(path: "/bin/bash").run(
             ["-c", line],
-            environment: ["PATH": path, "WATERH_STORE": "waterh.sqlite", "WATERH_ZONE": "Europe/Berlin", "HOME": scratch.path,
-                "DBUS_SESSION_BUS_ADDRESS": ""].merging(environment) { $1 }, directory: scratch.path)
+            environment: [
+                "PATH": path, "WATERH_STORE": "waterh.sqlite", "WATERH_ZONE": "Europe/Berlin", "HOME": scratch.path,
+                "DBUS_SESSION_BUS_ADDRESS": "",
+            ].merging(environment) { $1 }, directory: scratch.path)
     }
 }

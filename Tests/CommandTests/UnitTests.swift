@@ -6,21 +6,25 @@ import Testing
 @Suite struct UnitTests {
     private static let units = Program.repository + "/hardware/units/"
 
-    /// The units with the built commands in the place of the installed ones, because verify looks whether they can be run.
+    /// The units with the built commands in the place of the installed ones, because verify looks whether they can be
+    /// run.
     private static func copies() throws -> TemporaryFolder {
         let folder = try TemporaryFolder()
-        for file in try FileManager.default.contentsOfDirectory(atPath: units) where file.hasSuffix(".service") || file.hasSuffix(".timer") {
+        for file in try FileManager.default.contentsOfDirectory(atPath: units)
+        where file.hasSuffix(".service") || file.hasSuffix(".timer") {
             let text = try String(contentsOfFile: units + file, encoding: .utf8)
             #expect(file.hasSuffix(".timer") || text.contains("ExecStart=/usr/local/bin/waterh-"))
             let name = file.replacing("@", with: "@hci1")
-            try text.replacingOccurrences(of: "/usr/local/bin/", with: Program.products + "/").write(to: folder.url(name), atomically: true, encoding: .utf8)
+            try text.replacingOccurrences(of: "/usr/local/bin/", with: Program.products + "/").write(
+                to: folder.url(name), atomically: true, encoding: .utf8)
         }
         return folder
     }
 
     @Test(arguments: ["waterh-gateway.service", "waterh-emulator@hci1.service"])
     func systemdFindsNoFault(_ unit: String) async throws {
-        let tool = try #require(Program(system: "systemd-analyze"), "this test needs systemd-analyze: apt-get install systemd")
+        let tool = try #require(
+            Program(system: "systemd-analyze"), "this test needs systemd-analyze: apt-get install systemd")
         let folder = try Self.copies()
         let result = try await tool.run(["verify", "--man=no", "--recursive-errors=no", folder.file(unit)])
         let complaints = (result.output + result.error).split(separator: "\n").filter { $0.contains("waterh") }
@@ -30,37 +34,61 @@ import Testing
     /// What systemd says of how much of the machine a service could reach: 0 nothing, 10 everything.
     @Test(arguments: ["waterh-gateway.service", "waterh-emulator@hci1.service"])
     func aServiceReachesLittleOfTheMachine(_ unit: String) async throws {
-        let tool = try #require(Program(system: "systemd-analyze"), "this test needs systemd-analyze: apt-get install systemd")
+        let tool = try #require(
+            Program(system: "systemd-analyze"), "this test needs systemd-analyze: apt-get install systemd")
         let folder = try Self.copies()
-        let result = try await tool.run(["security", "--offline=true", "--no-pager", "--threshold=25", folder.file(unit)])
+        let result = try await tool.run([
+            "security", "--offline=true", "--no-pager", "--threshold=25", folder.file(unit),
+        ])
         #expect(result.exitCode == 0, "more than 2.5: \(result.output)\(result.error)")
     }
 
     /// Every unit that is not the system's is judged here.
-    static let usersUnits = ["waterh-agent.service", "waterh-gateway-user.service", "waterh-check.service", "waterh-check.timer"]
+    static let usersUnits = [
+        "waterh-agent.service", "waterh-gateway-user.service", "waterh-check.service", "waterh-check.timer",
+    ]
 
     @Test func everyUnitIsJudged() throws {
-        let all = try FileManager.default.contentsOfDirectory(atPath: Self.units).filter { $0.hasSuffix(".service") || $0.hasSuffix(".timer") }
+        let all = try FileManager.default.contentsOfDirectory(atPath: Self.units).filter {
+            $0.hasSuffix(".service") || $0.hasSuffix(".timer")
+        }
         #expect(Set(all) == Set(Self.usersUnits + ["waterh-gateway.service", "waterh-emulator@.service"]))
     }
 
-    /// A user's own manager has no rights to give, and no users: such an option would keep the unit from starting, or do nothing.
+    /// A user's own manager has no rights to give, and no users: such an option would keep the unit from starting, or
+    /// do nothing.
     @Test(arguments: usersUnits) func aUsersUnitAsksForNothingThatTakesRoot(_ unit: String) throws {
-        let lines = try String(contentsOfFile: Self.units + unit, encoding: .utf8).split(separator: "\n").filter { !$0.hasPrefix("#") }
+        let lines = try String(contentsOfFile: Self.units + unit, encoding: .utf8).split(separator: "\n").filter {
+            !$0.hasPrefix("#")
+        }
         let names = lines.compactMap { $0.split(separator: "=").first.map(String.init) }
-        let privileged = ["User", "Group", "DynamicUser", "CapabilityBoundingSet", "AmbientCapabilities", "ConfigurationDirectory", "RuntimeDirectory", "StateDirectory"]
-        #expect(names.allSatisfy { !$0.hasPrefix("Protect") && !$0.hasPrefix("Private") && !privileged.contains($0) }, "\(names)")
-        #expect(!lines.contains { $0.contains("multi-user.target") || $0.contains("/var/lib/waterh") && unit != "waterh-agent.service" })
+        let privileged = [
+            "User", "Group", "DynamicUser", "CapabilityBoundingSet", "AmbientCapabilities", "ConfigurationDirectory",
+            "RuntimeDirectory", "StateDirectory",
+        ]
+        #expect(
+            names.allSatisfy { !$0.hasPrefix("Protect") && !$0.hasPrefix("Private") && !privileged.contains($0) },
+            "\(names)")
+        #expect(
+            !lines.contains {
+                $0.contains("multi-user.target") || $0.contains("/var/lib/waterh") && unit != "waterh-agent.service"
+            })
     }
 
-    /// As the user's unit starts it: with a home and a runtime folder, as nobody in particular; and this user's commands find its socket.
+    /// As the user's unit starts it: with a home and a runtime folder, as nobody in particular; and this user's
+    /// commands find its socket.
     @Test func theUsersServiceWorksWithoutRoot() async throws {
         let pair = try await Pair()
         try await pair.sip(120)
         let folder = try TemporaryFolder()
         let text = try String(contentsOfFile: Self.units + "waterh-gateway-user.service", encoding: .utf8)
-        let start = try #require(text.split(separator: "\n").first { $0.hasPrefix("ExecStart=") }).split(separator: " ").dropFirst().map(String.init)
-        let environment = ["HOME": folder.path, "XDG_RUNTIME_DIR": folder.file("run"), "WATERH_LINK": pair.socket, "TMPDIR": folder.path, "DBUS_SESSION_BUS_ADDRESS": "", "WATERH_STORE": "", "XDG_STATE_HOME": "", "XDG_CONFIG_HOME": ""]
+        let start = try #require(text.split(separator: "\n").first { $0.hasPrefix("ExecStart=") }).split(separator: " ")
+            .dropFirst().map(String.init)
+        let environment = [
+            "HOME": folder.path, "XDG_RUNTIME_DIR": folder.file("run"), "WATERH_LINK": pair.socket,
+            "TMPDIR": folder.path, "DBUS_SESSION_BUS_ADDRESS": "", "WATERH_STORE": "", "XDG_STATE_HOME": "",
+            "XDG_CONFIG_HOME": "",
+        ]
         try FileManager.default.createDirectory(atPath: folder.file("run"), withIntermediateDirectories: true)
         // Where the tests have root they give it away, as far as everybody may run what they built.
         var (program, words) = (Program("waterh-gateway"), [String]())
@@ -72,18 +100,25 @@ import Testing
         }
         let service = try program.start(words + start, environment: environment)
         defer { service.send(signal: SIGTERM) }
-        #expect(await event(within: 30) { service.error.contains("1 received: 1 new") ? true : nil } == true, "\(service.error)")
+        #expect(
+            await event(within: 30) { service.error.contains("1 received: 1 new") ? true : nil } == true,
+            "\(service.error)")
         #expect(FileManager.default.fileExists(atPath: folder.file(".local/state/waterh/waterh.sqlite")))
         // Its socket opens a moment after the first poll begins.
         let arguments = words + ["nudge"]
-        let nudged = try await event(within: 30) { try await program.run(arguments, environment: environment).exitCode == 0 ? true : nil }
+        let nudged = try await event(within: 30) {
+            try await program.run(arguments, environment: environment).exitCode == 0 ? true : nil
+        }
         #expect(nudged == true, "\(service.error)")
     }
 
     @Test(arguments: usersUnits) func systemdFindsNoFaultInTheUsersUnit(_ unit: String) async throws {
-        let tool = try #require(Program(system: "systemd-analyze"), "this test needs systemd-analyze: apt-get install systemd")
+        let tool = try #require(
+            Program(system: "systemd-analyze"), "this test needs systemd-analyze: apt-get install systemd")
         let folder = try Self.copies()
-        let result = try await tool.run(["verify", "--user", "--man=no", "--recursive-errors=no", folder.file(unit)], environment: ["XDG_RUNTIME_DIR": folder.path])
+        let result = try await tool.run(
+            ["verify", "--user", "--man=no", "--recursive-errors=no", folder.file(unit)],
+            environment: ["XDG_RUNTIME_DIR": folder.path])
         let complaints = (result.output + result.error).split(separator: "\n").filter { $0.contains("waterh-") }
         #expect(result.exitCode == 0 && complaints.isEmpty, "\(result.output)\(result.error)")
     }
@@ -91,16 +126,24 @@ import Testing
     /// 10 is wide open, 0 is locked up; below 2 is what systemd calls OK.
     @Test(arguments: ["waterh-gateway.service", "waterh-emulator@hci1.service"])
     func littleIsExposed(_ unit: String) async throws {
-        let tool = try #require(Program(system: "systemd-analyze"), "this test needs systemd-analyze: apt-get install systemd")
+        let tool = try #require(
+            Program(system: "systemd-analyze"), "this test needs systemd-analyze: apt-get install systemd")
         let folder = try Self.copies()
-        let result = try await tool.run(["security", "--offline=true", "--threshold=20", "--no-pager", folder.file(unit)])
+        let result = try await tool.run([
+            "security", "--offline=true", "--threshold=20", "--no-pager", folder.file(unit),
+        ])
         #expect(result.exitCode == 0, "\(result.output.suffix(400))\(result.error)")
     }
 
-    /// What the gateway needs beyond any program: the management channel's socket and capability, each with its reason beside it.
+    /// What the gateway needs beyond any program: the management channel's socket and capability, each with its reason
+    /// beside it.
     @Test func theGatewayMayHangUpAtOnce() throws {
-        let lines = try String(contentsOfFile: Self.units + "waterh-gateway.service", encoding: .utf8).split(separator: "\n").map(String.init)
-        for wanted in ["CapabilityBoundingSet=CAP_NET_ADMIN", "AmbientCapabilities=CAP_NET_ADMIN"] { #expect(lines.contains(wanted)) }
+        let lines = try String(contentsOfFile: Self.units + "waterh-gateway.service", encoding: .utf8).split(
+            separator: "\n"
+        ).map(String.init)
+        for wanted in ["CapabilityBoundingSet=CAP_NET_ADMIN", "AmbientCapabilities=CAP_NET_ADMIN"] {
+            #expect(lines.contains(wanted))
+        }
         #expect(lines.contains { $0.hasPrefix("RestrictAddressFamilies=") && $0.contains("AF_BLUETOOTH") })
         let place = try #require(lines.firstIndex(of: "CapabilityBoundingSet=CAP_NET_ADMIN"))
         #expect(lines[place - 1].hasPrefix("#"), "the capability has its reason above it")
@@ -108,16 +151,23 @@ import Testing
 
     /// The service's unit names nobody's store over the list's, and the agent's can be told whose day to show.
     @Test func theUnitsLeaveTheListItsStores() throws {
-        func lines(_ name: String) throws -> [Substring] { try String(contentsOfFile: Self.units + name, encoding: .utf8).split(separator: "\n").filter { !$0.hasPrefix("#") } }
+        func lines(_ name: String) throws -> [Substring] {
+            try String(contentsOfFile: Self.units + name, encoding: .utf8).split(separator: "\n").filter {
+                !$0.hasPrefix("#")
+            }
+        }
         #expect(try !lines("waterh-gateway.service").contains { $0.contains("WATERH_STORE") || $0.contains("--store") })
         let agent = try lines("waterh-agent.service")
-        #expect(agent.contains("ExecStart=/usr/local/bin/waterh-tracker agent $OPTIONS") && agent.contains("EnvironmentFile=-%E/waterh/agent.env"))
+        #expect(
+            agent.contains("ExecStart=/usr/local/bin/waterh-tracker agent $OPTIONS")
+                && agent.contains("EnvironmentFile=-%E/waterh/agent.env"))
         let usual = try #require(agent.firstIndex { $0.hasPrefix("Environment=\"OPTIONS=") })
         #expect(try usual < #require(agent.firstIndex { $0.hasPrefix("EnvironmentFile=") }))
     }
 
     @Test func theUserIsMade() async throws {
-        let tool = try #require(Program(system: "systemd-sysusers"), "this test needs systemd-sysusers: apt-get install systemd")
+        let tool = try #require(
+            Program(system: "systemd-sysusers"), "this test needs systemd-sysusers: apt-get install systemd")
         let root = try TemporaryFolder()
         try FileManager.default.createDirectory(atPath: root.file("etc"), withIntermediateDirectories: true)
         let result = try await tool.run(["--root=\(root.path)", Self.units + "waterh.sysusers"])
@@ -138,13 +188,16 @@ import Testing
 
         init() throws {
             folder = try TemporaryFolder()
-            descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+            descriptor = socket(
+                AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
             var address = sockaddr_un()
             address.sun_family = sa_family_t(AF_UNIX)
             let bytes = Array(folder.file("notify").utf8)
             withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: bytes) }
             let bound = withUnsafePointer(to: &address) { pointer in
-                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size)) }
+                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+                }
             }
             try #require(bound == 0)
         }
@@ -186,16 +239,20 @@ import Testing
         try await pair.sip(120)
         let notify = try NotifySocket()
         let service = try Program("waterh-gateway").start(
-            ["run", "--link", pair.socket, "--store", pair.store], environment: ["NOTIFY_SOCKET": notify.path, "WATCHDOG_USEC": "150000"])
+            ["run", "--link", pair.socket, "--store", pair.store],
+            environment: ["NOTIFY_SOCKET": notify.path, "WATCHDOG_USEC": "150000"])
         #expect(await notify.wait("READY=1"))
         #expect(await notify.wait("WATCHDOG=1", times: 4))
-        #expect(await event(within: 20) { notify.messages.contains { $0.hasPrefix("STATUS=1 record at ") } ? true : nil } == true, "\(notify.messages)")
+        #expect(
+            await event(within: 20) { notify.messages.contains { $0.hasPrefix("STATUS=1 record at ") } ? true : nil }
+                == true, "\(notify.messages)")
         service.send(signal: SIGTERM)
         #expect(try await service.finish(limit: 20).exitCode == 0)
         #expect(notify.messages.contains("STOPPING=1"))
     }
 
-    /// A process that hangs tells nothing: here it is stopped from outside, as a swapped-out or deadlocked one would be.
+    /// A process that hangs tells nothing: here it is stopped from outside, as a swapped-out or deadlocked one would
+    /// be.
     @Test func aServiceThatHangsSaysNothing() async throws {
         let notify = try NotifySocket()
         let folder = notify.folder

@@ -2,12 +2,17 @@ import Foundation
 import Support
 import Testing
 
-/// Issue 9, items 2 and 5, by the built programs: whatever the emulator's bad day swallows, each sip is in the journal or still in the bottle.
+/// Issue 9, items 2 and 5, by the built programs: whatever the emulator's bad day swallows, each sip is in the journal
+/// or still in the bottle.
 @Suite struct UnseenLossCommandTests {
-    private func drinks(_ object: [String: Any]) -> Int { (object["state"] as? [String: Any])?["drinkCount"] as? Int ?? -1 }
+    private func drinks(_ object: [String: Any]) -> Int {
+        (object["state"] as? [String: Any])?["drinkCount"] as? Int ?? -1
+    }
 
     private func left(_ pair: Pair) async throws -> Int {
-        let result = try await Program("waterh-emulator").run(["control", "--control", pair.control, "status", "--json"])
+        let result = try await Program("waterh-emulator").run([
+            "control", "--control", pair.control, "status", "--json",
+        ])
         let object = try JSONSerialization.jsonObject(with: Data(result.outputBytes)) as? [String: Any]
         return object?["records"] as? Int ?? -1
     }
@@ -15,16 +20,24 @@ import Testing
     private func poll(_ pair: Pair, until isEnough: (_ left: Int) -> Bool, sips: Int, limit: Int) async throws {
         for _ in 0..<limit {
             let poll = try await pair.poll()
-            let (received, stored) = (poll.object["received"] as? Int ?? 0, (poll.object["new"] as? Int ?? 0) + (poll.object["duplicates"] as? Int ?? 0))
+            let (received, stored) = (
+                poll.object["received"] as? Int ?? 0,
+                (poll.object["new"] as? Int ?? 0) + (poll.object["duplicates"] as? Int ?? 0)
+            )
             let acknowledged = (poll.object["acknowledged"] as? Int ?? 0) + (poll.object["unconfirmed"] as? Int ?? 0)
             #expect(stored <= received && acknowledged <= stored, "\(poll.object)")
             let left = try await left(pair)
-            #expect(drinks(poll.object) + left >= sips, "\(sips) sips, \(drinks(poll.object)) drinks, \(left) left in the bottle")
+            #expect(
+                drinks(poll.object) + left >= sips,
+                "\(sips) sips, \(drinks(poll.object)) drinks, \(left) left in the bottle")
             if isEnough(left) { return }
         }
     }
 
-    @Test(arguments: [("retail", "split=20,drop=3", 16, 15), ("draft", "drop=20", 3, 40), ("draft", "drop=20", 16, 40), ("retail", "frame=16,drop=10", 5, 40), ("retail", "counts,ring=20", 1, 25)])
+    @Test(arguments: [
+        ("retail", "split=20,drop=3", 16, 15), ("draft", "drop=20", 3, 40), ("draft", "drop=20", 16, 40),
+        ("retail", "frame=16,drop=10", 5, 40), ("retail", "counts,ring=20", 1, 25),
+    ])
     func eachSipIsKept(_ profile: String, _ faults: String, _ seed: Int, _ sips: Int) async throws {
         let pair = try await Pair(["--profile", profile, "--faults", faults, "--seed", "\(seed)"])
         for ml in 0..<sips { try await pair.sip(100 + ml) }
@@ -41,14 +54,16 @@ import Testing
         #expect(told.count == 15 && !told.contains { $0.contains("suspect") }, "\(poll.output)")
     }
 
-    /// 250 records at 15 s a dump, in pieces: the first poll reads and stores them, the next one, where they come again alike, counts them, and the
-    /// third acknowledges what the journal has without a doubt by then.
+    /// 250 records at 15 s a dump, in pieces: the first poll reads and stores them, the next one, where they come again
+    /// alike, counts them, and the third acknowledges what the journal has without a doubt by then.
     @Test func aSlowBottleGetsThroughOverSeveralPolls() async throws {
         let pair = try await Pair(["--profile", "retail", "--faults", "split=20,gap=90"])
         for ml in 0..<250 { try await pair.sip(1 + ml) }
         let first = try await pair.poll()
         #expect(first.exitCode == 0 && first.object["complete"] as? Bool == true, "\(first.error)")
-        #expect(first.object["received"] as? Int == 250 && first.object["suspect"] as? Int == 250 && drinks(first.object) == 0)
+        #expect(
+            first.object["received"] as? Int == 250 && first.object["suspect"] as? Int == 250
+                && drinks(first.object) == 0)
         let second = try await pair.poll()
         #expect(second.exitCode == 0 && drinks(second.object) == 250, "\(second.error)")
         let third = try await pair.poll()

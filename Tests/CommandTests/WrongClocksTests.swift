@@ -1,7 +1,8 @@
 import Support
 import Testing
 
-/// The harness of wrong clocks (`Tests/System/README.md`) on these programs: a seed, and what adversaries found and was mended.
+/// The harness of wrong clocks (`Tests/System/README.md`) on these programs: a seed, and what adversaries found and was
+/// mended.
 @Suite struct WrongClocksTests {
     @Test(arguments: [["1", "--from", "1"], ["--story", "all"]])
     func everySipIsOnItsDayOrInDoubt(arguments: [String]) async throws {

@@ -18,10 +18,12 @@ import Testing
     }
 }
 
-/// Every PDU of ours is one of theirs, in their order. Of theirs only repeats on the air and damaged packets may be missing,
-/// and no more of them than we say that we dropped. tshark dissects both; where a capture lacks directions it cannot even
-/// mark a repeat: then it is a PDU equal to one shortly before.
-func expectAgreement(_ ours: [SeenPDU], _ theirs: [(seen: SeenPDU, isRepeat: Bool, isDamaged: Bool)], _ drops: [DropReason: Int]) {
+/// Every PDU of ours is one of theirs, in their order. Of theirs only repeats on the air and damaged packets may be
+/// missing, and no more of them than we say that we dropped. tshark dissects both; where a capture lacks directions it
+/// cannot even mark a repeat: then it is a PDU equal to one shortly before.
+func expectAgreement(
+    _ ours: [SeenPDU], _ theirs: [(seen: SeenPDU, isRepeat: Bool, isDamaged: Bool)], _ drops: [DropReason: Int]
+) {
     var next = 0
     var leftOut = 0
     for (index, their) in theirs.enumerated() {
@@ -30,7 +32,9 @@ func expectAgreement(_ ours: [SeenPDU], _ theirs: [(seen: SeenPDU, isRepeat: Boo
             continue
         }
         let isCopy = theirs[max(0, index - 3)..<index].contains { $0.seen.pdu == their.seen.pdu }
-        #expect(their.isRepeat || their.isDamaged || isCopy, "tshark sees \(their.seen), we do not; our next is \(next < ours.count ? "\(ours[next])" : "none")")
+        #expect(
+            their.isRepeat || their.isDamaged || isCopy,
+            "tshark sees \(their.seen), we do not; our next is \(next < ours.count ? "\(ours[next])" : "none")")
         leftOut += 1
     }
     #expect(next == ours.count, "we see, tshark does not: \(ours.dropFirst(next).prefix(5))")

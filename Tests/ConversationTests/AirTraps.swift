@@ -8,20 +8,30 @@ import Testing
 
     /// A data packet with a right CRC. Header: LLID, NESN 4, SN 8.
     private func data(
-        _ header: UInt8, _ payload: String, _ direction: TrafficDirection? = nil, at time: Duration? = nil, facts: ObservedPacket.AirFacts = .init(),
+        _ header: UInt8, _ payload: String, _ direction: TrafficDirection? = nil, at time: Duration? = nil,
+        facts: ObservedPacket.AirFacts = .init(),
         damaged: Bool = false, frame: Int = 1, accessAddress: UInt32 = AirTraps.accessAddress
     ) -> (ObservedPacket, [UInt8]) {
         let pdu = [header, UInt8(bytes(payload).count)] + bytes(payload)
         let crc = CRC24.of(pdu.span.bytes, seed: Self.seed) ^ (damaged ? 0x10 : 0)
-        return (ObservedPacket(frame: frame, time: time, direction: direction, content: .linkLayer(facts)), le(accessAddress) + pdu + Array(le(crc).prefix(3)))
+        return (
+            ObservedPacket(frame: frame, time: time, direction: direction, content: .linkLayer(facts)),
+            le(accessAddress) + pdu + Array(le(crc).prefix(3))
+        )
     }
 
-    private func connectInd(_ last: UInt8 = 1, accessAddress: UInt32 = AirTraps.accessAddress) -> (ObservedPacket, [UInt8]) {
-        let payload = bytes("0600000000c0") + [last] + bytes("0000 38c1a4") + le(accessAddress) + Array(le(Self.seed).prefix(3)) + bytes("01 0000 1800 0000 f401 ffffffff1f 07")
+    private func connectInd(_ last: UInt8 = 1, accessAddress: UInt32 = AirTraps.accessAddress) -> (
+        ObservedPacket, [UInt8]
+    ) {
+        let payload =
+            bytes("0600000000c0") + [last] + bytes("0000 38c1a4") + le(accessAddress) + Array(le(Self.seed).prefix(3))
+            + bytes("01 0000 1800 0000 f401 ffffffff1f 07")
         let pdu = [0x45, UInt8(payload.count)] + payload
         return (
             ObservedPacket(frame: 1, time: nil, direction: nil, content: .linkLayer(.init())),
-            le(ConversationReassembler.advertisingAccessAddress) + pdu + Array(le(CRC24.of(pdu.span.bytes, seed: CRC24.advertisingInit)).prefix(3)))
+            le(ConversationReassembler.advertisingAccessAddress) + pdu
+                + Array(le(CRC24.of(pdu.span.bytes, seed: CRC24.advertisingInit)).prefix(3))
+        )
     }
 
     private func seen(_ packets: [(ObservedPacket, [UInt8])]) -> Observed { Observed(packets: packets) }
@@ -39,22 +49,28 @@ import Testing
     @Test func retransmissionBySN() {
         let observed = seen([
             connectInd(), data(2, "0400 0400 1b220001", .received), data(2, "0400 0400 1b220001", .received),
-            data(2 | 4, "0400 0400 1b220001", .received), data(2 | 8, "0400 0400 1b220001", .received), data(2, "0300 0400 520000", .sent),
+            data(2 | 4, "0400 0400 1b220001", .received), data(2 | 8, "0400 0400 1b220001", .received),
+            data(2, "0300 0400 520000", .sent),
         ])
-        // Another NESN is still a repeat; another SN is not, though the content is the same; the other side counts for itself.
+        // Another NESN is still a repeat; another SN is not, though the content is the same; the other side counts for
+        // itself.
         #expect(observed.pdus.map { hex($0.pdu) } == ["1b220001", "1b220001", "520000"])
         #expect(observed.drops == [.retransmission: 2])
     }
 
     /// Where the sniffer missed a packet, two different ones follow each other with one number.
     @Test func aMissedPacketMakesNoRepeat() {
-        #expect(pdus([connectInd(), data(2, "0400 0400 1b220001", .received), data(2, "0400 0400 1b220002", .received)]) == ["1b220001", "1b220002"])
+        #expect(
+            pdus([connectInd(), data(2, "0400 0400 1b220001", .received), data(2, "0400 0400 1b220002", .received)])
+                == ["1b220001", "1b220002"])
     }
 
     @Test func fragmentsWithARepeatInTheMiddle() {
-        #expect(pdus([
-            connectInd(), data(2, "0600 0400 1b22", .received), data(1 | 8, "0001", .received), data(1 | 8, "0001", .received), data(1, "0203", .received),
-        ]) == ["1b2200010203"])
+        #expect(
+            pdus([
+                connectInd(), data(2, "0600 0400 1b22", .received), data(1 | 8, "0001", .received),
+                data(1 | 8, "0001", .received), data(1, "0203", .received),
+            ]) == ["1b2200010203"])
     }
 
     @Test func repeatsWithoutDirectionAreJudgedBySNAndContent() {
@@ -69,7 +85,8 @@ import Testing
 
     @Test func encryptedAfterStartEncReq() {
         let observed = seen([
-            connectInd(), data(2, "0400 0400 1b220001", .received), data(3, "05", .sent), data(2 | 8, "0400 0400 1b220002 aabbccdd", .received),
+            connectInd(), data(2, "0400 0400 1b220001", .received), data(3, "05", .sent),
+            data(2 | 8, "0400 0400 1b220002 aabbccdd", .received),
             data(2 | 8, "0400 0400 0a220002 aabbccdd", .sent),
         ])
         #expect(observed.pdus.map { hex($0.pdu) } == ["1b220001"])
@@ -84,22 +101,26 @@ import Testing
             connectInd(), data(3, "05", .sent), data(2, "0400 0400 1b220002", .received, facts: decrypted),
             data(2 | 8, "0400 0400 1b220003 aabbccdd", .received, facts: decrypted),
             // Fragments with a MIC each, once that is known.
-            data(2, "0500 0400 1b22 aabbccdd", .received, facts: decrypted), data(1 | 8, "000405 aabbccdd", .received, facts: decrypted),
+            data(2, "0500 0400 1b22 aabbccdd", .received, facts: decrypted),
+            data(1 | 8, "000405 aabbccdd", .received, facts: decrypted),
         ])
         #expect(observed.pdus.map { hex($0.pdu) } == ["1b220002", "1b220003", "1b22000405"])
     }
 
-    /// A sniffer that decrypts and does not say so: what looks like L2CAP is believed, and only ciphertext is called encrypted.
+    /// A sniffer that decrypts and does not say so: what looks like L2CAP is believed, and only ciphertext is called
+    /// encrypted.
     @Test func decryptedWithoutTheFlagIsBelieved() {
         let plain = seen([
-            connectInd(), data(3, "05", .received), data(2, "0400 0400 1b220002", .received), data(2 | 8, "0400 0400 1b220003", .received),
+            connectInd(), data(3, "05", .received), data(2, "0400 0400 1b220002", .received),
+            data(2 | 8, "0400 0400 1b220003", .received),
             data(2, "0500 0400 1b22", .received), data(1 | 8, "000405", .received), data(3, "0213", .sent),
         ])
         #expect(plain.pdus.map { hex($0.pdu) } == ["1b220002", "1b220003", "1b22000405"])
         #expect(plain.drops.isEmpty)
         #expect(!plain.events.contains { if case .encrypted = $0 { true } else { false } })
         let cipher = seen([
-            connectInd(), data(3, "05", .received), data(2, "9f31 77aa 01020304 aabbccdd", .received), data(3 | 8, "55aabbccdd", .received),
+            connectInd(), data(3, "05", .received), data(2, "9f31 77aa 01020304 aabbccdd", .received),
+            data(3 | 8, "55aabbccdd", .received),
             data(1, "0102030405060708", .received),
         ])
         #expect(cipher.pdus.isEmpty)
@@ -109,9 +130,11 @@ import Testing
 
     /// Two parts of a frame were missed, and what follows happens to fill it: it is no frame.
     @Test func partsThatDoNotFitAreNoFrame() {
-        #expect(pdus([
-            connectInd(), data(2, "0800 0400 1b22 0001", .received), data(1, "0a0b0c0d0e", .received), data(2 | 8, "0400 0400 1b220009", .received),
-        ]) == ["1b220009"])
+        #expect(
+            pdus([
+                connectInd(), data(2, "0800 0400 1b22 0001", .received), data(1, "0a0b0c0d0e", .received),
+                data(2 | 8, "0400 0400 1b220009", .received),
+            ]) == ["1b220009"])
         // The same number with another content: one was missed in between.
         let gap = seen([connectInd(), data(2, "0800 0400 1b22 00", .received), data(1, "0a0b0c0d0e", .received)])
         #expect(gap.pdus.isEmpty)
@@ -120,14 +143,20 @@ import Testing
 
     @Test func crcBadPacketsIn256AreDropped() {
         let bad = ObservedPacket.AirFacts(isCRCValid: false)
-        let observed = seen([connectInd(), data(2, "0400 0400 1b220001", .received, facts: bad), data(2, "0400 0400 1b220002", .received)])
+        let observed = seen([
+            connectInd(), data(2, "0400 0400 1b220001", .received, facts: bad),
+            data(2, "0400 0400 1b220002", .received),
+        ])
         #expect(observed.pdus.map { hex($0.pdu) } == ["1b220002"])
         #expect(observed.drops == [.badCRC: 1])
     }
 
     /// 251 has no word on it: the checksum itself tells, with the seed of CONNECT_IND.
     @Test func crcBadPacketsIn251AreDropped() {
-        let observed = seen([connectInd(), data(2, "0400 0400 1b220001", .received, damaged: true), data(2, "0400 0400 1b220002", .received)])
+        let observed = seen([
+            connectInd(), data(2, "0400 0400 1b220001", .received, damaged: true),
+            data(2, "0400 0400 1b220002", .received),
+        ])
         #expect(observed.pdus.map { hex($0.pdu) } == ["1b220002"])
         #expect(observed.drops == [.badCRC: 1])
     }
@@ -144,11 +173,18 @@ import Testing
     }
 
     @Test func aCaptureWithoutRealChecksumsIsReadAllTheSame() {
-        func zeroed(_ packet: (ObservedPacket, [UInt8])) -> (ObservedPacket, [UInt8]) { (packet.0, packet.1.dropLast(3) + [0, 0, 0]) }
-        #expect(pdus([zeroed(connectInd()), zeroed(data(2, "0400 0400 1b220001", .received)), zeroed(data(2 | 8, "0400 0400 1b220002", .received))]) == ["1b220001", "1b220002"])
+        func zeroed(_ packet: (ObservedPacket, [UInt8])) -> (ObservedPacket, [UInt8]) {
+            (packet.0, packet.1.dropLast(3) + [0, 0, 0])
+        }
+        #expect(
+            pdus([
+                zeroed(connectInd()), zeroed(data(2, "0400 0400 1b220001", .received)),
+                zeroed(data(2 | 8, "0400 0400 1b220002", .received)),
+            ]) == ["1b220001", "1b220002"])
     }
 
-    /// Direction from the answer 150 µs later, from the event's beginning, from the sequence bits: both ends are servers here.
+    /// Direction from the answer 150 µs later, from the event's beginning, from the sequence bits: both ends are
+    /// servers here.
     @Test func directionFromTiming() {
         var time = Duration.seconds(50)
         var packets = [connectInd()]
@@ -156,7 +192,10 @@ import Testing
         func event(_ central: String, _ peripheral: String) {
             time += .milliseconds(30)
             packets.append(data((central.isEmpty ? 1 : 2) | bit << 2 | bit << 3, central, at: time))
-            packets.append(data((peripheral.isEmpty ? 1 : 2) | (bit ^ 1) << 2 | bit << 3, peripheral, at: time + .microseconds(80 + 8 * bytes(central).count + 150)))
+            packets.append(
+                data(
+                    (peripheral.isEmpty ? 1 : 2) | (bit ^ 1) << 2 | bit << 3, peripheral,
+                    at: time + .microseconds(80 + 8 * bytes(central).count + 150)))
             bit ^= 1
         }
         for _ in 0..<4 { event("", "") }
@@ -170,7 +209,8 @@ import Testing
 
     @Test func terminateEndsTheConnectionOnce() {
         let observed = seen([
-            connectInd(), data(2, "0600 0400 1b22", .received), data(3, "0213", .sent), data(3, "0213", .sent), data(1 | 4 | 8, "", .received),
+            connectInd(), data(2, "0600 0400 1b22", .received), data(3, "0213", .sent), data(3, "0213", .sent),
+            data(1 | 4 | 8, "", .received),
             connectInd(2), data(1, "00010203", .received), data(2 | 8, "0400 0400 1b220009", .received),
         ])
         #expect(observed.pdus.map { hex($0.pdu) } == ["1b220009"])
@@ -185,7 +225,8 @@ import Testing
     }
 
     static let lies: [(name: String, header: UInt8, payload: String, cut: Int, reason: DropReason)] = [
-        ("LLID 0", 0, "0400 0400 1b220001", 0, .reservedLLID), ("a length beyond the packet", 2, "0400 0400 1b220001", 5, .shortPacket),
+        ("LLID 0", 0, "0400 0400 1b220001", 0, .reservedLLID),
+        ("a length beyond the packet", 2, "0400 0400 1b220001", 5, .shortPacket),
         ("an L2CAP frame that is cut short", 2, "f000 0400 1b220001", 0, .unfinishedAtEnd),
     ]
 

@@ -11,7 +11,9 @@ struct BtmonTests {
     private static func pdus(_ path: String) async throws -> [String] {
         struct Line: Decodable { var direction: String?, pdu: String }
         let result = try await Program("waterh-replay").run(["att", path, "--json"])
-        return try result.lines.map { try JSONDecoder().decode(Line.self, from: Data($0.utf8)) }.map { "\($0.direction ?? "-") \($0.pdu)" }
+        return try result.lines.map { try JSONDecoder().decode(Line.self, from: Data($0.utf8)) }.map {
+            "\($0.direction ?? "-") \($0.pdu)"
+        }
     }
 
     /// The records of a monitor capture but for those requests.
@@ -27,16 +29,27 @@ struct BtmonTests {
         return kept
     }
 
-    @Test(arguments: TsharkTextTests.shipped + RealCaptures.files.filter { $0.hasSuffix(".btsnoop") }, [["-r"], ["-T", "-r"]])
+    @Test(
+        arguments: TsharkTextTests.shipped + RealCaptures.files.filter { $0.hasSuffix(".btsnoop") },
+        [["-r"], ["-T", "-r"]])
     func itsTextIsTheCapture(path: String, words: [String]) async throws {
         let folder = try TemporaryFolder()
-        #expect(try await Program("waterh-replay").run(["convert", path, folder.file("whole"), "--format", "btsnoop-monitor"]).exitCode == 0)
+        #expect(
+            try await Program("waterh-replay").run([
+                "convert", path, folder.file("whole"), "--format", "btsnoop-monitor",
+            ]).exitCode == 0)
         let monitor = folder.file("monitor")
         try Self.withoutDeadlyRequests(Data(contentsOf: folder.url("whole"))).write(to: URL(fileURLWithPath: monitor))
         let printed = try await Program(path: "/usr/bin/btmon").run(words + [monitor], limit: 60)
         try Data(printed.outputBytes).write(to: folder.url("text"))
         let expected = try await Self.pdus(monitor), found = try await Self.pdus(folder.file("text"))
         #expect(!expected.isEmpty)
-        #expect(found == expected, "\(path): \(found.count) of \(expected.count), \(zip(found, expected).first { $0 != $1 }.map { "\($0)" } ?? "")")
+        #expect(
+            found == expected,
+            """
+            \(path): \(found.count) of \(expected.count), \
+            \(zip(found, expected).first { $0 != $1 }.map { "\($0)" } ?? "")
+            """
+        )
     }
 }

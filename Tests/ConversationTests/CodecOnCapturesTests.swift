@@ -4,7 +4,8 @@ import Testing
 
 /// The codec against PDUs that real devices sent.
 @Suite struct CodecOnCapturesTests {
-    /// Every PDU is read and, written again, is the same bytes: but for 128-bit forms of short UUIDs, where the value is.
+    /// Every PDU is read and, written again, is the same bytes: but for 128-bit forms of short UUIDs, where the value
+    /// is.
     @Test(arguments: RealCaptures.files)
     func realPDUsSurvive(path: String) throws {
         let observed = try Observed(path: path)

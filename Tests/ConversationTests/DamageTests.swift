@@ -11,7 +11,9 @@ import Testing
         let file = try Conversation.sync.file(format)
         var packets: [(ObservedPacket, [UInt8])] = []
         var reader = CaptureReader()
-        _ = try reader.read(file.span.bytes, isLast: true) { packet, bytes in packets.append((ObservedPacket(packet), array(bytes))) }
+        _ = try reader.read(file.span.bytes, isLast: true) { packet, bytes in
+            packets.append((ObservedPacket(packet), array(bytes)))
+        }
         for seed in UInt64(1)...300 {
             var random = SeededGenerator(seed: seed)
             var damaged = packets
@@ -20,15 +22,21 @@ import Testing
                 switch Int.random(in: 0..<6, using: &random) {
                 case 0: damaged.swapAt(index, Int.random(in: 0..<damaged.count, using: &random))
                 case 1: damaged.append(damaged[index])
-                case 2: damaged[index].1 = Array(damaged[index].1.prefix(Int.random(in: 0...damaged[index].1.count, using: &random)))
-                case 3: damaged[index].0.direction = [TrafficDirection.sent, .received, nil].randomElement(using: &random) ?? nil
+                case 2:
+                    damaged[index].1 = Array(
+                        damaged[index].1.prefix(Int.random(in: 0...damaged[index].1.count, using: &random)))
+                case 3:
+                    damaged[index].0.direction =
+                        [TrafficDirection.sent, .received, nil].randomElement(using: &random) ?? nil
                 default:
                     guard !damaged[index].1.isEmpty else { continue }
-                    damaged[index].1[Int.random(in: 0..<damaged[index].1.count, using: &random)] = UInt8.random(in: 0...255, using: &random)
+                    damaged[index].1[Int.random(in: 0..<damaged[index].1.count, using: &random)] = UInt8.random(
+                        in: 0...255, using: &random)
                 }
             }
             let observed = Observed(packets: damaged)
-            #expect(observed.pdus.reduce(0) { $0 + $1.pdu.count } <= damaged.reduce(0) { $0 + $1.1.count }, "seed \(seed)")
+            #expect(
+                observed.pdus.reduce(0) { $0 + $1.pdu.count } <= damaged.reduce(0) { $0 + $1.1.count }, "seed \(seed)")
         }
     }
 }

@@ -3,21 +3,28 @@ import Replay
 import Support
 import Testing
 
-/// The dissector for Wireshark, with tshark as its reader: drinks and commands are those of `waterh-replay`, and nobody else's values are taken for a bottle's.
+/// The dissector for Wireshark, with tshark as its reader: drinks and commands are those of `waterh-replay`, and nobody
+/// else's values are taken for a bottle's.
 @Suite struct DissectorTests {
     let replay = Program("waterh-replay")
     static let folder = Program.repository + "/captures"
 
     /// A row for each frame in which the dissector shows something.
-    private func rows(_ path: String, _ fields: [String], _ folder: TemporaryFolder, twice: Bool = false) async throws -> [[String]] {
+    private func rows(_ path: String, _ fields: [String], _ folder: TemporaryFolder, twice: Bool = false) async throws
+        -> [[String]]
+    {
         let script = folder.file("waterh.lua")
         try WiresharkDissector.text.write(toFile: script, atomically: true, encoding: .utf8)
         let tshark = try Tshark().program
         let result = try await tshark.run(
-            ["-X", "lua_script:\(script)", "-r", path] + (twice ? ["-2"] : []) + ["-Y", "waterh", "-T", "fields", "-E", "aggregator=;"] + fields.flatMap { ["-e", $0] }, limit: 120)
+            ["-X", "lua_script:\(script)", "-r", path] + (twice ? ["-2"] : []) + [
+                "-Y", "waterh", "-T", "fields", "-E", "aggregator=;",
+            ] + fields.flatMap { ["-e", $0] }, limit: 120)
         #expect(!result.error.contains("Lua"), "\(result.error)")
         #expect(!result.output.contains("Lua Error"), "\(result.output)")
-        return result.output.split(separator: "\n").map { $0.split(separator: "\t", omittingEmptySubsequences: false).map(String.init) }
+        return result.output.split(separator: "\n").map {
+            $0.split(separator: "\t", omittingEmptySubsequences: false).map(String.init)
+        }
     }
 
     private struct Drink: Decodable, Hashable {
@@ -36,27 +43,42 @@ import Testing
 
     /// What is shown is what `drinks --raw` and `commands` say.
     private func judge(_ path: String, _ folder: TemporaryFolder) async throws -> (drinks: Int, commands: Int) {
-        let ours = try await replay.run(["drinks", path, "--raw", "--json"]).lines.map { try JSONDecoder().decode(Drink.self, from: Data($0.utf8)) }
+        let ours = try await replay.run(["drinks", path, "--raw", "--json"]).lines.map {
+            try JSONDecoder().decode(Drink.self, from: Data($0.utf8))
+        }
         var shown: [Drink] = []
         for twice in [false, true] {
             shown = []
-            for row in try await rows(path, ["frame.number", "waterh.record", "waterh.at", "waterh.amount", "waterh.suspect"], folder, twice: twice) where !row[1].isEmpty {
+            for row in try await rows(
+                path, ["frame.number", "waterh.record", "waterh.at", "waterh.amount", "waterh.suspect"], folder,
+                twice: twice) where !row[1].isEmpty
+            {
                 let parts = row[1...].map { $0.split(separator: ";").map(String.init) }
                 for index in parts[0].indices {
-                    shown.append(Drink(
-                        raw: parts[0][index].replacingOccurrences(of: ":", with: ""), at: parts[1][index], amountMl: try #require(Int(parts[2][index])),
-                        frame: try #require(Int(row[0])), suspect: parts[3][index] == "1" || parts[3][index] == "True"))
+                    shown.append(
+                        Drink(
+                            raw: parts[0][index].replacingOccurrences(of: ":", with: ""), at: parts[1][index],
+                            amountMl: try #require(Int(parts[2][index])),
+                            frame: try #require(Int(row[0])),
+                            suspect: parts[3][index] == "1" || parts[3][index] == "True"))
                 }
             }
             #expect(shown.map(\.raw) == ours.map(\.raw), "\(path)")
             #expect(shown.map(\.amountMl) == ours.map(\.amountMl), "\(path)")
             for (one, other) in zip(shown, ours) {
-                #expect(one.suspect == other.suspect && (other.suspect || one.at == other.at), "\(path): \(one) \(other)")
+                #expect(
+                    one.suspect == other.suspect && (other.suspect || one.at == other.at), "\(path): \(one) \(other)")
             }
         }
-        let asked = try await replay.run(["commands", path, "--json"]).lines.map { try JSONDecoder().decode(Command.self, from: Data($0.utf8)) }
-        let seen = try await rows(path, ["frame.number", "waterh.command", "btatt.value"], folder).filter { !$0[1].isEmpty }
-        #expect(seen.map { "\($0[0]) \($0[2].replacingOccurrences(of: ":", with: "")) \($0[1])" } == asked.map { "\($0.frame) \($0.hex) \($0.meaning)" }, "\(path)")
+        let asked = try await replay.run(["commands", path, "--json"]).lines.map {
+            try JSONDecoder().decode(Command.self, from: Data($0.utf8))
+        }
+        let seen = try await rows(path, ["frame.number", "waterh.command", "btatt.value"], folder).filter {
+            !$0[1].isEmpty
+        }
+        #expect(
+            seen.map { "\($0[0]) \($0[2].replacingOccurrences(of: ":", with: "")) \($0[1])" }
+                == asked.map { "\($0.frame) \($0.hex) \($0.meaning)" }, "\(path)")
         return (ours.count, asked.count)
     }
 
@@ -81,24 +103,40 @@ import Testing
         }
     }
 
-    /// Every command, its parameters at their limits, in the words of the law; and a log cut anywhere, by whatever length a value has.
+    /// Every command, its parameters at their limits, in the words of the law; and a log cut anywhere, by whatever
+    /// length a value has.
     @Test func `every command and a log cut anywhere`() async throws {
         let folder = try TemporaryFolder()
-        let record = "1A 02 02 16 15 0F 00 10 00 00 01 61 00 ", other = "1A 02 02 16 16 0F 01 2C 00 00 01 61 00 ", lost = "00 00 00 00 00 07 00 2D 00 00 01 61 01 "
+        let record = "1A 02 02 16 15 0F 00 10 00 00 01 61 00 ", other = "1A 02 02 16 16 0F 01 2C 00 00 01 61 00 ",
+            lost = "00 00 00 00 00 07 00 2D 00 00 01 61 01 "
         let commands = [
-            "4754 0001 FF", "4754 0001 06", "4754 0001 28", "5250 0004 03 06 000D", "5250 0004 03 06 0208", "5250 0004 03 06 0007", "5054 0003 02 1C 05",
-            "5054 0014 03 05 09C4 07 03 1A0202161B0F 07 26 010800140041", "5054 0004 03 05 FFFF", "5054 0008 07 03 1A0C1F173B3A", "5054 0004 03 04 0000",
-            "5054 0008 07 26 050800140041", "5054 0003 02 1D 01", "5054 0006 05 FB 03 0080FF", "5054 0006 05 FB 04 0080FF", "5054 0003 02 1C 01", "5054 0003 02 1B 07",
-            "5054 0003 02 A1 01", "5054 0003 02 A6 01", "5054 0003 02 F4 00", "5054 0003 02 F4 01", "5054 0005 04 20 010203", "5054 0000", "5054 0001", "FF", "01", "5054 0006 02 1D 01 02 1D 01",
+            "4754 0001 FF", "4754 0001 06", "4754 0001 28", "5250 0004 03 06 000D", "5250 0004 03 06 0208",
+            "5250 0004 03 06 0007", "5054 0003 02 1C 05",
+            "5054 0014 03 05 09C4 07 03 1A0202161B0F 07 26 010800140041", "5054 0004 03 05 FFFF",
+            "5054 0008 07 03 1A0C1F173B3A", "5054 0004 03 04 0000",
+            "5054 0008 07 26 050800140041", "5054 0003 02 1D 01", "5054 0006 05 FB 03 0080FF",
+            "5054 0006 05 FB 04 0080FF", "5054 0003 02 1C 01", "5054 0003 02 1B 07",
+            "5054 0003 02 A1 01", "5054 0003 02 A6 01", "5054 0003 02 F4 00", "5054 0003 02 F4 01",
+            "5054 0005 04 20 010203", "5054 0000", "5054 0001", "FF", "01", "5054 0006 02 1D 01 02 1D 01",
         ]
         var text = "address: A4:C1:38:01:02:03\nname: WaterH-Boost-24oz\n2026-02-02T22:00:00Z connected\n"
         for (index, command) in commands.enumerated() { text += "2026-02-02T22:\(10 + index):00Z > FFE9 \(command)\n" }
-        let log = ("28 06 " + record + other + lost + "0E 06 1A 02 02 16 17 0F 00 11 00 00 01 61 00").split(separator: " ").map(String.init)
+        let log = ("28 06 " + record + other + lost + "0E 06 1A 02 02 16 17 0F 00 11 00 00 01 61 00").split(
+            separator: " "
+        ).map(String.init)
         let frame = ["50", "54", "00", String(log.count, radix: 16, uppercase: true)] + log
         for (turn, size) in [7, 13, 20, 58].enumerated() {
-            text += "2026-02-02T22:\(40 + turn):00Z > FFE9 4754000106\n2026-02-02T22:\(40 + turn):01Z < FFE4 5250 0003 02 06 01\n"
+            text +=
+                """
+                2026-02-02T22:\(40 + turn):00Z > FFE9 4754000106\n2026-02-02T22:\(40 + turn):01Z < FFE4 5250 0003 \
+                02 06 01\n
+                """
             for (index, start) in stride(from: 0, to: frame.count, by: size).enumerated() {
-                text += "2026-02-02T22:\(40 + turn):02.\(100 + index)Z < FFE4 \(frame[start..<min(frame.count, start + size)].joined(separator: " "))\n"
+                text +=
+                    """
+                    2026-02-02T22:\(40 + turn):02.\(100 + index)Z < FFE4 \
+                    \(frame[start..<min(frame.count, start + size)].joined(separator: " "))\n
+                    """
             }
         }
         let source = folder.file("all.hex"), path = folder.file("all.pcapng")
@@ -117,10 +155,13 @@ import Testing
         #expect(try await replay.run(["dissector"]).output == WiresharkDissector.text)
         let tshark = try Tshark().program
         for (filter, expected) in [
-            ("waterh.amount > 310", 6), ("waterh.command contains \"acknowledge\"", 1), ("waterh.battery == 97", 2), ("waterh.operation == \"RP\"", 6),
+            ("waterh.amount > 310", 6), ("waterh.command contains \"acknowledge\"", 1), ("waterh.battery == 97", 2),
+            ("waterh.operation == \"RP\"", 6),
             ("waterh.malformed", 0), ("waterh.suspect == 1", 0),
         ] {
-            let result = try await tshark.run(["-X", "lua_script:\(script)", "-r", "\(Self.folder)/boost_two-days.btsnoop", "-Y", filter])
+            let result = try await tshark.run([
+                "-X", "lua_script:\(script)", "-r", "\(Self.folder)/boost_two-days.btsnoop", "-Y", filter,
+            ])
             #expect(result.lines.count == expected, "\(filter): \(result.output)\(result.error)")
         }
     }

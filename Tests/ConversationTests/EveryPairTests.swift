@@ -7,13 +7,17 @@ import Testing
 
 /// Every format rewritten as every other one, judged by tshark: no malformed packet, and the ATT PDUs of the source.
 ///
-/// The sources of one target mostly give the same bytes; each distinct file is shown to tshark once, so every pair is judged.
+/// The sources of one target mostly give the same bytes; each distinct file is shown to tshark once, so every pair is
+/// judged.
 @Suite struct EveryPairTests {
     /// The named formats, and the other byte order where a container has two.
-    static let formats = CaptureFormat.named.map(\.format) + [
-        CaptureFormat(.pcap, .h4WithDirection, isBigEndian: true), CaptureFormat(.pcapng, .monitor, isBigEndian: true),
-        CaptureFormat(.pcap, .linkLayerWithRadio, isBigEndian: true), CaptureFormat(.pcapng, .linkLayer, isBigEndian: true),
-    ]
+    static let formats =
+        CaptureFormat.named.map(\.format) + [
+            CaptureFormat(.pcap, .h4WithDirection, isBigEndian: true),
+            CaptureFormat(.pcapng, .monitor, isBigEndian: true),
+            CaptureFormat(.pcap, .linkLayerWithRadio, isBigEndian: true),
+            CaptureFormat(.pcapng, .linkLayer, isBigEndian: true),
+        ]
     static let binary = formats.filter { $0.level != .text }
     static let text = formats.filter { $0.level == .text }
 
@@ -34,7 +38,8 @@ import Testing
         init(_ capture: String) throws {
             let folder = try TemporaryFolder()
             sources = try formats.enumerated().map { index, format in
-                let path = try folder.write("source-\(index)", convert("\(Program.repository)/captures/\(capture)", to: format))
+                let path = try folder.write(
+                    "source-\(index)", convert("\(Program.repository)/captures/\(capture)", to: format))
                 let observed = try Observed(path: path)
                 return Source(
                     format: format, path: path, all: observed.pdus.map { hex($0.pdu) }, held: observed.seen.map(\.pdu),
@@ -81,7 +86,9 @@ import Testing
             for source in sources {
                 // What a text leaves out was added when it was read, and is written out.
                 #expect(theirs.map(\.seen.pdu) == source.all, "\(source.format) as \(target)")
-                if keepsDirections { #expect(ours.pdus.map(\.att.direction) == source.directions, "\(source.format) as \(target)") }
+                if keepsDirections {
+                    #expect(ours.pdus.map(\.att.direction) == source.directions, "\(source.format) as \(target)")
+                }
             }
         }
     }

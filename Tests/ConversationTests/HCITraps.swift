@@ -6,30 +6,46 @@ import Testing
 /// Packets as a test writes them.
 struct HCI {
     static func acl(
-        _ direction: TrafficDirection?, handle: UInt16 = 0x40, boundary: UInt16, _ data: [UInt8], frame: Int = 1, adapter: UInt32 = 0,
+        _ direction: TrafficDirection?, handle: UInt16 = 0x40, boundary: UInt16, _ data: [UInt8], frame: Int = 1,
+        adapter: UInt32 = 0,
         isCut: Bool = false, length: Int? = nil
     ) -> (ObservedPacket, [UInt8]) {
         let head = le(handle | boundary << 12) + le(UInt16(length ?? data.count))
-        return (ObservedPacket(frame: frame, time: nil, adapter: adapter, direction: direction, isCut: isCut, content: .hci(type: 2)), head + data)
+        return (
+            ObservedPacket(
+                frame: frame, time: nil, adapter: adapter, direction: direction, isCut: isCut, content: .hci(type: 2)),
+            head + data
+        )
     }
 
     static func event(_ text: String, frame: Int = 1, adapter: UInt32 = 0) -> (ObservedPacket, [UInt8]) {
-        (ObservedPacket(frame: frame, time: nil, adapter: adapter, direction: .received, content: .hci(type: 4)), bytes(text))
+        (
+            ObservedPacket(frame: frame, time: nil, adapter: adapter, direction: .received, content: .hci(type: 4)),
+            bytes(text)
+        )
     }
 
     /// LE Connection Complete of address A4:C1:38:00:00:`last` on a handle.
-    static func connected(_ last: String, handle: String = "4000", adapter: UInt32 = 0, subevent: String = "01", status: String = "00") -> (ObservedPacket, [UInt8]) {
-        let rest = subevent == "01" ? "1800 0000 f401 00" : "000000000000 000000000000 1800 0000 f401 00" + (subevent == "29" ? "ff ffff" : "")
+    static func connected(
+        _ last: String, handle: String = "4000", adapter: UInt32 = 0, subevent: String = "01", status: String = "00"
+    ) -> (ObservedPacket, [UInt8]) {
+        let rest =
+            subevent == "01"
+            ? "1800 0000 f401 00" : "000000000000 000000000000 1800 0000 f401 00" + (subevent == "29" ? "ff ffff" : "")
         let parameters = "\(subevent) \(status) \(handle) 00 01 \(last) 0000 38c1a4 \(rest)"
         return event("3e " + hex([UInt8(bytes(parameters).count)]) + parameters, adapter: adapter)
     }
 
-    static func disconnected(handle: String = "4000", reason: String = "13", status: String = "00") -> (ObservedPacket, [UInt8]) {
+    static func disconnected(handle: String = "4000", reason: String = "13", status: String = "00") -> (
+        ObservedPacket, [UInt8]
+    ) {
         event("05 04 \(status) \(handle) \(reason)")
     }
 
     /// A whole notification in one fragment.
-    static func notification(_ value: String, handle: UInt16 = 0x40, frame: Int = 1, adapter: UInt32 = 0) -> (ObservedPacket, [UInt8]) {
+    static func notification(_ value: String, handle: UInt16 = 0x40, frame: Int = 1, adapter: UInt32 = 0) -> (
+        ObservedPacket, [UInt8]
+    ) {
         acl(.received, handle: handle, boundary: 2, l2cap("1b 22 00" + value), frame: frame, adapter: adapter)
     }
 
@@ -60,7 +76,10 @@ func le(_ value: some FixedWidthInteger) -> [UInt8] { Swift.withUnsafeBytes(of: 
 
     /// In one of six Android logs.
     @Test func qualcommsDiagnosticsAreNoConnection() {
-        let seen = Observed(packets: [HCI.notification("07", handle: 0xEDC), HCI.acl(.received, handle: 0xEDC, boundary: 0, bytes("0102 0304 05"))])
+        let seen = Observed(packets: [
+            HCI.notification("07", handle: 0xEDC),
+            HCI.acl(.received, handle: 0xEDC, boundary: 0, bytes("0102 0304 05")),
+        ])
         #expect(seen.pdus.isEmpty)
         #expect(seen.drops == [.diagnostics: 2])
         // A controller that gives the number to a connection says so.
@@ -71,7 +90,8 @@ func le(_ value: some FixedWidthInteger) -> [UInt8] { Swift.withUnsafeBytes(of: 
     @Test func oldKernelsInH4WithoutDirection() {
         let talk = ["02 05 02", "03 05 02", "08 01 00 ff ff 03 28", "52 03 00 47", "1b 22 00 07"]
         func directions(_ boundary: UInt16, _ first: [(ObservedPacket, [UInt8])]) -> [TrafficDirection?] {
-            Observed(packets: first + talk.map { HCI.acl(nil, boundary: boundary, HCI.l2cap($0)) }).pdus.map(\.att.direction)
+            Observed(packets: first + talk.map { HCI.acl(nil, boundary: boundary, HCI.l2cap($0)) }).pdus.map(
+                \.att.direction)
         }
         #expect(directions(2, [HCI.connected("01")]) == [.sent, .received, .sent, .sent, .received])
         // Connected to, the host is the server as a rule.
@@ -79,13 +99,17 @@ func le(_ value: some FixedWidthInteger) -> [UInt8] { Swift.withUnsafeBytes(of: 
         #expect(directions(2, [role]) == [.received, .sent, .received, .received, .sent])
         // A host that marks its own packets is believed: then 2 is the controller's, whatever it says.
         let own = HCI.acl(nil, boundary: 0, HCI.l2cap("02 05 02"))
-        #expect(directions(2, [HCI.connected("01"), own]) == [.sent, .received, .received, .received, .received, .received])
+        #expect(
+            directions(2, [HCI.connected("01"), own]) == [.sent, .received, .received, .received, .received, .received])
     }
 
-    /// Thousands of open connections, and hundreds of thousands of resets of another adapter: no reset looks at connections that it does not end.
+    /// Thousands of open connections, and hundreds of thousands of resets of another adapter: no reset looks at
+    /// connections that it does not end.
     @Test func resetsLookOnlyAtTheirOwnAdapter() {
         var reassembler = ConversationReassembler()
-        func take(_ packet: (ObservedPacket, [UInt8])) { reassembler.receive(packet.0, packet.1.span.bytes) { _, _ in } }
+        func take(_ packet: (ObservedPacket, [UInt8])) {
+            reassembler.receive(packet.0, packet.1.span.bytes) { _, _ in }
+        }
         for handle in 1...UInt16(3700) { take(HCI.notification("07", handle: handle, adapter: 1)) }
         for _ in 0..<500 { take(HCI.event("0e 04 01 03 0c 00", adapter: 0)) }
         #expect(reassembler.hasOpenConnections && reassembler.table.looks == 0)
@@ -113,22 +137,28 @@ func le(_ value: some FixedWidthInteger) -> [UInt8] { Swift.withUnsafeBytes(of: 
     /// The stump is a continuation: the frame that it belonged to is lost, the next is not.
     @Test func aCutContinuationTakesItsFrameWithIt() {
         let whole = HCI.l2cap("1b 22 00 01 02 03 04 05")
-        #expect(pdus([
-            HCI.acl(.received, boundary: 2, Array(whole.prefix(6))), HCI.acl(.received, boundary: 1, [1], isCut: true, length: 6),
-            HCI.acl(.received, boundary: 1, Array(whole.suffix(1))), HCI.notification("07"),
-        ]) == ["1b220007"])
+        #expect(
+            pdus([
+                HCI.acl(.received, boundary: 2, Array(whole.prefix(6))),
+                HCI.acl(.received, boundary: 1, [1], isCut: true, length: 6),
+                HCI.acl(.received, boundary: 1, Array(whole.suffix(1))), HCI.notification("07"),
+            ]) == ["1b220007"])
     }
 
     @Test func aLengthBeyondThePacketIsNotBelieved() {
-        let seen = Observed(packets: [HCI.acl(.received, boundary: 2, HCI.l2cap("1b 22 00 01"), length: 500), HCI.notification("02")])
+        let seen = Observed(packets: [
+            HCI.acl(.received, boundary: 2, HCI.l2cap("1b 22 00 01"), length: 500), HCI.notification("02"),
+        ])
         #expect(seen.pdus.map { hex($0.pdu) } == ["1b220002"])
         #expect(seen.drops == [.shortPacket: 1])
     }
 
-    /// An L2CAP length that lies: the bytes after it are no part of the PDU, and a frame that never fills up is superseded.
+    /// An L2CAP length that lies: the bytes after it are no part of the PDU, and a frame that never fills up is
+    /// superseded.
     @Test func lyingL2CAPLengths() {
         let seen = Observed(packets: [
-            HCI.acl(.received, boundary: 2, bytes("0400 0400 1b220001 ffffffff")), HCI.acl(.received, boundary: 2, bytes("ffff 0400 1b2200")),
+            HCI.acl(.received, boundary: 2, bytes("0400 0400 1b220001 ffffffff")),
+            HCI.acl(.received, boundary: 2, bytes("ffff 0400 1b2200")),
             HCI.notification("02"), HCI.acl(.received, boundary: 2, bytes("0000 0400")),
         ])
         #expect(seen.pdus.map { hex($0.pdu) } == ["1b220001", "1b220002"])
@@ -142,31 +172,40 @@ func le(_ value: some FixedWidthInteger) -> [UInt8] { Swift.withUnsafeBytes(of: 
     func startFragmentShorterThanFourBytes(cut: Int) {
         let whole = HCI.l2cap("1b 22 00 50 54 00 0f 0e 06 1a 02 02 16 15 0f 00 10 00 00 01 61 00 01 02 03 04")
         let pdu = hex(Array(whole.dropFirst(4)))
-        #expect(pdus([HCI.acl(.received, boundary: 2, Array(whole.prefix(cut))), HCI.acl(.received, boundary: 1, Array(whole.dropFirst(cut)))]) == [pdu])
+        #expect(
+            pdus([
+                HCI.acl(.received, boundary: 2, Array(whole.prefix(cut))),
+                HCI.acl(.received, boundary: 1, Array(whole.dropFirst(cut))),
+            ]) == [pdu])
         let rest = Array(whole.dropFirst(cut))
-        #expect(pdus([
-            HCI.acl(.received, boundary: 2, Array(whole.prefix(cut))), HCI.acl(.received, boundary: 1, []),
-            HCI.acl(.received, boundary: 1, Array(rest.prefix(1))), HCI.acl(.received, boundary: 1, Array(rest.dropFirst())),
-        ]) == [pdu])
+        #expect(
+            pdus([
+                HCI.acl(.received, boundary: 2, Array(whole.prefix(cut))), HCI.acl(.received, boundary: 1, []),
+                HCI.acl(.received, boundary: 1, Array(rest.prefix(1))),
+                HCI.acl(.received, boundary: 1, Array(rest.dropFirst())),
+            ]) == [pdu])
     }
 
     @Test func sentFragmentsBetweenReceivedOnes() {
         let up = HCI.l2cap("52 12 00 47 54 00 01 06")
         let down = HCI.l2cap("1b 22 00 50 54 00 00")
         let packets = [
-            HCI.acl(.received, boundary: 2, Array(down.prefix(5)), frame: 1), HCI.acl(.sent, boundary: 0, Array(up.prefix(3)), frame: 2),
-            HCI.acl(.received, boundary: 1, Array(down.dropFirst(5)), frame: 3), HCI.acl(.sent, boundary: 1, Array(up.dropFirst(3)), frame: 4),
+            HCI.acl(.received, boundary: 2, Array(down.prefix(5)), frame: 1),
+            HCI.acl(.sent, boundary: 0, Array(up.prefix(3)), frame: 2),
+            HCI.acl(.received, boundary: 1, Array(down.dropFirst(5)), frame: 3),
+            HCI.acl(.sent, boundary: 1, Array(up.dropFirst(3)), frame: 4),
         ]
         let seen = Observed(packets: packets)
         #expect(seen.pdus.map { hex($0.pdu) } == ["1b220050540000", "5212004754000106"])
         #expect(seen.pdus.map(\.att.frame) == [3, 4])
         #expect(seen.pdus.map(\.att.direction) == [.received, .sent])
         // The same without directions (187): boundary 0 and 2 tell the starts, the missing length tells the rest.
-        let undirected = Observed(packets: packets.map { packet, bytes in
-            var packet = packet
-            packet.direction = nil
-            return (packet, bytes)
-        })
+        let undirected = Observed(
+            packets: packets.map { packet, bytes in
+                var packet = packet
+                packet.direction = nil
+                return (packet, bytes)
+            })
         #expect(undirected.pdus.map { hex($0.pdu) } == ["1b220050540000", "5212004754000106"])
         #expect(undirected.pdus.map(\.att.direction) == [.received, .sent])
     }
@@ -176,24 +215,30 @@ func le(_ value: some FixedWidthInteger) -> [UInt8] { Swift.withUnsafeBytes(of: 
         let two = HCI.l2cap("1b 22 00 02 02 02")
         let seen = Observed(packets: [
             HCI.connected("01", adapter: 0), HCI.connected("02", adapter: 1),
-            HCI.acl(.received, boundary: 2, Array(one.prefix(6)), adapter: 0), HCI.acl(.received, boundary: 2, Array(two.prefix(5)), adapter: 1),
-            HCI.acl(.received, boundary: 1, Array(two.dropFirst(5)), adapter: 1), HCI.acl(.received, boundary: 1, Array(one.dropFirst(6)), adapter: 0),
+            HCI.acl(.received, boundary: 2, Array(one.prefix(6)), adapter: 0),
+            HCI.acl(.received, boundary: 2, Array(two.prefix(5)), adapter: 1),
+            HCI.acl(.received, boundary: 1, Array(two.dropFirst(5)), adapter: 1),
+            HCI.acl(.received, boundary: 1, Array(one.dropFirst(6)), adapter: 0),
         ])
         #expect(seen.pdus.map { hex($0.pdu) } == ["1b2200020202", "1b2200010101"])
         #expect(seen.pdus.map { $0.att.connection.peer?.description } == ["A4:C1:38:00:00:02", "A4:C1:38:00:00:01"])
         #expect(seen.pdus.map(\.att.connection.adapter) == [1, 0])
     }
 
-    /// Both directions' fragments mingle on one handle, and nothing says whose they are but the starts (187). Each PDU is its own pattern: what comes out was
-    /// sent so, or does not come out and is told.
-    @Test(arguments: [0, 27, 251], [UInt16(0), 2]) func minglingFragmentsWithoutDirectionsInventNothing(size: Int, hostBoundary: UInt16) {
+    /// Both directions' fragments mingle on one handle, and nothing says whose they are but the starts (187). Each PDU
+    /// is its own pattern: what comes out was sent so, or does not come out and is told.
+    @Test(arguments: [0, 27, 251], [UInt16(0), 2]) func minglingFragmentsWithoutDirectionsInventNothing(
+        size: Int, hostBoundary: UInt16
+    ) {
         var (all, kept) = (0, 0)
         for seed in 1...300 as ClosedRange<UInt64> {
             var random = SeededGenerator(seed: seed)
             // By the opcodes' parity also an old kernel's starts are told apart.
             let pdus = (0..<12).map { index -> (TrafficDirection, [UInt8]) in
                 let isSent = Bool.random(using: &random)
-                let body = (0..<Int.random(in: 1...240, using: &random)).map { UInt8(truncatingIfNeeded: $0 &* 7 &+ index &* 31) }
+                let body = (0..<Int.random(in: 1...240, using: &random)).map {
+                    UInt8(truncatingIfNeeded: $0 &* 7 &+ index &* 31)
+                }
                 return (isSent ? .sent : .received, [isSent ? 0x52 : 0x1B, 0x22, UInt8(index)] + body)
             }
             var waiting: [TrafficDirection: [(ObservedPacket, [UInt8])]] = [:]
@@ -201,36 +246,52 @@ func le(_ value: some FixedWidthInteger) -> [UInt8] { Swift.withUnsafeBytes(of: 
                 let frame = le(UInt16(pdu.count)) + le(UInt16(4)) + pdu
                 var (at, isFirst) = (0, true)
                 while at < frame.count {
-                    let length = min(frame.count - at, max(isFirst ? 5 : 1, size == 0 ? Int.random(in: 1...60, using: &random) : size))
+                    let length = min(
+                        frame.count - at,
+                        max(isFirst ? 5 : 1, size == 0 ? Int.random(in: 1...60, using: &random) : size))
                     let boundary: UInt16 = !isFirst ? 1 : direction == .sent ? hostBoundary : 2
-                    waiting[direction, default: []].append(HCI.acl(nil, boundary: boundary, Array(frame[at..<at + length])))
+                    waiting[direction, default: []].append(
+                        HCI.acl(nil, boundary: boundary, Array(frame[at..<at + length])))
                     (at, isFirst) = (at + length, false)
                 }
             }
             var packets: [(ObservedPacket, [UInt8])] = []
-            while let side = [TrafficDirection.sent, .received].filter({ waiting[$0]?.isEmpty == false }).randomElement(using: &random) {
+            while let side = [TrafficDirection.sent, .received].filter({ waiting[$0]?.isEmpty == false }).randomElement(
+                using: &random)
+            {
                 if let next = waiting[side]?.removeFirst() { packets.append(next) }
             }
             let seen = Observed(packets: [HCI.connected("01")] + packets)
             for found in seen.pdus {
-                #expect(pdus.contains { $0.0 == found.att.direction && $0.1 == found.pdu }, "seed \(seed): \(hex(found.pdu)) was never sent")
+                #expect(
+                    pdus.contains { $0.0 == found.att.direction && $0.1 == found.pdu },
+                    "seed \(seed): \(hex(found.pdu)) was never sent")
             }
             #expect(seen.pdus.count <= pdus.count, "seed \(seed)")
-            if seen.pdus.count < pdus.count { #expect(!seen.drops.isEmpty, "seed \(seed): something is missing and nobody says so") }
+            if seen.pdus.count < pdus.count {
+                #expect(!seen.drops.isEmpty, "seed \(seed): something is missing and nobody says so")
+            }
             (all, kept) = (all + pdus.count, kept + seen.pdus.count)
         }
-        // Lengths tell many of them apart, but not parts that are all alike; where each direction has one part more at most, all.
-        #expect(kept * 100 >= all * (size == 251 ? 100 : size == 27 ? 45 : 60), "parts of \(size): \(kept) of \(all) PDUs")
+        // Lengths tell many of them apart, but not parts that are all alike; where each direction has one part more at
+        // most, all.
+        #expect(
+            kept * 100 >= all * (size == 251 ? 100 : size == 27 ? 45 : 60), "parts of \(size): \(kept) of \(all) PDUs")
     }
 
     /// Both frames could take the first two parts; what comes then fits only one way.
     @Test func laterPartsTellWhoseTheEarlierOnesWere() {
-        let down = HCI.l2cap("1b 22 00 01 02 03 04 05 06 07 08 09 0a 0b 0c 0d 0e"), up = HCI.l2cap("52 22 00 41 42 43 44 45 46 47")
-        func parts(_ frame: [UInt8], _ ends: [Int]) -> [[UInt8]] { zip([0] + ends, ends + [frame.count]).map { Array(frame[$0..<$1]) } }
+        let down = HCI.l2cap("1b 22 00 01 02 03 04 05 06 07 08 09 0a 0b 0c 0d 0e"),
+            up = HCI.l2cap("52 22 00 41 42 43 44 45 46 47")
+        func parts(_ frame: [UInt8], _ ends: [Int]) -> [[UInt8]] {
+            zip([0] + ends, ends + [frame.count]).map { Array(frame[$0..<$1]) }
+        }
         let (theirs, mine) = (parts(down, [6, 9, 11]), parts(up, [7, 8]))
         let packets = [
-            HCI.connected("01"), HCI.acl(nil, boundary: 2, theirs[0]), HCI.acl(nil, boundary: 0, mine[0]), HCI.acl(nil, boundary: 1, theirs[1], frame: 7),
-            HCI.acl(nil, boundary: 1, mine[1], frame: 8), HCI.acl(nil, boundary: 1, theirs[2], frame: 9), HCI.acl(nil, boundary: 1, theirs[3], frame: 10),
+            HCI.connected("01"), HCI.acl(nil, boundary: 2, theirs[0]), HCI.acl(nil, boundary: 0, mine[0]),
+            HCI.acl(nil, boundary: 1, theirs[1], frame: 7),
+            HCI.acl(nil, boundary: 1, mine[1], frame: 8), HCI.acl(nil, boundary: 1, theirs[2], frame: 9),
+            HCI.acl(nil, boundary: 1, theirs[3], frame: 10),
             HCI.acl(nil, boundary: 1, mine[2], frame: 11),
         ]
         let seen = Observed(packets: packets)
@@ -246,28 +307,36 @@ func le(_ value: some FixedWidthInteger) -> [UInt8] { Swift.withUnsafeBytes(of: 
         let down = HCI.l2cap("1b 22 00 01 02 03 04 05 06 07 08"), up = HCI.l2cap("52 22 00 41 42 43 44 45 46")
         func pair(_ split: Int) -> [(ObservedPacket, [UInt8])] {
             [
-                HCI.acl(nil, boundary: 2, Array(down.dropLast(split))), HCI.acl(nil, boundary: 0, Array(up.dropLast(split))),
-                HCI.acl(nil, boundary: 1, Array(down.suffix(split))), HCI.acl(nil, boundary: 1, Array(up.suffix(split))),
+                HCI.acl(nil, boundary: 2, Array(down.dropLast(split))),
+                HCI.acl(nil, boundary: 0, Array(up.dropLast(split))),
+                HCI.acl(nil, boundary: 1, Array(down.suffix(split))),
+                HCI.acl(nil, boundary: 1, Array(up.suffix(split))),
             ]
         }
-        let seen = Observed(packets: [HCI.connected("01")] + pair(4) + [HCI.notification("07")] + pair(4) + [HCI.notification("08")])
+        let seen = Observed(
+            packets: [HCI.connected("01")] + pair(4) + [HCI.notification("07")] + pair(4) + [HCI.notification("08")])
         #expect(seen.pdus.map { hex($0.pdu) } == ["1b220007", "1b220008"])
         #expect(seen.drops == [.unknownDirection: 4])
         // A part that the capture cut is its frame's end; the other one is whole.
         let (long, short) = (HCI.l2cap("1b 22 00 01 02 03 04 05 06 07 08"), HCI.l2cap("52 22 00 41 42"))
         let cut = Observed(packets: [
-            HCI.connected("01"), HCI.acl(nil, boundary: 2, Array(long.prefix(6))), HCI.acl(nil, boundary: 0, Array(short.prefix(7))),
-            HCI.acl(nil, boundary: 1, Array(long[6..<8]), isCut: true, length: 9), HCI.acl(nil, boundary: 1, Array(short.suffix(2))), HCI.notification("09"),
+            HCI.connected("01"), HCI.acl(nil, boundary: 2, Array(long.prefix(6))),
+            HCI.acl(nil, boundary: 0, Array(short.prefix(7))),
+            HCI.acl(nil, boundary: 1, Array(long[6..<8]), isCut: true, length: 9),
+            HCI.acl(nil, boundary: 1, Array(short.suffix(2))), HCI.notification("09"),
         ])
         #expect(cut.pdus.map { hex($0.pdu) } == ["5222004142", "1b220009"])
         #expect(cut.drops == [.cutRecord: 1])
     }
 
-    /// The rest of a frame of which the capture kept only a part belongs to nobody, also where it is just what the other direction lacks.
+    /// The rest of a frame of which the capture kept only a part belongs to nobody, also where it is just what the
+    /// other direction lacks.
     @Test func theRestOfACutFrameIsNotTheOtherDirections() {
-        let down = HCI.l2cap("1b 22 00 01 02 03 04 05 06 07 08 09 0a 0b 0c"), up = HCI.l2cap("52 22 00 41 42 43 44 45 46")
+        let down = HCI.l2cap("1b 22 00 01 02 03 04 05 06 07 08 09 0a 0b 0c"),
+            up = HCI.l2cap("52 22 00 41 42 43 44 45 46")
         let seen = Observed(packets: [
-            HCI.connected("01"), HCI.acl(nil, boundary: 2, Array(down.prefix(6))), HCI.acl(nil, boundary: 1, Array(down[6..<8]), isCut: true, length: 6),
+            HCI.connected("01"), HCI.acl(nil, boundary: 2, Array(down.prefix(6))),
+            HCI.acl(nil, boundary: 1, Array(down[6..<8]), isCut: true, length: 6),
             HCI.acl(nil, boundary: 0, Array(up.prefix(6))), HCI.acl(nil, boundary: 1, Array(down.suffix(7))),
         ])
         #expect(seen.pdus.isEmpty, "\(seen.pdus.map { hex($0.pdu) })")
@@ -284,8 +353,14 @@ func le(_ value: some FixedWidthInteger) -> [UInt8] { Swift.withUnsafeBytes(of: 
     @Test(arguments: reuses)
     func handleReuse(_ name: String, _ end: [(ObservedPacket, [UInt8])]) {
         let half = HCI.l2cap("1b 22 00 01 02 03 04")
-        let seen = Observed(packets: [HCI.connected("01"), HCI.notification("01"), HCI.acl(.received, boundary: 2, Array(half.prefix(7)))]
-            + end + [HCI.connected("02"), HCI.acl(.received, boundary: 1, Array(half.dropFirst(7))), HCI.notification("02")])
+        let seen = Observed(
+            packets: [
+                HCI.connected("01"), HCI.notification("01"), HCI.acl(.received, boundary: 2, Array(half.prefix(7))),
+            ]
+                + end + [
+                    HCI.connected("02"), HCI.acl(.received, boundary: 1, Array(half.dropFirst(7))),
+                    HCI.notification("02"),
+                ])
         #expect(seen.pdus.map { hex($0.pdu) } == ["1b220001", "1b220002"])
         #expect(seen.pdus.map { $0.att.connection.peer?.description } == ["A4:C1:38:00:00:01", "A4:C1:38:00:00:02"])
         #expect(Set(seen.pdus.map(\.att.connection.id)).count == 2)
@@ -311,7 +386,8 @@ func le(_ value: some FixedWidthInteger) -> [UInt8] { Swift.withUnsafeBytes(of: 
         let seen = Observed(packets: [
             HCI.event("03 0b 00 4000 0102030405a4 01 00"), HCI.notification("01"),
             // A handle whose beginning the capture does not hold: channel 1 is classic signalling.
-            HCI.acl(.sent, handle: 0x41, boundary: 0, HCI.l2cap("0a 01 02 00 02 00", channel: 1)), HCI.notification("01", handle: 0x41),
+            HCI.acl(.sent, handle: 0x41, boundary: 0, HCI.l2cap("0a 01 02 00 02 00", channel: 1)),
+            HCI.notification("01", handle: 0x41),
         ])
         #expect(seen.pdus.isEmpty)
     }
@@ -319,22 +395,36 @@ func le(_ value: some FixedWidthInteger) -> [UInt8] { Swift.withUnsafeBytes(of: 
     /// An adversary's finding: ATT over BR/EDR, channels that classic signalling opened for PSM 0x001F, was not read.
     @Test func attOverClassicBluetoothIsATT() {
         let open = [
-            HCI.event("03 0b 00 4000 0102030405a4 01 00"), HCI.acl(.sent, boundary: 0, HCI.l2cap("02 01 0400 0100 4300 02 02 0400 1f00 4000", channel: 1)),
-            HCI.acl(.received, boundary: 2, HCI.l2cap("03 02 0800 4100 4000 0100 0000", channel: 1)), HCI.acl(.received, boundary: 2, HCI.l2cap("03 02 0800 4100 4000 0000 0000", channel: 1)),
+            HCI.event("03 0b 00 4000 0102030405a4 01 00"),
+            HCI.acl(.sent, boundary: 0, HCI.l2cap("02 01 0400 0100 4300 02 02 0400 1f00 4000", channel: 1)),
+            HCI.acl(.received, boundary: 2, HCI.l2cap("03 02 0800 4100 4000 0100 0000", channel: 1)),
+            HCI.acl(.received, boundary: 2, HCI.l2cap("03 02 0800 4100 4000 0000 0000", channel: 1)),
         ]
         let traffic = [
-            HCI.acl(.sent, boundary: 0, HCI.l2cap("02 0502", channel: 0x41)), HCI.acl(.received, boundary: 2, HCI.l2cap("03 0502", channel: 0x40)),
+            HCI.acl(.sent, boundary: 0, HCI.l2cap("02 0502", channel: 0x41)),
+            HCI.acl(.received, boundary: 2, HCI.l2cap("03 0502", channel: 0x40)),
             // In two fragments; then another profile's frame, and a foreign channel.
-            HCI.acl(.received, boundary: 2, Array(HCI.l2cap("1b 0500 010203", channel: 0x40).prefix(7))), HCI.acl(.received, boundary: 1, Array(HCI.l2cap("1b 0500 010203", channel: 0x40).dropFirst(7))),
-            HCI.acl(.received, boundary: 2, HCI.l2cap("1b 2200", channel: 0x43)), HCI.acl(.received, boundary: 2, HCI.l2cap("1b 2200", channel: 0x41)), HCI.notification("01"),
+            HCI.acl(.received, boundary: 2, Array(HCI.l2cap("1b 0500 010203", channel: 0x40).prefix(7))),
+            HCI.acl(.received, boundary: 1, Array(HCI.l2cap("1b 0500 010203", channel: 0x40).dropFirst(7))),
+            HCI.acl(.received, boundary: 2, HCI.l2cap("1b 2200", channel: 0x43)),
+            HCI.acl(.received, boundary: 2, HCI.l2cap("1b 2200", channel: 0x41)), HCI.notification("01"),
         ]
-        let end = [HCI.acl(.sent, boundary: 0, HCI.l2cap("06 03 0400 4100 4000", channel: 1)), HCI.acl(.received, boundary: 2, HCI.l2cap("1b 0500 09", channel: 0x40))]
+        let end = [
+            HCI.acl(.sent, boundary: 0, HCI.l2cap("06 03 0400 4100 4000", channel: 1)),
+            HCI.acl(.received, boundary: 2, HCI.l2cap("1b 0500 09", channel: 0x40)),
+        ]
         let seen = Observed(packets: open + traffic + end)
         #expect(seen.pdus.map { hex($0.pdu) } == ["020502", "030502", "1b0500010203"])
-        #expect(seen.pdus.map(\.att.bearer) == [0x41, 0x40, 0x40] && seen.pdus.allSatisfy { $0.att.connection.peer?.description == "A4:05:04:03:02:01" })
+        #expect(
+            seen.pdus.map(\.att.bearer) == [0x41, 0x40, 0x40]
+                && seen.pdus.allSatisfy { $0.att.connection.peer?.description == "A4:05:04:03:02:01" })
         // Refused, or never answered: no channel.
         for answer in ["03 02 0800 4100 4000 0400 0000", "03 07 0800 4100 4000 0000 0000"] {
-            #expect(Observed(packets: open.prefix(2) + [HCI.acl(.received, boundary: 2, HCI.l2cap(answer, channel: 1))] + traffic.prefix(2)).pdus.isEmpty, "\(answer)")
+            #expect(
+                Observed(
+                    packets: open.prefix(2) + [HCI.acl(.received, boundary: 2, HCI.l2cap(answer, channel: 1))]
+                        + traffic.prefix(2)
+                ).pdus.isEmpty, "\(answer)")
         }
         // Cut anywhere, a signal opens nothing that traps.
         let signals = bytes("02 01 0400 1f00 4300 03 02 0800 4100 4000 0000 0000 06 03 0400 4100 4000")
@@ -346,7 +436,11 @@ func le(_ value: some FixedWidthInteger) -> [UInt8] { Swift.withUnsafeBytes(of: 
     }
 
     @Test func dynamicChannelsAreNotATT() {
-        #expect(pdus([HCI.acl(.received, boundary: 2, HCI.l2cap("1b 22 00 01", channel: 0x40)), HCI.acl(.received, boundary: 2, HCI.l2cap("01", channel: 6))]).isEmpty)
+        #expect(
+            pdus([
+                HCI.acl(.received, boundary: 2, HCI.l2cap("1b 22 00 01", channel: 0x40)),
+                HCI.acl(.received, boundary: 2, HCI.l2cap("01", channel: 6)),
+            ]).isEmpty)
     }
 
     /// EATT: channels opened for SPSM 0027 carry SDUs with a length before the first part.
@@ -354,17 +448,24 @@ func le(_ value: some FixedWidthInteger) -> [UInt8] { Swift.withUnsafeBytes(of: 
         let request = "17 05 0e00 2700 4000 4000 0a00 4000 4100 4200"
         let response = "18 05 0c00 4000 4000 0a00 0000 5000 5100"
         let seen = Observed(packets: [
-            HCI.connected("01"), HCI.acl(.sent, boundary: 0, HCI.l2cap(request, channel: 5)), HCI.acl(.received, boundary: 2, HCI.l2cap(response, channel: 5)),
-            HCI.acl(.received, boundary: 2, HCI.l2cap("0600 1b2200", channel: 0x41)), HCI.acl(.received, boundary: 2, HCI.l2cap("010203", channel: 0x41)),
-            HCI.acl(.sent, boundary: 0, HCI.l2cap("0300 0a2200", channel: 0x51)), HCI.acl(.sent, boundary: 0, HCI.l2cap("0300 0a2200", channel: 0x41)),
-            HCI.acl(.sent, boundary: 0, HCI.l2cap("06 06 0400 5100 4100", channel: 5)), HCI.acl(.received, boundary: 2, HCI.l2cap("0300 1b2200", channel: 0x41)),
+            HCI.connected("01"), HCI.acl(.sent, boundary: 0, HCI.l2cap(request, channel: 5)),
+            HCI.acl(.received, boundary: 2, HCI.l2cap(response, channel: 5)),
+            HCI.acl(.received, boundary: 2, HCI.l2cap("0600 1b2200", channel: 0x41)),
+            HCI.acl(.received, boundary: 2, HCI.l2cap("010203", channel: 0x41)),
+            HCI.acl(.sent, boundary: 0, HCI.l2cap("0300 0a2200", channel: 0x51)),
+            HCI.acl(.sent, boundary: 0, HCI.l2cap("0300 0a2200", channel: 0x41)),
+            HCI.acl(.sent, boundary: 0, HCI.l2cap("06 06 0400 5100 4100", channel: 5)),
+            HCI.acl(.received, boundary: 2, HCI.l2cap("0300 1b2200", channel: 0x41)),
         ])
         #expect(seen.pdus.map { hex($0.pdu) } == ["1b2200010203", "0a2200"])
         #expect(seen.pdus.map(\.att.bearer) == [0x41, 0x51])
     }
 
     @Test func advertisementsAreReported() {
-        let seen = Observed(packets: [HCI.event("3e 0f 02 01 00 01 010203040506 03 020106 c4"), HCI.event("3e 0f 02 09 00 01 010203040506 ff 020106 c4")])
+        let seen = Observed(packets: [
+            HCI.event("3e 0f 02 01 00 01 010203040506 03 020106 c4"),
+            HCI.event("3e 0f 02 09 00 01 010203040506 ff 020106 c4"),
+        ])
         let advertisers = seen.events.compactMap { if case .advertised(let who) = $0 { who } else { nil } }
         #expect(advertisers.map(\.address.description) == ["06:05:04:03:02:01"])
         #expect(advertisers.first?.rssi == -60)
@@ -373,7 +474,9 @@ func le(_ value: some FixedWidthInteger) -> [UInt8] { Swift.withUnsafeBytes(of: 
     /// A hostile capture names every handle of many adapters: the table gives way, nothing grows without bound.
     @Test func manyConnectionsAreBounded() {
         var packets: [(ObservedPacket, [UInt8])] = []
-        for index in 0..<9000 { packets.append(HCI.notification("01", handle: UInt16(index & 0xFFF), adapter: UInt32(index >> 12))) }
+        for index in 0..<9000 {
+            packets.append(HCI.notification("01", handle: UInt16(index & 0xFFF), adapter: UInt32(index >> 12)))
+        }
         let seen = Observed(packets: packets)
         // Handle 0xEDC, twice among them, is no connection.
         #expect(seen.pdus.count == 8998)

@@ -34,7 +34,8 @@ struct Conversation {
         var events: [(ConversationEvent, [UInt8], Duration)] = [(.connected(connection), [], time)]
         for (direction, pdu) in pdus {
             time += gap
-            events.append((.att(ATTObservation(frame: 0, time: time, connection: connection, direction: direction)), pdu, time))
+            events.append(
+                (.att(ATTObservation(frame: 0, time: time, connection: connection, direction: direction)), pdu, time))
         }
         events.append((.disconnected(connection, reason: 0x13), [], time + gap))
         return events

@@ -5,19 +5,29 @@ import Testing
 @Suite struct TextTests {
     private static let peer = BluetoothAddress(0xA4C1_3801_0203)
 
-    private func value(_ travel: ObservedPacket.ObservedValue.Travel, _ uuid: BluetoothUUID?, _ text: String, handle: UInt16? = nil, frame: Int = 1) -> (ObservedPacket, [UInt8]) {
+    private func value(
+        _ travel: ObservedPacket.ObservedValue.Travel, _ uuid: BluetoothUUID?, _ text: String, handle: UInt16? = nil,
+        frame: Int = 1
+    ) -> (ObservedPacket, [UInt8]) {
         let value = ObservedPacket.ObservedValue(travel: travel, characteristic: uuid, handle: handle, peer: Self.peer)
         return (ObservedPacket(frame: frame, time: nil, direction: nil, content: .value(value)), bytes(text))
     }
 
     @Test func valuesBecomePDUs() {
         let observed = Observed(packets: [
-            value(.writeCommand, 0xFFE9, "47 54"), value(.notification, 0xFFE4, "50 54"), value(.writeRequest, 0xFFE9, "01"),
-            value(.read, 0xFF02, "aa"), value(.indication, 0x2A05, "01"), value(.notification, nil, "07", handle: 0x0025), value(.notification, nil, "08", handle: 0),
+            value(.writeCommand, 0xFFE9, "47 54"), value(.notification, 0xFFE4, "50 54"),
+            value(.writeRequest, 0xFFE9, "01"),
+            value(.read, 0xFF02, "aa"), value(.indication, 0x2A05, "01"),
+            value(.notification, nil, "07", handle: 0x0025), value(.notification, nil, "08", handle: 0),
         ])
-        #expect(observed.pdus.filter { !$0.att.isSynthetic }.map { hex($0.pdu) } == [
-            "5204804754", "1b08805054", "12048001", "0baa", "1d108001", "1b250007", "1b060008"])
-        #expect(observed.pdus.filter { !$0.att.isSynthetic }.map(\.att.characteristic) == [0xFFE9, 0xFFE4, 0xFFE9, 0xFF02, 0x2A05, nil, nil])
+        #expect(
+            observed.pdus.filter { !$0.att.isSynthetic }.map { hex($0.pdu) } == [
+                "5204804754", "1b08805054", "12048001", "0baa", "1d108001", "1b250007", "1b060008",
+            ])
+        #expect(
+            observed.pdus.filter { !$0.att.isSynthetic }.map(\.att.characteristic) == [
+                0xFFE9, 0xFFE4, 0xFFE9, 0xFF02, 0x2A05, nil, nil,
+            ])
         let added = observed.pdus.filter(\.att.isSynthetic).map { hex($0.pdu) }
         #expect(added.contains("020502") && added.contains("030502"))
         // Discovery of FFE4: declaration 8007, value 8008, notify; then its configuration is written.
@@ -31,7 +41,8 @@ import Testing
     @Test func handlesThatTheTextNamesAreNoOtherCharacteristics() {
         for handle in UInt16(1)...0x0200 {
             let observed = Observed(packets: [
-                value(.writeCommand, 0xFFE9, "47 54"), value(.notification, 0xFFE4, "50 54"), value(.writeRequest, nil, "01 00", handle: handle),
+                value(.writeCommand, 0xFFE9, "47 54"), value(.notification, 0xFFE4, "50 54"),
+                value(.writeRequest, nil, "01 00", handle: handle),
                 value(.notification, 0xFF02, "50 54"),
             ])
             let named = observed.pdus.filter { !$0.att.isSynthetic }
@@ -41,9 +52,15 @@ import Testing
 
     @Test func connectionsBeginAndEnd() {
         func event(_ isBegin: Bool) -> (ObservedPacket, [UInt8]) {
-            (ObservedPacket(frame: 1, time: nil, direction: nil, content: .connection(isBegin: isBegin, peer: Self.peer)), [])
+            (
+                ObservedPacket(
+                    frame: 1, time: nil, direction: nil, content: .connection(isBegin: isBegin, peer: Self.peer)), []
+            )
         }
-        let observed = Observed(packets: [event(true), value(.notification, 0xFFE4, "01"), event(false), event(true), value(.notification, 0xFFE4, "02")])
+        let observed = Observed(packets: [
+            event(true), value(.notification, 0xFFE4, "01"), event(false), event(true),
+            value(.notification, 0xFFE4, "02"),
+        ])
         #expect(observed.events.count { if case .connected = $0 { true } else { false } } == 2)
         #expect(observed.events.count { if case .disconnected = $0 { true } else { false } } == 1)
         #expect(Set(observed.pdus.map(\.att.connection.id)).count == 2)

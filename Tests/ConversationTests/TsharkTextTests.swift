@@ -5,12 +5,16 @@ import Testing
 
 /// What tshark prints of a capture, read again: the same ATT PDUs.
 @Suite struct TsharkTextTests {
-    static let shipped = ["boost_two-days.btsnoop", "vita_reports-inside-log.pcapng"].map { "\(Program.repository)/captures/\($0)" }
+    static let shipped = ["boost_two-days.btsnoop", "vita_reports-inside-log.pcapng"].map {
+        "\(Program.repository)/captures/\($0)"
+    }
 
     private static func pdus(_ path: String) async throws -> [String] {
         struct Line: Decodable { var frame: Int, time: String?, direction: String?, pdu: String }
         let result = try await Program("waterh-replay").run(["att", path, "--json"])
-        return try result.lines.map { try JSONDecoder().decode(Line.self, from: Data($0.utf8)) }.map { "\($0.frame) \($0.time ?? "-") \($0.direction ?? "-") \($0.pdu)" }
+        return try result.lines.map { try JSONDecoder().decode(Line.self, from: Data($0.utf8)) }.map {
+            "\($0.frame) \($0.time ?? "-") \($0.direction ?? "-") \($0.pdu)"
+        }
     }
 
     @Test(arguments: shipped + RealCaptures.files)
@@ -19,21 +23,39 @@ import Testing
         let printed = try await Tshark().program.run(["-r", path, "-T", "json", "-x"], limit: 120)
         try Data(printed.outputBytes).write(to: folder.url("capture.json"))
         let expected = try await Self.pdus(path), found = try await Self.pdus(folder.file("capture.json"))
-        // Of the air and of classic Bluetooth tshark says what else than HCI it is; directions of the air are found anew.
-        #expect(found == expected, "\(path): \(found.count) of \(expected.count), \(zip(found, expected).first { $0 != $1 }.map { "\($0)" } ?? "")")
+        // Of the air and of classic Bluetooth tshark says what else than HCI it is; directions of the air are found
+        // anew.
+        #expect(
+            found == expected,
+            """
+            \(path): \(found.count) of \(expected.count), \
+            \(zip(found, expected).first { $0 != $1 }.map { "\($0)" } ?? "")
+            """
+        )
     }
 
-    /// Kind, direction and adapter of a packet stand beside its bytes in some formats, and in tshark's JSON in fields of their own.
-    @Test(arguments: ["btsnoop", "btsnoop-h1", "btsnoop-monitor", "pcap-monitor", "pcapng-monitor", "pklg", "pklg-be", "pcap-ll-phdr"])
+    /// Kind, direction and adapter of a packet stand beside its bytes in some formats, and in tshark's JSON in fields
+    /// of their own.
+    @Test(arguments: [
+        "btsnoop", "btsnoop-h1", "btsnoop-monitor", "pcap-monitor", "pcapng-monitor", "pklg", "pklg-be", "pcap-ll-phdr",
+    ])
     func itsJSONOfAnyFormatIsTheCapture(format: String) async throws {
         let folder = try TemporaryFolder()
         let rewritten = folder.file("capture.\(format)")
-        #expect(try await Program("waterh-replay").run(["convert", Self.shipped[0], rewritten, "--format", format]).exitCode == 0)
+        #expect(
+            try await Program("waterh-replay").run(["convert", Self.shipped[0], rewritten, "--format", format]).exitCode
+                == 0)
         let printed = try await Tshark().program.run(["-r", rewritten, "-T", "json", "-x"], limit: 120)
         try Data(printed.outputBytes).write(to: folder.url("capture.json"))
         let expected = try await Self.pdus(rewritten), found = try await Self.pdus(folder.file("capture.json"))
         #expect(expected.count > 100)
-        #expect(found == expected, "\(format): \(found.count) of \(expected.count), \(zip(found, expected).first { $0 != $1 }.map { "\($0)" } ?? "")")
+        #expect(
+            found == expected,
+            """
+            \(format): \(found.count) of \(expected.count), \
+            \(zip(found, expected).first { $0 != $1 }.map { "\($0)" } ?? "")
+            """
+        )
     }
 
     /// The dump says neither time nor direction; what the packets are it says.

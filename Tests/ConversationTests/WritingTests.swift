@@ -8,10 +8,13 @@ import Testing
 /// What we write, Wireshark and we ourselves read back.
 @Suite struct WritingTests {
     /// Both byte orders, beyond the named formats.
-    static let formats = binaryFormats.compactMap { CaptureFormat(name: $0) } + [
-        CaptureFormat(.pcap, .h4WithDirection, isBigEndian: true), CaptureFormat(.pcapng, .monitor, isBigEndian: true),
-        CaptureFormat(.pcap, .linkLayerWithRadio, isBigEndian: true), CaptureFormat(.pcapng, .linkLayer, isBigEndian: true),
-    ]
+    static let formats =
+        binaryFormats.compactMap { CaptureFormat(name: $0) } + [
+            CaptureFormat(.pcap, .h4WithDirection, isBigEndian: true),
+            CaptureFormat(.pcapng, .monitor, isBigEndian: true),
+            CaptureFormat(.pcap, .linkLayerWithRadio, isBigEndian: true),
+            CaptureFormat(.pcapng, .linkLayer, isBigEndian: true),
+        ]
 
     @Test(arguments: formats)
     func aConversationSurvives(format: CaptureFormat) async throws {
@@ -30,7 +33,9 @@ import Testing
         #expect(ours.pdus.map(\.att.direction) == Conversation.sync.pdus.map(\.0))
         #expect(ours.pdus.allSatisfy { $0.att.connection.peer == Conversation.sync.peer })
         // The time of each PDU, to the microsecond that every format keeps.
-        let times = Conversation.sync.events.compactMap { event, _, time in if case .att = event { time } else { nil as Duration? } }
+        let times = Conversation.sync.events.compactMap { event, _, time in
+            if case .att = event { time } else { nil as Duration? }
+        }
         #expect(ours.pdus.map(\.att.time) == times)
         #expect(ours.events.contains { if case .disconnected(_, reason: 0x13) = $0 { true } else { false } })
     }
@@ -42,7 +47,8 @@ import Testing
         let folder = try TemporaryFolder()
         #expect(try await Tshark().complaints(folder.write("hci", damaged.file(CaptureFormat(.btsnoop, .h4)))) != [])
         var onAir = try Conversation.sync.file(CaptureFormat(.pcap, .linkLayer))
-        // The CONNECT_IND's checksum: tshark checks those of advertising packets. (Of data packets it cannot: see CRC24Tests.)
+        // The CONNECT_IND's checksum: tshark checks those of advertising packets. (Of data packets it cannot: see
+        // CRC24Tests.)
         onAir[24 + 16 + 4 + 2 + 34] ^= 1
         #expect(try await Tshark().complaints(folder.write("air", onAir)) != [])
     }
@@ -82,7 +88,10 @@ import Testing
         for path in RealCaptures.files {
             let source = try Observed(path: path)
             let isAir = source.facts.format?.level == .linkLayer
-            for format in isAir ? [CaptureFormat(.btsnoop, .h4)] : [CaptureFormat(.pcap, .linkLayer), CaptureFormat(.pcapng, .linkLayerWithRadio)] {
+            for format in isAir
+                ? [CaptureFormat(.btsnoop, .h4)]
+                : [CaptureFormat(.pcap, .linkLayer), CaptureFormat(.pcapng, .linkLayerWithRadio)]
+            {
                 let copy = try resynthesised(path, as: format)
                 let folder = try TemporaryFolder()
                 let written = try folder.write("copy", copy)

@@ -2,8 +2,8 @@ import DBus
 import Support
 import Synchronization
 
-/// As much of a notification server as the specification asks for (Desktop Notifications 1.2), on a bus of ours: it remembers what it was given, and can
-/// be made to behave badly at will. What a real one does is tried with dunst.
+/// As much of a notification server as the specification asks for (Desktop Notifications 1.2), on a bus of ours: it
+/// remembers what it was given, and can be made to behave badly at will. What a real one does is tried with dunst.
 package final class FakeNotificationServer: Sendable {
     package static let service = "org.freedesktop.Notifications"
     package static let path = "/org/freedesktop/Notifications"
@@ -43,7 +43,8 @@ package final class FakeNotificationServer: Sendable {
     ///   - isNext: it gets the name in the moment in which the one that has it goes.
     ///   - isAsked: when somebody asks for its capabilities; `false`: they get no answer.
     package init(
-        _ bus: PrivateBus, capabilities: [String] = ["body", "actions"], manner: Manner = .rightly, isInhibited: Bool = false, first: UInt32 = 0, isNext: Bool = false,
+        _ bus: PrivateBus, capabilities: [String] = ["body", "actions"], manner: Manner = .rightly,
+        isInhibited: Bool = false, first: UInt32 = 0, isNext: Bool = false,
         isAsked: @escaping @Sendable () -> Bool = { true }
     ) async throws {
         connection = try await bus.connect()
@@ -70,13 +71,15 @@ package final class FakeNotificationServer: Sendable {
     package var open: Set<UInt32> { state.withLock { $0.open } }
 
     package func press(_ number: UInt32, _ key: String) async throws {
-        try await connection.emit(path: Self.path, interface: Self.service, "ActionInvoked", [.uint32(number), .string(key)])
+        try await connection.emit(
+            path: Self.path, interface: Self.service, "ActionInvoked", [.uint32(number), .string(key)])
     }
 
     /// - Parameter reason: 1 expired, 2 by the person, 3 by a program.
     package func close(_ number: UInt32, reason: UInt32 = 2) async throws {
         state.withLock { _ = $0.open.remove(number) }
-        try await connection.emit(path: Self.path, interface: Self.service, "NotificationClosed", [.uint32(number), .uint32(reason)])
+        try await connection.emit(
+            path: Self.path, interface: Self.service, "NotificationClosed", [.uint32(number), .uint32(reason)])
     }
 
     package func inhibit(_ isInhibited: Bool) async {
@@ -90,7 +93,9 @@ package final class FakeNotificationServer: Sendable {
 
     package func stop() async { await connection.close() }
 
-    private func interface(_ capabilities: [String], _ isInhibited: Bool, _ isAsked: @escaping @Sendable () -> Bool) -> DBusInterface {
+    private func interface(_ capabilities: [String], _ isInhibited: Bool, _ isAsked: @escaping @Sendable () -> Bool)
+        -> DBusInterface
+    {
         DBusInterface(
             Self.service,
             methods: [
@@ -101,7 +106,8 @@ package final class FakeNotificationServer: Sendable {
                 DBusMethod(
                     "Notify",
                     input: [
-                        .init("app_name", "s"), .init("replaces_id", "u"), .init("app_icon", "s"), .init("summary", "s"), .init("body", "s"), .init("actions", "as"),
+                        .init("app_name", "s"), .init("replaces_id", "u"), .init("app_icon", "s"),
+                        .init("summary", "s"), .init("body", "s"), .init("actions", "as"),
                         .init("hints", "a{sv}"), .init("expire_timeout", "i"),
                     ], output: [.init("id", "u")]
                 ) { [weak self] in self?.notify($0) ?? .done },
@@ -132,11 +138,13 @@ package final class FakeNotificationServer: Sendable {
         }
         notified.add(
             Shown(
-                number: number, replaces: replaces, summary: given[3].text ?? "", body: given[4].text ?? "", actions: given[5].texts ?? [], hints: given[6].named ?? [:],
+                number: number, replaces: replaces, summary: given[3].text ?? "", body: given[4].text ?? "",
+                actions: given[5].texts ?? [], hints: given[6].named ?? [:],
                 expires: given[7].integer ?? 0))
         switch manner {
         case .rightly, .withNoNumber: return .values([.uint32(number)])
-        case .withAnError: return .failure("org.freedesktop.Notifications.Error.ExcessNotificationGeneration", "too many")
+        case .withAnError:
+            return .failure("org.freedesktop.Notifications.Error.ExcessNotificationGeneration", "too many")
         case .whenReleased:
             held.add((call.token, number))
             return .later

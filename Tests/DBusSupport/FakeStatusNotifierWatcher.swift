@@ -1,7 +1,8 @@
 import DBus
 import Support
 
-/// As much of what draws status items as their specification asks for, on a bus of ours: it knows who registered, looks at an item, and clicks in its menu.
+/// As much of what draws status items as their specification asks for, on a bus of ours: it knows who registered, looks
+/// at an item, and clicks in its menu.
 package final class FakeStatusNotifierWatcher: Sendable {
     package static let service = "org.kde.StatusNotifierWatcher"
     package static let path = "/StatusNotifierWatcher"
@@ -40,27 +41,37 @@ package final class FakeStatusNotifierWatcher: Sendable {
 
     /// What an item says of itself.
     package func properties(of item: String) async throws -> [String: DBusValue] {
-        let answer = try await connection.call(DBusCall(item, "/StatusNotifierItem", "org.freedesktop.DBus.Properties", "GetAll", [.string(Self.item)]))
+        let answer = try await connection.call(
+            DBusCall(item, "/StatusNotifierItem", "org.freedesktop.DBus.Properties", "GetAll", [.string(Self.item)]))
         return answer.first?.named ?? [:]
     }
 
     /// The menu's lines: number, words (empty: a line between), and whether it can be clicked.
     package func entries(of item: String) async throws -> [(id: Int, label: String, isEnabled: Bool)] {
-        let answer = try await connection.call(DBusCall(item, "/MenuBar", Self.menu, "GetLayout", [.int32(0), .int32(-1), .strings([])]))
+        let answer = try await connection.call(
+            DBusCall(item, "/MenuBar", Self.menu, "GetLayout", [.int32(0), .int32(-1), .strings([])]))
         return (answer.last?.elements?.last?.elements ?? []).compactMap { child in
-            guard let parts = child.elements, parts.count == 3, let id = parts[0].integer, let all = parts[1].named else { return nil }
+            guard let parts = child.elements, parts.count == 3, let id = parts[0].integer, let all = parts[1].named
+            else { return nil }
             return (id, all["label"]?.text ?? "", all["enabled"]?.bool ?? false)
         }
     }
 
     /// The number of the line with these words.
-    package func entry(_ words: String, of item: String) async throws -> Int? { try await entries(of: item).first { $0.label.contains(words) }?.id }
-
-    package func click(_ id: Int, of item: String) async throws {
-        _ = try await connection.call(DBusCall(item, "/MenuBar", Self.menu, "Event", [.int32(Int32(id)), .string("clicked"), .variant(.string("")), .uint32(0)]))
+    package func entry(_ words: String, of item: String) async throws -> Int? {
+        try await entries(of: item).first { $0.label.contains(words) }?.id
     }
 
-    package func call(_ item: String, _ path: String, _ interface: String, _ member: String, _ arguments: [DBusValue]) async throws -> [DBusValue] {
+    package func click(_ id: Int, of item: String) async throws {
+        _ = try await connection.call(
+            DBusCall(
+                item, "/MenuBar", Self.menu, "Event",
+                [.int32(Int32(id)), .string("clicked"), .variant(.string("")), .uint32(0)]))
+    }
+
+    package func call(_ item: String, _ path: String, _ interface: String, _ member: String, _ arguments: [DBusValue])
+        async throws -> [DBusValue]
+    {
         try await connection.call(DBusCall(item, path, interface, member, arguments))
     }
 }

@@ -13,9 +13,11 @@ package final class PrivateBus: Sendable {
         let program = try Self.program("dbus-daemon", "apt-get install dbus-daemon")
         address = "unix:path=\(folder.file("bus"))"
         let configuration = """
-            <!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN" "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
+            <!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN" \
+            "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
             <busconfig>
-              <type>session</type><limit name="max_replies_per_connection">50000</limit><listen>\(address)</listen><auth>EXTERNAL</auth>
+              <type>session</type><limit \
+            name="max_replies_per_connection">50000</limit><listen>\(address)</listen><auth>EXTERNAL</auth>
               <policy context="default">
                 <allow send_destination="*" eavesdrop="true"/><allow eavesdrop="true"/><allow own="*"/><allow user="*"/>
               </policy>
@@ -40,7 +42,9 @@ package final class PrivateBus: Sendable {
     }
 
     private static func program(_ name: String, _ remedy: String) throws -> Program {
-        guard let program = Program(system: name) else { throw Missing(description: "this test needs \(name): \(remedy)") }
+        guard let program = Program(system: name) else {
+            throw Missing(description: "this test needs \(name): \(remedy)")
+        }
         return program
     }
 }

@@ -7,11 +7,15 @@ import Testing
 
 @Suite struct DBusConnectionTests {
     static func counter(_ path: String, _ heard: Collected<Int>) -> DBusInterface {
-        DBusInterface("test.Counter", methods: [
-            DBusMethod("Hear", input: [.init("number", "i")]) { heard.add($0.arguments[0].integer ?? -1); return .done },
-            DBusMethod("Wait") { _ in .later },
-            DBusMethod("Fail") { _ in .failure("test.Error.Asked", "as you wished") },
-        ])
+        DBusInterface(
+            "test.Counter",
+            methods: [
+                DBusMethod("Hear", input: [.init("number", "i")]) {
+                    heard.add($0.arguments[0].integer ?? -1); return .done
+                },
+                DBusMethod("Wait") { _ in .later },
+                DBusMethod("Fail") { _ in .failure("test.Error.Asked", "as you wished") },
+            ])
     }
 
     @Test func callsOfOneObjectAreServedInOrder() async throws {
@@ -23,7 +27,9 @@ import Testing
         try await withThrowingTaskGroup(of: Void.self) { group in
             for number in 0..<500 {
                 let answered = Collected<Void>()
-                await client.call(DBusCall(name, "/c", "test.Counter", "Hear", [.int32(Int32(number))])) { _ in answered.add(()) }
+                await client.call(DBusCall(name, "/c", "test.Counter", "Hear", [.int32(Int32(number))])) { _ in
+                    answered.add(())
+                }
             }
             try await group.waitForAll()
         }
@@ -40,10 +46,13 @@ import Testing
         let waiting = DBusCall(name, "/c", "test.Counter", "Wait")
         let late = await #expect(throws: DBusFailure.self) { try await client.call(waiting, limit: .milliseconds(100)) }
         #expect(late?.name == DBusFailure.noReply)
-        let refused = await #expect(throws: DBusFailure.self) { try await client.call(DBusCall(name, "/c", "test.Counter", "Fail")) }
+        let refused = await #expect(throws: DBusFailure.self) {
+            try await client.call(DBusCall(name, "/c", "test.Counter", "Fail"))
+        }
         #expect(refused == DBusFailure("test.Error.Asked", "as you wished"))
         for (call, error) in [
-            (DBusCall(name, "/nobody", "test.Counter", "Hear"), DBusFailure.unknownObject), (DBusCall(name, "/c", "test.Other", "Hear"), DBusFailure.unknownInterface),
+            (DBusCall(name, "/nobody", "test.Counter", "Hear"), DBusFailure.unknownObject),
+            (DBusCall(name, "/c", "test.Other", "Hear"), DBusFailure.unknownInterface),
             (DBusCall(name, "/c", "test.Counter", "Nothing"), DBusFailure.unknownMethod),
             (DBusCall(name, "/c", "test.Counter", "Hear", [.string("1")]), DBusFailure.invalidArguments),
             (DBusCall("test.Nobody", "/", "test.Any", "Any"), DBusFailure.serviceUnknown),
@@ -89,14 +98,18 @@ import Testing
     @Test func aBusThatSaysNothingHasALimit() async throws {
         let folder = try TemporaryFolder()
         let socat = try #require(Program(system: "python3"), "this test needs python3")
-        let server = try socat.start(["-c", """
+        let server = try socat.start([
+            "-c",
+            """
             import socket, time
             s = socket.socket(socket.AF_UNIX); s.bind('\(folder.file("mute"))'); s.listen(); print('ready', flush=True)
             c = s.accept(); time.sleep(60)
-            """])
+            """,
+        ])
         _ = try await server.line { $0 == "ready" }
         await #expect(throws: DBusFailure.self) {
-            try await DBusConnection.open(.address("unix:path=\(folder.file("mute"))"), on: QueueExecutor("test"), limit: .milliseconds(300))
+            try await DBusConnection.open(
+                .address("unix:path=\(folder.file("mute"))"), on: QueueExecutor("test"), limit: .milliseconds(300))
         }
     }
 }
@@ -108,12 +121,17 @@ import Testing
         #expect(try await sender.requestName("test.Sender"))
         #expect(try await !liar.requestName("test.Sender"))
         let heard = Collected<DBusSignal>()
-        _ = try await reader.subscribe(DBusMatch(sender: "test.Sender", pathNamespace: "/a", interface: "test.I")) { heard.add($0) }
+        _ = try await reader.subscribe(DBusMatch(sender: "test.Sender", pathNamespace: "/a", interface: "test.I")) {
+            heard.add($0)
+        }
         // Somebody else's signals do not count, whatever they look like.
         let everything = Collected<DBusSignal>()
         _ = try await reader.subscribe(DBusMatch(interface: "test.I")) { everything.add($0) }
         try await liar.emit(path: "/a", interface: "test.I", "Count", [.int32(-1)])
-        for number in 0..<1000 { try await sender.emit(path: number % 2 == 0 ? "/a" : "/a/b", interface: "test.I", "Count", [.int32(Int32(number))]) }
+        for number in 0..<1000 {
+            try await sender.emit(
+                path: number % 2 == 0 ? "/a" : "/a/b", interface: "test.I", "Count", [.int32(Int32(number))])
+        }
         try await sender.emit(path: "/ab", interface: "test.I", "Count", [.int32(-2)])
         _ = await everything.wait(for: 1002)
         #expect(heard.items.map { $0.arguments[0].integer } == (0..<1000).map { $0 })
@@ -126,10 +144,14 @@ import Testing
         let stream = try await reader.signals(DBusMatch(interface: "test.I"), limit: 10)
         let all = Collected<DBusSignal>()
         _ = try await reader.subscribe(DBusMatch(interface: "test.I")) { all.add($0) }
-        for number in 0..<50 { try await sender.emit(path: "/a", interface: "test.I", "Count", [.int32(Int32(number))]) }
+        for number in 0..<50 {
+            try await sender.emit(path: "/a", interface: "test.I", "Count", [.int32(Int32(number))])
+        }
         _ = await all.wait(for: 50)
         var read: [Int?] = []
-        let failure = await #expect(throws: DBusFailure.self) { for try await signal in stream { read.append(signal.arguments.first?.integer) } }
+        let failure = await #expect(throws: DBusFailure.self) {
+            for try await signal in stream { read.append(signal.arguments.first?.integer) }
+        }
         #expect(read == Array(0..<10))
         #expect(failure?.name == DBusFailure.overflow)
         await sender.close()
@@ -142,7 +164,9 @@ import Testing
         let owners = Collected<String?>()
         _ = try await reader.watchName("test.Service") { owners.add($0) }
         let heard = Collected<Int?>()
-        _ = try await reader.subscribe(DBusMatch(sender: "test.Service", interface: "test.I")) { heard.add($0.arguments.first?.integer) }
+        _ = try await reader.subscribe(DBusMatch(sender: "test.Service", interface: "test.I")) {
+            heard.add($0.arguments.first?.integer)
+        }
         #expect(try await first.requestName("test.Service"))
         try await first.emit(path: "/a", interface: "test.I", "Count", [.int32(1)])
         #expect(await heard.wait(for: 1) == [1])
@@ -157,7 +181,8 @@ import Testing
         await reader.close()
     }
 
-    /// The old owner's name in the answer, the new one's in the signal right behind it, and both there before anybody reads.
+    /// The old owner's name in the answer, the new one's in the signal right behind it, and both there before anybody
+    /// reads.
     @Test func anOwnerThatChangesWhileItIsAskedForIsTheNewOne() async throws {
         let (bus, executor, gate) = (try await PrivateBus(), QueueExecutor("reader"), DispatchSemaphore(value: 0))
         let (first, second) = (try await bus.connect(), try await bus.connect())

@@ -18,12 +18,16 @@ import Testing
         let shape = DBusInterface(
             "test.Cup",
             methods: [
-                DBusMethod("Fill", input: [.init("ml", "q"), .init("options", "a{sv}")], output: [.init("level", "q")]) {
+                DBusMethod("Fill", input: [.init("ml", "q"), .init("options", "a{sv}")], output: [.init("level", "q")])
+                {
                     .values([.uint16(UInt16(($0.arguments[0].integer ?? 0) + 1))])
                 }
             ],
             properties: [
-                "Level": DBusProperty(.uint16(12)), "Name": DBusProperty(.string("cup")) { $0.text == "no" ? DBusFailure("test.Error.No", "never 'no'") : nil },
+                "Level": DBusProperty(.uint16(12)),
+                "Name": DBusProperty(.string("cup")) {
+                    $0.text == "no" ? DBusFailure("test.Error.No", "never 'no'") : nil
+                },
                 "Value": DBusProperty(.bytes([1, 2, 3])),
             ],
             signals: [DBusSignalShape("Spilled", arguments: [.init("ml", "q")])])
@@ -35,29 +39,52 @@ import Testing
         #expect(tree.lines.map(String.init) == ["/", "/test", "/test/cup0"])
         let shape = try await bus.run("busctl", ["introspect", "test.Service", "/test/cup0", "test.Cup"])
         let rows = shape.lines.dropFirst().map { $0.split(separator: " ").prefix(4).joined(separator: " ") }
-        #expect(rows == [".Fill method qa{sv} q", ".Level property q 12", ".Name property s \"cup\"", ".Value property ay 3", ".Spilled signal q -"])
+        #expect(
+            rows == [
+                ".Fill method qa{sv} q", ".Level property q 12", ".Name property s \"cup\"", ".Value property ay 3",
+                ".Spilled signal q -",
+            ])
         await server.close()
     }
 
     @Test func busctlCallsAndReads() async throws {
-        #expect(try await bus.run("busctl", ["call", "test.Service", "/test/cup0", "test.Cup", "Fill", "qa{sv}", "200", "1", "offset", "q", "3"]).output == "q 201\n")
-        #expect(try await bus.run("busctl", ["get-property", "test.Service", "/test/cup0", "test.Cup", "Value"]).output == "ay 3 1 2 3\n")
-        #expect(try await bus.run("busctl", ["set-property", "test.Service", "/test/cup0", "test.Cup", "Name", "s", "mug"]).exitCode == 0)
-        #expect(try await bus.run("busctl", ["get-property", "test.Service", "/test/cup0", "test.Cup", "Name"]).output == "s \"mug\"\n")
-        let refused = try await bus.run("busctl", ["set-property", "test.Service", "/test/cup0", "test.Cup", "Name", "s", "no"])
+        #expect(
+            try await bus.run(
+                "busctl",
+                ["call", "test.Service", "/test/cup0", "test.Cup", "Fill", "qa{sv}", "200", "1", "offset", "q", "3"]
+            ).output == "q 201\n")
+        #expect(
+            try await bus.run("busctl", ["get-property", "test.Service", "/test/cup0", "test.Cup", "Value"]).output
+                == "ay 3 1 2 3\n")
+        #expect(
+            try await bus.run("busctl", ["set-property", "test.Service", "/test/cup0", "test.Cup", "Name", "s", "mug"])
+                .exitCode == 0)
+        #expect(
+            try await bus.run("busctl", ["get-property", "test.Service", "/test/cup0", "test.Cup", "Name"]).output
+                == "s \"mug\"\n")
+        let refused = try await bus.run(
+            "busctl", ["set-property", "test.Service", "/test/cup0", "test.Cup", "Name", "s", "no"])
         #expect(refused.exitCode != 0 && refused.error.contains("never 'no'"))
-        let readOnly = try await bus.run("busctl", ["set-property", "test.Service", "/test/cup0", "test.Cup", "Level", "q", "1"])
+        let readOnly = try await bus.run(
+            "busctl", ["set-property", "test.Service", "/test/cup0", "test.Cup", "Level", "q", "1"])
         #expect(readOnly.error.contains("cannot be set"))
         await server.close()
     }
 
     @Test func gdbusSeesManagedObjects() async throws {
-        let objects = try await bus.run("gdbus", [
-            "call", "--address", bus.address, "--dest", "test.Service", "--object-path", "/test", "--method", "org.freedesktop.DBus.ObjectManager.GetManagedObjects",
-        ])
+        let objects = try await bus.run(
+            "gdbus",
+            [
+                "call", "--address", bus.address, "--dest", "test.Service", "--object-path", "/test", "--method",
+                "org.freedesktop.DBus.ObjectManager.GetManagedObjects",
+            ])
         #expect(
             objects.output
-                == "({objectpath '/test/cup0': {'test.Cup': {'Level': <uint16 12>, 'Name': <'cup'>, 'Value': <[byte 0x01, 0x02, 0x03]>}}},)\n")
+                == """
+                ({objectpath '/test/cup0': {'test.Cup': {'Level': <uint16 12>, 'Name': <'cup'>, 'Value': <[byte \
+                0x01, 0x02, 0x03]>}}},)\n
+                """
+        )
         await server.close()
     }
 
@@ -80,18 +107,28 @@ import Testing
     /// A handler may change the objects, and call the connection, from inside a call.
     @Test func handlersMayChangeTheTree() async throws {
         let server = server
-        await server.export("/test/button", [DBusInterface("test.Button", methods: [
-            DBusMethod("Press") { call in
-                server.assumeIsolated {
-                    $0.setProperty("/test/cup0", "test.Cup", "Level", .uint16(77))
-                    $0.unexport(call.path)
-                }
-                return .done
-            }
-        ])])
-        #expect(try await bus.run("busctl", ["call", "test.Service", "/test/button", "test.Button", "Press"]).exitCode == 0)
-        #expect(try await bus.run("busctl", ["get-property", "test.Service", "/test/cup0", "test.Cup", "Level"]).output == "q 77\n")
-        #expect(try await bus.run("busctl", ["call", "test.Service", "/test/button", "test.Button", "Press"]).exitCode != 0)
+        await server.export(
+            "/test/button",
+            [
+                DBusInterface(
+                    "test.Button",
+                    methods: [
+                        DBusMethod("Press") { call in
+                            server.assumeIsolated {
+                                $0.setProperty("/test/cup0", "test.Cup", "Level", .uint16(77))
+                                $0.unexport(call.path)
+                            }
+                            return .done
+                        }
+                    ])
+            ])
+        #expect(
+            try await bus.run("busctl", ["call", "test.Service", "/test/button", "test.Button", "Press"]).exitCode == 0)
+        #expect(
+            try await bus.run("busctl", ["get-property", "test.Service", "/test/cup0", "test.Cup", "Level"]).output
+                == "q 77\n")
+        #expect(
+            try await bus.run("busctl", ["call", "test.Service", "/test/button", "test.Button", "Press"]).exitCode != 0)
         await server.close()
     }
 
@@ -101,7 +138,9 @@ import Testing
         let client = try await bus.connect()
         let failures = Collected<DBusFailure>()
         for _ in 0..<1100 {
-            await client.call(DBusCall("test.Service", "/test/mute", "test.Mute", "Ask")) { if case .failure(let failure) = $0 { failures.add(failure) } }
+            await client.call(DBusCall("test.Service", "/test/mute", "test.Mute", "Ask")) {
+                if case .failure(let failure) = $0 { failures.add(failure) }
+            }
         }
         let refused = await failures.wait(for: 76)
         #expect(refused.count == 76 && refused.allSatisfy { $0.name == DBusFailure.limitsExceeded })
@@ -113,31 +152,45 @@ import Testing
     @Test func hostileBytesDoNotReachUs() async throws {
         let program = try #require(Program(system: "python3"), "this test needs python3")
         let path = bus.address.replacingOccurrences(of: "unix:path=", with: "")
-        for hostile in ["b'l\\x01\\x00\\x01\\xff\\xff\\xff\\x7f' + b'A' * 64", "b'\\x00' * 4096", "b'l\\x01\\x00\\x01' + b'\\xff' * 5000"] {
-            _ = try await program.run(["-c", """
+        for hostile in [
+            "b'l\\x01\\x00\\x01\\xff\\xff\\xff\\x7f' + b'A' * 64", "b'\\x00' * 4096",
+            "b'l\\x01\\x00\\x01' + b'\\xff' * 5000",
+        ] {
+            _ = try await program.run([
+                "-c",
+                """
                 import os, socket
                 s = socket.socket(socket.AF_UNIX); s.connect('\(path)'); s.settimeout(5)
                 s.sendall(b'\\0AUTH EXTERNAL ' + str(os.getuid()).encode().hex().encode() + b'\\r\\n'); s.recv(100)
                 s.sendall(b'BEGIN\\r\\n' + \(hostile))
                 try: s.recv(100)
                 except OSError: pass
-                """])
+                """,
+            ])
         }
-        #expect(try await bus.run("busctl", ["get-property", "test.Service", "/test/cup0", "test.Cup", "Level"]).output == "q 12\n")
+        #expect(
+            try await bus.run("busctl", ["get-property", "test.Service", "/test/cup0", "test.Cup", "Level"]).output
+                == "q 12\n")
         await server.close()
     }
 
     /// Well-formed messages with nonsense in them, straight at us.
     @Test(arguments: [
-        ["/test/cup0", "test.Cup", "Fill"], ["/test/cup0", "test.Cup", "Fill", "s", "x"], ["/test/cup0", "org.freedesktop.DBus.Properties", "Get"],
-        ["/test/cup0", "org.freedesktop.DBus.Properties", "Get", "ii", "1", "2"], ["/test/cup0", "org.freedesktop.DBus.Properties", "Set", "ssv", "test.Cup", "Name", "i", "4"],
-        ["/test/cup0", "org.freedesktop.DBus.Properties", "Set", "sss", "test.Cup", "Name", "x"], ["/test/cup0", "org.freedesktop.DBus.Properties", "Nonsense", "s", "test.Cup"],
-        ["/test/cup0", "org.freedesktop.DBus.ObjectManager", "GetManagedObjects"], ["/", "test.Cup", "Fill"], ["/x", "org.freedesktop.DBus.Introspectable", "Introspect"],
+        ["/test/cup0", "test.Cup", "Fill"], ["/test/cup0", "test.Cup", "Fill", "s", "x"],
+        ["/test/cup0", "org.freedesktop.DBus.Properties", "Get"],
+        ["/test/cup0", "org.freedesktop.DBus.Properties", "Get", "ii", "1", "2"],
+        ["/test/cup0", "org.freedesktop.DBus.Properties", "Set", "ssv", "test.Cup", "Name", "i", "4"],
+        ["/test/cup0", "org.freedesktop.DBus.Properties", "Set", "sss", "test.Cup", "Name", "x"],
+        ["/test/cup0", "org.freedesktop.DBus.Properties", "Nonsense", "s", "test.Cup"],
+        ["/test/cup0", "org.freedesktop.DBus.ObjectManager", "GetManagedObjects"], ["/", "test.Cup", "Fill"],
+        ["/x", "org.freedesktop.DBus.Introspectable", "Introspect"],
     ])
     func nonsenseIsRefusedInWords(_ call: [String]) async throws {
         let answer = try await bus.run("busctl", ["call", "test.Service"] + call)
         #expect(answer.exitCode != 0 && answer.error.contains("Call failed:"))
-        #expect(try await bus.run("busctl", ["get-property", "test.Service", "/test/cup0", "test.Cup", "Level"]).output == "q 12\n")
+        #expect(
+            try await bus.run("busctl", ["get-property", "test.Service", "/test/cup0", "test.Cup", "Level"]).output
+                == "q 12\n")
         await server.close()
     }
 }

@@ -12,7 +12,8 @@ import Testing
     }
 
     @Test(arguments: [
-        ("a", 1), ("(", 1), ("()", 2), (")", 0), ("z", 0), ("a{s}", 3), ("a{vs}", 3), ("a{sv", 4), ("{sv}", 0), ("i(u", 3), ("é", 0),
+        ("a", 1), ("(", 1), ("()", 2), (")", 0), ("z", 0), ("a{s}", 3), ("a{vs}", 3), ("a{sv", 4), ("{sv}", 0),
+        ("i(u", 3), ("é", 0),
     ])
     func brokenSignaturesSayWhere(_ signature: String, _ offset: Int) {
         let failure = #expect(throws: DBusType.Malformed.self) { try DBusType.list(signature) }
@@ -22,7 +23,9 @@ import Testing
     @Test func limitsOfTheSpecificationHold() throws {
         #expect(try DBusType.list(String(repeating: "a", count: 32) + "y").count == 1)
         #expect(throws: DBusType.Malformed.self) { try DBusType.list(String(repeating: "a", count: 33) + "y") }
-        #expect(throws: DBusType.Malformed.self) { try DBusType.list(String(repeating: "(", count: 40) + "y" + String(repeating: ")", count: 40)) }
+        #expect(throws: DBusType.Malformed.self) {
+            try DBusType.list(String(repeating: "(", count: 40) + "y" + String(repeating: ")", count: 40))
+        }
         #expect(throws: DBusType.Malformed.self) { try DBusType.list(String(repeating: "y", count: 256)) }
     }
 }
@@ -30,11 +33,15 @@ import Testing
 /// What a value looks like after a way through libdbus, the daemon and back.
 @Suite struct DBusValueTests {
     static let values: [DBusValue] = [
-        .byte(255), .boolean(true), .boolean(false), .int16(.min), .uint16(.max), .int32(.min), .uint32(.max), .int64(.min), .uint64(.max),
-        .double(-0.5), .string(""), .string("Wässerchen 💧"), .objectPath("/"), .objectPath("/org/bluez/hci0"), .signature("a{sv}"), .signature(""),
-        .bytes([]), .bytes(Array(0...255)), .array(.string, []), .strings(["one", "two"]), .array(.array(.byte), [.bytes([1]), .bytes([])]),
+        .byte(255), .boolean(true), .boolean(false), .int16(.min), .uint16(.max), .int32(.min), .uint32(.max),
+        .int64(.min), .uint64(.max),
+        .double(-0.5), .string(""), .string("Wässerchen 💧"), .objectPath("/"), .objectPath("/org/bluez/hci0"),
+        .signature("a{sv}"), .signature(""),
+        .bytes([]), .bytes(Array(0...255)), .array(.string, []), .strings(["one", "two"]),
+        .array(.array(.byte), [.bytes([1]), .bytes([])]),
         .structure([.byte(1), .structure([.string("in")])]), .variant(.variant(.bytes([9]))), .properties([:]),
-        .properties(["a": .byte(1), "b": .strings([])]), .dictionary(.uint16, .variant, [.init(.uint16(0xFFFF), .variant(.bytes([1, 2])))]),
+        .properties(["a": .byte(1), "b": .strings([])]),
+        .dictionary(.uint16, .variant, [.init(.uint16(0xFFFF), .variant(.bytes([1, 2])))]),
         .dictionary(.objectPath, .dictionary(.string, .dictionary(.string, .variant)), []),
         .array(.structure([.objectPath, .dictionary(.string, .variant)]), []),
     ]
@@ -43,10 +50,17 @@ import Testing
         let bus = try await PrivateBus()
         let (server, client) = (try await bus.connect(), try await bus.connect())
         for (number, value) in Self.values.enumerated() {
-            await server.export("/echo\(number)", [DBusInterface("test.Echo", methods: [
-                DBusMethod("Echo", input: [.init("in", value.type.signature)]) { .values($0.arguments) }
-            ])])
-            let reply = try await client.call(DBusCall(await server.uniqueName, "/echo\(number)", "test.Echo", "Echo", [value]))
+            await server.export(
+                "/echo\(number)",
+                [
+                    DBusInterface(
+                        "test.Echo",
+                        methods: [
+                            DBusMethod("Echo", input: [.init("in", value.type.signature)]) { .values($0.arguments) }
+                        ])
+                ])
+            let reply = try await client.call(
+                DBusCall(await server.uniqueName, "/echo\(number)", "test.Echo", "Echo", [value]))
             #expect(reply == [value])
         }
         await server.close()
@@ -60,9 +74,15 @@ import Testing
         let (server, client) = (try await bus.connect(), try await bus.connect())
         for round in 0..<100 {
             let value = Self.random(depth: 4, &generator)
-            await server.export("/echo", [DBusInterface("test.Echo", methods: [
-                DBusMethod("Echo", input: [.init("in", value.type.signature)]) { .values($0.arguments) }
-            ])])
+            await server.export(
+                "/echo",
+                [
+                    DBusInterface(
+                        "test.Echo",
+                        methods: [
+                            DBusMethod("Echo", input: [.init("in", value.type.signature)]) { .values($0.arguments) }
+                        ])
+                ])
             let reply = try await client.call(DBusCall(await server.uniqueName, "/echo", "test.Echo", "Echo", [value]))
             #expect(reply == [value], "seed \(seed), round \(round)")
         }
@@ -77,20 +97,31 @@ import Testing
         case 2: .int16(.random(in: .min ... .max, using: &generator))
         case 3: .uint64(.random(in: .min ... .max, using: &generator))
         case 4: .double(.random(in: -1e9...1e9, using: &generator))
-        case 5: .string(String((0..<Int.random(in: 0...40, using: &generator)).map { _ in "aé水💧".randomElement(using: &generator) ?? "a" }))
-        case 6: .objectPath("/" + (0..<Int.random(in: 1...4, using: &generator)).map { "p\($0)" }.joined(separator: "/"))
-        case 7: .bytes((0..<Int.random(in: 0...600, using: &generator)).map { _ in .random(in: 0...255, using: &generator) })
+        case 5:
+            .string(
+                String(
+                    (0..<Int.random(in: 0...40, using: &generator)).map { _ in
+                        "aé水💧".randomElement(using: &generator) ?? "a"
+                    }))
+        case 6:
+            .objectPath("/" + (0..<Int.random(in: 1...4, using: &generator)).map { "p\($0)" }.joined(separator: "/"))
+        case 7:
+            .bytes(
+                (0..<Int.random(in: 0...600, using: &generator)).map { _ in .random(in: 0...255, using: &generator) })
         case 8: .variant(random(depth: depth - 1, &generator))
-        case 9: .structure((0..<Int.random(in: 1...3, using: &generator)).map { _ in random(depth: depth - 1, &generator) })
+        case 9:
+            .structure((0..<Int.random(in: 1...3, using: &generator)).map { _ in random(depth: depth - 1, &generator) })
         case 10: .properties(["k\(UInt8.random(in: 0...9, using: &generator))": random(depth: depth - 1, &generator)])
         default:
-            { value in value.type == .byte ? .bytes([1]) : .array(value.type, Array(repeating: value, count: 3)) }(random(depth: depth - 1, &generator))
+            { value in value.type == .byte ? .bytes([1]) : .array(value.type, Array(repeating: value, count: 3)) }(
+                random(depth: depth - 1, &generator))
         }
     }
 
     /// libdbus ends the process when it is handed one of these.
     @Test(arguments: [
-        DBusValue.string("a\0b"), .objectPath("no path"), .objectPath(""), .signature("a"), .structure([]), .array(.string, [.byte(1)]),
+        DBusValue.string("a\0b"), .objectPath("no path"), .objectPath(""), .signature("a"), .structure([]),
+        .array(.string, [.byte(1)]),
         .dictionary(.variant, .string, []), .dictionary(.string, .variant, [.init(.byte(1), .variant(.byte(1)))]),
         (0..<40).reduce(DBusValue.byte(1)) { value, _ in .variant(value) },
         (0..<40).reduce(DBusValue.byte(1)) { value, _ in .structure([value]) },
@@ -110,14 +141,22 @@ import Testing
     @Test func aDescriptorIsHandedOverAndClosedOnce() async throws {
         let bus = try await PrivateBus()
         let (server, client) = (try await bus.connect(), try await bus.connect())
-        await server.export("/fd", [DBusInterface("test.FD", methods: [
-            DBusMethod("Give", output: [.init("fd", "h")]) { _ in
-                var ends: [Int32] = [0, 0]
-                guard pipe(&ends) == 0, write(ends[1], "water", 5) == 5 else { return .failure("test.Failed", "no pipe") }
-                close(ends[1])
-                return .values([.fileDescriptor(OwnedDescriptor(ends[0]))])
-            }
-        ])])
+        await server.export(
+            "/fd",
+            [
+                DBusInterface(
+                    "test.FD",
+                    methods: [
+                        DBusMethod("Give", output: [.init("fd", "h")]) { _ in
+                            var ends: [Int32] = [0, 0]
+                            guard pipe(&ends) == 0, write(ends[1], "water", 5) == 5 else {
+                                return .failure("test.Failed", "no pipe")
+                            }
+                            close(ends[1])
+                            return .values([.fileDescriptor(OwnedDescriptor(ends[0]))])
+                        }
+                    ])
+            ])
         let reply = try await client.call(DBusCall(await server.uniqueName, "/fd", "test.FD", "Give"))
         let descriptor = try #require(reply.first?.descriptor)
         let number = try #require(descriptor.take())

@@ -10,7 +10,10 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct DescriptorSourceTests {
     private static func pair(_ type: __socket_type = SOCK_SEQPACKET) throws -> (Int32, Int32) {
         var ends: [Int32] = [-1, -1]
-        try #require(socketpair(AF_UNIX, Int32(type.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0, &ends) == 0)
+        try #require(
+            socketpair(
+                AF_UNIX, Int32(type.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0, &ends)
+                == 0)
         return (ends[0], ends[1])
     }
 
@@ -18,10 +21,13 @@ import Testing
     static let pollers = [true, false]
 
     /// A source whose handler says what it was told, as a stream, and asks for nothing more.
-    private static func source(_ descriptor: Int32, _ poller: DescriptorPoller) -> (DescriptorSource, AsyncStream<DescriptorSource.Interest>) {
+    private static func source(_ descriptor: Int32, _ poller: DescriptorPoller) -> (
+        DescriptorSource, AsyncStream<DescriptorSource.Interest>
+    ) {
         let (stream, told) = AsyncStream.makeStream(of: DescriptorSource.Interest.self)
         let box = Box()
-        let source = DescriptorSource(owning: descriptor, queue: DispatchQueue(label: "test"), poller: poller) { ready in
+        let source = DescriptorSource(owning: descriptor, queue: DispatchQueue(label: "test"), poller: poller) {
+            ready in
             box.source?.interest = []
             told.yield(ready)
         }
@@ -88,37 +94,42 @@ import Testing
         let ended = Mutex(0)
         let (ends, end) = AsyncStream.makeStream(of: Result<Void, any Error>.self)
         // On a thread of its own: it waits.
-        Thread.detachNewThread { end.yield(Result {
-            let room = DispatchSemaphore(value: 0)
-            for _ in 0..<16 { room.signal() }
-            var random = SystemRandomNumberGenerator()
-            for number in 0..<connections {
-                // One that is never heard to end keeps all others waiting.
-                guard room.wait(timeout: .now() + 30) == .success else { return }
-                let (ours, theirs) = try Self.pair()
-                let queue = queues[number % 4]
-                queue.async {
-                    let box = Holder()
-                    box.source = DescriptorSource(owning: ours, queue: queue) { ready in
-                        var bytes = [UInt8](repeating: 0, count: 8)
-                        var isOver = false
-                        if ready.contains(.writing) { isOver = send(ours, bytes, 8, Int32(MSG_NOSIGNAL)) < 0 && errno != EAGAIN }
-                        if ready.contains(.reading) { isOver = recv(ours, &bytes, 8, 0) == 0 || isOver }
-                        guard isOver, let source = box.source else { return }
-                        box.source = nil
-                        source.cancel()
-                        ended.withLock { $0 += 1 }
-                        room.signal()
+        Thread.detachNewThread {
+            end.yield(
+                Result {
+                    let room = DispatchSemaphore(value: 0)
+                    for _ in 0..<16 { room.signal() }
+                    var random = SystemRandomNumberGenerator()
+                    for number in 0..<connections {
+                        // One that is never heard to end keeps all others waiting.
+                        guard room.wait(timeout: .now() + 30) == .success else { return }
+                        let (ours, theirs) = try Self.pair()
+                        let queue = queues[number % 4]
+                        queue.async {
+                            let box = Holder()
+                            box.source = DescriptorSource(owning: ours, queue: queue) { ready in
+                                var bytes = [UInt8](repeating: 0, count: 8)
+                                var isOver = false
+                                if ready.contains(.writing) {
+                                    isOver = send(ours, bytes, 8, Int32(MSG_NOSIGNAL)) < 0 && errno != EAGAIN
+                                }
+                                if ready.contains(.reading) { isOver = recv(ours, &bytes, 8, 0) == 0 || isOver }
+                                guard isOver, let source = box.source else { return }
+                                box.source = nil
+                                source.cancel()
+                                ended.withLock { $0 += 1 }
+                                room.signal()
+                            }
+                            box.source?.interest = [.reading, .writing]
+                        }
+                        // Not always at the same moment.
+                        for _ in 0..<Int.random(in: 0..<8, using: &random) { sched_yield() }
+                        if Bool.random(using: &random) { _ = send(theirs, [1], 1, Int32(MSG_NOSIGNAL)) }
+                        close(theirs)
                     }
-                    box.source?.interest = [.reading, .writing]
-                }
-                // Not always at the same moment.
-                for _ in 0..<Int.random(in: 0..<8, using: &random) { sched_yield() }
-                if Bool.random(using: &random) { _ = send(theirs, [1], 1, Int32(MSG_NOSIGNAL)) }
-                close(theirs)
-            }
-            for _ in 0..<16 { _ = room.wait(timeout: .now() + 30) }
-        }) }
+                    for _ in 0..<16 { _ = room.wait(timeout: .now() + 30) }
+                })
+        }
         try await ends.first { _ in true }?.get()
         #expect(ended.withLock { $0 } == connections)
     }

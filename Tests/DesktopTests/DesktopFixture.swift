@@ -27,12 +27,16 @@ final class DesktopFixture: Sendable {
     }
 
     /// Long: what is not about time limits must not depend on how busy the machine is.
-    static let patient = DesktopNotifications.Limits(whole: .seconds(300), start: .seconds(60), answer: .seconds(60), lateAnswer: .seconds(60))
+    static let patient = DesktopNotifications.Limits(
+        whole: .seconds(300), start: .seconds(60), answer: .seconds(60), lateAnswer: .seconds(60))
 
     /// - Parameter acts: whether somebody hears of buttons.
-    func desktop(_ limits: DesktopNotifications.Limits = DesktopFixture.patient, acts: Bool = true, address: String? = nil) async -> DesktopNotifications {
+    func desktop(
+        _ limits: DesktopNotifications.Limits = DesktopFixture.patient, acts: Bool = true, address: String? = nil
+    ) async -> DesktopNotifications {
         let address = address ?? bus.address
-        let desktop = DesktopNotifications(bus: { .address(address) }, memory: NoticeMemory(file: folder.file("notices.json")), limits: limits)
+        let desktop = DesktopNotifications(
+            bus: { .address(address) }, memory: NoticeMemory(file: folder.file("notices.json")), limits: limits)
         var outlets = DesktopNotifications.Outlets()
         // Not the fixture itself: its bus ends with it.
         let (lines, troubles, appearances, presses) = (lines, troubles, appearances, presses)
@@ -48,7 +52,8 @@ final class DesktopFixture: Sendable {
     func desk(_ wall: String = "12:00") throws -> TrackerDesk {
         let zone = try Zone("Europe/Berlin")
         return try TrackerDesk(
-            store, now: try Moment.parse("2026-06-15T\(wall)", now: nil, zone: zone), zone: ZoneChoice(named: zone.id, machine: .utc), source: "notification")
+            store, now: try Moment.parse("2026-06-15T\(wall)", now: nil, zone: zone),
+            zone: ZoneChoice(named: zone.id, machine: .utc), source: "notification")
     }
 }
 
@@ -58,11 +63,13 @@ private let testNumbers = Atomic<Int>(0)
 extension TrackerNotification {
     /// As the core decides them, with the words of a test.
     static func test(
-        _ kind: NotificationKind, _ title: String = "Title", _ body: String = "Body", urgency: NotificationUrgency = .normal, sound: Bool = true, isDiscreet: Bool = false
+        _ kind: NotificationKind, _ title: String = "Title", _ body: String = "Body",
+        urgency: NotificationUrgency = .normal, sound: Bool = true, isDiscreet: Bool = false
     ) throws -> TrackerNotification {
         let number = testNumbers.add(1, ordering: .relaxed).newValue
         return TrackerNotification(
-            kind: kind, notificationId: "\(kind.id)/2026-06-15/\(number)", title: title, body: body, urgency: urgency, sound: sound,
+            kind: kind, notificationId: "\(kind.id)/2026-06-15/\(number)", title: title, body: body, urgency: urgency,
+            sound: sound,
             dayKey: try #require(LocalDay("2026-06-15")), acceptance: .goal, isDiscreet: isDiscreet)
     }
 }

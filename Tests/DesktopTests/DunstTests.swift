@@ -6,8 +6,11 @@ import TrackerCore
 
 @testable import Desktop
 
-/// A real notification server judges: Debian's dunst on a display that nobody sees. `hardware/bench desktop` installs both and runs this.
-@Suite("Notifications as dunst shows them", .enabled(if: ProcessInfo.processInfo.environment["WATERH_DESKTOP"] != nil), .timeLimit(.minutes(2)))
+/// A real notification server judges: Debian's dunst on a display that nobody sees. `hardware/bench desktop` installs
+/// both and runs this.
+@Suite(
+    "Notifications as dunst shows them", .enabled(if: ProcessInfo.processInfo.environment["WATERH_DESKTOP"] != nil),
+    .timeLimit(.minutes(2)))
 struct DunstTests {
     /// What dunst remembers of one: its own description of what it has shown.
     private struct History: Decodable {
@@ -32,8 +35,12 @@ struct DunstTests {
         let screen = try #require(Program(system: "Xvfb"), "this test needs Xvfb: apt-get install xvfb")
         display = try screen.start(["-displayfd", "1", "-screen", "0", "640x480x24", "-nolisten", "tcp"])
         let number = try await display.line { Int($0) != nil }
-        environment = ["DISPLAY": ":" + number, "DBUS_SESSION_BUS_ADDRESS": fixture.bus.address, "XDG_CONFIG_HOME": fixture.folder.path, "HOME": fixture.folder.path]
-        dunst = try #require(Program(system: "dunst"), "this test needs dunst: apt-get install dunst").start([], environment: environment)
+        environment = [
+            "DISPLAY": ":" + number, "DBUS_SESSION_BUS_ADDRESS": fixture.bus.address,
+            "XDG_CONFIG_HOME": fixture.folder.path, "HOME": fixture.folder.path,
+        ]
+        dunst = try #require(Program(system: "dunst"), "this test needs dunst: apt-get install dunst").start(
+            [], environment: environment)
     }
 
     private func history() async throws -> [History.Notice] {
@@ -42,7 +49,8 @@ struct DunstTests {
     }
 
     private func displayed() async throws -> String {
-        try await #require(Program(system: "dunstctl")).run(["count", "displayed"], environment: environment).output.trimmingCharacters(in: .whitespacesAndNewlines)
+        try await #require(Program(system: "dunstctl")).run(["count", "displayed"], environment: environment).output
+            .trimmingCharacters(in: .whitespacesAndNewlines)
     }
 
     @Test("it takes ours, shows one place a kind, tells of a button, and takes away what is over")
@@ -50,7 +58,8 @@ struct DunstTests {
         let desktop = await fixture.desktop()
         #expect(await event { await desktop.canShow() ? true : nil } == true, "\(dunst.error)")
         #expect(try await desktop.deliver(.test(.pace, "Hydration Reminder", "1 < 2 & <b>3</b>", urgency: .critical)))
-        #expect(try await desktop.deliver(.test(.pace, "Hydration Reminder", "Drink 500ml & go on.", urgency: .critical)))
+        #expect(
+            try await desktop.deliver(.test(.pace, "Hydration Reminder", "Drink 500ml & go on.", urgency: .critical)))
         #expect(try await desktop.deliver(.test(.goal, "Goal Reached! 💧", "Good job!")))
         #expect(try await event { try await displayed() == "2" ? true : nil } == true, "\(dunst.error)")
         // The newest one's first button, as a click would do it.
@@ -62,7 +71,9 @@ struct DunstTests {
         #expect(try await event { try await displayed() == "0" ? true : nil } == true)
         let shown = try await history()
         // Its capabilities have `body-markup`: what it has read is what we meant.
-        #expect(Set(shown.map { $0.body.data.replacing("&amp;", with: "&") }) == ["Drink 500ml & go on.", "Good job!"], "\(shown)")
+        #expect(
+            Set(shown.map { $0.body.data.replacing("&amp;", with: "&") }) == ["Drink 500ml & go on.", "Good job!"],
+            "\(shown)")
         #expect(Set(shown.map(\.summary.data)) == ["Hydration Reminder", "Goal Reached! 💧"])
         await desktop.stop()
         dunst.send(signal: SIGTERM)

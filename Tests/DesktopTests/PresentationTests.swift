@@ -26,14 +26,17 @@ struct PresentationTests {
 
     init() async throws { fixture = try await DesktopFixture() }
 
-    @Test("checks 2 and 3: a due reminder calls Notify once, with a page attached and without", arguments: [true, false])
+    @Test(
+        "checks 2 and 3: a due reminder calls Notify once, with a page attached and without", arguments: [true, false])
     func dueReminder(withPage: Bool) async throws {
         let server = try await FakeNotificationServer(fixture.bus)
         let (desktop, page) = (await fixture.desktop(), Page())
         for _ in 0..<3 { try await fixture.desk().tell(withPage ? [page, desktop] : [desktop]) }
         #expect(server.notified.items.count == 1 && server.asked == 1 && page.given.items == (withPage ? [.pace] : []))
         let shown = try #require(server.notified.items.first)
-        #expect(shown.replaces == 0 && shown.summary == "Hydration Reminder" && shown.body.contains("Drink") && shown.expires == -1)
+        #expect(
+            shown.replaces == 0 && shown.summary == "Hydration Reminder" && shown.body.contains("Drink")
+                && shown.expires == -1)
         #expect(shown.actions == ["default", "Open", "log-cup", "Log a cup", "dismiss", "Dismiss"])
         #expect(try fixture.store.notifications().map(\.sinks) == [withPage ? ["events", "desktop"] : ["desktop"]])
         #expect(fixture.lines.items == ["Shown on the desktop: hydration-reminder (hydration-reminder/2026-06-15/1)."])
@@ -50,8 +53,11 @@ struct PresentationTests {
         try await server.press(42, "end-session")
         try await server.press(42, "log-cup")
         let press = try #require(await fixture.presses.wait(for: 1).first)
-        #expect(press.kind == .pace && press.action == .logCup && press.notificationId == "hydration-reminder/2026-06-15/1")
-        #expect(fixture.lines.items.last == "Pressed on the desktop: log-cup of hydration-reminder (hydration-reminder/2026-06-15/1).")
+        #expect(
+            press.kind == .pace && press.action == .logCup && press.notificationId == "hydration-reminder/2026-06-15/1")
+        #expect(
+            fixture.lines.items.last
+                == "Pressed on the desktop: log-cup of hydration-reminder (hydration-reminder/2026-06-15/1).")
         #expect(fixture.presses.items.count == 1)
         // The same press, heard by two: one cup.
         #expect(try fixture.desk().press(press.action, key: press.key))
@@ -130,27 +136,35 @@ struct PresentationTests {
     @Test func whatTheLastServerCouldIsNotTakenForWhatTheNextCan() async throws {
         let (desktop, gate) = (await fixture.desktop(), DispatchSemaphore(value: 0))
         // From the question on, the desktop hears nothing until both the answer and the change are there.
-        let server = try await FakeNotificationServer(fixture.bus, capabilities: ["body", "actions"], isAsked: {
-            desktop.executor.queue.async { gate.wait() }
-            return true
-        })
+        let server = try await FakeNotificationServer(
+            fixture.bus, capabilities: ["body", "actions"],
+            isAsked: {
+                desktop.executor.queue.async { gate.wait() }
+                return true
+            })
         let next = try await FakeNotificationServer(fixture.bus, capabilities: [], isNext: true)
         async let shown = try desktop.deliver(.test(.pace, "Title", "Body"))
         #expect(await event { server.asked == 1 ? true : nil } == true)
         // Behind its answer.
         _ = try await server.connection.busID()
         await server.stop()
-        #expect(try await event { try await next.connection.requestName(FakeNotificationServer.service, waits: true) ? true : nil } == true)
+        #expect(
+            try await event {
+                try await next.connection.requestName(FakeNotificationServer.service, waits: true) ? true : nil
+            } == true)
         gate.signal()
         #expect(try await shown && next.asked == 1)
         #expect(next.notified.items.first?.summary == "Title: Body" && next.notified.items.first?.actions == [])
         await desktop.stop()
     }
 
-    @Test("what the server cannot, it is not given", arguments: [
-        (["body", "body-markup", "actions"], "T & <b>", "1 &lt; 2 &amp; 3 &gt; 2", 6), (["body", "actions"], "T & <b>", "1 < 2 & 3 > 2", 6),
-        (["body"], "T & <b>", "1 < 2 & 3 > 2", 0), ([], "T & <b>: 1 < 2 & 3 > 2", "", 0),
-    ] as [([String], String, String, Int)])
+    @Test(
+        "what the server cannot, it is not given",
+        arguments: [
+            (["body", "body-markup", "actions"], "T & <b>", "1 &lt; 2 &amp; 3 &gt; 2", 6),
+            (["body", "actions"], "T & <b>", "1 < 2 & 3 > 2", 6),
+            (["body"], "T & <b>", "1 < 2 & 3 > 2", 0), ([], "T & <b>: 1 < 2 & 3 > 2", "", 0),
+        ] as [([String], String, String, Int)])
     func capabilities(_ capabilities: [String], summary: String, body: String, actions: Int) async throws {
         let server = try await FakeNotificationServer(fixture.bus, capabilities: capabilities)
         let desktop = await fixture.desktop()
@@ -172,8 +186,12 @@ struct PresentationTests {
         #expect(shown.map { $0.hints["urgency"]?.integer } == [2, 0, 0, 0])
         #expect(shown.map { $0.hints["sound-name"]?.text } == ["message-new-instant", nil, nil, nil])
         #expect(shown.map { $0.hints["suppress-sound"]?.bool } == [nil, true, true, true])
-        #expect(shown.map { $0.hints["resident"]?.bool } == [nil, nil, true, true] && shown.map(\.expires) == [-1, -1, 0, 0])
-        #expect(shown[2].actions == ["log-water", "Log Water", "log-drink", "Add one"] && shown[3].actions == ["log-water", "Log Water", "log-drink", "Log Drink"])
+        #expect(
+            shown.map { $0.hints["resident"]?.bool } == [nil, nil, true, true]
+                && shown.map(\.expires) == [-1, -1, 0, 0])
+        #expect(
+            shown[2].actions == ["log-water", "Log Water", "log-drink", "Add one"]
+                && shown[3].actions == ["log-water", "Log Water", "log-drink", "Log Drink"])
         #expect(shown[3].number == shown[2].number, "updated in place")
         await desktop.stop()
         // A program that will be gone when a button is pressed shows none.
@@ -202,12 +220,22 @@ struct PresentationTests {
         #expect(await !refused.canShow() && fixture.troubles.items.count == 1)
     }
 
-    @Test("a server that takes and does not answer has shown nothing, and is left alone; its late answer is the place of the next")
+    @Test(
+        """
+        a server that takes and does not answer has shown nothing, and is left alone; its late answer is the place \
+        of the next
+        """
+    )
     func silentServer() async throws {
         let server = try await FakeNotificationServer(fixture.bus, manner: .whenReleased, first: 5)
-        let desktop = await fixture.desktop(.init(whole: .seconds(300), start: .seconds(60), answer: .milliseconds(300), lateAnswer: .seconds(60), firstPause: .seconds(3600)))
+        let desktop = await fixture.desktop(
+            .init(
+                whole: .seconds(300), start: .seconds(60), answer: .milliseconds(300), lateAnswer: .seconds(60),
+                firstPause: .seconds(3600)))
         let report = try await fixture.desk().tell([desktop])
-        #expect(report.unseen.count == 1 && fixture.troubles.items.count == 1 && fixture.troubles.items.first?.contains("does not answer") == true)
+        #expect(
+            report.unseen.count == 1 && fixture.troubles.items.count == 1
+                && fixture.troubles.items.first?.contains("does not answer") == true)
         // Left alone meanwhile.
         #expect(await !desktop.canShow())
         #expect(try fixture.desk().state().remindersSent == 0 && server.notified.items.count == 1)
@@ -226,7 +254,8 @@ struct PresentationTests {
     /// Seven seconds for each, say: the one who asked gives up, and still it is being shown.
     @Test func aSlowServerAndTwoProgramsShowItOnce() async throws {
         let server = try await FakeNotificationServer(fixture.bus, manner: .whenReleased)
-        let first = await fixture.desktop(.init(whole: .seconds(300), start: .seconds(60), answer: .milliseconds(300), lateAnswer: .seconds(60)))
+        let first = await fixture.desktop(
+            .init(whole: .seconds(300), start: .seconds(60), answer: .milliseconds(300), lateAnswer: .seconds(60)))
         let second = await fixture.desktop()
         let notification = try TrackerNotification.test(.pace)
         #expect(await !first.deliver(notification))
@@ -242,7 +271,8 @@ struct PresentationTests {
 
     @Test func whoDiedWhileShowingHoldsNobodyUp() async throws {
         let server = try await FakeNotificationServer(fixture.bus, manner: .whenReleased)
-        let first = await fixture.desktop(.init(whole: .seconds(300), start: .seconds(60), answer: .milliseconds(300), lateAnswer: .seconds(60)))
+        let first = await fixture.desktop(
+            .init(whole: .seconds(300), start: .seconds(60), answer: .milliseconds(300), lateAnswer: .seconds(60)))
         let notification = try TrackerNotification.test(.pace)
         #expect(await !first.deliver(notification))
         // What it wrote down stays, as of one that was killed.
@@ -256,18 +286,21 @@ struct PresentationTests {
         await second.stop()
     }
 
-    /// An adversary's finding: after a purge the goal of the same day was reached and shown to nobody, and the file kept the words, for everybody to read.
+    /// An adversary's finding: after a purge the goal of the same day was reached and shown to nobody, and the file
+    /// kept the words, for everybody to read.
     @Test func aDayThatWasPurgedWasShownNothing() async throws {
         let server = try await FakeNotificationServer(fixture.bus)
         let file = fixture.folder.file("notices.json")
         let day = Mutex("first")
         let address = fixture.bus.address
         func desktop(_ memory: NoticeMemory) async -> DesktopNotifications {
-            let desktop = DesktopNotifications(bus: { .address(address) }, memory: memory, limits: DesktopFixture.patient)
+            let desktop = DesktopNotifications(
+                bus: { .address(address) }, memory: memory, limits: DesktopFixture.patient)
             await desktop.attend(DesktopNotifications.Outlets())
             return desktop
         }
-        let service = await desktop(NoticeMemory(file: file, day: { day.withLock { $0 } })), agent = await desktop(NoticeMemory(file: file))
+        let service = await desktop(NoticeMemory(file: file, day: { day.withLock { $0 } })),
+            agent = await desktop(NoticeMemory(file: file))
         let notification = try TrackerNotification.test(.goal)
         for each in [service, agent, service] { #expect(await each.deliver(notification)) }
         #expect(server.notified.items.count == 1)
@@ -284,15 +317,17 @@ struct PresentationTests {
         await agent.stop()
     }
 
-    /// CI's finding, from seven in the morning on: who logged first of all had no name yet, got one at the first look at the state, and what was shown until then
-    /// was taken for another's: it stayed on the screen after the session had ended.
+    /// CI's finding, from seven in the morning on: who logged first of all had no name yet, got one at the first look
+    /// at the state, and what was shown until then was taken for another's: it stayed on the screen after the session
+    /// had ended.
     @Test func whoGetsANameWasShownWhatIsShown() async throws {
         let server = try await FakeNotificationServer(fixture.bus)
         let file = fixture.folder.file("notices.json")
         let day = Mutex("")
         let service = NoticeMemory(file: file, day: { day.withLock { $0 } })
         let address = fixture.bus.address
-        let agent = DesktopNotifications(bus: { .address(address) }, memory: NoticeMemory(file: file), limits: DesktopFixture.patient)
+        let agent = DesktopNotifications(
+            bus: { .address(address) }, memory: NoticeMemory(file: file), limits: DesktopFixture.patient)
         await agent.attend(DesktopNotifications.Outlets())
         service.end("nothing")
         let notification = try TrackerNotification.test(.goal)
@@ -318,7 +353,9 @@ struct PresentationTests {
         // Once, by whichever program, with its buttons; what has been read is not shown again.
         let shown = await server.notified.wait(for: 1)
         #expect(await fixture.appearances.wait(for: 2).count == 2)
-        #expect(server.notified.items.map(\.summary) == ["Title"] && shown.first?.hints["resident"]?.bool == true && shown.first?.actions.isEmpty == false)
+        #expect(
+            server.notified.items.map(\.summary) == ["Title"] && shown.first?.hints["resident"]?.bool == true
+                && shown.first?.actions.isEmpty == false)
         #expect(await desktop.deliver(live) && server.notified.items.count == 1)
         // Over while no server is there: it stays away.
         await server.stop()
@@ -331,7 +368,9 @@ struct PresentationTests {
         await other.stop()
     }
 
-    @Test("a server that answers with no number, or with an error, has shown nothing", arguments: [FakeNotificationServer.Manner.withNoNumber, .withAnError])
+    @Test(
+        "a server that answers with no number, or with an error, has shown nothing",
+        arguments: [FakeNotificationServer.Manner.withNoNumber, .withAnError])
     func badAnswers(manner: FakeNotificationServer.Manner) async throws {
         let server = try await FakeNotificationServer(fixture.bus, manner: manner)
         let desktop = await fixture.desktop()
@@ -340,7 +379,12 @@ struct PresentationTests {
         await desktop.stop()
     }
 
-    @Test("what was shown and not counted, because somebody died in between, is counted and not shown again; other words are")
+    @Test(
+        """
+        what was shown and not counted, because somebody died in between, is counted and not shown again; other \
+        words are
+        """
+    )
     func diedInBetween() async throws {
         let server = try await FakeNotificationServer(fixture.bus)
         let first = await fixture.desktop()
@@ -349,7 +393,9 @@ struct PresentationTests {
         await first.stop()
         let second = await fixture.desktop()
         #expect(await second.deliver(notification))
-        #expect(server.notified.items.count == 1 && fixture.lines.items.last?.hasPrefix("On the desktop already: hydration-reminder") == true)
+        #expect(
+            server.notified.items.count == 1
+                && fixture.lines.items.last?.hasPrefix("On the desktop already: hydration-reminder") == true)
         // Closed by the person meanwhile: still seen.
         try await server.close(1)
         try await second.settled()
@@ -364,7 +410,8 @@ struct PresentationTests {
 
     @Test("who does not want to be disturbed hears only what is urgent, where the server tells")
     func undisturbed() async throws {
-        let server = try await FakeNotificationServer(fixture.bus, capabilities: ["body", "inhibitions"], isInhibited: true)
+        let server = try await FakeNotificationServer(
+            fixture.bus, capabilities: ["body", "inhibitions"], isInhibited: true)
         let desktop = await fixture.desktop()
         #expect(try await !desktop.deliver(.test(.recovery, urgency: .low)))
         #expect(try await desktop.deliver(.test(.pace, urgency: .critical)))
@@ -379,7 +426,8 @@ struct PresentationTests {
         let (first, second) = (fixture.bus, try await PrivateBus())
         let current = Collected<String>()
         current.add(first.address)
-        let desktop = DesktopNotifications(bus: { .address(current.items.last ?? "") }, memory: NoticeMemory(), limits: DesktopFixture.patient)
+        let desktop = DesktopNotifications(
+            bus: { .address(current.items.last ?? "") }, memory: NoticeMemory(), limits: DesktopFixture.patient)
         let server = try await FakeNotificationServer(first)
         #expect(try await desktop.deliver(.test(.pace)))
         first.stop()

@@ -15,11 +15,14 @@ struct SessionObjectTests {
         let category = ProblemCategory.refused
     }
 
-    private func object(_ bus: PrivateBus, _ name: String, person: (name: String, isFirst: Bool)? = nil) -> SessionObject {
+    private func object(_ bus: PrivateBus, _ name: String, person: (name: String, isFirst: Bool)? = nil)
+        -> SessionObject
+    {
         SessionObject(
             bus: { .address(bus.address) }, person: person,
             intents: .init(
-                logDrink: { "\(name) drink \($0 ?? "usual")" }, logWater: { throw NoSession() }, startSession: { "\(name) started" }, endSession: { "\(name) ended" },
+                logDrink: { "\(name) drink \($0 ?? "usual")" }, logWater: { throw NoSession() },
+                startSession: { "\(name) started" }, endSession: { "\(name) ended" },
                 state: { "\(name) state" }))
     }
 
@@ -46,16 +49,24 @@ struct SessionObjectTests {
         #expect(try await call(bus, "GetState").exitCode != 0, "gone")
     }
 
-    /// Whoever comes first: each is asked by name, and the plain name is the first one's of the list, where that one is there.
-    @Test(arguments: [true, false]) func theDaysOfTwoPeopleInOneSessionHaveTwoNames(firstComesFirst: Bool) async throws {
+    /// Whoever comes first: each is asked by name, and the plain name is the first one's of the list, where that one is
+    /// there.
+    @Test(arguments: [true, false]) func theDaysOfTwoPeopleInOneSessionHaveTwoNames(firstComesFirst: Bool) async throws
+    {
         let bus = try await PrivateBus()
-        func ask(_ name: String) async throws -> String { try await bus.run("busctl", ["call", name, SessionObject.path, SessionObject.name, "GetState"]).output }
+        func ask(_ name: String) async throws -> String {
+            try await bus.run("busctl", ["call", name, SessionObject.path, SessionObject.name, "GetState"]).output
+        }
         let anna = object(bus, "anna", person: ("Anna-B", true))
         let ben = object(bus, "ben", person: ("ben", false))
         var work: [Task<Void, Never>] = []
         for (object, name) in firstComesFirst ? [(anna, "anna"), (ben, "ben")] : [(ben, "ben"), (anna, "anna")] {
             work.append(Task { await object.run() })
-            #expect(try await event { try await ask(SessionObject.name + (name == "anna" ? ".anna_b" : ".ben")) == "s \"\(name) state\"\n" ? true : nil } == true)
+            #expect(
+                try await event {
+                    try await ask(SessionObject.name + (name == "anna" ? ".anna_b" : ".ben")) == "s \"\(name) state\"\n"
+                        ? true : nil
+                } == true)
         }
         #expect(try await event { try await ask(SessionObject.name) == "s \"anna state\"\n" ? true : nil } == true)
         // The first one goes, and comes back.

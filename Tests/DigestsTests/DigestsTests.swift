@@ -8,7 +8,10 @@ import Testing
     @Test(arguments: [
         ("", 1, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"),
         ("abc", 1, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"),
-        ("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq", 1, "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1"),
+        (
+            "abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq", 1,
+            "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1"
+        ),
         ("a", 1000, "41edece42d63e8d9bf515a9ba6932e1c20cbc9f5a5d134645adb5db1b9737ea3"),
         ("a", 1_000_000, "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0"),
     ])
@@ -25,18 +28,40 @@ import Testing
 
     /// RFC 4231, section 4: cases 1 to 4, 6 and 7.
     @Test(arguments: [
-        ([UInt8](repeating: 0x0b, count: 20), Array("Hi There".utf8), "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7"),
-        (Array("Jefe".utf8), Array("what do ya want for nothing?".utf8), "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843"),
-        ([UInt8](repeating: 0xaa, count: 20), [UInt8](repeating: 0xdd, count: 50), "773ea91e36800e46854db8ebd09181a72959098b3ef8c122d9635514ced565fe"),
-        (Array(1...25), [UInt8](repeating: 0xcd, count: 50), "82558a389a443c0ea4cc819899f2083a85f0faa3e578f8077a2e3ff46729665b"),
-        ([UInt8](repeating: 0xaa, count: 131), Array("Test Using Larger Than Block-Size Key - Hash Key First".utf8), "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54"),
+        (
+            [UInt8](repeating: 0x0b, count: 20), Array("Hi There".utf8),
+            "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7"
+        ),
+        (
+            Array("Jefe".utf8), Array("what do ya want for nothing?".utf8),
+            "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843"
+        ),
+        (
+            [UInt8](repeating: 0xaa, count: 20), [UInt8](repeating: 0xdd, count: 50),
+            "773ea91e36800e46854db8ebd09181a72959098b3ef8c122d9635514ced565fe"
+        ),
+        (
+            Array(1...25), [UInt8](repeating: 0xcd, count: 50),
+            "82558a389a443c0ea4cc819899f2083a85f0faa3e578f8077a2e3ff46729665b"
+        ),
+        (
+            [UInt8](repeating: 0xaa, count: 131), Array("Test Using Larger Than Block-Size Key - Hash Key First".utf8),
+            "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54"
+        ),
         (
             [UInt8](repeating: 0xaa, count: 131),
-            Array("This is a test using a larger than block-size key and a larger than block-size data. The key needs to be hashed before being used by the HMAC algorithm.".utf8),
+            Array(
+                """
+                This is a test using a larger than block-size key and a larger than block-size data. The key needs \
+                to be hashed before being used by the HMAC algorithm.
+                """
+                .utf8),
             "9b09ffa71b942fcb27635fbcd5b0e944bfdc63644f0713938a7f51535c3a35e2"
         ),
     ])
-    func hmac(key: [UInt8], message: [UInt8], code: String) { #expect(Self.hex(HMAC.code(of: message, key: key)) == code) }
+    func hmac(key: [UInt8], message: [UInt8], code: String) {
+        #expect(Self.hex(HMAC.code(of: message, key: key)) == code)
+    }
 
     /// At the length of a block a key is taken as it is, and one byte longer as its digest.
     @Test func hmacAtTheEdge() {
@@ -48,14 +73,23 @@ import Testing
     }
 
     /// RFC 5869, appendix A.1 to A.3.
-    @Test(arguments: [
-        ([UInt8](repeating: 0x0b, count: 22), Array(0...0x0c), Array(0xf0...0xf9), "3cb25f25faacd57a90434f64d0362f2a2d2d0a90cf1a5a4c5db02d56ecc4c5bf34007208d5b887185865"),
-        (
-            Array(0...0x4f), Array(0x60...0xaf), Array(0xb0...0xff),
-            "b11e398dc80327a1c8e7f78c596a49344f012eda2d4efad8a050cc4c19afa97c59045a99cac7827271cb41c65e590e09da3275600c2f09b8367793a9aca3db71cc30c58179ec3e87c14c01d5c1f3434f1d87"
-        ),
-        ([UInt8](repeating: 0x0b, count: 22), [], [], "8da4e775a563c18f715f802a063c5a31b8a11f5c5ee1879ec3454e5f3c738d2d9d201395faa4b61a96c8"),
-    ] as [([UInt8], [UInt8], [UInt8], String)])
+    @Test(
+        arguments: [
+            (
+                [UInt8](repeating: 0x0b, count: 22), Array(0...0x0c), Array(0xf0...0xf9),
+                "3cb25f25faacd57a90434f64d0362f2a2d2d0a90cf1a5a4c5db02d56ecc4c5bf34007208d5b887185865"
+            ),
+            (
+                Array(0...0x4f), Array(0x60...0xaf), Array(0xb0...0xff),
+                """
+                b11e398dc80327a1c8e7f78c596a49344f012eda2d4efad8a050cc4c19afa97c59045a99cac7827271cb41c65e590e09da3275600c2f09b8367793a9aca3db71cc30c58179ec3e87c14c01d5c1f3434f1d87
+                """
+            ),
+            (
+                [UInt8](repeating: 0x0b, count: 22), [], [],
+                "8da4e775a563c18f715f802a063c5a31b8a11f5c5ee1879ec3454e5f3c738d2d9d201395faa4b61a96c8"
+            ),
+        ] as [([UInt8], [UInt8], [UInt8], String)])
     func hkdf(material: [UInt8], salt: [UInt8], info: [UInt8], key: String) {
         #expect(Self.hex(HKDF.key(from: material, salt: salt, info: info, count: UInt8(key.count / 2))) == key)
     }
@@ -64,6 +98,8 @@ import Testing
     @Test func hkdfOfEachLength() {
         let longest = HKDF.key(from: [1, 2, 3], salt: [4], info: [5], count: .max)
         #expect(longest.count == 255)
-        for count in UInt8.min...UInt8.max { #expect(HKDF.key(from: [1, 2, 3], salt: [4], info: [5], count: count) == Array(longest.prefix(Int(count)))) }
+        for count in UInt8.min...UInt8.max {
+            #expect(HKDF.key(from: [1, 2, 3], salt: [4], info: [5], count: count) == Array(longest.prefix(Int(count))))
+        }
     }
 }

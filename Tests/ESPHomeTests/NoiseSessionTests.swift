@@ -2,10 +2,13 @@ import Ciphers
 import Testing
 @testable import ESPHome
 
-/// Against what PyPI's noiseprotocol 0.3.1 says with the same keys: the device's 00…1F, ours 32 times 11, the device's own 32 times 22.
+/// Against what PyPI's noiseprotocol 0.3.1 says with the same keys: the device's 00…1F, ours 32 times 11, the device's
+/// own 32 times 22.
 @Suite struct NoiseSessionTests {
-    static let hello = "7b4e909bbe7ffe44c465a220037d608ee35897d31ef972f07f74892cb0f73f13d1bc1a38b6793685dc7e2ffdf8ea0933"
-    static let answer = "0faa684ed28867b97f4a6a2dee5df8ce974e76b7018e3f22a1c4cf2678570f207336b95933b321b1ae86673f689f5c9f"
+    static let hello =
+        "7b4e909bbe7ffe44c465a220037d608ee35897d31ef972f07f74892cb0f73f13d1bc1a38b6793685dc7e2ffdf8ea0933"
+    static let answer =
+        "0faa684ed28867b97f4a6a2dee5df8ce974e76b7018e3f22a1c4cf2678570f207336b95933b321b1ae86673f689f5c9f"
 
     static func bytes(_ hex: String) -> [UInt8] {
         stride(from: 0, to: hex.count, by: 2).compactMap { UInt8(hex.dropFirst($0).prefix(2), radix: 16) }
@@ -44,6 +47,8 @@ import Testing
         #expect(ESPHomeCentralLink.bytes(base64: text) == (0..<count).map { UInt8($0) })
     }
 
-    @Test(arguments: ["A", "AA", "AAA", "A===", "AA=A", "AA*=", "=AAA", "====", "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8"])
+    @Test(arguments: [
+        "A", "AA", "AAA", "A===", "AA=A", "AA*=", "=AAA", "====", "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8",
+    ])
     func `what is no Base64 is none`(text: String) { #expect(ESPHomeCentralLink.bytes(base64: text) == nil) }
 }

@@ -34,20 +34,21 @@ import Testing
         }
     }
     /// FFE4 at handle 3 with its descriptor at 4, told short.
-    static let services = says(71) { message in
-        var (descriptor, value, service) = (ProtobufFields(), ProtobufFields(), ProtobufFields())
-        descriptor.put(2, 4)
-        descriptor.put(3, 0x2902)
-        value.put(2, 3)
-        value.put(3, 0x10)
-        value.put(4, descriptor.bytes)
-        value.put(5, 0xFFE4)
-        service.put(2, 1)
-        service.put(3, value.bytes)
-        service.put(4, 0xFFE0)
-        message.put(1, address.value)
-        message.put(2, service.bytes)
-    } + says(72) { $0.put(1, address.value) }
+    static let services =
+        says(71) { message in
+            var (descriptor, value, service) = (ProtobufFields(), ProtobufFields(), ProtobufFields())
+            descriptor.put(2, 4)
+            descriptor.put(3, 0x2902)
+            value.put(2, 3)
+            value.put(3, 0x10)
+            value.put(4, descriptor.bytes)
+            value.put(5, 0xFFE4)
+            service.put(2, 1)
+            service.put(3, value.bytes)
+            service.put(4, 0xFFE0)
+            message.put(1, address.value)
+            message.put(2, service.bytes)
+        } + says(72) { $0.put(1, address.value) }
 
     static func requests(_ effects: [ProxyHost.Effect]) -> [Int] {
         effects.compactMap { effect in
@@ -67,7 +68,10 @@ import Testing
     /// Connected, with its services told.
     static func connected() -> ProxyHost {
         var host = fresh()
-        for input in [.request(.connect(peer, limit: .seconds(10))), .opened, .received(greeting + connection(true)), .request(.discover), .received(services)] as [ProxyHost.Input] {
+        for input in [
+            .request(.connect(peer, limit: .seconds(10))), .opened, .received(greeting + connection(true)),
+            .request(.discover), .received(services),
+        ] as [ProxyHost.Input] {
             _ = host.handle(input, at: at(0))
         }
         return host
@@ -79,7 +83,10 @@ import Testing
         #expect(Self.requests(host.handle(.opened, at: Self.at(0))) == [1, 3])
         // Before it connects it subscribes: without that a device says nothing of its connections.
         #expect(Self.requests(host.handle(.received(Self.greeting), at: Self.at(0))) == [9, 80, 66, 68])
-        #expect(Self.events(host.handle(.received(Self.connection(true)), at: Self.at(1))) == [.connected(Self.peer, mtu: 185)])
+        #expect(
+            Self.events(host.handle(.received(Self.connection(true)), at: Self.at(1))) == [
+                .connected(Self.peer, mtu: 185)
+            ])
         #expect(Self.requests(host.handle(.request(.discover), at: Self.at(1))) == [70])
         let value = RemoteCharacteristic(uuid: 0xFFE4, handle: 3, properties: .notify)
         let found = [RemoteService(uuid: 0xFFE0, handle: 1, characteristics: [value])]
@@ -89,7 +96,10 @@ import Testing
         #expect(Self.requests(host.handle(.request(.subscribe(handle: 3)), at: Self.at(1))) == [78])
         #expect(Self.requests(host.handle(.received(Self.about(84, 3)), at: Self.at(1))) == [77])
         #expect(Self.events(host.handle(.received(Self.about(83, 4)), at: Self.at(1))) == [.subscribed(handle: 3)])
-        #expect(Self.events(host.handle(.received(Self.about(79, 3) { $0.put(3, [7, 8]) }), at: Self.at(1))) == [.notification(handle: 3, value: [7, 8])])
+        #expect(
+            Self.events(host.handle(.received(Self.about(79, 3) { $0.put(3, [7, 8]) }), at: Self.at(1))) == [
+                .notification(handle: 3, value: [7, 8])
+            ])
     }
 
     @Test func `a UUID of 128 bits comes as two numbers, packed or not`() throws {
@@ -111,15 +121,29 @@ import Testing
 
     @Test func `an answer to something else is none`() {
         var host = Self.connected()
-        #expect(Self.requests(host.handle(.request(.write(handle: 3, value: [1], withResponse: false)), at: Self.at(1))) == [75])
+        #expect(
+            Self.requests(host.handle(.request(.write(handle: 3, value: [1], withResponse: false)), at: Self.at(1)))
+                == [75])
         #expect(Self.requests(host.handle(.request(.read(handle: 3)), at: Self.at(1))) == [73])
-        #expect(Self.events(host.handle(.received(Self.about(83, 3) + Self.about(84, 3) + Self.about(74, 5) + Self.about(82, 5) { $0.put(3, 1) }), at: Self.at(1))).isEmpty)
-        #expect(Self.events(host.handle(.received(Self.about(74, 3) { $0.put(3, [9]) }), at: Self.at(1))) == [.read(handle: 3, value: [9])])
+        #expect(
+            Self.events(
+                host.handle(
+                    .received(
+                        Self.about(83, 3) + Self.about(84, 3) + Self.about(74, 5) + Self.about(82, 5) { $0.put(3, 1) }),
+                    at: Self.at(1))
+            ).isEmpty)
+        #expect(
+            Self.events(host.handle(.received(Self.about(74, 3) { $0.put(3, [9]) }), at: Self.at(1))) == [
+                .read(handle: 3, value: [9])
+            ])
         #expect(Self.events(host.handle(.received(Self.about(74, 3) { $0.put(3, [9]) }), at: Self.at(1))).isEmpty)
     }
 
     @Test func `what the peer refuses has ATT's code, what the device cannot do has none`() throws {
-        for (error, code, number) in [(UInt64(3), LinkError.Code.refused, UInt8?(3)), (0x85, .system, nil), (UInt64(bitPattern: -1), .system, nil)] {
+        for (error, code, number) in [
+            (UInt64(3), LinkError.Code.refused, UInt8?(3)), (0x85, .system, nil),
+            (UInt64(bitPattern: -1), .system, nil),
+        ] {
             var host = Self.connected()
             _ = host.handle(.request(.read(handle: 3)), at: Self.at(1))
             let events = Self.events(host.handle(.received(Self.about(82, 3) { $0.put(3, error) }), at: Self.at(1)))
@@ -133,13 +157,19 @@ import Testing
         _ = host.handle(.request(.read(handle: 3)), at: Self.at(1))
         _ = host.handle(.received(Self.says(7)), at: Self.at(30))
         #expect(Self.requests(host.handle(.tick, at: Self.at(31))) == [68])
-        guard case .disconnected(let error)? = Self.events(host.handle(.received(Self.connection(false)), at: Self.at(32))).first else { Issue.record("nothing was told"); return }
+        guard
+            case .disconnected(let error)? = Self.events(
+                host.handle(.received(Self.connection(false)), at: Self.at(32))
+            ).first
+        else { Issue.record("nothing was told"); return }
         #expect(error?.code == .timeout)
     }
 
     @Test func `a connection that comes after its attempt was given up is ended`() {
         var host = Self.fresh()
-        for input in [.request(.connect(Self.peer, limit: .seconds(3))), .opened, .received(Self.greeting)] as [ProxyHost.Input] { _ = host.handle(input, at: Self.at(0)) }
+        for input in [.request(.connect(Self.peer, limit: .seconds(3))), .opened, .received(Self.greeting)]
+            as [ProxyHost.Input]
+        { _ = host.handle(input, at: Self.at(0)) }
         let late = host.handle(.tick, at: Self.at(3))
         #expect(Self.requests(late) == [68])
         guard case .connectFailed(let error)? = Self.events(late).first else { Issue.record("\(late)"); return }
@@ -160,7 +190,8 @@ import Testing
 
     @Test func `while nothing is asked others may have the device`() {
         var host = Self.fresh()
-        for input in [.request(.startScan), .opened, .received(Self.greeting), .request(.stopScan)] as [ProxyHost.Input] { _ = host.handle(input, at: Self.at(0)) }
+        for input in [.request(.startScan), .opened, .received(Self.greeting), .request(.stopScan)] as [ProxyHost.Input]
+        { _ = host.handle(input, at: Self.at(0)) }
         #expect(host.nextDeadline == Self.at(10))
         #expect(Self.requests(host.handle(.tick, at: Self.at(10))) == [87])
         #expect(Self.requests(host.handle(.request(.startScan), at: Self.at(11))) == [66])
@@ -168,9 +199,14 @@ import Testing
 
     @Test func `a device that goes away answers everything that waits`() {
         var host = Self.fresh()
-        for input in [.request(.startScan), .request(.connect(Self.peer, limit: .seconds(10)))] as [ProxyHost.Input] { _ = host.handle(input, at: Self.at(0)) }
+        for input in [.request(.startScan), .request(.connect(Self.peer, limit: .seconds(10)))] as [ProxyHost.Input] {
+            _ = host.handle(input, at: Self.at(0))
+        }
         let error = LinkError(.noAdapter, "it is gone", isTransient: true)
-        #expect(Self.events(host.handle(.ended("it is gone"), at: Self.at(1))) == [.connectFailed(error), .scanFailed(error)])
+        #expect(
+            Self.events(host.handle(.ended("it is gone"), at: Self.at(1))) == [
+                .connectFailed(error), .scanFailed(error),
+            ])
         #expect(host.handle(.request(.startScan), at: Self.at(2)) == [.dial])
     }
 
@@ -191,7 +227,9 @@ import Testing
             var host = Self.fresh()
             _ = host.handle(.request(.connect(Self.peer, limit: .seconds(10))), at: Self.at(0))
             _ = host.handle(.opened, at: Self.at(0))
-            let effects = host.handle(.received(Array(talk[..<cut])), at: Self.at(0)) + host.handle(.received(Array(talk[cut...])), at: Self.at(0))
+            let effects =
+                host.handle(.received(Array(talk[..<cut])), at: Self.at(0))
+                + host.handle(.received(Array(talk[cut...])), at: Self.at(0))
             #expect(Self.requests(effects) == [9, 80, 66, 68], "cut at \(cut)")
             #expect(Self.events(effects) == [.connected(Self.peer, mtu: 185)], "cut at \(cut)")
         }
@@ -201,14 +239,26 @@ import Testing
     func `nonsense ends in words`(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
         var host = seed % 2 == 0 ? Self.connected() : Self.fresh()
-        if seed % 2 == 1 { for input in [.request(.startScan), .opened, .received(Self.greeting)] as [ProxyHost.Input] { _ = host.handle(input, at: Self.at(0)) } }
+        if seed % 2 == 1 {
+            for input in [.request(.startScan), .opened, .received(Self.greeting)] as [ProxyHost.Input] {
+                _ = host.handle(input, at: Self.at(0))
+            }
+        }
         let types = [2, 4, 10, 67, 69, 71, 72, 74, 79, 81, 82, 83, 84, 88, 93, 500]
         for turn in 0..<60 {
-            var bytes = (0..<Int.random(in: 0..<40, using: &generator)).map { _ in UInt8.random(in: 0...255, using: &generator) }
+            var bytes = (0..<Int.random(in: 0..<40, using: &generator)).map { _ in
+                UInt8.random(in: 0...255, using: &generator)
+            }
             if Bool.random(using: &generator) {
-                let known = [Self.services, Self.connection(turn % 3 == 0), Self.about(79, 3) { $0.put(3, [1]) }, Self.greeting].randomElement(using: &generator) ?? []
+                let known =
+                    [
+                        Self.services, Self.connection(turn % 3 == 0), Self.about(79, 3) { $0.put(3, [1]) },
+                        Self.greeting,
+                    ].randomElement(using: &generator) ?? []
                 bytes = known
-                if let place = bytes.indices.randomElement(using: &generator) { bytes[place] = UInt8.random(in: 0...255, using: &generator) }
+                if let place = bytes.indices.randomElement(using: &generator) {
+                    bytes[place] = UInt8.random(in: 0...255, using: &generator)
+                }
             } else {
                 bytes = ProxyFrames.plain(type: types.randomElement(using: &generator) ?? 2, bytes)
             }

@@ -6,7 +6,8 @@ import Testing
     @Test(arguments: [
         ("a<b>&\"c\"", "a&lt;b&gt;&amp;&quot;c&quot;"), ("", ""), ("plain", "plain"),
         // An Arabic number sign goes before what it stands with; an accent behind it.
-        ("\u{600}<form>", "\u{600}&lt;form&gt;"), ("<\u{301}b>\u{301}\"\u{308}", "&lt;\u{301}b&gt;\u{301}&quot;\u{308}"), ("&\u{20DD}lt;", "&amp;\u{20DD}lt;"),
+        ("\u{600}<form>", "\u{600}&lt;form&gt;"),
+        ("<\u{301}b>\u{301}\"\u{308}", "&lt;\u{301}b&gt;\u{301}&quot;\u{308}"), ("&\u{20DD}lt;", "&amp;\u{20DD}lt;"),
         ("&amp;", "&amp;amp;"), ("\r\n", "\r\n"),
     ]) func markup(text: String, escaped: String) {
         #expect(Escaping.markup(text).unicodeScalars.elementsEqual(escaped.unicodeScalars))
@@ -14,8 +15,11 @@ import Testing
 
     @Test func partsAreFoundOneAfterTheOther() {
         #expect(Escaping.replacing("a\r\nb\n", ["\n": " "]).utf8.elementsEqual("a\r b ".utf8))
-        #expect(Escaping.replacing("\\\"\u{301}", ["\\": "\\\\", "\"": "\\\""]).utf8.elementsEqual("\\\\\\\"\u{301}".utf8))
-        #expect(Escaping.replacing("%{a", ["%{": "%%{"]) == "%%{a" && Escaping.replacing("%{\u{301}a", ["%{": "%%{"]).utf8.elementsEqual("%%{\u{301}a".utf8))
+        #expect(
+            Escaping.replacing("\\\"\u{301}", ["\\": "\\\\", "\"": "\\\""]).utf8.elementsEqual("\\\\\\\"\u{301}".utf8))
+        #expect(
+            Escaping.replacing("%{a", ["%{": "%%{"]) == "%%{a"
+                && Escaping.replacing("%{\u{301}a", ["%{": "%%{"]).utf8.elementsEqual("%%{\u{301}a".utf8))
     }
 
     /// Nothing of what a reader goes by stays.
@@ -27,13 +31,18 @@ import Testing
             numbers = numbers &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
             return Int(numbers >> 33) % limit
         }
-        let beside: [Unicode.Scalar] = ["<", ">", "\"", "&", "a", "\u{600}", "\u{301}", "\u{200D}", "\u{FE0F}", "\u{1F1E6}", "\r", "\n", "\u{1100}", "\u{1161}", "\u{110BD}"]
+        let beside: [Unicode.Scalar] = [
+            "<", ">", "\"", "&", "a", "\u{600}", "\u{301}", "\u{200D}", "\u{FE0F}", "\u{1F1E6}", "\r", "\n", "\u{1100}",
+            "\u{1161}", "\u{110BD}",
+        ]
         for _ in 0..<2000 {
             var text = String.UnicodeScalarView()
             for _ in 0..<next(12) { text.append(beside[next(beside.count)]) }
             let shown = Escaping.markup(String(text)).unicodeScalars
             #expect(!shown.contains { "<>\"".unicodeScalars.contains($0) }, "seed \(seed)")
-            #expect(shown.filter { $0 == "&" }.count == text.filter { "<>\"&".unicodeScalars.contains($0) }.count, "seed \(seed)")
+            #expect(
+                shown.filter { $0 == "&" }.count == text.filter { "<>\"&".unicodeScalars.contains($0) }.count,
+                "seed \(seed)")
         }
     }
 }

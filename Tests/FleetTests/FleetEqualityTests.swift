@@ -8,7 +8,9 @@ import TrackerCore
 @testable import FleetWire
 
 /// The gateway's own store in SQLite as the judge: what it says of a day, the fleet says, too.
-@Suite("A fleet's days are those of the stores", .enabled(if: PostgreSQL.isInstalled, "PostgreSQL 15 is not installed: apt-get install postgresql-15"))
+@Suite(
+    "A fleet's days are those of the stores",
+    .enabled(if: PostgreSQL.isInstalled, "PostgreSQL 15 is not installed: apt-get install postgresql-15"))
 struct FleetEqualityTests {
     @Test(arguments: [1, 2, 3] as [UInt64]) func randomPeopleZonesLateAndRepeatedBatches(number: UInt64) async throws {
         let seed = ProcessInfo.processInfo.environment["WATERH_FLEET_SEED"].flatMap(UInt64.init) ?? number
@@ -28,12 +30,18 @@ struct FleetEqualityTests {
                 now = Instant(seconds: now.milliseconds / 1000 + Int64.random(in: 60..<20_000, using: &chance))
                 let id = "\(person)-\(chance.next())"
                 let context = WriteContext(now: now, zone: zone, source: "cli", makeID: { id })
-                if Int.random(in: 0..<6, using: &chance) == 0 { _ = try? store.undo(context) } else { _ = try store.logDrink(ml: Int.random(in: 1...600, using: &chance), context) }
+                if Int.random(in: 0..<6, using: &chance) == 0 {
+                    _ = try? store.undo(context)
+                } else {
+                    _ = try store.logDrink(ml: Int.random(in: 1...600, using: &chance), context)
+                }
                 guard Int.random(in: 0..<3, using: &chance) == 0 else { continue }
                 try tell(store, outlet.id, person, &told, gateway, fleet, &chance)
             }
             try tell(store, outlet.id, person, &told, gateway, fleet, &chance)
-            let own = try store.totals(from: LocalDay(daysSince1970: 0), through: LocalDay(daysSince1970: 40_000)).map { "\($0.day) \($0.totalMl) \($0.count)" }
+            let own = try store.totals(from: LocalDay(daysSince1970: 0), through: LocalDay(daysSince1970: 40_000)).map {
+                "\($0.day) \($0.totalMl) \($0.count)"
+            }
             let there = try #require(try fleet.days(of: person)).map { "\($0.day) \($0.ml) \($0.drinks)" }
             #expect(there == own && own.count > 2, "seed \(seed), \(person) in \(zone.id)")
         }
@@ -43,7 +51,8 @@ struct FleetEqualityTests {
         #expect(try fleet.connection.run(rolls) == kept, "seed \(seed)")
     }
 
-    /// The fleet's day began at four for everybody: whoever has it begin at midnight or at six was shown another day's water for hours.
+    /// The fleet's day began at four for everybody: whoever has it begin at midnight or at six was shown another day's
+    /// water for hours.
     @Test(arguments: [1, 2, 3] as [UInt64]) func todayBeginsWhenEachPersonSaysSo(number: UInt64) async throws {
         let seed = ProcessInfo.processInfo.environment["WATERH_FLEET_SEED"].flatMap(UInt64.init) ?? number
         print("fleet days: seed \(seed)")
@@ -58,13 +67,20 @@ struct FleetEqualityTests {
             let name = "person-\(number)"
             let store = try TrackerStore(path: folder.file("\(name).sqlite"), hostZone: "UTC")
             let outlet = try store.openOutlet("fleet") { "store-\(name)" }
-            let zone = try Zone(#require(["UTC", "Europe/Berlin", "America/New_York", "Asia/Kolkata", "Pacific/Auckland"].randomElement(using: &chance)))
+            let zone = try Zone(
+                #require(
+                    ["UTC", "Europe/Berlin", "America/New_York", "Asia/Kolkata", "Pacific/Auckland"].randomElement(
+                        using: &chance)))
             let boundary = number == 7 ? 4 : Int.random(in: 0...6, using: &chance)
-            try store.changeSettings([("day.boundaryHour", "\(boundary)")], WriteContext(now: Instant(seconds: first), zone: zone, source: "cli", makeID: { "x" }))
+            try store.changeSettings(
+                [("day.boundaryHour", "\(boundary)")],
+                WriteContext(now: Instant(seconds: first), zone: zone, source: "cli", makeID: { "x" }))
             var told: [FleetEntry] = [], now = first
             while now < last {
                 let id = "\(name)-\(chance.next())"
-                _ = try store.logDrink(ml: Int.random(in: 1...600, using: &chance), WriteContext(now: Instant(seconds: now), zone: zone, source: "cli", makeID: { id }))
+                _ = try store.logDrink(
+                    ml: Int.random(in: 1...600, using: &chance),
+                    WriteContext(now: Instant(seconds: now), zone: zone, source: "cli", makeID: { id }))
                 now += Int64.random(in: 600..<7200, using: &chance)
             }
             try tell(store, outlet.id, name, &told, gateway, fleet, &chance)
@@ -77,22 +93,31 @@ struct FleetEqualityTests {
             let overview = try fleet.overview(now: now)
             for (name, zone, store) in people {
                 let today = DayCalendar(zone: zone, boundaryHour: try store.settings().boundaryHour).day(of: now)
-                let own = try store.totals(from: today, through: today).map { "\($0.day) \($0.totalMl) \($0.count)" }.first ?? "\(today) 0 0"
+                let own =
+                    try store.totals(from: today, through: today).map { "\($0.day) \($0.totalMl) \($0.count)" }.first
+                    ?? "\(today) 0 0"
                 let there = overview.people.first { $0.name == name }
-                #expect(there.map { "\($0.day) \($0.todayMl) \($0.drinks)" } == own, "seed \(seed), \(name) in \(zone.id) at \(now)")
+                #expect(
+                    there.map { "\($0.day) \($0.todayMl) \($0.drinks)" } == own,
+                    "seed \(seed), \(name) in \(zone.id) at \(now)")
             }
         }
     }
 
     /// What waits, cut anywhere, now and then with what was told before, in any order.
     private func tell(
-        _ store: TrackerStore, _ id: String, _ person: String, _ told: inout [FleetEntry], _ gateway: FleetVisitor, _ fleet: FleetStore, _ chance: inout SeededGenerator
+        _ store: TrackerStore, _ id: String, _ person: String, _ told: inout [FleetEntry], _ gateway: FleetVisitor,
+        _ fleet: FleetStore, _ chance: inout SeededGenerator
     ) throws {
         let changes = try store.changes(for: "fleet", limit: 1000)
         let entries = changes.map { change in
-            FleetEntry(person: person, store: id, place: change.sequence, key: change.key, drink: change.drink.map {
-                .init(at: $0.at, zone: $0.zone, day: $0.localDay, ml: $0.ml, isDeleted: $0.isDeleted, changed: $0.updatedAt)
-            })
+            FleetEntry(
+                person: person, store: id, place: change.sequence, key: change.key,
+                drink: change.drink.map {
+                    .init(
+                        at: $0.at, zone: $0.zone, day: $0.localDay, ml: $0.ml, isDeleted: $0.isDeleted,
+                        changed: $0.updatedAt)
+                })
         }
         told += entries
         for _ in 0...Int.random(in: 0...2, using: &chance) {

@@ -25,17 +25,21 @@ struct FleetOutletTests {
     }
 
     func context() -> WriteContext {
-        WriteContext(now: Instant(milliseconds: 1_781_524_800_000), zone: .utc, source: "cli", makeID: { UUID().uuidString.lowercased() })
+        WriteContext(
+            now: Instant(milliseconds: 1_781_524_800_000), zone: .utc, source: "cli",
+            makeID: { UUID().uuidString.lowercased() })
     }
 
     func with(
-        _ peer: WebPeer, store: TrackerStore? = nil, home: OutletHome? = nil, plan: FleetPlan? = nil, person: String = "anna", isOn: @escaping @Sendable () -> Bool = { true },
+        _ peer: WebPeer, store: TrackerStore? = nil, home: OutletHome? = nil, plan: FleetPlan? = nil,
+        person: String = "anna", isOn: @escaping @Sendable () -> Bool = { true },
         _ body: (FleetOutlet) async throws -> Void
     ) async throws {
         let plan = plan ?? FleetPlan(url: peer.url + "/", tokenFile: folder.file("token"))
         let outlet = FleetOutlet(
             .init(
-                store: store ?? self.store, person: person, plan: { isOn() ? plan : nil }, home: { home }, makeID: { UUID().uuidString }, say: said.add, chance: { 0 },
+                store: store ?? self.store, person: person, plan: { isOn() ? plan : nil }, home: { home },
+                makeID: { UUID().uuidString }, say: said.add, chance: { 0 },
                 limit: .seconds(5)))
         outlet.prepare()
         let running = Task { await outlet.run() }
@@ -55,30 +59,54 @@ struct FleetOutletTests {
 
     @Test func thePositionMovesOnlyWhenTheFleetHasCommitted() async throws {
         let peer = try await WebPeer()
-        try await peer.answers(#"[{"status": 202}, {"status": 503, "headers": {"Retry-After": "1"}, "body": "{\"detail\": \"PostgreSQL is away.\"}"}, {"status": 200}, {"status": 200}]"#)
+        try await peer.answers(
+            #"""
+            [{"status": 202}, {"status": 503, "headers": {"Retry-After": "1"}, "body": "{\"detail\": \"PostgreSQL \#
+            is away.\"}"}, {"status": 200}, {"status": 200}]
+            """#
+        )
         try await with(peer) { outlet in
             _ = try store.logDrink(ml: 250, context())
             await outlet.poke()
             let first = try await told(peer, 3)
-            #expect(first[0] == first[1] && first[1] == first[2] && first[0].map(\.drink?.ml) == [250] && first[0].map(\.person) == ["anna"])
+            #expect(
+                first[0] == first[1] && first[1] == first[2] && first[0].map(\.drink?.ml) == [250]
+                    && first[0].map(\.person) == ["anna"])
             let isDelivered = try await event { try store.waiting(for: FleetOutlet.name) == 0 ? true : nil }
             #expect(isDelivered == true)
             let seen = try await peer.seen()
-            #expect(seen[0].path == "/v1/entries" && seen[0].headers["authorization"] == "Bearer wf_s3cret" && seen[0].headers["content-type"] == "application/x-ndjson")
+            #expect(
+                seen[0].path == "/v1/entries" && seen[0].headers["authorization"] == "Bearer wf_s3cret"
+                    && seen[0].headers["content-type"] == "application/x-ndjson")
             #expect(seen[2].at - seen[1].at >= 0.9, "the fleet said when")
             _ = try store.undo(context())
             await outlet.poke()
             let second = try await told(peer, 4)[3]
-            #expect(second.map(\.drink?.isDeleted) == [true] && second[0].place > first[0][0].place && second[0].key == first[0][0].key && second[0].store == first[0][0].store)
+            #expect(
+                second.map(\.drink?.isDeleted) == [true] && second[0].place > first[0][0].place
+                    && second[0].key == first[0][0].key && second[0].store == first[0][0].store)
         }
-        #expect(said.words.withLock { $0 }.contains { if case .trouble(let words) = $0 { words.hasSuffix("answered with status 503: PostgreSQL is away") } else { false } })
+        #expect(
+            said.words.withLock { $0 }.contains {
+                if case .trouble(let words) = $0 {
+                    words.hasSuffix("answered with status 503: PostgreSQL is away")
+                } else {
+                    false
+                }
+            })
         #expect(said.words.withLock { $0 }.contains(.goesOn))
     }
 
-    /// A page of a proxy in maintenance, a hotel's, another program's: whatever answered with status 200 had the drinks, and the fleet never.
+    /// A page of a proxy in maintenance, a hotel's, another program's: whatever answered with status 200 had the
+    /// drinks, and the fleet never.
     @Test func whatAnswersOtherwiseThanAFleetHasNothing() async throws {
         let peer = try await WebPeer()
-        try await peer.answers(#"[{"status": 200, "body": "<html>Down for maintenance</html>"}, {"status": 200, "body": "{\"taken\":2,\"known\":0,\"parked\":0}"}]"#)
+        try await peer.answers(
+            #"""
+            [{"status": 200, "body": "<html>Down for maintenance</html>"}, {"status": 200, "body": \#
+            "{\"taken\":2,\"known\":0,\"parked\":0}"}]
+            """#
+        )
         try await with(peer) { outlet in
             _ = try store.logDrink(ml: 250, context())
             await outlet.poke()
@@ -88,10 +116,14 @@ struct FleetOutletTests {
             let isDelivered = try await event { try store.waiting(for: FleetOutlet.name) == 0 ? true : nil }
             #expect(isDelivered == true)
         }
-        #expect(said.words.withLock { $0 }.contains { if case .trouble(let words) = $0 { words.contains("not as a fleet does") } else { false } })
+        #expect(
+            said.words.withLock { $0 }.contains {
+                if case .trouble(let words) = $0 { words.contains("not as a fleet does") } else { false }
+            })
     }
 
-    /// A fleet that was there before the first drink, and whose first answer got lost, was told for ever that nothing was told: round and round, without a pause, and nothing of what came then.
+    /// A fleet that was there before the first drink, and whose first answer got lost, was told for ever that nothing
+    /// was told: round and round, without a pause, and nothing of what came then.
     @Test func theVeryFirstAnswerMayGetLost() async throws {
         let peer = try await WebPeer()
         try await with(peer) { outlet in
@@ -101,14 +133,17 @@ struct FleetOutletTests {
             await outlet.poke()
             _ = try await peer.seen(1)
             // The usual answers behind it are for what comes before the rule is another one.
-            try await peer.answers(#"[{"status": 409, "body": "{\"generation\": 1, \"keys\": [\"\#(first)\"]}"}, {}, {}, {}]"#)
+            try await peer.answers(
+                #"[{"status": 409, "body": "{\"generation\": 1, \"keys\": [\"\#(first)\"]}"}, {}, {}, {}]"#)
             try await peer.rule("{}")
             await outlet.poke()
             let isDelivered = try await event { try store.waiting(for: FleetOutlet.name) == 0 ? true : nil }
             #expect(isDelivered == true)
         }
         // What it stands at is never before what it told again.
-        let seen = try await peer.seen().filter { $0.path == "/v1/entries" }.map { ($0.headers["waterh-told"] ?? "").split(separator: " ").dropFirst().joined(separator: " ") }
+        let seen = try await peer.seen().filter { $0.path == "/v1/entries" }.map {
+            ($0.headers["waterh-told"] ?? "").split(separator: " ").dropFirst().joined(separator: " ")
+        }
         #expect(seen.suffix(3) == ["0 0", "1 1", "1 1"] && seen.dropLast(2).allSatisfy { $0 == "0 0" }, "\(seen)")
     }
 
@@ -116,7 +151,12 @@ struct FleetOutletTests {
     @Test func aFleetThatAlwaysKnowsMoreIsLeftAloneForAWhile() async throws {
         let peer = try await WebPeer()
         let key = try store.logDrink(ml: 250, context()).drink.key
-        let ahead = (1...9).flatMap { ["{\"status\": 409, \"body\": \"{\\\"generation\\\": \($0), \\\"keys\\\": [\\\"\(key)\\\"]}\"}", "{\"status\": 200}"] }
+        let ahead = (1...9).flatMap {
+            [
+                "{\"status\": 409, \"body\": \"{\\\"generation\\\": \($0), \\\"keys\\\": [\\\"\(key)\\\"]}\"}",
+                "{\"status\": 200}",
+            ]
+        }
         try await peer.answers("[\(ahead.joined(separator: ", "))]")
         try await with(peer) { outlet in
             _ = try store.logDrink(ml: 1, context())
@@ -124,7 +164,10 @@ struct FleetOutletTests {
             let isKnown = await event { await outlet.isInTrouble ? true : nil }
             #expect(isKnown == true)
         }
-        #expect(said.words.withLock { $0 }.contains { if case .trouble(let words) = $0 { words.contains("status 409") } else { false } })
+        #expect(
+            said.words.withLock { $0 }.contains {
+                if case .trouble(let words) = $0 { words.contains("status 409") } else { false }
+            })
     }
 
     /// What is told again is cut like what is told, where a proxy takes little at once.
@@ -133,14 +176,21 @@ struct FleetOutletTests {
         let keys = try (0..<20).map { try store.logDrink(ml: 100 + $0, context()).drink.key }
         let named = keys.map { "\\\"\($0)\\\"" }.joined(separator: ",")
         try await with(peer) { outlet in
-            try await peer.answers("[{\"status\": 409, \"body\": \"{\\\"generation\\\": 1, \\\"keys\\\": [\(named)]}\"}, {\"status\": 413}, {\"status\": 413}]")
+            try await peer.answers(
+                """
+                [{\"status\": 409, \"body\": \"{\\\"generation\\\": 1, \\\"keys\\\": [\(named)]}\"}, {\"status\": \
+                413}, {\"status\": 413}]
+                """
+            )
             _ = try store.logDrink(ml: 1, context())
             await outlet.poke()
             let isDelivered = try await event { try store.waiting(for: FleetOutlet.name) == 0 ? true : nil }
             #expect(isDelivered == true)
         }
         let all = try await peer.seen().filter { $0.path == "/v1/entries" }.map { seen in
-            try FleetLines(seen.headers["content-encoding"] == "gzip" ? Gzip.unpack(seen.bytes, limit: 1 << 20) : seen.bytes).entries
+            try FleetLines(
+                seen.headers["content-encoding"] == "gzip" ? Gzip.unpack(seen.bytes, limit: 1 << 20) : seen.bytes
+            ).entries
         }
         #expect(all.map(\.count) == [1, 20, 20, 15, 5, 1], "\(all.map(\.count))")
         #expect(all.dropFirst(3).prefix(2).flatMap { $0 }.map(\.key) == keys)
@@ -167,7 +217,8 @@ struct FleetOutletTests {
         _ = try store.openOutlet(FleetOutlet.name) { "one" }
         _ = try store.openOutlet("other") { "two" }
         _ = try store.logDrink(ml: 1, context())
-        try store.delivered(FleetOutlet.name, through: try #require(store.changes(for: FleetOutlet.name, limit: 9).last).sequence)
+        try store.delivered(
+            FleetOutlet.name, through: try #require(store.changes(for: FleetOutlet.name, limit: 9).last).sequence)
         for ml in 2...4 { _ = try store.logDrink(ml: ml, context()) }
         try store.backUp(to: folder.file("backup"))
         _ = try store.logDrink(ml: 5, context())
@@ -217,14 +268,17 @@ struct FleetOutletTests {
                 try store.changeSettings([("day.boundaryHour", hour)], context())
                 await outlet.poke()
                 let seen = try await peer.seen(number)
-                #expect(seen[number - 1].path.hasPrefix("/v1/doubts?") && seen[number - 1].path.contains("boundary=\(hour)"), "\(seen.map(\.path))")
+                #expect(
+                    seen[number - 1].path.hasPrefix("/v1/doubts?")
+                        && seen[number - 1].path.contains("boundary=\(hour)"), "\(seen.map(\.path))")
             }
         }
         let paths = try await peer.seen().map(\.path)
         #expect(paths.count == 4, "\(paths)")
     }
 
-    /// Another address was another fleet, and was never told when the person's days begin: the mark of what was told named no fleet. Nor was one that had forgotten it.
+    /// Another address was another fleet, and was never told when the person's days begin: the mark of what was told
+    /// named no fleet. Nor was one that had forgotten it.
     @Test func whatAFleetDoesNotKnowIsToldToItAgain() async throws {
         let first = try await WebPeer(), second = try await WebPeer()
         try store.changeSettings([("day.boundaryHour", "6")], context())
@@ -234,26 +288,39 @@ struct FleetOutletTests {
             let isNoted = try await event { try store.keptTopics(of: FleetOutlet.name).isEmpty ? nil : true }
             #expect(isNoted == true)
         }
-        try await second.answers(#"[{"status": 200}, {"status": 200, "body": "{\"taken\":1,\"known\":0,\"parked\":0,\"asksFor\":[\"doubts\"]}"}, {"status": 200}]"#)
+        try await second.answers(
+            #"""
+            [{"status": 200}, {"status": 200, "body": \#
+            "{\"taken\":1,\"known\":0,\"parked\":0,\"asksFor\":[\"doubts\"]}"}, {"status": 200}]
+            """#
+        )
         try await with(second) { outlet in
             let told = try await second.seen(1)[0]
             #expect(told.path.contains("boundary=6"))
             let mark = try #require(told.headers["waterh-doubts"])
-            let isNoted = try await event { try store.keptTopics(of: FleetOutlet.name) == ["doubts \(mark)"] ? true : nil }
+            let isNoted = try await event {
+                try store.keptTopics(of: FleetOutlet.name) == ["doubts \(mark)"] ? true : nil
+            }
             #expect(isNoted == true)
             _ = try store.logDrink(ml: 250, context())
             await outlet.poke()
             let all = try await second.seen(3)
-            #expect(all[1].path == "/v1/entries" && all[1].headers["waterh-doubts"] == mark && all[2].path == told.path && all[2].headers["waterh-doubts"] == mark)
+            #expect(
+                all[1].path == "/v1/entries" && all[1].headers["waterh-doubts"] == mark && all[2].path == told.path
+                    && all[2].headers["waterh-doubts"] == mark)
             _ = try store.logDrink(ml: 100, context())
             await outlet.poke()
             _ = try await second.seen(4)
         }
-        #expect(try await second.seen().map { $0.path.prefix(11) } == ["/v1/doubts?", "/v1/entries", "/v1/doubts?", "/v1/entries"])
+        #expect(
+            try await second.seen().map { $0.path.prefix(11) } == [
+                "/v1/doubts?", "/v1/entries", "/v1/doubts?", "/v1/entries",
+            ])
         #expect(try await first.seen().count == 1)
     }
 
-    /// Whose name was changed in waterh.toml was somebody of whom the fleet did not know the hour, and it was not told: what was told named nobody.
+    /// Whose name was changed in waterh.toml was somebody of whom the fleet did not know the hour, and it was not told:
+    /// what was told named nobody.
     @Test func whoIsCalledOtherwiseTellsTheHourAgain() async throws {
         let peer = try await WebPeer()
         try store.changeSettings([("day.boundaryHour", "6")], context())
@@ -263,14 +330,17 @@ struct FleetOutletTests {
                 let told = try await peer.seen(number)[number - 1]
                 #expect(told.path.contains("person=\(person)") && told.path.contains("boundary=6"), "\(told.path)")
                 let mark = try #require(told.headers["waterh-doubts"])
-                let isNoted = try await event { try store.keptTopics(of: FleetOutlet.name) == ["doubts \(mark)"] ? true : nil }
+                let isNoted = try await event {
+                    try store.keptTopics(of: FleetOutlet.name) == ["doubts \(mark)"] ? true : nil
+                }
                 #expect(isNoted == true)
             }
         }
         #expect(try await peer.seen().count == 2)
     }
 
-    @Test(arguments: [("token", ""), ("nothing", nil), (nil, nil)] as [(String?, String?)]) func withoutACredentialNobodyIsAsked(file: String?, text: String?) async throws {
+    @Test(arguments: [("token", ""), ("nothing", nil), (nil, nil)] as [(String?, String?)])
+    func withoutACredentialNobodyIsAsked(file: String?, text: String?) async throws {
         let peer = try await WebPeer()
         if let file, let text { try Data(text.utf8).write(to: folder.url(file)) }
         try await with(peer, plan: FleetPlan(url: peer.url, tokenFile: file.map(folder.file))) { outlet in
@@ -280,14 +350,22 @@ struct FleetOutletTests {
             #expect(isKnown == true)
         }
         #expect(try await peer.seen().isEmpty && store.waiting(for: FleetOutlet.name) == 1)
-        #expect(said.words.withLock { $0 }.contains { if case .trouble(let words) = $0 { words.contains("credential") } else { false } })
+        #expect(
+            said.words.withLock { $0 }.contains {
+                if case .trouble(let words) = $0 { words.contains("credential") } else { false }
+            })
     }
 
     /// A store that was put back in its place counted from there again, and the fleet overlooked its corrections.
     @Test func whatTheFleetWasToldSinceTheBackupIsToldAgainInAnotherGeneration() async throws {
         let peer = try await WebPeer()
         let kept = try store.logDrink(ml: 250, context()).drink.key
-        try await peer.answers(#"[{"status": 200}, {"status": 409, "body": "{\"generation\": 3, \"keys\": [\"gone\", \"\(kept)\"]}"}, {"status": 200}, {"status": 200}, {"status": 200}]"#.replacing(#"\(kept)"#, with: kept))
+        try await peer.answers(
+            #"""
+            [{"status": 200}, {"status": 409, "body": "{\"generation\": 3, \"keys\": [\"gone\", \"\(kept)\"]}"}, \#
+            {"status": 200}, {"status": 200}, {"status": 200}]
+            """#
+            .replacing(#"\(kept)"#, with: kept))
         try await with(peer) { outlet in
             _ = try store.logDrink(ml: 1, context())
             await outlet.poke()
@@ -299,9 +377,13 @@ struct FleetOutletTests {
             let all = try await told(peer, 5)
             #expect(all[1].map(\.drink?.ml) == [2] && all[1].map(\.generation) == [0])
             // What is there is told as it is; then what waits, both in the generation that the fleet named.
-            #expect(all[2].map(\.drink?.ml) == [250] && all[2].map(\.generation) == [3] && all[2][0].place < all[3][0].place)
+            #expect(
+                all[2].map(\.drink?.ml) == [250] && all[2].map(\.generation) == [3] && all[2][0].place < all[3][0].place
+            )
             #expect(all[3].map(\.drink?.ml) == [2] && all[3].map(\.generation) == [3])
-            let generations = try await peer.seen().map { $0.headers["waterh-told"]?.split(separator: " ").dropFirst().first.map(String.init) }
+            let generations = try await peer.seen().map {
+                $0.headers["waterh-told"]?.split(separator: " ").dropFirst().first.map(String.init)
+            }
             #expect(generations == ["0", "0", "3", "3", nil])
             // What lies in doubt may be other than the fleet knows since, too.
             #expect(try await peer.seen()[4].path.hasPrefix("/v1/doubts?"))

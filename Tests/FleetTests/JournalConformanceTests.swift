@@ -3,12 +3,14 @@ import Store
 import Testing
 import TrackerCore
 
-/// One suite for every journal: what the simulation proves on the memory twin is only worth something where the twin and
-/// the store on disk are the same journal, and a fleet is only worth something where it holds what the gateway's journal holds.
+/// One suite for every journal: what the simulation proves on the memory twin is only worth something where the twin
+/// and the store on disk are the same journal, and a fleet is only worth something where it holds what the gateway's
+/// journal holds.
 @Suite struct JournalConformanceTests {
     enum Kind: String, CaseIterable, CustomTestStringConvertible {
         case memory, sqlite
-        /// The one on disk, with a fleet that is told of everything: what counts and what lies in doubt there is what does here, after each step.
+        /// The one on disk, with a fleet that is told of everything: what counts and what lies in doubt there is what
+        /// does here, after each step.
         case fleet
 
         var testDescription: String { rawValue }
@@ -23,7 +25,9 @@ import TrackerCore
         }
     }
 
-    private func onDisk(_ journal: any Journal) -> TrackerStore? { journal as? TrackerStore ?? (journal as? ToldJournal)?.store }
+    private func onDisk(_ journal: any Journal) -> TrackerStore? {
+        journal as? TrackerStore ?? (journal as? ToldJournal)?.store
+    }
     private func day(_ text: String) throws -> LocalDay { try #require(LocalDay(text)) }
 
     private let calendar = "calendar/u16be"
@@ -31,7 +35,8 @@ import TrackerCore
 
     /// A record of 2026-02-02 as a dialect reads it.
     private func read(
-        _ bottle: String = "A4:C1:38:00:00:01", second: Int = 15, ml: Int = 500, tail: UInt8 = 0, as reading: String? = nil,
+        _ bottle: String = "A4:C1:38:00:00:01", second: Int = 15, ml: Int = 500, tail: UInt8 = 0,
+        as reading: String? = nil,
         verdict: JournalEntry.Verdict? = nil
     ) -> JournalEntry {
         var made = entry(bottle, second: second, ml: ml, tail: tail, verdict: verdict)
@@ -40,13 +45,17 @@ import TrackerCore
         return made
     }
 
-    private func doubtful(_ reason: String, second: Int = 15, ml: Int = 500, tail: UInt8 = 0, as reading: String? = nil) -> JournalEntry {
+    private func doubtful(_ reason: String, second: Int = 15, ml: Int = 500, tail: UInt8 = 0, as reading: String? = nil)
+        -> JournalEntry
+    {
         var made = read(second: second, ml: ml, tail: tail, as: reading, verdict: .quarantined(reason: reason))
         if reason == JournalDoubt.refused || reason == "impossibleDate" { made.wall = nil }
         return made
     }
 
-    private func unsettled(_ journal: any Journal, as reading: String, after: Int64 = 0, limit: Int = 100) throws -> [UnsettledRecord] {
+    private func unsettled(_ journal: any Journal, as reading: String, after: Int64 = 0, limit: Int = 100) throws
+        -> [UnsettledRecord]
+    {
         try journal.unsettled(of: "A4:C1:38:00:00:01", reading: reading, after: after, limit: limit)
     }
 
@@ -57,8 +66,11 @@ import TrackerCore
         #expect(try journal.append([read(tail: 9), read(ml: 18), read("b2")]) == [.duplicate, .stored, .stored])
     }
 
-    /// Chaos seed 202: a poll that was stopped for a while journaled in pieces what another one had journaled whole and acknowledged meanwhile.
-    @Test(arguments: Kind.here) func `a doubt of a poll that is behind takes nothing from what has come whole`(_ kind: Kind) async throws {
+    /// Chaos seed 202: a poll that was stopped for a while journaled in pieces what another one had journaled whole and
+    /// acknowledged meanwhile.
+    @Test(arguments: Kind.here) func `a doubt of a poll that is behind takes nothing from what has come whole`(
+        _ kind: Kind
+    ) async throws {
         let journal = try await kind.make()
         #expect(try journal.append([doubtful(JournalDoubt.hostClock)]) == [.stored])
         #expect(try journal.append([doubtful(JournalDoubt.pieced, as: strict)]) == [.waiting])
@@ -68,19 +80,27 @@ import TrackerCore
         #expect(try unsettled(journal, as: calendar).map(\.doubt).filter { $0 == JournalDoubt.pieced }.isEmpty)
     }
 
-    @Test(arguments: Kind.here) func `a drink, bookkeeping and 0 ml of the same second are told apart`(_ kind: Kind) async throws {
+    @Test(arguments: Kind.here) func `a drink, bookkeeping and 0 ml of the same second are told apart`(_ kind: Kind)
+        async throws
+    {
         let journal = try await kind.make()
         let flag = read(verdict: .notADrink(reason: "flag"))
         let zero = read(ml: 0, verdict: .notADrink(reason: "zero"))
         let zeroFlag = read(ml: 0, verdict: .notADrink(reason: "flag"))
         #expect(try journal.append([read(), flag, zero, zeroFlag]) == [.stored, .stored, .stored, .stored])
-        #expect(try journal.append([zeroFlag, zero, flag, read()]) == [.duplicate, .duplicate, .duplicate, .duplicate])
+        #expect(
+            try journal.append([zeroFlag, zero, flag, read()]) == [.duplicate, .duplicate, .duplicate, .duplicate])
     }
 
-    @Test(arguments: Kind.here) func `a record without a date is promoted by the same bytes, once`(_ kind: Kind) async throws {
+    @Test(arguments: Kind.here) func `a record without a date is promoted by the same bytes, once`(_ kind: Kind)
+        async throws
+    {
         let journal = try await kind.make()
         let waiting = doubtful("implausibleTimestamp")
-        #expect(try journal.append([waiting, doubtful("implausibleTimestamp", tail: 1), waiting]) == [.stored, .stored, .waiting])
+        #expect(
+            try journal.append([waiting, doubtful("implausibleTimestamp", tail: 1), waiting]) == [
+                .stored, .stored, .waiting,
+            ])
         #expect(try unsettled(journal, as: calendar).count == 2)
         #expect(try journal.append([read()]) == [.promoted])
         #expect(try journal.append([read(), waiting, read(tail: 1)]) == [.duplicate, .duplicate, .duplicate])
@@ -97,7 +117,9 @@ import TrackerCore
     }
 
     /// 1,350 records of 2027 under strict, and then the calendar dialect.
-    @Test(arguments: Kind.here) func `records that a dialect refuses are rows like any other, without a limit`(_ kind: Kind) async throws {
+    @Test(arguments: Kind.here) func `records that a dialect refuses are rows like any other, without a limit`(
+        _ kind: Kind
+    ) async throws {
         let journal = try await kind.make()
         let refused = (0..<1350).map { doubtful(JournalDoubt.refused, second: $0 % 60, ml: 100 + $0, as: strict) }
         #expect(try journal.append(refused) == Array(repeating: .stored, count: 1350))
@@ -107,7 +129,9 @@ import TrackerCore
         var last: Int64 = 0
         while true {
             let page = try unsettled(journal, as: calendar, after: last, limit: 500)
-            #expect(page.map(\.id) == page.map(\.id).sorted() && page.allSatisfy { $0.id > last && $0.doubt == JournalDoubt.refused })
+            #expect(
+                page.map(\.id) == page.map(\.id).sorted()
+                    && page.allSatisfy { $0.id > last && $0.doubt == JournalDoubt.refused })
             found += page.count
             guard let end = page.last else { break }
             last = end.id
@@ -131,12 +155,17 @@ import TrackerCore
         }
     }
 
-    /// Chaos seed 303: 768 ml are none in a reading of one byte; read in two bytes again, the drink stood where the wrong clock had put it.
-    @Test(arguments: Kind.here) func `a drink that another reading took back comes again at its corrected time`(_ kind: Kind) async throws {
+    /// Chaos seed 303: 768 ml are none in a reading of one byte; read in two bytes again, the drink stood where the
+    /// wrong clock had put it.
+    @Test(arguments: Kind.here) func `a drink that another reading took back comes again at its corrected time`(
+        _ kind: Kind
+    ) async throws {
         let journal = try await kind.make()
         let moved = sampleInstant.advanced(seconds: 3 * 86_400)
         func read768(as reading: String, at instant: Instant = sampleInstant) -> JournalEntry {
-            var made = read(ml: 768, as: reading, verdict: reading == strict ? .notADrink(reason: "zero") : .drink(at: instant, zone: "UTC"))
+            var made = read(
+                ml: 768, as: reading,
+                verdict: reading == strict ? .notADrink(reason: "zero") : .drink(at: instant, zone: "UTC"))
             made.isCorrection = instant != sampleInstant
             return made
         }
@@ -144,11 +173,14 @@ import TrackerCore
         #expect(try journal.append([read768(as: calendar, at: moved)]) == [.duplicate])
         #expect(try journal.append([read768(as: strict)]) == [.duplicate])
         #expect(try journal.append([read768(as: calendar)]) == [.duplicate])
-        if let memory = journal as? MemoryJournal { #expect(memory.entries.map(\.verdict) == [.drink(at: moved, zone: "UTC")]) }
+        if let memory = journal as? MemoryJournal {
+            #expect(memory.entries.map(\.verdict) == [.drink(at: moved, zone: "UTC")])
+        }
         if let store = onDisk(journal) { #expect(try store.drinks(on: day("2026-02-05")).map(\.at) == [moved]) }
     }
 
-    @Test(arguments: Kind.here) func `what a wrong bottle's clock wrote is left to a person`(_ kind: Kind) async throws {
+    @Test(arguments: Kind.here) func `what a wrong bottle's clock wrote is left to a person`(_ kind: Kind) async throws
+    {
         let journal = try await kind.make()
         var wrong = doubtful(JournalDoubt.bottleClock)
         wrong.about = sampleInstant
@@ -163,7 +195,9 @@ import TrackerCore
         (wrong.about, wrong.yearClock) = (sampleInstant, ClockMark(wall: wrong.received, boot: 7, start: 1_000))
         #expect(try journal.append([wrong]) == [.stored])
         func asked(_ isAgreed: Bool) throws -> [UnsettledRecord] {
-            try journal.unsettled(of: "A4:C1:38:00:00:01", reading: calendar, since: nil, openYears: isAgreed, ahead: nil, after: 0, limit: 10)
+            try journal.unsettled(
+                of: "A4:C1:38:00:00:01", reading: calendar, since: nil, openYears: isAgreed, ahead: nil, after: 0,
+                limit: 10)
         }
         #expect(try asked(false).isEmpty)
         #expect(try asked(true).map(\.about) == [sampleInstant] && asked(true).map(\.yearClock) == [wrong.yearClock])
@@ -171,11 +205,15 @@ import TrackerCore
         #expect(try asked(true).map(\.doubt) == [nil] || asked(true).isEmpty)
     }
 
-    @Test(arguments: Kind.here) func `a failure in the middle of a batch leaves nothing of it`(_ kind: Kind) async throws {
+    @Test(arguments: Kind.here) func `a failure in the middle of a batch leaves nothing of it`(_ kind: Kind)
+        async throws
+    {
         let journal = try await kind.make()
         var bad = read(second: 40)
         bad.verdict = .drink(at: sampleInstant, zone: "No/Where")
-        #expect(throws: (any Error).self) { try journal.append([read(), doubtful("implausibleTimestamp", second: 20), bad]) }
+        #expect(throws: (any Error).self) {
+            try journal.append([read(), doubtful("implausibleTimestamp", second: 20), bad])
+        }
         #expect(try unsettled(journal, as: calendar).isEmpty)
         #expect(try journal.append([read(), doubtful("implausibleTimestamp", second: 20)]) == [.stored, .stored])
     }
@@ -186,17 +224,23 @@ import TrackerCore
         #expect(try unsettled(journal, as: calendar).isEmpty)
         #expect(try journal.append([read()]) == [.stored])
         for number in 0..<1100 {
-            try journal.quarantine(bottle: "b1", bytes: [UInt8(number >> 8), UInt8(number & 255)], reason: "r", received: sampleInstant)
+            try journal.quarantine(
+                bottle: "b1", bytes: [UInt8(number >> 8), UInt8(number & 255)], reason: "r", received: sampleInstant)
         }
         if let memory = journal as? MemoryJournal { #expect(memory.quarantine.count == MemoryJournal.junkLimit) }
-        if let store = onDisk(journal) { #expect(try store.quarantinedBytes().count == TrackerStore.quarantineRowLimit) }
+        if let store = onDisk(journal) {
+            #expect(try store.quarantinedBytes().count == TrackerStore.quarantineRowLimit)
+        }
     }
 
-    @Test(arguments: Kind.here) func `the last complete poll is the last clock that was believed`(_ kind: Kind) async throws {
+    @Test(arguments: Kind.here) func `the last complete poll is the last clock that was believed`(_ kind: Kind)
+        async throws
+    {
         let journal = try await kind.make()
         let at = { (seconds: Int64) in Instant(seconds: 1_770_000_000 + seconds) }
         func end(_ seconds: Int64, complete: Bool = true, doubtful: Bool = false) throws -> BottleMemory {
-            try journal.finishPoll(PollRecord(bottle: "b1", endedAt: at(seconds), complete: complete, isClockDoubtful: doubtful))
+            try journal.finishPoll(
+                PollRecord(bottle: "b1", endedAt: at(seconds), complete: complete, isClockDoubtful: doubtful))
             return try journal.recall(BottleNames("b1"))
         }
         #expect(try journal.recall(BottleNames("b1")) == BottleMemory())
@@ -210,9 +254,13 @@ import TrackerCore
         #expect(try journal.recall(BottleNames("b2")) == BottleMemory(lastCompletePoll: nil, newestReceipt: at(40)))
     }
 
-    @Test(arguments: Kind.here) func `a clock's mark stays with the receipt, and the settings with their bottle until its clock is right`(_ kind: Kind) async throws {
+    @Test(arguments: Kind.here)
+    func `a clock's mark stays with the receipt, and the settings with their bottle until its clock is right`(
+        _ kind: Kind
+    ) async throws {
         let journal = try await kind.make()
-        let mark = ClockMark(wall: Instant(seconds: 1_770_000_000), boot: 7, uptime: 1000, isSynchronized: false, zoneOffset: -16_200)
+        let mark = ClockMark(
+            wall: Instant(seconds: 1_770_000_000), boot: 7, uptime: 1000, isSynchronized: false, zoneOffset: -16_200)
         let later = mark.advanced(milliseconds: 5000)
         try journal.noteClockSetting(of: "b1", mark, wasNear: false)
         #expect(try journal.append([read("b1"), read("b1", second: 16)]) == [.stored, .stored])
@@ -228,33 +276,47 @@ import TrackerCore
         #expect(memory.clockSettings.isEmpty && memory.receiptClock == nil)
     }
 
-    @Test(arguments: Kind.here) func `the last clock that somebody agreed with stays beside the last that was believed`(_ kind: Kind) async throws {
+    @Test(arguments: Kind.here) func `the last clock that somebody agreed with stays beside the last that was believed`(
+        _ kind: Kind
+    ) async throws {
         let journal = try await kind.make()
         let mark = ClockMark(wall: Instant(seconds: 1_770_000_000), boot: 7, uptime: 1000)
         func end(_ milliseconds: Int64, isWitnessed: Bool, doubtful: Bool = false) throws -> [ClockMark?] {
             let clock = mark.advanced(milliseconds: milliseconds)
             try journal.finishPoll(
-                PollRecord(bottle: "b1", endedAt: clock.wall, complete: true, isClockDoubtful: doubtful, clock: clock, isClockWitnessed: isWitnessed))
+                PollRecord(
+                    bottle: "b1", endedAt: clock.wall, complete: true, isClockDoubtful: doubtful, clock: clock,
+                    isClockWitnessed: isWitnessed))
             let memory = try journal.recall(BottleNames("b2"))
             return [memory.receiptClock, memory.witness]
         }
         #expect(try end(1, isWitnessed: false) == [mark.advanced(milliseconds: 1), nil])
         #expect(try end(2, isWitnessed: true) == [mark.advanced(milliseconds: 2), mark.advanced(milliseconds: 2)])
         #expect(try end(3, isWitnessed: false) == [mark.advanced(milliseconds: 3), mark.advanced(milliseconds: 2)])
-        #expect(try end(4, isWitnessed: true, doubtful: true) == [mark.advanced(milliseconds: 3), mark.advanced(milliseconds: 2)])
+        #expect(
+            try end(4, isWitnessed: true, doubtful: true) == [
+                mark.advanced(milliseconds: 3), mark.advanced(milliseconds: 2),
+            ])
         #expect(try end(5, isWitnessed: false) == [mark.advanced(milliseconds: 5), mark.advanced(milliseconds: 2)])
         try journal.finishPoll(PollRecord(bottle: "b1", endedAt: mark.wall, complete: true))
         let memory = try journal.recall(BottleNames("b1"))
         #expect(memory.receiptClock == nil && memory.witness == nil)
     }
 
-    @Test(arguments: Kind.here) func `what a time server said outlives what a bottle agreed with, and nothing else`(_ kind: Kind) async throws {
+    @Test(arguments: Kind.here) func `what a time server said outlives what a bottle agreed with, and nothing else`(
+        _ kind: Kind
+    ) async throws {
         let journal = try await kind.make()
         func end(_ seconds: Int64, isSynchronized: Bool?, isWitnessed: Bool) throws -> [Int64?] {
-            let clock = ClockMark(wall: Instant(seconds: 1_770_000_000 + seconds), boot: 7, uptime: 1000, isSynchronized: isSynchronized)
-            try journal.finishPoll(PollRecord(bottle: "b1", endedAt: clock.wall, complete: true, clock: clock, isClockWitnessed: isWitnessed))
+            let clock = ClockMark(
+                wall: Instant(seconds: 1_770_000_000 + seconds), boot: 7, uptime: 1000, isSynchronized: isSynchronized)
+            try journal.finishPoll(
+                PollRecord(
+                    bottle: "b1", endedAt: clock.wall, complete: true, clock: clock, isClockWitnessed: isWitnessed))
             let memory = try journal.recall(BottleNames("b1"))
-            return [memory.receiptClock, memory.witness, memory.served].map { $0.map { $0.wall.milliseconds / 1000 - 1_770_000_000 } }
+            return [memory.receiptClock, memory.witness, memory.served].map {
+                $0.map { $0.wall.milliseconds / 1000 - 1_770_000_000 }
+            }
         }
         #expect(try end(1, isSynchronized: nil, isWitnessed: true) == [1, 1, nil])
         #expect(try end(2, isSynchronized: true, isWitnessed: true) == [2, 2, 2])
@@ -270,11 +332,17 @@ import TrackerCore
         #expect(try journal.recall(BottleNames("b1")).served == nil)
     }
 
-    @Test(arguments: Kind.here) func `a year from a clock that nobody agreed with stays open, until somebody agrees with one`(_ kind: Kind) async throws {
+    @Test(arguments: Kind.here)
+    func `a year from a clock that nobody agreed with stays open, until somebody agrees with one`(_ kind: Kind)
+        async throws
+    {
         let journal = try await kind.make()
         let clock = ClockMark(wall: sampleInstant, boot: 7, uptime: 5000)
         func open(_ isAsked: Bool = true) throws -> [ClockMark?] {
-            try journal.unsettled(of: "A4:C1:38:00:00:01", reading: calendar, since: nil, openYears: isAsked, ahead: nil, after: 0, limit: 10).map(\.yearClock)
+            try journal.unsettled(
+                of: "A4:C1:38:00:00:01", reading: calendar, since: nil, openYears: isAsked, ahead: nil, after: 0,
+                limit: 10
+            ).map(\.yearClock)
         }
         var (moves, stays) = (read(), read(second: 16))
         (moves.yearClock, moves.received, stays.yearClock, stays.received) = (clock, clock.wall, clock, clock.wall)
@@ -296,7 +364,9 @@ import TrackerCore
             #expect(try store.drinks(on: day("2027-02-02")).count == 1)
         }
         if let memory = journal as? MemoryJournal {
-            #expect(memory.entries.contains { $0.verdict == moves.verdict } && !memory.entries.contains { $0.verdict == stays.verdict })
+            #expect(
+                memory.entries.contains { $0.verdict == moves.verdict }
+                    && !memory.entries.contains { $0.verdict == stays.verdict })
         }
         // Final now.
         moves.wall?.year -= 1
@@ -305,13 +375,18 @@ import TrackerCore
         if let store = onDisk(journal) { #expect(try store.drinks(on: day("2027-02-02")).count == 1) }
     }
 
-    /// Chaos, seed 61: fourteen drinks waited for good, for what had waited before forgot which clock had spoken against the bottle's.
+    /// Chaos, seed 61: fourteen drinks waited for good, for what had waited before forgot which clock had spoken
+    /// against the bottle's.
     @Test(arguments: Kind.here, [JournalDoubt.hostClock, JournalDoubt.pieced, "implausible timestamp"])
-    func `the clock that spoke against a bottle's is noted also beside what had waited before`(_ kind: Kind, before: String) async throws {
+    func `the clock that spoke against a bottle's is noted also beside what had waited before`(
+        _ kind: Kind, before: String
+    ) async throws {
         let journal = try await kind.make()
         let clock = ClockMark(wall: sampleInstant.advanced(seconds: -300 * 86_400), boot: 7, uptime: 5000)
         func waiting() throws -> [UnsettledRecord] {
-            try journal.unsettled(of: "A4:C1:38:00:00:01", reading: calendar, since: nil, openYears: true, ahead: nil, after: 0, limit: 10)
+            try journal.unsettled(
+                of: "A4:C1:38:00:00:01", reading: calendar, since: nil, openYears: true, ahead: nil, after: 0, limit: 10
+            )
         }
         var entry = read()
         entry.verdict = .quarantined(reason: before)
@@ -320,40 +395,59 @@ import TrackerCore
         (entry.yearClock, entry.received, entry.about) = (clock, clock.wall, clock.wall.advanced(seconds: -60))
         #expect(try journal.append([entry]) == [.waiting])
         let found = try #require(waiting().first)
-        #expect(found.doubt == JournalDoubt.bottleClock && found.yearClock == clock && found.about == entry.about && found.received == clock.wall)
+        #expect(
+            found.doubt == JournalDoubt.bottleClock && found.yearClock == clock && found.about == entry.about
+                && found.received == clock.wall)
         (entry.verdict, entry.yearClock) = (.drink(at: sampleInstant, zone: "UTC"), nil)
         #expect(try journal.append([entry]) == [.promoted])
         #expect(try waiting().isEmpty)
     }
 
-    @Test(arguments: Kind.here) func `of clocks that are not believed the first of a start of the computer stays noted`(_ kind: Kind) async throws {
+    @Test(arguments: Kind.here) func `of clocks that are not believed the first of a start of the computer stays noted`(
+        _ kind: Kind
+    ) async throws {
         let journal = try await kind.make()
         func entry(boot: Int64?, _ seconds: Double) -> JournalEntry {
             var entry = doubtful(JournalDoubt.hostClock)
             entry.received = sampleInstant.advanced(seconds: seconds)
             guard let boot else { return entry }
-            (entry.yearClock, entry.about) = (ClockMark(wall: entry.received, boot: boot, uptime: 5000), entry.received.advanced(seconds: -60))
+            (entry.yearClock, entry.about) = (
+                ClockMark(wall: entry.received, boot: boot, uptime: 5000), entry.received.advanced(seconds: -60)
+            )
             return entry
         }
         func waiting() throws -> UnsettledRecord {
-            try #require(journal.unsettled(of: "A4:C1:38:00:00:01", reading: calendar, since: nil, openYears: false, ahead: nil, after: 0, limit: 10).first)
+            try #require(
+                journal.unsettled(
+                    of: "A4:C1:38:00:00:01", reading: calendar, since: nil, openYears: false, ahead: nil, after: 0,
+                    limit: 10
+                ).first)
         }
         // In turn: what is brought, and which of them is known then.
         let first = entry(boot: 7, 100)
-        for (entry, kept) in [(entry(boot: nil, 0), nil), (first, first), (entry(boot: 7, 200), first), (entry(boot: nil, 300), first), (entry(boot: 8, 400), entry(boot: 8, 400))] {
+        for (entry, kept) in [
+            (entry(boot: nil, 0), nil), (first, first), (entry(boot: 7, 200), first), (entry(boot: nil, 300), first),
+            (entry(boot: 8, 400), entry(boot: 8, 400)),
+        ] {
             _ = try journal.append([entry])
             let found = try waiting()
-            #expect(found.doubt == JournalDoubt.hostClock && found.yearClock == kept?.yearClock && found.about == kept?.about)
+            #expect(
+                found.doubt == JournalDoubt.hostClock && found.yearClock == kept?.yearClock
+                    && found.about == kept?.about)
             if let kept { #expect(found.received == kept.received) }
         }
         if let store = onDisk(journal) { #expect(try store.doubtfulRecords().map(\.about) == [nil]) }
     }
 
-    @Test(arguments: Kind.here) func `when a bottle's clock was right last stays with the bottle`(_ kind: Kind) async throws {
+    @Test(arguments: Kind.here) func `when a bottle's clock was right last stays with the bottle`(_ kind: Kind)
+        async throws
+    {
         let journal = try await kind.make()
         let agreement = ClockAgreement(at: Instant(seconds: 1_770_000_000), zoneOffset: -3600)
         func end(_ agreement: ClockAgreement?) throws -> ClockAgreement? {
-            try journal.finishPoll(PollRecord(bottle: "b1", endedAt: Instant(seconds: 1_770_000_100), complete: true, agreement: agreement))
+            try journal.finishPoll(
+                PollRecord(bottle: "b1", endedAt: Instant(seconds: 1_770_000_100), complete: true, agreement: agreement)
+            )
             return try journal.recall(BottleNames("b1")).agreement
         }
         #expect(try end(nil) == nil)
@@ -362,10 +456,14 @@ import TrackerCore
         #expect(try journal.recall(BottleNames("b2")).agreement == nil)
     }
 
-    @Test(arguments: Kind.here) func `a drink moves only when the clock that dated it was wrong, and not when it came before`(_ kind: Kind) async throws {
+    @Test(arguments: Kind.here)
+    func `a drink moves only when the clock that dated it was wrong, and not when it came before`(_ kind: Kind)
+        async throws
+    {
         let journal = try await kind.make()
         _ = try journal.append([read(), read(second: 16)])
-        let rows = try journal.unsettled(of: "A4:C1:38:00:00:01", reading: calendar, since: 1, openYears: false, ahead: nil, after: 0, limit: 10)
+        let rows = try journal.unsettled(
+            of: "A4:C1:38:00:00:01", reading: calendar, since: 1, openYears: false, ahead: nil, after: 0, limit: 10)
         #expect(rows.map(\.id) == [2] && rows.first?.doubt == nil)
         var moved = read(second: 16, verdict: .drink(at: sampleInstant.advanced(seconds: -51 * 86_400), zone: "UTC"))
         #expect(try journal.append([moved]) == [.duplicate])
@@ -379,15 +477,23 @@ import TrackerCore
         if let memory = journal as? MemoryJournal { #expect(memory.entries.contains { $0.verdict == moved.verdict }) }
     }
 
-    @Test(arguments: Kind.here) func `a drink ahead of a clock that is vouched for goes back to doubt; deleted, it stays deleted`(_ kind: Kind) async throws {
+    @Test(arguments: Kind.here)
+    func `a drink ahead of a clock that is vouched for goes back to doubt; deleted, it stays deleted`(_ kind: Kind)
+        async throws
+    {
         let journal = try await kind.make()
         _ = try journal.append([read(), read(second: 16), read(second: 17)])
         let before = sampleInstant.advanced(seconds: -1)
         func ahead(_ limit: Instant?, since: Int64? = nil) throws -> [Int64] {
-            try journal.unsettled(of: "A4:C1:38:00:00:01", reading: calendar, since: since, openYears: false, ahead: limit, after: 0, limit: 10).filter(\.isAhead).map(\.id)
+            try journal.unsettled(
+                of: "A4:C1:38:00:00:01", reading: calendar, since: since, openYears: false, ahead: limit, after: 0,
+                limit: 10
+            ).filter(\.isAhead).map(\.id)
         }
         let ids: [Int64] = [1, 2, 3]
-        #expect(try ahead(before) == ids && ahead(before, since: 1) == ids && ahead(nil).isEmpty && ahead(sampleInstant.advanced(seconds: 3600)).isEmpty)
+        #expect(
+            try ahead(before) == ids && ahead(before, since: 1) == ids && ahead(nil).isEmpty
+                && ahead(sampleInstant.advanced(seconds: 3600)).isEmpty)
         var withdrawn = doubtful(JournalDoubt.bottleClock)
         // Without the word for it a date stays.
         #expect(try journal.append([withdrawn]) == [.duplicate])
@@ -409,10 +515,15 @@ import TrackerCore
     }
 
     /// A simulation with processes, seed 101: the settings that had to put 194 drinks back had been forgotten.
-    @Test(arguments: Kind.here) func `hundreds of settings of a bottle's clock are remembered, and those by hours crowd out none`(_ kind: Kind) async throws {
+    @Test(arguments: Kind.here)
+    func `hundreds of settings of a bottle's clock are remembered, and those by hours crowd out none`(_ kind: Kind)
+        async throws
+    {
         let journal = try await kind.make()
         func note(_ number: Int, wasNear: Bool) throws {
-            try journal.noteClockSetting(of: "b1", ClockMark(wall: Instant(seconds: Int64(number)), boot: 1, uptime: Int64(number) * 1000), wasNear: wasNear)
+            try journal.noteClockSetting(
+                of: "b1", ClockMark(wall: Instant(seconds: Int64(number)), boot: 1, uptime: Int64(number) * 1000),
+                wasNear: wasNear)
         }
         for number in 0..<300 { try note(number, wasNear: false) }
         for number in 300..<600 { try note(number, wasNear: true) }
@@ -437,10 +548,15 @@ import TrackerCore
         try journal.adopt(BottleNames("A4:C1:38:00:00:01", alias: "office"))
         #expect(try journal.append([read("office"), read("kitchen")]) == [.duplicate, .duplicate])
         #expect(try journal.append([read("office", second: 50), read("kitchen", second: 51)]) == [.stored, .stored])
-        #expect(try journal.append([read("A4:C1:38:00:00:02", second: 50), read("A4:C1:38:00:00:01", second: 51)]) == [.duplicate, .duplicate])
+        #expect(
+            try journal.append([read("A4:C1:38:00:00:02", second: 50), read("A4:C1:38:00:00:01", second: 51)]) == [
+                .duplicate, .duplicate,
+            ])
     }
 
-    @Test(arguments: Kind.here) func `a bottle is the journal's own once it has answered, and not by its records`(_ kind: Kind) async throws {
+    @Test(arguments: Kind.here) func `a bottle is the journal's own once it has answered, and not by its records`(
+        _ kind: Kind
+    ) async throws {
         let journal = try await kind.make()
         func own() throws -> [Set<String>] {
             if let store = onDisk(journal) { return try store.bottles().filter(\.isOwn).map { Set($0.names) } }
@@ -449,7 +565,8 @@ import TrackerCore
         // Asked about, heard in a recording, and through with it.
         #expect(try journal.recall(BottleNames("A4:C1:38:00:00:01", alias: "kitchen")) == BottleMemory())
         #expect(try journal.append([read()]) == [.stored])
-        try journal.finishPoll(PollRecord(bottle: "A4:C1:38:00:00:01", endedAt: sampleInstant, complete: false, isClockDoubtful: true))
+        try journal.finishPoll(
+            PollRecord(bottle: "A4:C1:38:00:00:01", endedAt: sampleInstant, complete: false, isClockDoubtful: true))
         #expect(try own() == [])
         try journal.adopt(BottleNames("A4:C1:38:00:00:02", alias: "kitchen"))
         #expect(try own() == [["A4:C1:38:00:00:02", "kitchen"]])
@@ -459,12 +576,19 @@ import TrackerCore
     }
 
     /// A person lets it go between a poll's first look and its bottle's first answer.
-    @Test(arguments: Kind.here) func `a bottle that was let go while it was polled is not taken back`(_ kind: Kind) async throws {
+    @Test(arguments: Kind.here) func `a bottle that was let go while it was polled is not taken back`(_ kind: Kind)
+        async throws
+    {
         let journal = try await kind.make()
         let (old, new) = ("A4:C1:38:00:00:01", "A4:C1:38:00:00:02")
         for name in [old, new] { try journal.adopt(BottleNames(name)) }
-        #expect(try journal.isOwn(old) && journal.isOwn("A4:C1:38:00:00:03"), "of one that nobody knows nothing is known")
-        if let store = onDisk(journal) { try store.releaseBottle(old) } else { (journal as? MemoryJournal)?.release(old) }
+        #expect(
+            try journal.isOwn(old) && journal.isOwn("A4:C1:38:00:00:03"), "of one that nobody knows nothing is known")
+        if let store = onDisk(journal) {
+            try store.releaseBottle(old)
+        } else {
+            (journal as? MemoryJournal)?.release(old)
+        }
         var names = BottleNames(old)
         names.wasOwn = true
         #expect(throws: ReleasedBottle(old)) { try journal.adopt(names) }
@@ -485,11 +609,18 @@ import TrackerCore
         doubted.verdict = .quarantined(reason: JournalDoubt.pieced)
         _ = try journal.append([late, doubted])
         // The rest of a drink's bytes does not stay; of a record in doubt all of them count.
-        let asked = [read(second: 3), read(second: 2, tail: 9), read(second: 1), read(second: 3, tail: 9), read(second: 4)].map(\.raw)
-        #expect(try journal.standing(of: asked, from: bottle) == [doubted.received, late.received, read(second: 1).received, nil, nil])
+        let asked = [
+            read(second: 3), read(second: 2, tail: 9), read(second: 1), read(second: 3, tail: 9), read(second: 4),
+        ].map(\.raw)
+        #expect(
+            try journal.standing(of: asked, from: bottle) == [
+                doubted.received, late.received, read(second: 1).received, nil, nil,
+            ])
         #expect(try journal.standing(of: asked, from: "another").allSatisfy { $0 == nil })
         // Also where pieces of other lengths stand between them, and where nothing is asked.
-        #expect(try journal.standing(of: [[1], read(second: 1).raw, [], read(second: 2).raw + [0]], from: bottle).prefix(3) == [nil, read(second: 1).received, nil])
+        #expect(
+            try journal.standing(of: [[1], read(second: 1).raw, [], read(second: 2).raw + [0]], from: bottle).prefix(3)
+                == [nil, read(second: 1).received, nil])
         #expect(try journal.standing(of: [], from: bottle) == [])
     }
 

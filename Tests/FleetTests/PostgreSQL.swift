@@ -15,8 +15,12 @@ final class PostgreSQL: Sendable {
         folder = "/tmp/wf-\(UUID().uuidString.prefix(8).lowercased())"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
         try await Self.own(folder)
-        running = try Self.start("initdb -D \(folder)/data -A trust -U fleet -E UTF8 --locale=C --no-sync", data: "data", socket: "", in: folder, "-c fsync=off -c max_connections=60")
-        let isThere = await event(within: 40) { (try? FleetConnection(self.words("postgres"))) != nil ? true : running.isRunning ? nil : false }
+        running = try Self.start(
+            "initdb -D \(folder)/data -A trust -U fleet -E UTF8 --locale=C --no-sync", data: "data", socket: "",
+            in: folder, "-c fsync=off -c max_connections=60")
+        let isThere = await event(within: 40) {
+            (try? FleetConnection(self.words("postgres"))) != nil ? true : running.isRunning ? nil : false
+        }
         guard isThere == true else { throw Trouble(description: "PostgreSQL does not start: \(running.error)") }
     }
 
@@ -28,15 +32,22 @@ final class PostgreSQL: Sendable {
     }
 
     /// Makes a cluster and starts it; it ends with whoever started it, however that ended.
-    static func start(_ make: String, data: String, socket: String, in folder: String, _ options: String) throws -> RunningProgram {
-        try Program(path: "/bin/sh").start(["-c", """
+    static func start(_ make: String, data: String, socket: String, in folder: String, _ options: String) throws
+        -> RunningProgram
+    {
+        try Program(path: "/bin/sh").start([
+            "-c",
+            """
             cd \(folder) && \(how) mkdir -p ./\(socket) && \(how) \(binaries)/\(make) >/dev/null || exit 1
-            \(how) \(binaries)/postgres -D \(folder)/\(data) -k \(folder)/\(socket) -c listen_addresses= \(options) & server=$!
+            \(how) \(binaries)/postgres -D \(folder)/\(data) -k \(folder)/\(socket) -c listen_addresses= \(options) & \
+            server=$!
             ( while kill -0 \(getpid()) && kill -0 $$ && kill -0 $server; do sleep 0.2; done
-            kill -INT $server; left=100; while kill -0 $server && [ $left -gt 0 ]; do left=$((left - 1)); sleep 0.2; done
+            kill -INT $server; left=100; while kill -0 $server && [ $left -gt 0 ]; do left=$((left - 1)); sleep 0.2; \
+            done
             rm -rf \(folder)/\(data) \(folder)/\(socket); cd /; rmdir \(folder) ) 2>/dev/null &
             wait $server
-            """])
+            """,
+        ])
     }
 
     struct Trouble: Error, CustomStringConvertible {

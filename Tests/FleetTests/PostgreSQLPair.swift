@@ -16,18 +16,25 @@ final class PostgreSQLPair: Sendable {
         let options = "-c fsync=off -c max_connections=60"
         // Its standby is named on its command line only: the other waits for nobody when it is promoted.
         let first = try PostgreSQL.start(
-            "initdb -D \(folder)/one -A trust -U fleet -E UTF8 --locale=C --no-sync", data: "one", socket: "a", in: folder, options + " -c synchronous_standby_names='*'")
+            "initdb -D \(folder)/one -A trust -U fleet -E UTF8 --locale=C --no-sync", data: "one", socket: "a",
+            in: folder, options + " -c synchronous_standby_names='*'")
         primary = first
         try await Self.wait(first, "host=\(folder)/a dbname=postgres user=fleet")
-        let second = try PostgreSQL.start("pg_basebackup -h \(folder)/a -U fleet -D \(folder)/two -R -X stream -c fast --no-sync", data: "two", socket: "b", in: folder, options)
+        let second = try PostgreSQL.start(
+            "pg_basebackup -h \(folder)/a -U fleet -D \(folder)/two -R -X stream -c fast --no-sync", data: "two",
+            socket: "b", in: folder, options)
         standby = second
         try await Self.wait(second, "host=\(folder)/b dbname=postgres user=fleet")
         try FleetConnection("host=\(folder)/a dbname=postgres user=fleet").script("CREATE DATABASE fleet")
     }
 
     private static func wait(_ program: RunningProgram, _ words: String) async throws {
-        let isThere = await event(within: 40) { (try? FleetConnection(words)) != nil ? true : program.isRunning ? nil : false }
-        guard isThere == true else { throw PostgreSQL.Trouble(description: "PostgreSQL does not start: \(program.error)") }
+        let isThere = await event(within: 40) {
+            (try? FleetConnection(words)) != nil ? true : program.isRunning ? nil : false
+        }
+        guard isThere == true else {
+            throw PostgreSQL.Trouble(description: "PostgreSQL does not start: \(program.error)")
+        }
     }
 
     /// The database `fleet` at whichever of both takes writes.
@@ -37,8 +44,11 @@ final class PostgreSQLPair: Sendable {
 
     /// A process of a cluster, as the kernel knows it.
     private func postmaster(_ data: String) throws -> Int32 {
-        let lines = try String(contentsOfFile: "\(folder)/\(data)/postmaster.pid", encoding: .utf8).split(separator: "\n")
-        guard let number = lines.first.flatMap({ Int32($0) }), number > 1 else { throw PostgreSQL.Trouble(description: "no process of \(data)") }
+        let lines = try String(contentsOfFile: "\(folder)/\(data)/postmaster.pid", encoding: .utf8).split(
+            separator: "\n")
+        guard let number = lines.first.flatMap({ Int32($0) }), number > 1 else {
+            throw PostgreSQL.Trouble(description: "no process of \(data)")
+        }
         return number
     }
 
@@ -49,8 +59,12 @@ final class PostgreSQLPair: Sendable {
 
     /// What was committed comes to the standby no more, until it does.
     func standbyHears(_ hears: Bool) throws {
-        let receiver = try FleetConnection("host=\(folder)/b dbname=postgres user=fleet").run("SELECT pid FROM pg_stat_wal_receiver").first?.first
-        guard let number = (receiver ?? nil).flatMap({ Int32($0) }), number > 1 else { throw PostgreSQL.Trouble(description: "the standby hears nobody") }
+        let receiver = try FleetConnection("host=\(folder)/b dbname=postgres user=fleet").run(
+            "SELECT pid FROM pg_stat_wal_receiver"
+        ).first?.first
+        guard let number = (receiver ?? nil).flatMap({ Int32($0) }), number > 1 else {
+            throw PostgreSQL.Trouble(description: "the standby hears nobody")
+        }
         kill(number, hears ? SIGCONT : SIGSTOP)
     }
 

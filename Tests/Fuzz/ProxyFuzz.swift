@@ -1,7 +1,8 @@
-// libFuzzer target of what a Bluetooth proxy of ESPHome's says; built by `hardware/fuzz` in one module with Sources/ESPHome's messages and Sources/Bluetooth.
+// libFuzzer target of what a Bluetooth proxy of ESPHome's says; built by `hardware/fuzz` in one module with
+// Sources/ESPHome's messages and Sources/Bluetooth.
 //
-// WATERH_FUZZ names what is fuzzed: `proxy`, a stream of frames as the device sends them; `proxy-sealed`, the same where frames are encrypted; `proxy-message`, one
-// message, whose type is the first byte.
+// WATERH_FUZZ names what is fuzzed: `proxy`, a stream of frames as the device sends them; `proxy-sealed`, the same
+// where frames are encrypted; `proxy-message`, one message, whose type is the first byte.
 
 import Glibc
 
@@ -44,12 +45,19 @@ private func understood(_ type: Int, _ bytes: [UInt8]) -> ProxyMessage? {
     case .advertisements(let all):
         precondition(all.count <= 256, "more advertisements than are taken")
         for sighting in all {
-            if case .raw(let structures) = sighting.content { precondition(structures.count <= bytes.count, "an advertisement is larger than its message") }
+            if case .raw(let structures) = sighting.content {
+                precondition(structures.count <= bytes.count, "an advertisement is larger than its message")
+            }
         }
     case .services(_, let all):
         precondition(all.count <= 256, "more services than are taken")
-        for service in all { precondition(service.service.characteristics.count <= 2048 && service.configurations.count <= bytes.count, "more characteristics than are taken") }
-    case .read(_, _, let value), .notified(_, _, let value): precondition(value.count <= bytes.count, "a value is larger than its message")
+        for service in all {
+            precondition(
+                service.service.characteristics.count <= 2048 && service.configurations.count <= bytes.count,
+                "more characteristics than are taken")
+        }
+    case .read(_, _, let value), .notified(_, _, let value):
+        precondition(value.count <= bytes.count, "a value is larger than its message")
     default: break
     }
     precondition((try? ProxyMessage(type: type, bytes)) == message, "the same bytes are another message")

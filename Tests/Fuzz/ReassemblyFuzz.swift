@@ -11,19 +11,30 @@ private func packet(_ kind: UInt8, _ flags: UInt8, frame: Int, time: Duration) -
     let content: ObservedPacket.Content
     switch mode {
     case "air":
-        content = .linkLayer(.init(
-            rfChannel: kind & 1 == 0 ? nil : kind >> 1 & 0x3F, isDecrypted: flags & 0x10 != 0, isCRCValid: flags & 0x20 == 0 ? nil : flags & 0x40 != 0,
-            lacksCRC: kind & 0x80 != 0, phy: flags & 0x80 == 0 ? .le1M : .coded))
+        content = .linkLayer(
+            .init(
+                rfChannel: kind & 1 == 0 ? nil : kind >> 1 & 0x3F, isDecrypted: flags & 0x10 != 0,
+                isCRCValid: flags & 0x20 == 0 ? nil : flags & 0x40 != 0,
+                lacksCRC: kind & 0x80 != 0, phy: flags & 0x80 == 0 ? .le1M : .coded))
     case "text":
         let peer = kind & 0x40 == 0 ? nil : BluetoothAddress(UInt64(kind & 3))
-        let travels: [ObservedPacket.ObservedValue.Travel] = [.writeCommand, .writeRequest, .notification, .indication, .read]
-        content = kind & 0x80 != 0
+        let travels: [ObservedPacket.ObservedValue.Travel] = [
+            .writeCommand, .writeRequest, .notification, .indication, .read,
+        ]
+        content =
+            kind & 0x80 != 0
             ? .connection(isBegin: kind & 1 == 0, peer: peer)
-            : .value(.init(travel: travels[Int(kind & 7) % 5], characteristic: flags & 4 == 0 ? nil : BluetoothUUID(UInt16(flags)), handle: UInt16(flags), peer: peer))
+            : .value(
+                .init(
+                    travel: travels[Int(kind & 7) % 5],
+                    characteristic: flags & 4 == 0 ? nil : BluetoothUUID(UInt16(flags)), handle: UInt16(flags),
+                    peer: peer))
     default:
         content = kind & 0x80 != 0 ? .adapterReset : .hci(type: kind & 7)
     }
-    return ObservedPacket(frame: frame, time: flags & 8 == 0 ? nil : time, adapter: UInt32(flags >> 7), direction: direction, isCut: flags & 0x0C == 0x0C, content: content)
+    return ObservedPacket(
+        frame: frame, time: flags & 8 == 0 ? nil : time, adapter: UInt32(flags >> 7), direction: direction,
+        isCut: flags & 0x0C == 0x0C, content: content)
 }
 
 @_cdecl("LLVMFuzzerTestOneInput")

@@ -4,7 +4,9 @@ import TrackerCore
 
 /// A peer made for a test: takes requests, and says what happens and after how long.
 public protocol ScriptedPeer {
-    mutating func handle(_ request: CentralRequest, at now: MonotonicInstant) -> [(after: Duration, event: CentralEvent)]
+    mutating func handle(_ request: CentralRequest, at now: MonotonicInstant) -> [(
+        after: Duration, event: CentralEvent
+    )]
 }
 
 /// Runs one engine against one scripted peer and a memory journal, on simulated time.
@@ -30,7 +32,10 @@ public struct EngineRig<Peer: ScriptedPeer> {
     /// What somebody else does before so many effects have been performed.
     public var meanwhile: (effects: Int, act: @Sendable () -> Void)?
 
-    public init(options: PollOptions, peer: Peer, journal: MemoryJournal = MemoryJournal(), start: Instant, hasRadio: Bool = false, held: HeldConnection? = nil) {
+    public init(
+        options: PollOptions, peer: Peer, journal: MemoryJournal = MemoryJournal(), start: Instant,
+        hasRadio: Bool = false, held: HeldConnection? = nil
+    ) {
         engine = GatewayEngine(options: options, linkName: "unix:test.sock", hasRadio: hasRadio, held: held)
         self.peer = peer
         self.journal = journal
@@ -38,8 +43,12 @@ public struct EngineRig<Peer: ScriptedPeer> {
     }
 
     public var wall: Instant { Instant(milliseconds: start.milliseconds + now.nanoseconds / 1_000_000) }
-    public var requests: [CentralRequest] { effects.compactMap { if case .link(let request) = $0 { request } else { nil } } }
-    public var diagnostics: [Diagnostic] { effects.compactMap { if case .diagnostic(let diagnostic) = $0 { diagnostic } else { nil } } }
+    public var requests: [CentralRequest] {
+        effects.compactMap { if case .link(let request) = $0 { request } else { nil } }
+    }
+    public var diagnostics: [Diagnostic] {
+        effects.compactMap { if case .diagnostic(let diagnostic) = $0 { diagnostic } else { nil } }
+    }
 
     /// Time goes by before the poll begins.
     public mutating func pass(_ time: Duration) { now = now.advanced(by: time) }

@@ -1,8 +1,8 @@
 import Synchronization
 import TrackerCore
 
-/// The journal's memory twin: the same promises without a disk, and writes that fail when told to. It obeys the same suite
-/// as the one on disk (`JournalConformanceTests`), because the simulation proves its promises on this one.
+/// The journal's memory twin: the same promises without a disk, and writes that fail when told to. It obeys the same
+/// suite as the one on disk (`JournalConformanceTests`), because the simulation proves its promises on this one.
 public final class MemoryJournal: Journal {
     /// One record for ever.
     struct Row {
@@ -13,7 +13,9 @@ public final class MemoryJournal: Journal {
 
         var isDated: Bool { if case .quarantined = entry.verdict { false } else { true } }
         var isDrink: Bool { if case .drink = entry.verdict { true } else { false } }
-        func counts(after limit: Instant?) -> Bool { if let limit, case .drink(let at, _) = entry.verdict { at > limit } else { false } }
+        func counts(after limit: Instant?) -> Bool {
+            if let limit, case .drink(let at, _) = entry.verdict { at > limit } else { false }
+        }
         var doubt: String? { if case .quarantined(let reason) = entry.verdict { reason } else { nil } }
     }
 
@@ -99,26 +101,43 @@ public final class MemoryJournal: Journal {
     public func adopt(_ names: BottleNames) throws {
         guard state.withLock({ !$0.isOwn(names) }) else { return }
         try write { state in
-            if names.wasOwn, let bottle = state.known(names.identity), !state.bottles[bottle].isOwn { throw ReleasedBottle(names.identity) }
+            if names.wasOwn, let bottle = state.known(names.identity), !state.bottles[bottle].isOwn {
+                throw ReleasedBottle(names.identity)
+            }
             state.introduce(names)
             state.bottles[state.identifier(of: names.identity)].isOwn = true
         }
     }
 
-    public func isOwn(_ bottle: String) throws -> Bool { state.withLock { state in state.known(bottle).map { state.bottles[$0].isOwn } ?? true } }
+    public func isOwn(_ bottle: String) throws -> Bool {
+        state.withLock { state in state.known(bottle).map { state.bottles[$0].isOwn } ?? true }
+    }
 
     /// A person lets it go.
-    public func release(_ bottle: String) { state.withLock { state in state.known(bottle).map { state.bottles[$0].isOwn = false } } }
+    public func release(_ bottle: String) {
+        state.withLock { state in state.known(bottle).map { state.bottles[$0].isOwn = false } }
+    }
 
     /// Identities and aliases of the journal's own bottles.
     public var own: [Set<String>] { state.withLock { $0.bottles.filter(\.isOwn).map(\.names) } }
 
-    public func unsettled(of bottle: String, reading: String, since: Int64?, openYears: Bool, ahead: Instant?, after id: Int64, limit: Int) throws -> [UnsettledRecord] {
+    public func unsettled(
+        of bottle: String, reading: String, since: Int64?, openYears: Bool, ahead: Instant?, after id: Int64, limit: Int
+    ) throws -> [UnsettledRecord] {
         state.withLock { state in
             guard let bottle = state.known(bottle) else { return [] }
-            let rows = state.rows.lazy.filter { $0.bottle == bottle && $0.id > id && !$0.isSuperseded && ($0.isWorthALook(reading) || $0.isDrink && $0.id > since ?? .max || openYears && ($0.isDrink || $0.doubt == JournalDoubt.bottleClock) && $0.entry.yearClock != nil || $0.counts(after: ahead)) }
+            let rows = state.rows.lazy.filter {
+                $0.bottle == bottle && $0.id > id && !$0.isSuperseded
+                    && ($0.isWorthALook(reading) || $0.isDrink && $0.id > since ?? .max
+                        || openYears && ($0.isDrink || $0.doubt == JournalDoubt.bottleClock)
+                            && $0.entry.yearClock != nil
+                        || $0.counts(after: ahead))
+            }
             return rows.prefix(limit).map {
-                UnsettledRecord(id: $0.id, bottle: state.bottles[bottle].origin, raw: $0.entry.raw, received: $0.entry.received, doubt: $0.doubt, yearClock: $0.entry.openYear, about: $0.entry.about, isAhead: $0.counts(after: ahead))
+                UnsettledRecord(
+                    id: $0.id, bottle: state.bottles[bottle].origin, raw: $0.entry.raw, received: $0.entry.received,
+                    doubt: $0.doubt, yearClock: $0.entry.openYear, about: $0.entry.about,
+                    isAhead: $0.counts(after: ahead))
             }
         }
     }
@@ -127,8 +146,12 @@ public final class MemoryJournal: Journal {
         state.withLock { state in
             guard let known = state.known(bottle) else { return records.map { _ in nil } }
             return records.map { raw in
-                let rows = (state.index[Index(bottle: known, identity: Array(raw.prefix(JournalEntry.identityLength)))] ?? []).map { state.rows[$0] }
-                return rows.filter { $0.entry.raw == raw || $0.isDated && $0.entry.isFlaggedDrink == JournalEntry.isFlaggedDrink(raw) }.map(\.entry.received).min()
+                let rows =
+                    (state.index[Index(bottle: known, identity: Array(raw.prefix(JournalEntry.identityLength)))] ?? [])
+                    .map { state.rows[$0] }
+                return rows.filter {
+                    $0.entry.raw == raw || $0.isDated && $0.entry.isFlaggedDrink == JournalEntry.isFlaggedDrink(raw)
+                }.map(\.entry.received).min()
             }
         }
     }
@@ -137,7 +160,8 @@ public final class MemoryJournal: Journal {
         state.withLock { state in
             guard let known = state.known(bottle) else { return LogLikeness(known: 0) }
             let records = Set(state.rows.filter { $0.bottle == known }.map(\.entry.raw))
-            return LogLikeness(known: log.count(where: records.contains), lastCompletePoll: state.bottles[known].lastCompletePoll)
+            return LogLikeness(
+                known: log.count(where: records.contains), lastCompletePoll: state.bottles[known].lastCompletePoll)
         }
     }
 
@@ -198,7 +222,8 @@ extension MemoryJournal.Row {
     fileprivate func isWorthALook(_ reading: String) -> Bool {
         guard let doubt else { return entry.reading.map { $0 != reading } ?? false }
         if doubt == JournalDoubt.bottleClock { return false }
-        return !(["impossibleDate", "implausibleYear", JournalDoubt.refused].contains(doubt) && entry.reading == reading)
+        return
+            !(["impossibleDate", "implausibleYear", JournalDoubt.refused].contains(doubt) && entry.reading == reading)
     }
 }
 
@@ -221,7 +246,9 @@ extension MemoryJournal.State {
     fileprivate mutating func introduce(_ names: BottleNames) {
         let bottle = identifier(of: names.identity)
         if let standIn = names.standIn, known(standIn) == nil { bottles[bottle].names.insert(standIn) }
-        guard let alias = names.alias, alias != names.identity, known(alias) == nil, bottles[bottle].alias == nil else { return }
+        guard let alias = names.alias, alias != names.identity, known(alias) == nil, bottles[bottle].alias == nil else {
+            return
+        }
         bottles[bottle].names.insert(alias)
         bottles[bottle].alias = alias
     }
@@ -229,7 +256,8 @@ extension MemoryJournal.State {
     fileprivate func memory(of name: String) -> BottleMemory {
         let bottle = known(name).map { bottles[$0] }
         return BottleMemory(
-            lastCompletePoll: bottle?.lastCompletePoll, newestReceipt: newestReceipt, receiptClock: receiptClock, witness: witness, served: served,
+            lastCompletePoll: bottle?.lastCompletePoll, newestReceipt: newestReceipt, receiptClock: receiptClock,
+            witness: witness, served: served,
             clockSettings: bottle?.clockSettings ?? [], agreement: bottle?.agreement)
     }
 
@@ -242,7 +270,9 @@ extension MemoryJournal.State {
         if case .quarantined = entry.verdict {
             if let dated {
                 if entry.isWithdrawn, rows[dated].isDrink {
-                    (rows[dated].entry.verdict, rows[dated].entry.about, rows[dated].entry.yearClock) = (entry.verdict, entry.about, nil)
+                    (rows[dated].entry.verdict, rows[dated].entry.about, rows[dated].entry.yearClock) = (
+                        entry.verdict, entry.about, nil
+                    )
                     return .waiting
                 }
                 rows[dated].entry.reading = entry.reading ?? rows[dated].entry.reading
@@ -251,10 +281,20 @@ extension MemoryJournal.State {
             if let waiting {
                 guard rows[waiting].doubt != JournalDoubt.bottleClock else { return .waiting }
                 // What has come whole is in doubt no more, also for a poll that is behind.
-                guard entry.verdict != .quarantined(reason: JournalDoubt.pieced) || rows[waiting].doubt == JournalDoubt.pieced else { return .waiting }
+                guard
+                    entry.verdict != .quarantined(reason: JournalDoubt.pieced)
+                        || rows[waiting].doubt == JournalDoubt.pieced
+                else { return .waiting }
                 // A clock that is not believed stays noted, until one of another start of the computer is.
-                let isSame = entry.verdict == rows[waiting].entry.verdict && entry.reading == rows[waiting].entry.reading
-                if isSame, entry.openYear.map({ rows[waiting].doubt != JournalDoubt.hostClock || $0.boot == rows[waiting].entry.openYear?.boot }) ?? true { return .waiting }
+                let isSame =
+                    entry.verdict == rows[waiting].entry.verdict && entry.reading == rows[waiting].entry.reading
+                if isSame,
+                    entry.openYear.map({
+                        rows[waiting].doubt != JournalDoubt.hostClock || $0.boot == rows[waiting].entry.openYear?.boot
+                    }) ?? true
+                {
+                    return .waiting
+                }
                 let takesTime = rows[waiting].doubt == JournalDoubt.hostClock || entry.openYear != nil
                 let received = takesTime ? entry.received : rows[waiting].entry.received
                 rows[waiting].entry = entry
@@ -269,7 +309,9 @@ extension MemoryJournal.State {
                 rows[dated].entry.yearClock = nil
             }
             if entry.isYearAgreed, rows[dated].entry.openYear != nil {
-                if rows[dated].entry.wall != entry.wall { (rows[dated].entry.verdict, rows[dated].entry.wall) = (entry.verdict, entry.wall) }
+                if rows[dated].entry.wall != entry.wall {
+                    (rows[dated].entry.verdict, rows[dated].entry.wall) = (entry.verdict, entry.wall)
+                }
                 rows[dated].entry.yearClock = nil
             }
             return .duplicate
@@ -293,7 +335,8 @@ extension MemoryJournal.State {
         case (.drink, .drink): rows[row].entry.verdict = old.verdict
         // Moved to its true time, it stays there, should the old reading come back.
         case (.drink(let at, _), .notADrink): rows[row].entry.about = at
-        case (.notADrink, .drink(_, let zone)): if let at = old.about { rows[row].entry.verdict = .drink(at: at, zone: zone) }
+        case (.notADrink, .drink(_, let zone)):
+            if let at = old.about { rows[row].entry.verdict = .drink(at: at, zone: zone) }
         default: break
         }
     }

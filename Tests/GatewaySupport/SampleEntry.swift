@@ -5,13 +5,16 @@ public enum SampleEntry {
     /// 2026-02-02T22:21:15Z.
     public static let instant = Instant(seconds: 1_770_070_875)
 
-    /// A record of that bottle as it counts, or with another verdict; `tail` tells two apart whose date, time and amount are the same.
+    /// A record of that bottle as it counts, or with another verdict; `tail` tells two apart whose date, time and
+    /// amount are the same.
     public static func made(
-        _ bottle: String, hour: Int, minute: Int, second: Int, ml: Int, tail: UInt8, verdict: JournalEntry.Verdict?, hasWall: Bool
+        _ bottle: String, hour: Int, minute: Int, second: Int, ml: Int, tail: UInt8, verdict: JournalEntry.Verdict?,
+        hasWall: Bool
     ) -> JournalEntry {
         let wall = WallTime(year: 2026, month: 2, day: 2, hour: hour, minute: minute, second: second)
         let raw: [UInt8] = [
-            0x1A, 2, 2, UInt8(hour), UInt8(minute), UInt8(second), UInt8(ml >> 8), UInt8(ml & 255), 0, 0, 1, 0x61 &+ tail, 0,
+            0x1A, 2, 2, UInt8(hour), UInt8(minute), UInt8(second), UInt8(ml >> 8), UInt8(ml & 255), 0, 0, 1,
+            0x61 &+ tail, 0,
         ]
         let seconds = Int64(hour - 22) * 3600 + Int64(minute - 21) * 60 + Int64(second - 15)
         return JournalEntry(
@@ -27,5 +30,6 @@ public func entry(
     _ bottle: String = "A4:C1:38:00:00:01", hour: Int = 22, minute: Int = 21, second: Int = 15, ml: Int = 16,
     tail: UInt8 = 0, verdict: JournalEntry.Verdict? = nil, hasWall: Bool = true
 ) -> JournalEntry {
-    SampleEntry.made(bottle, hour: hour, minute: minute, second: second, ml: ml, tail: tail, verdict: verdict, hasWall: hasWall)
+    SampleEntry.made(
+        bottle, hour: hour, minute: minute, second: second, ml: ml, tail: tail, verdict: verdict, hasWall: hasWall)
 }

@@ -74,20 +74,27 @@ public struct ScriptedBottle: ScriptedPeer {
     static let nameHandle: UInt16 = 0x03
     static let serialHandle: UInt16 = 0x13
 
-    public init(_ profile: BottleProfile = .retail, records: [[UInt8]] = [], properties: CharacteristicProperties? = nil) {
+    public init(
+        _ profile: BottleProfile = .retail, records: [[UInt8]] = [], properties: CharacteristicProperties? = nil
+    ) {
         self.profile = profile
         self.records = records
-        let command: CharacteristicProperties = profile == .retail ? [.writeWithoutResponse] : [.write, .writeWithoutResponse]
+        let command: CharacteristicProperties =
+            profile == .retail ? [.writeWithoutResponse] : [.write, .writeWithoutResponse]
         let response: CharacteristicProperties = properties ?? (profile == .retail ? [.notify] : [.read, .notify])
         services = [
             RemoteService(
-                uuid: 0x1800, handle: 1, characteristics: [RemoteCharacteristic(uuid: 0x2A00, handle: Self.nameHandle, properties: [.read])]),
+                uuid: 0x1800, handle: 1,
+                characteristics: [RemoteCharacteristic(uuid: 0x2A00, handle: Self.nameHandle, properties: [.read])]),
             RemoteService(
-                uuid: 0x180A, handle: 0x11, characteristics: [RemoteCharacteristic(uuid: 0x2A25, handle: Self.serialHandle, properties: [.read])]),
+                uuid: 0x180A, handle: 0x11,
+                characteristics: [RemoteCharacteristic(uuid: 0x2A25, handle: Self.serialHandle, properties: [.read])]),
         ]
         let characteristics = [
-            RemoteCharacteristic(uuid: BluetoothUUID(profile.commandCharacteristic), handle: Self.commandHandle, properties: command),
-            RemoteCharacteristic(uuid: BluetoothUUID(profile.responseCharacteristic), handle: Self.responseHandle, properties: response),
+            RemoteCharacteristic(
+                uuid: BluetoothUUID(profile.commandCharacteristic), handle: Self.commandHandle, properties: command),
+            RemoteCharacteristic(
+                uuid: BluetoothUUID(profile.responseCharacteristic), handle: Self.responseHandle, properties: response),
         ]
         if profile == .draft {
             services.append(RemoteService(uuid: 0xFF00, handle: 0x20, characteristics: characteristics))
@@ -97,7 +104,9 @@ public struct ScriptedBottle: ScriptedPeer {
         }
     }
 
-    public mutating func handle(_ request: CentralRequest, at now: MonotonicInstant) -> [(after: Duration, event: CentralEvent)] {
+    public mutating func handle(_ request: CentralRequest, at now: MonotonicInstant) -> [(
+        after: Duration, event: CentralEvent
+    )] {
         let soon = Duration.milliseconds(1)
         switch request {
         case .startScan:
@@ -134,7 +143,8 @@ public struct ScriptedBottle: ScriptedPeer {
     private var isDeaf: Bool { isDeafAfterReconnecting && connections > 1 }
 
     private func value(_ handle: UInt16, _ bytes: [UInt8]?) -> CentralEvent {
-        bytes.map { .read(handle: handle, value: $0) } ?? .readFailed(handle: handle, LinkError(.refused, "Read not permitted.", attError: 2))
+        bytes.map { .read(handle: handle, value: $0) }
+            ?? .readFailed(handle: handle, LinkError(.refused, "Read not permitted.", attError: 2))
     }
 
     private mutating func write(_ handle: UInt16, _ bytes: [UInt8]) -> [(after: Duration, event: CentralEvent)] {
@@ -147,11 +157,25 @@ public struct ScriptedBottle: ScriptedPeer {
             case .dropsAndIsLost:
                 dropSent(Int(count) / 13)
                 acknowledging = .drops
-                return [(.milliseconds(1), .disconnected(LinkError(.disconnected, "The connection was lost.", isTransient: true)))]
+                return [
+                    (
+                        .milliseconds(1),
+                        .disconnected(LinkError(.disconnected, "The connection was lost.", isTransient: true))
+                    )
+                ]
             case .drops: dropSent(Int(count) / 13)
             case .ignores: break
-            case .refuses: return [(.milliseconds(1), .writeFailed(handle: handle, LinkError(.refused, "Value not allowed.", attError: 0x13)))]
-            case .hangsUp: return [(.milliseconds(1), .disconnected(LinkError(.disconnected, "The peer hung up.", isTransient: true)))]
+            case .refuses:
+                return [
+                    (
+                        .milliseconds(1),
+                        .writeFailed(handle: handle, LinkError(.refused, "Value not allowed.", attError: 0x13))
+                    )
+                ]
+            case .hangsUp:
+                return [
+                    (.milliseconds(1), .disconnected(LinkError(.disconnected, "The peer hung up.", isTransient: true)))
+                ]
             }
         }
         var events: [(after: Duration, event: CentralEvent)] = [(.milliseconds(1), .wrote(handle: handle))]
@@ -255,8 +279,12 @@ public struct ScriptedBottle: ScriptedPeer {
 }
 
 /// A record of 2026-02-02 from its minute and amount, with the tail of the verified samples.
-public func record(minute: Int, second: Int = 0, amount: Int, hour: Int = 22, day: Int = 2, month: Int = 2, year: UInt8 = 0x1A, flag: UInt8 = 0) -> [UInt8] {
+public func record(
+    minute: Int, second: Int = 0, amount: Int, hour: Int = 22, day: Int = 2, month: Int = 2, year: UInt8 = 0x1A,
+    flag: UInt8 = 0
+) -> [UInt8] {
     [
-        year, UInt8(month), UInt8(day), UInt8(hour), UInt8(minute), UInt8(second), UInt8(amount >> 8), UInt8(amount & 0xFF), 0, 0, 1, 0x61, flag,
+        year, UInt8(month), UInt8(day), UInt8(hour), UInt8(minute), UInt8(second), UInt8(amount >> 8),
+        UInt8(amount & 0xFF), 0, 0, 1, 0x61, flag,
     ]
 }

@@ -14,7 +14,9 @@ import TrackerCore
         for _ in 1...2 {
             var rig = EngineRig(
                 options: options {
-                    ($0.alias, $0.own) = ("kitchen", [OwnBottle(identities: ["A4:C1:38:09:09:09"], aliases: ["kitchen"])])
+                    ($0.alias, $0.own) = (
+                        "kitchen", [OwnBottle(identities: ["A4:C1:38:09:09:09"], aliases: ["kitchen"])]
+                    )
                     $0.answeredByRecording()
                 }, peer: ScriptedBottle(records: drinks(3)), journal: journal, start: evening)
             let report = try rig.run()
@@ -25,9 +27,12 @@ import TrackerCore
         #expect(memory.lastCompletePoll == nil && memory.newestReceipt == nil)
         #expect(journal.polls.allSatisfy { $0.batteryPercent == nil && $0.clockDriftSeconds == nil })
         // The bottle itself, met later, is adopted, and its drinks are known.
-        var rig = EngineRig(options: options { $0.alias = "kitchen" }, peer: ScriptedBottle(records: drinks(4)), journal: journal, start: evening)
+        var rig = EngineRig(
+            options: options { $0.alias = "kitchen" }, peer: ScriptedBottle(records: drinks(4)), journal: journal,
+            start: evening)
         let report = try rig.run()
-        #expect(report.isAdopted && report.new == 1 && report.duplicates == 3 && journal.own == [[Self.address, "kitchen"]])
+        #expect(
+            report.isAdopted && report.new == 1 && report.duplicates == 3 && journal.own == [[Self.address, "kitchen"]])
     }
 
     @Test func `a bottle that connects and never answers is nobody's`() throws {
@@ -47,7 +52,8 @@ import TrackerCore
         #expect(report.failure == nil && report.isAdopted && rig.journal.own == [[Self.address]], "\(report)")
     }
 
-    /// Killed after any effect: what acknowledges has adopted before, so that the next poll cannot meet a stranger first.
+    /// Killed after any effect: what acknowledges has adopted before, so that the next poll cannot meet a stranger
+    /// first.
     @Test func `whoever was told to forget is the store's own`() throws {
         var (isThrough, effects) = (false, 0)
         while !isThrough {
@@ -61,35 +67,42 @@ import TrackerCore
         }
     }
 
-    /// `adopt --release` while a service polls the bottle, before any effect of the poll: what was stored stays, nothing is acknowledged afterwards, and the bottle does not
-    /// become the store's own again. Only what was asked of the journal right before may be on its way.
+    /// `adopt --release` while a service polls the bottle, before any effect of the poll: what was stored stays,
+    /// nothing is acknowledged afterwards, and the bottle does not become the store's own again. Only what was asked of
+    /// the journal right before may be on its way.
     @Test func `a bottle that is let go while it is polled is let go`() throws {
         let own = [OwnBottle(identities: [Self.address])]
         var (number, released, refused) = (0, 0, 0)
         while true {
             let journal = MemoryJournal()
             try journal.adopt(BottleNames(Self.address))
-            var rig = EngineRig(options: options { $0.own = own }, peer: ScriptedBottle(records: drinks(5)), journal: journal, start: evening)
+            var rig = EngineRig(
+                options: options { $0.own = own }, peer: ScriptedBottle(records: drinks(5)), journal: journal,
+                start: evening)
             rig.meanwhile = (number, { journal.release(Self.address) })
             let report = try rig.run()
             guard rig.effects.count > number else { break }
             released += 1
             #expect(journal.own.isEmpty, "let go before effect \(number)")
             func isAcknowledgement(_ effect: EngineEffect) -> Bool {
-                guard case .link(.write(_, let bytes, _)) = effect, case .acknowledge = HostCommand(decoding: bytes) else { return false }
+                guard case .link(.write(_, let bytes, _)) = effect, case .acknowledge = HostCommand(decoding: bytes)
+                else { return false }
                 return true
             }
             let late = rig.effects.indices.filter { $0 > number && isAcknowledgement(rig.effects[$0]) }
             #expect(late.isEmpty, "let go before effect \(number), acknowledged at \(late)")
             if report.failure?.kind == .notOurs { refused += 1 }
             // Nothing is lost: what the bottle holds no more is stored.
-            #expect(drinks(5).allSatisfy { journal.holds($0) || rig.peer.records.contains($0) }, "let go before effect \(number)")
+            #expect(
+                drinks(5).allSatisfy { journal.holds($0) || rig.peer.records.contains($0) },
+                "let go before effect \(number)")
             number += 1
         }
         #expect(released > 10 && refused > 3, "\(released) \(refused)")
     }
 
-    /// Dated when it was fresh, and delivered again when it is too old to be dated: it keeps its date, and nothing is suspect.
+    /// Dated when it was fresh, and delivered again when it is too old to be dated: it keeps its date, and nothing is
+    /// suspect.
     @Test(arguments: [false, true]) func `a duplicate that has a date is no suspect`(_ trusts: Bool) throws {
         let journal = MemoryJournal()
         for (number, wall) in [evening, evening.advanced(seconds: 300 * 86_400)].enumerated() {
@@ -99,36 +112,52 @@ import TrackerCore
                     $0.trustsClock = trusts || number == 0
                 }, peer: ScriptedBottle(records: drinks(6)), journal: journal, start: wall)
             let report = try rig.run()
-            #expect(report.received == 6 && report.suspect == 0 && report.duplicates == (number == 0 ? 0 : 6), "\(report)")
+            #expect(
+                report.received == 6 && report.suspect == 0 && report.duplicates == (number == 0 ? 0 : 6), "\(report)")
         }
         // What never had a date is, each time.
         for times in 0...1 {
-            var rig = EngineRig(options: options { $0.keep = true }, peer: ScriptedBottle(records: drinks(8)), journal: journal, start: evening.advanced(seconds: 300 * 86_400))
+            var rig = EngineRig(
+                options: options { $0.keep = true }, peer: ScriptedBottle(records: drinks(8)), journal: journal,
+                start: evening.advanced(seconds: 300 * 86_400))
             let report = try rig.run()
             #expect(report.suspect == 2 && report.duplicates == 6 + 2 * times, "\(report)")
         }
     }
 
     /// A store whose own bottle was never met: a name of the air may be a stranger's.
-    @Test(arguments: [false, true]) func `a name does not drain a stranger where the own bottle was never met`(_ hasRadio: Bool) throws {
+    @Test(arguments: [false, true]) func `a name does not drain a stranger where the own bottle was never met`(
+        _ hasRadio: Bool
+    ) throws {
         var peer = ScriptedBottle(records: drinks(3))
-        if hasRadio { peer.advertisement = Advertisement(peer: PeerID(Self.address), address: BluetoothAddress(Self.address), name: "WaterH-Boost-24oz") }
+        if hasRadio {
+            peer.advertisement = Advertisement(
+                peer: PeerID(Self.address), address: BluetoothAddress(Self.address), name: "WaterH-Boost-24oz")
+        }
         func poll(_ bottle: String, own: [OwnBottle]) throws -> (PollReport, EngineRig<ScriptedBottle>) {
-            var rig = EngineRig(options: options { ($0.own, $0.bottle) = (own, bottle) }, peer: peer, start: evening, hasRadio: hasRadio)
+            var rig = EngineRig(
+                options: options { ($0.own, $0.bottle) = (own, bottle) }, peer: peer, start: evening, hasRadio: hasRadio
+            )
             return (try rig.run(), rig)
         }
         let unmet = [OwnBottle(identities: ["A4:C1:38:09:09:09"])]
         let (refused, rig) = try poll("WaterH-Boost-24oz", own: unmet)
-        #expect([.notOurs, .notFound].contains(refused.failure?.kind) && rig.peer.records.count == 3 && rig.journal.entries.isEmpty, "\(refused)")
+        #expect(
+            [.notOurs, .notFound].contains(refused.failure?.kind) && rig.peer.records.count == 3
+                && rig.journal.entries.isEmpty, "\(refused)")
         #expect(try poll(Self.address, own: unmet).0.new == 3, "its address says who is meant")
         #expect(try poll("WaterH-Boost-24oz", own: []).0.new == 3)
     }
 
-    @Test(arguments: [
-        (nil, true), ("A4:C1:38:01:02:03", true), ("a4:c1:38:01:02:03", true), ("kitchen", true), ("WaterH-Boost-24oz", true), ("waterh-boost-24OZ", true),
-        ("Kitchne", false), ("A4:C1:38:01:02:04", false), ("", false),
-    ] as [(String?, Bool)])
-    func `a name that the store does not know is a mistyped one, as far as its bottles go`(_ wanted: String?, _ isAboutOwn: Bool) {
+    @Test(
+        arguments: [
+            (nil, true), ("A4:C1:38:01:02:03", true), ("a4:c1:38:01:02:03", true), ("kitchen", true),
+            ("WaterH-Boost-24oz", true), ("waterh-boost-24OZ", true),
+            ("Kitchne", false), ("A4:C1:38:01:02:04", false), ("", false),
+        ] as [(String?, Bool)])
+    func `a name that the store does not know is a mistyped one, as far as its bottles go`(
+        _ wanted: String?, _ isAboutOwn: Bool
+    ) {
         let own = OwnBottle(identities: [Self.address], aliases: ["kitchen"], advertisedName: "WaterH-Boost-24oz")
         #expect(Ownership(options { ($0.own, $0.bottle) = ([own], wanted) }).isAboutOwn == isAboutOwn)
         #expect(Ownership(options { $0.bottle = wanted }).isAboutOwn == (wanted == nil))

@@ -15,11 +15,15 @@ private struct Air: ScriptedPeer {
     var discoveries = 0
 
     init() {
-        bottle.advertisement = Advertisement(peer: PeerID("A4:C1:38:00:00:01"), address: BluetoothAddress("A4:C1:38:00:00:01"), name: "WaterH-Boost-24oz")
+        bottle.advertisement = Advertisement(
+            peer: PeerID("A4:C1:38:00:00:01"), address: BluetoothAddress("A4:C1:38:00:00:01"), name: "WaterH-Boost-24oz"
+        )
         bottle.snapshot = boostSnapshot()
     }
 
-    mutating func handle(_ request: CentralRequest, at now: MonotonicInstant) -> [(after: Duration, event: CentralEvent)] {
+    mutating func handle(_ request: CentralRequest, at now: MonotonicInstant) -> [(
+        after: Duration, event: CentralEvent
+    )] {
         if case .discover = request { discoveries += 1 }
         if let answer = instead(request, &self) { return answer }
         let heard = request == .startScan ? others.map { (Duration.milliseconds(1), CentralEvent.advertised($0)) } : []
@@ -42,8 +46,14 @@ private struct Air: ScriptedPeer {
         #expect(failure.kind == .notFound)
         #expect(
             failure.sentence
-                == "Could not find bottle. Make sure it's nearby. (looked for WaterH-Mine on unix:test.sock for 30 s; heard were WaterH-Other (other 4), Lamp, 2 more)")
-        #expect(failure.code == "notFound" && failure.values["linkError"] == "not-found" && failure.values["link"] == "unix:test.sock")
+                == """
+                Could not find bottle. Make sure it's nearby. (looked for WaterH-Mine on unix:test.sock for 30 s; \
+                heard were WaterH-Other (other 4), Lamp, 2 more)
+                """
+        )
+        #expect(
+            failure.code == "notFound" && failure.values["linkError"] == "not-found"
+                && failure.values["link"] == "unix:test.sock")
     }
 
     @Test(arguments: [-63, nil]) func howStronglyABottleWasHeardIsInTheReport(rssi: Int?) throws {
@@ -58,11 +68,14 @@ private struct Air: ScriptedPeer {
         var air = Air()
         air.bottle.isSilent = true
         air.instead = { request, _ in
-            request == .startScan ? [(.milliseconds(1), .remark("Another program on this machine scans with hci0 too."))] : nil
+            request == .startScan
+                ? [(.milliseconds(1), .remark("Another program on this machine scans with hci0 too."))] : nil
         }
         var rig = EngineRig(options: options(), peer: air, start: evening, hasRadio: true)
         let failure = try #require(try rig.run().failure)
-        #expect(failure.sentence.contains("looked for a WaterH bottle") && failure.sentence.contains("nobody else was heard; Another program"))
+        #expect(
+            failure.sentence.contains("looked for a WaterH bottle")
+                && failure.sentence.contains("nobody else was heard; Another program"))
     }
 
     /// The system's memory of a bottle whose firmware was updated: empty, until it is told to forget.
@@ -86,9 +99,12 @@ private struct Air: ScriptedPeer {
             guard case .discover = request else { return nil }
             return [(.milliseconds(1), .discovered([]))]
         }
-        var rig = EngineRig(options: options { $0.bottle = "A4:C1:38:00:00:01" }, peer: air, start: evening, hasRadio: true)
+        var rig = EngineRig(
+            options: options { $0.bottle = "A4:C1:38:00:00:01" }, peer: air, start: evening, hasRadio: true)
         let report = try rig.run()
-        #expect(report.failure?.kind == .unexpectedResponse && report.failure?.sentence.contains("is no WaterH bottle") == true)
+        #expect(
+            report.failure?.kind == .unexpectedResponse
+                && report.failure?.sentence.contains("is no WaterH bottle") == true)
         #expect(rig.peer.discoveries == 2)
     }
 
@@ -112,18 +128,28 @@ private struct Air: ScriptedPeer {
     func aRegistrationWaitsForTheButton(_ code: RegistrationCode?, _ seconds: Int) throws {
         var air = Air()
         air.instead = { request, _ in
-            guard case .write(let handle, let value, _) = request, HostCommand(decoding: value) == .register else { return nil }
+            guard case .write(let handle, let value, _) = request, HostCommand(decoding: value) == .register else {
+                return nil
+            }
             let asks = Frame(.response, [Entry(.registration, [RegistrationCode.pressButton.rawValue])]).encoded
             var events: [(after: Duration, event: CentralEvent)] = [
-                (.milliseconds(1), .wrote(handle: handle)), (.milliseconds(2), .notification(handle: ScriptedBottle.responseHandle, value: asks)),
+                (.milliseconds(1), .wrote(handle: handle)),
+                (.milliseconds(2), .notification(handle: ScriptedBottle.responseHandle, value: asks)),
             ]
             if let code {
                 let report = Frame(.report, [Entry(.registration, [code.rawValue])]).encoded
-                events.append((.seconds(seconds) + .milliseconds(5), .notification(handle: ScriptedBottle.responseHandle, value: report)))
+                events.append(
+                    (
+                        .seconds(seconds) + .milliseconds(5),
+                        .notification(handle: ScriptedBottle.responseHandle, value: report)
+                    ))
             }
             return events
         }
-        var rig = EngineRig(options: options { $0.job = .send([.register]); $0.limits.poll += $0.limits.button }, peer: air, start: evening, hasRadio: true)
+        var rig = EngineRig(
+            options: options {
+                $0.job = .send([.register]); $0.limits.poll += $0.limits.button
+            }, peer: air, start: evening, hasRadio: true)
         let report = try rig.run()
         let answer = try #require(report.answers.first?.answer)
         let entries = try answer.entries()

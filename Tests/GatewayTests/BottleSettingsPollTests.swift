@@ -27,22 +27,31 @@ import TrackerCore
     @Test func `a bottle with settings of its own is read by them`() throws {
         let plain = try poll([OwnBottle(identities: [Self.address])])
         #expect(plain.map(\.reading) == ["calendar/u16be"])
-        let own = try poll([OwnBottle(identities: ["A4:C1:38:09:09:09"]), OwnBottle(identities: [Self.address], settings: strict())])
+        let own = try poll([
+            OwnBottle(identities: ["A4:C1:38:09:09:09"]), OwnBottle(identities: [Self.address], settings: strict()),
+        ])
         #expect(own.map(\.reading) == ["strict/u8"])
     }
 
     @Test func `another bottle's settings are another bottle's`() throws {
-        let entries = try poll([OwnBottle(identities: [Self.address]), OwnBottle(identities: ["A4:C1:38:09:09:09"], settings: strict())])
+        let entries = try poll([
+            OwnBottle(identities: [Self.address]), OwnBottle(identities: ["A4:C1:38:09:09:09"], settings: strict()),
+        ])
         #expect(entries.map(\.reading) == ["calendar/u16be"])
     }
 
     @Test func `what a person names for a poll goes before`() throws {
-        let entries = try poll([OwnBottle(identities: [Self.address], settings: strict())]) { ($0.dialect, $0.isReadingNamed) = (.calendar, true) }
+        let entries = try poll([OwnBottle(identities: [Self.address], settings: strict())]) {
+            ($0.dialect, $0.isReadingNamed) = (.calendar, true)
+        }
         #expect(entries.map { $0.reading?.hasPrefix("calendar") } == [true])
     }
 
     @Test func `the zone of its clock is the bottle's own`() throws {
-        let zones = [nil, try strict()].map { PollOptions(settings: Settings().bottle, zone: .utc).following(OwnBottle(identities: [], settings: $0)).zone.id }
+        let zones = [nil, try strict()].map {
+            PollOptions(settings: Settings().bottle, zone: .utc).following(OwnBottle(identities: [], settings: $0)).zone
+                .id
+        }
         #expect(zones == [Zone.utc.id, "Asia/Tokyo"])
     }
 

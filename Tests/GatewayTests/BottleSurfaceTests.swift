@@ -18,13 +18,18 @@ import TrackerCore
     }
 
     @Test(arguments: [(BottleLight.gentle, [gentle]), (.strong, [strong, .flash]), (.off, [dark])])
-    func `the light comes after the log's acknowledgement, and is remembered once it is written`(light: BottleLight, commands: [HostCommand]) throws {
+    func `the light comes after the log's acknowledgement, and is remembered once it is written`(
+        light: BottleLight, commands: [HostCommand]
+    ) throws {
         var rig = EngineRig(options: options(), peer: Self.bottle(), start: evening)
         (rig.todayTotal, rig.light) = (16, light)
         let report = try rig.run()
         #expect(report.failure == nil && report.complete && report.acknowledged == 1)
         #expect(rig.written.suffix(commands.count + 2) == [.acknowledge(bytes: 13), .drinkLog] + commands)
-        #expect(rig.effects.filter { if case .lit = $0 { true } else { false } } == [.lit(bottle: "A4:C1:38:01:02:03", light)])
+        #expect(
+            rig.effects.filter { if case .lit = $0 { true } else { false } } == [
+                .lit(bottle: "A4:C1:38:01:02:03", light)
+            ])
     }
 
     @Test func `a light that is as it is to be costs nothing, and a recording is told nothing`() throws {
@@ -45,8 +50,12 @@ import TrackerCore
         var bottle: ScriptedBottle
         var trouble: Trouble
 
-        mutating func handle(_ request: CentralRequest, at now: MonotonicInstant) -> [(after: Duration, event: CentralEvent)] {
-            guard case .write(let handle, let value, _) = request, case .light = HostCommand(decoding: value) else { return bottle.handle(request, at: now) }
+        mutating func handle(_ request: CentralRequest, at now: MonotonicInstant) -> [(
+            after: Duration, event: CentralEvent
+        )] {
+            guard case .write(let handle, let value, _) = request, case .light = HostCommand(decoding: value) else {
+                return bottle.handle(request, at: now)
+            }
             switch trouble {
             case .refuses: return [(.milliseconds(5), .writeFailed(handle: handle, LinkError(.refused, "no")))]
             case .hangsUp: return [(.milliseconds(5), .disconnected(nil))]
@@ -57,7 +66,9 @@ import TrackerCore
     }
 
     @Test(arguments: Trouble.allCases) func `a light that fails harms no poll`(_ trouble: Trouble) throws {
-        var rig = EngineRig(options: options { $0.keepsConnection = true }, peer: Moody(bottle: Self.bottle(), trouble: trouble), start: evening)
+        var rig = EngineRig(
+            options: options { $0.keepsConnection = true }, peer: Moody(bottle: Self.bottle(), trouble: trouble),
+            start: evening)
         (rig.todayTotal, rig.light) = (16, .strong)
         let report = try rig.run()
         #expect(report.failure == nil && report.complete, "\(String(describing: report.failure))")
@@ -73,7 +84,9 @@ import TrackerCore
     @Test func `the goal is written where it differs, by the settings of the bottle`() throws {
         var settings = Settings()
         try settings.set("hydration.goalMl", to: "2500")
-        func rig(_ settings: BottleSettings, goal: Int, _ change: (inout PollOptions) -> Void = { _ in }) -> EngineRig<ScriptedBottle> {
+        func rig(_ settings: BottleSettings, goal: Int, _ change: (inout PollOptions) -> Void = { _ in }) -> EngineRig<
+            ScriptedBottle
+        > {
             var options = PollOptions(settings: settings, zone: .utc, goalMl: 2500)
             change(&options)
             var bottle = Self.bottle()
@@ -101,8 +114,11 @@ import TrackerCore
     @Test func `a goal that a bottle did not take is not written at every poll`() throws {
         struct Stubborn: ScriptedPeer {
             var bottle: ScriptedBottle
-            mutating func handle(_ request: CentralRequest, at now: MonotonicInstant) -> [(after: Duration, event: CentralEvent)] {
-                guard case .write(let handle, let value, _) = request, HostCommand(decoding: value) == .goal(ml: 2500) else { return bottle.handle(request, at: now) }
+            mutating func handle(_ request: CentralRequest, at now: MonotonicInstant) -> [(
+                after: Duration, event: CentralEvent
+            )] {
+                guard case .write(let handle, let value, _) = request, HostCommand(decoding: value) == .goal(ml: 2500)
+                else { return bottle.handle(request, at: now) }
                 return [(.milliseconds(1), .wrote(handle: handle))]
             }
         }

@@ -23,14 +23,17 @@ struct ClockedBottle: ScriptedPeer {
         self.truth = truth
     }
 
-    mutating func handle(_ request: CentralRequest, at now: MonotonicInstant) -> [(after: Duration, event: CentralEvent)] {
+    mutating func handle(_ request: CentralRequest, at now: MonotonicInstant) -> [(
+        after: Duration, event: CentralEvent
+    )] {
         let time = truth.advanced(seconds: Double(now.nanoseconds) / 1e9)
         inner.snapshot = showsClock ? boostSnapshot(clock: fields(at: time)) : nil
         if hearsClock, case .write(_, let value, _) = request {
             switch HostCommand(decoding: value) {
             case .clock(let clock), .settings(_, let clock, _):
                 let wall = WallTime(
-                    year: clock.year, month: Int(clock.month), day: Int(clock.day), hour: Int(clock.hour), minute: Int(clock.minute), second: Int(clock.second))
+                    year: clock.year, month: Int(clock.month), day: Int(clock.day), hour: Int(clock.hour),
+                    minute: Int(clock.minute), second: Int(clock.second))
                 if case .once(let set) = Zone.utc.moments(of: wall) { offset = time.seconds(to: set) }
             default: break
             }
@@ -100,19 +103,31 @@ struct ClockWorld {
     var records: [[UInt8]] { bottle.inner.records }
     /// The order in which the bottle's records arrive.
     mutating func reorder(_ order: ([[UInt8]]) -> [[UInt8]]) { bottle.inner.records = order(bottle.inner.records) }
-    var showsClock: Bool { get { bottle.showsClock } set { bottle.showsClock = newValue } }
-    var hearsClock: Bool { get { bottle.hearsClock } set { bottle.hearsClock = newValue } }
-    var isYearless: Bool { get { bottle.isYearless } set { bottle.isYearless = newValue } }
+    var showsClock: Bool {
+        get { bottle.showsClock }
+        set { bottle.showsClock = newValue }
+    }
+    var hearsClock: Bool {
+        get { bottle.hearsClock }
+        set { bottle.hearsClock = newValue }
+    }
+    var isYearless: Bool {
+        get { bottle.isYearless }
+        set { bottle.isYearless = newValue }
+    }
     mutating func setBottle(_ offset: Double) { bottle.offset = offset }
 
     @discardableResult
-    mutating func poll(killAfter effects: Int? = nil, _ change: (inout PollOptions) -> Void = { _ in }) throws -> PollReport {
+    mutating func poll(killAfter effects: Int? = nil, _ change: (inout PollOptions) -> Void = { _ in }) throws
+        -> PollReport
+    {
         pass(5)
         let wall = truth.advanced(seconds: host)
         var options = options(change)
         options.dialect = dialect
         options.host = ClockMark(
-            wall: wall, boot: knowsBoots ? boot : nil, uptime: Int64(booted.seconds(to: truth) * 1000), isSynchronized: hasTimeServer ? host == 0 : nil)
+            wall: wall, boot: knowsBoots ? boot : nil, uptime: Int64(booted.seconds(to: truth) * 1000),
+            isSynchronized: hasTimeServer ? host == 0 : nil)
         var rig = EngineRig(options: options, peer: bottle, journal: journal, start: wall)
         if let effects { rig.run(effects: effects) }
         let report = effects == nil ? try rig.run() : PollReport()
@@ -131,7 +146,9 @@ struct ClockWorld {
     var countsAll: Bool { journal.entries.allSatisfy { if case .drink = $0.verdict { true } else { false } } }
 
     /// Its clock is right for that zone.
-    func bottle(shows zone: Zone) -> Bool { bottle.offset.map { abs($0 - Double(zone.offsetSeconds(at: truth))) <= 130 } ?? false }
+    func bottle(shows zone: Zone) -> Bool {
+        bottle.offset.map { abs($0 - Double(zone.offsetSeconds(at: truth))) <= 130 } ?? false
+    }
 
     /// Sips that count on a day that is not theirs, that count nowhere though their date is right, or that are gone.
     var broken: [String] {
@@ -144,10 +161,16 @@ struct ClockWorld {
             }
             switch entry.verdict {
             case .drink(let at, _):
-                if abs(at.seconds(to: sip.at)) > Self.day { found.append("\(ml) ml counts at \(at), drunk at \(sip.at)") }
+                if abs(at.seconds(to: sip.at)) > Self.day {
+                    found.append("\(ml) ml counts at \(at), drunk at \(sip.at)")
+                }
             case .quarantined(let reason):
-                guard sip.hasDate, let wall = entry.wall, case .once(let at) = Zone.utc.moments(of: wall) else { continue }
-                if abs(at.seconds(to: sip.at)) < Self.day { found.append("\(ml) ml of \(sip.at) waits (\(reason)) though its date is right") }
+                guard sip.hasDate, let wall = entry.wall, case .once(let at) = Zone.utc.moments(of: wall) else {
+                    continue
+                }
+                if abs(at.seconds(to: sip.at)) < Self.day {
+                    found.append("\(ml) ml of \(sip.at) waits (\(reason)) though its date is right")
+                }
             case .notADrink(let reason): found.append("\(ml) ml is no drink (\(reason))")
             }
         }

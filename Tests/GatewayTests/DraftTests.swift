@@ -8,7 +8,9 @@ import TrackerCore
 @Suite struct DraftTests {
     @Test(arguments: [[.notify], [.read], [.read, .notify]] as [CharacteristicProperties])
     func everyKindOfResponseCharacteristic(_ properties: CharacteristicProperties) throws {
-        var rig = EngineRig(options: options(), peer: ScriptedBottle(.draft, records: drinks(20), properties: properties), start: evening)
+        var rig = EngineRig(
+            options: options(), peer: ScriptedBottle(.draft, records: drinks(20), properties: properties),
+            start: evening)
         let report = try rig.run()
         #expect(report.failure == nil)
         #expect(report.profile == .draft)
@@ -20,7 +22,9 @@ import TrackerCore
     }
 
     @Test func readingWaitsHalfASecond() throws {
-        var rig = EngineRig(options: options { $0.keep = true }, peer: ScriptedBottle(.draft, records: drinks(1), properties: [.read]), start: evening)
+        var rig = EngineRig(
+            options: options { $0.keep = true }, peer: ScriptedBottle(.draft, records: drinks(1), properties: [.read]),
+            start: evening)
         let report = try rig.run()
         #expect(report.duration >= .milliseconds(500))
         #expect(report.duration < .milliseconds(600))

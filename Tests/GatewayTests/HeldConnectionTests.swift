@@ -15,13 +15,16 @@ import TrackerCore
     private func bottle(_ change: (inout ScriptedBottle) -> Void = { _ in }) -> ScriptedBottle {
         var bottle = ScriptedBottle()
         bottle.snapshot = boostSnapshot()
-        bottle.advertisement = Advertisement(peer: PeerID("A4:C1:38:01:02:03"), address: BluetoothAddress("A4:C1:38:01:02:03"), name: "WaterH-Boost-24oz")
+        bottle.advertisement = Advertisement(
+            peer: PeerID("A4:C1:38:01:02:03"), address: BluetoothAddress("A4:C1:38:01:02:03"), name: "WaterH-Boost-24oz"
+        )
         change(&bottle)
         return bottle
     }
 
     private func polled(
-        _ options: PollOptions, _ peer: ScriptedBottle, journal: MemoryJournal = MemoryJournal(), held: HeldConnection? = nil
+        _ options: PollOptions, _ peer: ScriptedBottle, journal: MemoryJournal = MemoryJournal(),
+        held: HeldConnection? = nil
     ) throws -> (rig: Rig, report: PollReport) {
         var rig = Rig(options: options, peer: peer, journal: journal, start: evening, hasRadio: true, held: held)
         let report = try rig.run()
@@ -35,19 +38,24 @@ import TrackerCore
         var peer = first.rig.peer
         peer.drink([record(minute: 29, amount: 250)])
         let look = try polled(keeping, peer, journal: first.rig.journal, held: first.rig.engine.held)
-        #expect(look.report.isConnected && look.report.new == 1 && look.report.acknowledged == 1 && look.report.storedRecords == 0, "\(look.report)")
+        #expect(
+            look.report.isConnected && look.report.new == 1 && look.report.acknowledged == 1
+                && look.report.storedRecords == 0, "\(look.report)")
         #expect(look.rig.requests.allSatisfy { if case .write = $0 { true } else { false } }, "\(look.rig.requests)")
         #expect(look.rig.peer.records.isEmpty && look.rig.peer.connections == 1)
         #expect(look.report.duration < .milliseconds(1500))
     }
 
-    /// Each exchange is time that a sip waits for. But a clock that was set meanwhile makes what was compared with it worthless.
+    /// Each exchange is time that a sip waits for. But a clock that was set meanwhile makes what was compared with it
+    /// worthless.
     @Test func `a bottle that has just told how it is is not asked again, unless a clock was set`() throws {
         let first = try polled(keeping, bottle())
         func commands(after seconds: Double, wall: Double) throws -> [HostCommand] {
             var peer = first.rig.peer
             peer.drink([record(minute: 29, amount: 250)])
-            var rig = Rig(options: keeping, peer: peer, journal: first.rig.journal, start: evening.advanced(seconds: wall - seconds), hasRadio: true, held: first.rig.engine.held)
+            var rig = Rig(
+                options: keeping, peer: peer, journal: first.rig.journal,
+                start: evening.advanced(seconds: wall - seconds), hasRadio: true, held: first.rig.engine.held)
             rig.pass(.milliseconds(Int64(seconds * 1000)))
             let report = try rig.run()
             #expect(report.batteryPercent == 87 && report.new + report.duplicates == 1, "\(report)")
@@ -58,16 +66,25 @@ import TrackerCore
         #expect(try commands(after: 30, wall: 33).first == .snapshot)
     }
 
-    /// The bottle's clock jumps between two looks, or is lost: its records say so, and it is asked for the time before they are dated.
-    @Test(arguments: [3000, -3000, -17_280_000, 172_800] as [Double]) func `a clock that jumps on the kept connection is noticed by the next sip`(jump: Double) throws {
+    /// The bottle's clock jumps between two looks, or is lost: its records say so, and it is asked for the time before
+    /// they are dated.
+    @Test(arguments: [3000, -3000, -17_280_000, 172_800] as [Double])
+    func `a clock that jumps on the kept connection is noticed by the next sip`(jump: Double) throws {
         let first = try polled(keeping, bottle())
         var peer = first.rig.peer
         let wall = Zone.utc.wall(at: evening.advanced(seconds: jump))
-        peer.snapshot = boostSnapshot(clock: [wall.year - 2000, wall.month, wall.day, wall.hour, wall.minute, wall.second].map(UInt8.init))
-        peer.drink([record(minute: wall.minute, amount: 250, hour: wall.hour, day: wall.day, month: wall.month, year: UInt8(wall.year - 2000))])
+        peer.snapshot = boostSnapshot(
+            clock: [wall.year - 2000, wall.month, wall.day, wall.hour, wall.minute, wall.second].map(UInt8.init))
+        peer.drink([
+            record(
+                minute: wall.minute, amount: 250, hour: wall.hour, day: wall.day, month: wall.month,
+                year: UInt8(wall.year - 2000))
+        ])
         let look = try polled(keeping, peer, journal: first.rig.journal, held: first.rig.engine.held)
         #expect(look.rig.written.contains(.snapshot), "\(look.rig.written)")
-        #expect(look.report.new == 1 && look.report.clockDriftSeconds.map { abs(Double($0) - jump) < 60 } == true, "\(look.report)")
+        #expect(
+            look.report.new == 1 && look.report.clockDriftSeconds.map { abs(Double($0) - jump) < 60 } == true,
+            "\(look.report)")
         // The same as a poll that begins by itself says.
         let alone = try polled(options(), peer, journal: polled(options(), bottle()).rig.journal)
         #expect(look.rig.journal.entries.last?.verdict == alone.rig.journal.entries.last?.verdict)
@@ -92,7 +109,12 @@ import TrackerCore
             $0.own = [OwnBottle(identities: ["A4:C1:38:00:00:09"])]
             $0.others = [OwnBottle(identities: ["A4:C1:38:01:02:03"])]
         }
-        let second = try polled(other, bottle { $0.advertisement = Advertisement(peer: PeerID("A4:C1:38:00:00:09"), address: BluetoothAddress("A4:C1:38:00:00:09"), name: "WaterH") }, held: first.rig.engine.held)
+        let second = try polled(
+            other,
+            bottle {
+                $0.advertisement = Advertisement(
+                    peer: PeerID("A4:C1:38:00:00:09"), address: BluetoothAddress("A4:C1:38:00:00:09"), name: "WaterH")
+            }, held: first.rig.engine.held)
         #expect(second.rig.requests.prefix(2) == [.disconnect, .startScan])
         #expect(second.report.failure == nil && second.report.identity == "A4:C1:38:00:00:09")
     }
@@ -110,12 +132,17 @@ import TrackerCore
 
     @Test func `what comes between two polls is a reason to look`() throws {
         var held = try #require(try polled(keeping, bottle()).rig.engine.held)
-        #expect(held.note(.notification(handle: ScriptedBottle.responseHandle, value: [0x52, 0x54, 0, 4, 3, 8, 1, 0])) == .stirred)
-        #expect(held.note(.notification(handle: 0x99, value: [1])) == nil, "A keep-alive elsewhere is none of the log's business.")
+        #expect(
+            held.note(.notification(handle: ScriptedBottle.responseHandle, value: [0x52, 0x54, 0, 4, 3, 8, 1, 0]))
+                == .stirred)
+        #expect(
+            held.note(.notification(handle: 0x99, value: [1])) == nil,
+            "A keep-alive elsewhere is none of the log's business.")
         #expect(held.note(.disconnected(nil)) == .lost)
     }
 
-    /// Sips, losses and hang-ups at random over many looks: each drink is in the journal or still in the bottle, always.
+    /// Sips, losses and hang-ups at random over many looks: each drink is in the journal or still in the bottle,
+    /// always.
     @Test(arguments: 1...60 as ClosedRange<UInt64>)
     func `whatever happens to the connection, no drink is lost`(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
@@ -136,17 +163,22 @@ import TrackerCore
         for look in 0..<20 {
             // Of a full ring the oldest are lost by being drunk, and by nobody's fault.
             peer.drink((0..<Int.random(in: 0...2, using: &random)).map { _ in sip() })
-            if peer.sipsBeforeAcknowledgement.isEmpty, Int.random(in: 0..<4, using: &random) == 0 { peer.sipsBeforeAcknowledgement = [[sip()]] }
+            if peer.sipsBeforeAcknowledgement.isEmpty, Int.random(in: 0..<4, using: &random) == 0 {
+                peer.sipsBeforeAcknowledgement = [[sip()]]
+            }
             let at = Int.random(in: 0...400, using: &random)
             peer.lost = Int.random(in: 0..<3, using: &random) == 0 ? [at, at + 1] : []
             if Int.random(in: 0..<5, using: &random) == 0 { peer.hangsUpBefore = at }
             if held != nil, Int.random(in: 0..<6, using: &random) == 0 { held = nil }
-            var rig = EngineRig(options: keeping, peer: peer, journal: journal, start: evening.advanced(seconds: Double(look)), held: held)
+            var rig = EngineRig(
+                options: keeping, peer: peer, journal: journal, start: evening.advanced(seconds: Double(look)),
+                held: held)
             let report = try rig.run()
             peer = rig.peer
             held = rig.engine.held
             #expect(report.isConnected == (held != nil))
-            let known = Set(journal.entries.map(\.raw)).union(peer.records).union(peer.overwritten).union(peer.sipsBeforeAcknowledgement.flatMap { $0 })
+            let known = Set(journal.entries.map(\.raw)).union(peer.records).union(peer.overwritten).union(
+                peer.sipsBeforeAcknowledgement.flatMap { $0 })
             #expect(drunk.allSatisfy(known.contains), "seed \(seed), look \(look): \(report)")
         }
         let raws = journal.entries.map(\.raw)

@@ -7,7 +7,9 @@ import TrackerCore
 private let one = BottlePlan(id: "A4:C1:38:00:00:01", own: [OwnBottle(identities: ["A4:C1:38:00:00:01"])])
 private let two = BottlePlan(id: "A4:C1:38:00:00:02", own: [OwnBottle(identities: ["A4:C1:38:00:00:02"])])
 
-private func at(_ seconds: Double) -> MonotonicInstant { MonotonicInstant(nanoseconds: Int64((seconds * 1e9).rounded())) }
+private func at(_ seconds: Double) -> MonotonicInstant {
+    MonotonicInstant(nanoseconds: Int64((seconds * 1e9).rounded()))
+}
 
 /// A service in simulated time: bottles whose polls take a second, and people who look.
 private struct Shelf {
@@ -38,12 +40,19 @@ private struct Shelf {
                 losses.removeFirst()
                 _ = machine.handle(.connectionLost, at: at(now))
             }
-            let wishes = Dictionary(uniqueKeysWithValues: plans.compactMap { plan -> (BottlePlan.ID, HoldWish)? in
-                var until: MonotonicInstant?
-                if let look = watched[plan.id], look.lowerBound <= now { until = at(min(look.upperBound, now) + 60) }
-                return HoldWish(isAlways ? .always : .watching, onlookers: until, rhythm: rhythm, now: at(now)).map { (plan.id, $0) }
-            })
-            for effect in machine.handle(.plans(plans, Dictionary(uniqueKeysWithValues: plans.map { ($0.id, rhythm) }), wishes: wishes), at: at(now)) {
+            let wishes = Dictionary(
+                uniqueKeysWithValues: plans.compactMap { plan -> (BottlePlan.ID, HoldWish)? in
+                    var until: MonotonicInstant?
+                    if let look = watched[plan.id], look.lowerBound <= now {
+                        until = at(min(look.upperBound, now) + 60)
+                    }
+                    return HoldWish(isAlways ? .always : .watching, onlookers: until, rhythm: rhythm, now: at(now)).map
+                    { (plan.id, $0) }
+                })
+            for effect in machine.handle(
+                .plans(plans, Dictionary(uniqueKeysWithValues: plans.map { ($0.id, rhythm) }), wishes: wishes),
+                at: at(now))
+            {
                 switch effect {
                 case .letGo: letGo.append(now)
                 case .say: break
@@ -59,7 +68,10 @@ private struct Shelf {
                     _ = machine.handle(.pollOver(report), at: at(now))
                 }
             }
-            let events = [machine.nextDeadline.map { Double($0.nanoseconds) / 1e9 }, sips.first { $0 > now }, losses.first { $0 > now }, watched.values.map(\.lowerBound).filter { $0 > now }.min()]
+            let events = [
+                machine.nextDeadline.map { Double($0.nanoseconds) / 1e9 }, sips.first { $0 > now },
+                losses.first { $0 > now }, watched.values.map(\.lowerBound).filter { $0 > now }.min(),
+            ]
             now = max(now, min(end, events.compactMap { $0 }.min() ?? end))
         }
     }

@@ -30,10 +30,13 @@ import TrackerCore
     }
 
     @Test(arguments: BottleProfile.allCases, [-51.0, -400, -20_000, 51, 300])
-    func `40 sips, a host clock that is days off, then right: nothing forgotten, nothing set, every sip on its day`(profile: BottleProfile, days: Double) throws {
+    func `40 sips, a host clock that is days off, then right: nothing forgotten, nothing set, every sip on its day`(
+        profile: BottleProfile, days: Double
+    ) throws {
         let journal = MemoryJournal()
         var peer = bottle(drinks(40), profile)
-        var wrong = EngineRig(options: options(), peer: peer, journal: journal, start: evening.advanced(seconds: days * Self.day))
+        var wrong = EngineRig(
+            options: options(), peer: peer, journal: journal, start: evening.advanced(seconds: days * Self.day))
         let report = try wrong.run()
         #expect(!setsClock(wrong))
         // Ahead, a draft bottle has no clock to tell it by, and its records date themselves: they may be taken.
@@ -66,14 +69,18 @@ import TrackerCore
         var peer = first.peer
         peer.records = [record(minute: 40, amount: 77)]
         peer.snapshot = boostSnapshot(clock: [0x1A, 2, 2, 22, 45, 0])
-        var behind = EngineRig(options: options(), peer: peer, journal: journal, start: evening.advanced(seconds: -3 * 3600))
+        var behind = EngineRig(
+            options: options(), peer: peer, journal: journal, start: evening.advanced(seconds: -3 * 3600))
         let report = try behind.run()
         #expect(!setsClock(behind))
         #expect(report.new == 1)
         #expect(behind.diagnostics.contains { $0.severity == .warning && $0.code == "clockUndecided" })
     }
 
-    @Test func `store and host outvote a bottle whose clock is weeks behind; what it wrote meanwhile is told as doubtful`() throws {
+    @Test
+    func `store and host outvote a bottle whose clock is weeks behind; what it wrote meanwhile is told as doubtful`()
+        throws
+    {
         let journal = MemoryJournal()
         var first = EngineRig(options: options(), peer: bottle(drinks(3)), journal: journal, start: evening)
         try first.run()
@@ -88,7 +95,8 @@ import TrackerCore
         #expect(entry.verdict == .quarantined(reason: JournalDoubt.bottleClock))
         #expect(entry.about.map { abs($0.seconds(to: evening.advanced(seconds: 540))) < 5 } == true)
         // Later polls do not count it on the wrong day.
-        var later = EngineRig(options: options(), peer: rig.peer, journal: journal, start: evening.advanced(seconds: 1200))
+        var later = EngineRig(
+            options: options(), peer: rig.peer, journal: journal, start: evening.advanced(seconds: 1200))
         try later.run()
         #expect(journal.entries.first { $0.amountMl == 120 }?.verdict == .quarantined(reason: JournalDoubt.bottleClock))
     }
@@ -103,13 +111,15 @@ import TrackerCore
         #expect(report.failure == nil && report.acknowledged == 5 && setsClock(rig))
     }
 
-    @Test func `a record 24 h and a second ahead counts at the next poll although the bottle has forgotten it`() throws {
+    @Test func `a record 24 h and a second ahead counts at the next poll although the bottle has forgotten it`() throws
+    {
         let journal = MemoryJournal()
         let early = record(minute: 30, second: 1, amount: 60, day: 3)
         var first = EngineRig(options: options(), peer: bottle(drinks(2) + [early]), journal: journal, start: evening)
         #expect(try first.run().suspect == 1)
         #expect(first.peer.records.isEmpty)
-        var second = EngineRig(options: options(), peer: first.peer, journal: journal, start: evening.advanced(seconds: 10))
+        var second = EngineRig(
+            options: options(), peer: first.peer, journal: journal, start: evening.advanced(seconds: 10))
         #expect(try second.run().resolved == 1)
         #expect(journal.entries.allSatisfy { if case .drink = $0.verdict { true } else { false } })
     }
@@ -135,15 +145,20 @@ import TrackerCore
 
     @Test func `strict in 2027, then calendar: 1,350 records, none lost, none twice`() throws {
         let journal = MemoryJournal()
-        let new = Instant(seconds: 1_801_350_000) // 2027-01-31
-        let records = (0..<450).map { record(minute: $0 % 60, second: $0 / 60, amount: 300 + $0, hour: 10, day: 5, month: 1, year: 0x1B) }
+        let new = Instant(seconds: 1_801_350_000)  // 2027-01-31
+        let records = (0..<450).map {
+            record(minute: $0 % 60, second: $0 / 60, amount: 300 + $0, hour: 10, day: 5, month: 1, year: 0x1B)
+        }
         for _ in 0..<3 {
-            var rig = EngineRig(options: options { $0.dialect = .strict }, peer: ScriptedBottle(records: records), journal: journal, start: new)
+            var rig = EngineRig(
+                options: options { $0.dialect = .strict }, peer: ScriptedBottle(records: records), journal: journal,
+                start: new)
             let report = try rig.run()
             #expect(report.quarantined == 0 && report.suspect == report.received)
         }
         #expect(journal.entries.count == 450)
-        var rig = EngineRig(options: options(), peer: ScriptedBottle(records: []), journal: journal, start: new.advanced(seconds: 60))
+        var rig = EngineRig(
+            options: options(), peer: ScriptedBottle(records: []), journal: journal, start: new.advanced(seconds: 60))
         #expect(try rig.run().resolved == 450)
         #expect(journal.entries.count == 450)
         #expect(journal.entries.reduce(0) { $0 + $1.amountMl } == (0..<450).reduce(0) { $0 + 300 + $1 })
@@ -153,7 +168,10 @@ import TrackerCore
         let journal = MemoryJournal()
         let records = (0..<40).map { record(minute: $0, amount: 250 + $0, hour: 20) }
         for dialect in [BottleProtocol.RecordDialect.strict, .calendar, .strict, .calendar] {
-            var rig = EngineRig(options: options { $0.dialect = dialect; $0.keep = true }, peer: ScriptedBottle(records: records), journal: journal, start: evening)
+            var rig = EngineRig(
+                options: options {
+                    $0.dialect = dialect; $0.keep = true
+                }, peer: ScriptedBottle(records: records), journal: journal, start: evening)
             try rig.run()
             #expect(journal.entries.count == 40)
         }
@@ -163,7 +181,10 @@ import TrackerCore
     @Test func `an alias set and unset: 40 drinks stay 40`() throws {
         let journal = MemoryJournal()
         for alias in ["kitchen", nil, "other", nil] {
-            var rig = EngineRig(options: options { $0.alias = alias; $0.keep = true }, peer: ScriptedBottle(records: drinks(40)), journal: journal, start: evening)
+            var rig = EngineRig(
+                options: options {
+                    $0.alias = alias; $0.keep = true
+                }, peer: ScriptedBottle(records: drinks(40)), journal: journal, start: evening)
             let report = try rig.run()
             #expect(report.bottle == alias ?? "A4:C1:38:01:02:03" && report.identity == "A4:C1:38:01:02:03")
             #expect(journal.entries.count == 40)
@@ -175,12 +196,18 @@ import TrackerCore
         var first = EngineRig(options: options(), peer: ScriptedBottle(records: drinks(3)), start: evening)
         #expect(try first.run().isAdopted)
         for named in [nil, "WaterH-Boost-24oz"] {
-            var rig = EngineRig(options: options { $0.own = own; $0.bottle = named }, peer: ScriptedBottle(records: drinks(3)), start: evening)
+            var rig = EngineRig(
+                options: options {
+                    $0.own = own; $0.bottle = named
+                }, peer: ScriptedBottle(records: drinks(3)), start: evening)
             let report = try rig.run()
             #expect(report.failure?.kind == .notOurs && report.failure?.values["identity"] != nil)
             #expect(rig.journal.entries.isEmpty && rig.journal.polls.isEmpty && rig.peer.records.count == 3)
         }
-        var named = EngineRig(options: options { $0.own = own; $0.bottle = "A4:C1:38:01:02:03" }, peer: ScriptedBottle(records: drinks(3)), start: evening)
+        var named = EngineRig(
+            options: options {
+                $0.own = own; $0.bottle = "A4:C1:38:01:02:03"
+            }, peer: ScriptedBottle(records: drinks(3)), start: evening)
         #expect(try named.run().new == 3)
     }
 
@@ -188,12 +215,19 @@ import TrackerCore
         let own = [OwnBottle(identities: ["A4:C1:38:09:09:09"], advertisedName: "WaterH-Boost-24oz")]
         var peer = ScriptedBottle(records: drinks(3))
         func send(_ bottle: String? = nil, hasRadio: Bool = false) throws -> (PollReport, EngineRig<ScriptedBottle>) {
-            var rig = EngineRig(options: options { $0.own = own; $0.bottle = bottle; $0.job = .send([.goal(ml: 1800)]) }, peer: peer, start: evening, hasRadio: hasRadio)
+            var rig = EngineRig(
+                options: options {
+                    $0.own = own; $0.bottle = bottle; $0.job = .send([.goal(ml: 1800)])
+                }, peer: peer, start: evening, hasRadio: hasRadio)
             return (try rig.run(), rig)
         }
         let (refused, rig) = try send()
-        #expect(refused.failure?.kind == .notOurs && refused.failure?.sentence.contains("nothing was sent to it") == true && rig.written.isEmpty)
-        peer.advertisement = Advertisement(peer: PeerID("A4:C1:38:01:02:03"), address: BluetoothAddress("A4:C1:38:01:02:03"), name: "WaterH-Boost-24oz")
+        #expect(
+            refused.failure?.kind == .notOurs && refused.failure?.sentence.contains("nothing was sent to it") == true
+                && rig.written.isEmpty)
+        peer.advertisement = Advertisement(
+            peer: PeerID("A4:C1:38:01:02:03"), address: BluetoothAddress("A4:C1:38:01:02:03"), name: "WaterH-Boost-24oz"
+        )
         let (unseen, far) = try send(hasRadio: true)
         #expect(unseen.failure?.kind == .notFound && far.peer.connections == 0)
         let (named, near) = try send("A4:C1:38:01:02:03", hasRadio: true)
@@ -203,12 +237,16 @@ import TrackerCore
     @Test func `over the radio a bottle of another is seen, told and not connected`() throws {
         let own = [OwnBottle(identities: ["A4:C1:38:09:09:09"], advertisedName: "WaterH-Boost-24oz")]
         var peer = ScriptedBottle(records: drinks(3))
-        peer.advertisement = Advertisement(peer: PeerID("A4:C1:38:01:02:03"), address: BluetoothAddress("A4:C1:38:01:02:03"), name: "WaterH-Boost-24oz")
+        peer.advertisement = Advertisement(
+            peer: PeerID("A4:C1:38:01:02:03"), address: BluetoothAddress("A4:C1:38:01:02:03"), name: "WaterH-Boost-24oz"
+        )
         var rig = EngineRig(options: options { $0.own = own }, peer: peer, start: evening, hasRadio: true)
         let report = try rig.run()
         #expect(report.failure?.kind == .notFound && report.failure?.values["strangers"] == "A4:C1:38:01:02:03")
         #expect(rig.peer.connections == 0)
-        var mine = EngineRig(options: options { $0.own = [OwnBottle(identities: ["A4:C1:38:01:02:03"])] }, peer: peer, start: evening, hasRadio: true)
+        var mine = EngineRig(
+            options: options { $0.own = [OwnBottle(identities: ["A4:C1:38:01:02:03"])] }, peer: peer, start: evening,
+            hasRadio: true)
         #expect(try mine.run().new == 3)
     }
 
@@ -218,12 +256,18 @@ import TrackerCore
             for address in ["41:00:00:00:00:01", "52:00:00:00:00:02"] {
                 var peer = ScriptedBottle(records: drinks(5))
                 peer.serial = serial
-                peer.advertisement = Advertisement(peer: PeerID(address), address: BluetoothAddress(address), name: "WaterH-Boost-24oz")
+                peer.advertisement = Advertisement(
+                    peer: PeerID(address), address: BluetoothAddress(address), name: "WaterH-Boost-24oz")
                 peer.advertisement.isAddressPrivate = true
-                var rig = EngineRig(options: options { $0.keep = true }, peer: peer, journal: journal, start: evening, hasRadio: true)
+                var rig = EngineRig(
+                    options: options { $0.keep = true }, peer: peer, journal: journal, start: evening, hasRadio: true)
                 let report = try rig.run()
                 #expect(report.identity == (serial == nil ? "WaterH-Boost-24oz (private address)" : "SN-1"))
-                #expect(serial != nil || rig.diagnostics.contains { $0.severity == .warning && $0.sentence.contains("hides its address") })
+                #expect(
+                    serial != nil
+                        || rig.diagnostics.contains {
+                            $0.severity == .warning && $0.sentence.contains("hides its address")
+                        })
             }
             #expect(journal.entries.count == 5)
         }

@@ -15,16 +15,24 @@ import TrackerCore
     static func service(_ uuid: UInt16, _ characteristics: [(UInt16, CharacteristicProperties)]) -> RemoteService {
         RemoteService(
             uuid: BluetoothUUID(uuid), handle: 1,
-            characteristics: characteristics.enumerated().map { RemoteCharacteristic(uuid: BluetoothUUID($1.0), handle: UInt16(2 + $0), properties: $1.1) })
+            characteristics: characteristics.enumerated().map {
+                RemoteCharacteristic(uuid: BluetoothUUID($1.0), handle: UInt16(2 + $0), properties: $1.1)
+            })
     }
 
     @Test(arguments: [
         Lie(testDescription: "no services", services: []),
         Lie(testDescription: "a battery gadget", services: [service(0x180F, [(0x2A19, [.read, .notify])])]),
         Lie(testDescription: "FFE0 without FFE5", services: [service(0xFFE0, [(0xFFE4, [.notify])])]),
-        Lie(testDescription: "FFE1 under FFE0", services: [service(0xFFE0, [(0xFFE1, [.notify, .write])]), service(0xFFE5, [(0xFFE9, [.write])])]),
-        Lie(testDescription: "FFE4 that cannot notify", services: [service(0xFFE0, [(0xFFE4, [.read])]), service(0xFFE5, [(0xFFE9, [.write])])]),
-        Lie(testDescription: "FFE9 that cannot be written", services: [service(0xFFE0, [(0xFFE4, [.notify])]), service(0xFFE5, [(0xFFE9, [.read])])]),
+        Lie(
+            testDescription: "FFE1 under FFE0",
+            services: [service(0xFFE0, [(0xFFE1, [.notify, .write])]), service(0xFFE5, [(0xFFE9, [.write])])]),
+        Lie(
+            testDescription: "FFE4 that cannot notify",
+            services: [service(0xFFE0, [(0xFFE4, [.read])]), service(0xFFE5, [(0xFFE9, [.write])])]),
+        Lie(
+            testDescription: "FFE9 that cannot be written",
+            services: [service(0xFFE0, [(0xFFE4, [.notify])]), service(0xFFE5, [(0xFFE9, [.read])])]),
         Lie(testDescription: "FF00 empty", services: [service(0xFF00, [])]),
         Lie(testDescription: "FF01 read only", services: [service(0xFF00, [(0xFF01, [.read]), (0xFF02, [.read])])]),
         Lie(testDescription: "FF02 write only", services: [service(0xFF00, [(0xFF01, [.write]), (0xFF02, [.write])])]),
@@ -55,9 +63,14 @@ import TrackerCore
         struct Endless: ScriptedPeer {
             var bottle = ScriptedBottle()
             var next = 0
-            mutating func handle(_ request: CentralRequest, at now: MonotonicInstant) -> [(after: Duration, event: CentralEvent)] {
+            mutating func handle(_ request: CentralRequest, at now: MonotonicInstant) -> [(
+                after: Duration, event: CentralEvent
+            )] {
                 if case .write(_, let value, _) = request, case .drinkLog = HostCommand(decoding: value) {
-                    bottle.records = (0..<2000).map { record(minute: ($0 + next) % 60, second: ($0 + next) / 60 % 60, amount: 1 + ($0 + next) % 60_000) }
+                    bottle.records = (0..<2000).map {
+                        record(
+                            minute: ($0 + next) % 60, second: ($0 + next) / 60 % 60, amount: 1 + ($0 + next) % 60_000)
+                    }
                     bottle.acknowledging = .drops
                     next += 2000
                 }
@@ -102,7 +115,9 @@ import TrackerCore
         #expect(!report.complete)
         #expect(report.acknowledged == 0)
         #expect(rig.diagnostics.contains { $0.sentence.contains("MTU is 23") })
-        for entry in rig.journal.entries { #expect(drinks(20).contains(entry.raw), "a record out of step became a drink") }
+        for entry in rig.journal.entries {
+            #expect(drinks(20).contains(entry.raw), "a record out of step became a drink")
+        }
     }
 
     @Test func aNameOf248BytesAndASerialOfNonsenseAreSurvived() throws {
@@ -119,18 +134,21 @@ import TrackerCore
     }
 
     @Test func anotherBottleThanTheOneMeantIsLeftAlone() throws {
-        var rig = EngineRig(options: options { $0.bottle = "A4:C1:38:99:99:99" }, peer: ScriptedBottle(records: drinks(2)), start: evening)
+        var rig = EngineRig(
+            options: options { $0.bottle = "A4:C1:38:99:99:99" }, peer: ScriptedBottle(records: drinks(2)),
+            start: evening)
         let report = try rig.run()
         #expect(report.failure?.kind == .notFound)
         #expect(rig.written.isEmpty)
         for name in ["a4:c1:38:01:02:03", "waterh-boost-24OZ"] {
-            rig = EngineRig(options: options { $0.bottle = name }, peer: ScriptedBottle(records: drinks(2)), start: evening)
+            rig = EngineRig(
+                options: options { $0.bottle = name }, peer: ScriptedBottle(records: drinks(2)), start: evening)
             #expect(try rig.run().new == 2)
         }
     }
 
-    /// Random values instead of answers, from a printed seed: every poll ends, in bounded time, and acknowledges nothing
-    /// that is not stored.
+    /// Random values instead of answers, from a printed seed: every poll ends, in bounded time, and acknowledges
+    /// nothing that is not stored.
     @Test(arguments: 0..<200) func randomValues(_ seed: Int) throws {
         var random = SeededGenerator(seed: UInt64(seed))
         var bottle = ScriptedBottle(seed % 2 == 0 ? .retail : .draft, records: drinks(seed % 9))

@@ -19,23 +19,25 @@ private func own(_ identities: String...) -> [OwnBottle] { identities.map { OwnB
     private typealias Share = HouseholdBottles.Share
 
     /// What each of two people must leave alone, and whether each may take the first bottle that answers.
-    @Test(arguments: [
-        // Listed here is foreign there, also where nobody has met it.
-        (["A4:C1:38:00:00:01"], [], [], [], [], ["A4:C1:38:00:00:01"], true, true),
-        // Adopted by one is foreign to the other.
-        ([], [red], [], [], [], [red], true, true),
-        ([], [red], [], [blue], [blue], [red], true, true),
-        // The list goes before what a store once adopted.
-        ([blue], [], [], [blue], [], [blue], true, true),
-        // Two stores, one a copy of the other: the first one's.
-        ([], [red], [], [red, blue], [blue], [red], true, true),
-        // Two wait for their first bottle: it is not ours to say whose it is.
-        ([], [], [], [], [], [], false, false),
-        // A name that stands in for an address may be borne by two bottles.
-        ([], [standIn], [], [standIn], [], [], true, true),
-    ] as [([String], [String], [String], [String], [String], [String], Bool, Bool)])
+    @Test(
+        arguments: [
+            // Listed here is foreign there, also where nobody has met it.
+            (["A4:C1:38:00:00:01"], [], [], [], [], ["A4:C1:38:00:00:01"], true, true),
+            // Adopted by one is foreign to the other.
+            ([], [red], [], [], [], [red], true, true),
+            ([], [red], [], [blue], [blue], [red], true, true),
+            // The list goes before what a store once adopted.
+            ([blue], [], [], [blue], [], [blue], true, true),
+            // Two stores, one a copy of the other: the first one's.
+            ([], [red], [], [red, blue], [blue], [red], true, true),
+            // Two wait for their first bottle: it is not ours to say whose it is.
+            ([], [], [], [], [], [], false, false),
+            // A name that stands in for an address may be borne by two bottles.
+            ([], [standIn], [], [standIn], [], [], true, true),
+        ] as [([String], [String], [String], [String], [String], [String], Bool, Bool)])
     func whatIsWhose(
-        annasList: [String], annas: [String], bensList: [String], bens: [String], foreignToAnna: [String], foreignToBen: [String], annaMayMeet: Bool, benMayMeet: Bool
+        annasList: [String], annas: [String], bensList: [String], bens: [String], foreignToAnna: [String],
+        foreignToBen: [String], annaMayMeet: Bool, benMayMeet: Bool
     ) {
         let house = HouseholdBottles([
             Share(person: "anna", link: "bluez", listed: annasList, own: annas.map { OwnBottle(identities: [$0]) }),
@@ -47,8 +49,12 @@ private func own(_ identities: String...) -> [OwnBottle] { identities.map { OwnB
         #expect(house.mayMeet("anna") == annaMayMeet && house.mayMeet("ben") == benMayMeet)
     }
 
-    /// Two stores know one bottle: it is whose it was first, in whatever order they are listed, and that is said to the other.
-    @Test(arguments: [(1, 2, "anna"), (2, 1, "ben"), (nil, 1, "ben"), (1, nil, "anna"), (nil, nil, "anna"), (5, 5, "anna")] as [(Int64?, Int64?, String)])
+    /// Two stores know one bottle: it is whose it was first, in whatever order they are listed, and that is said to the
+    /// other.
+    @Test(
+        arguments: [
+            (1, 2, "anna"), (2, 1, "ben"), (nil, 1, "ben"), (1, nil, "anna"), (nil, nil, "anna"), (5, 5, "anna"),
+        ] as [(Int64?, Int64?, String)])
     func aBottleOfTwoStoresIsWhoseItWasFirst(annas: Int64?, bens: Int64?, owner: String) {
         let house = HouseholdBottles([
             Share(person: "anna", link: "bluez", own: [OwnBottle(identities: [red], since: annas)]),
@@ -63,18 +69,30 @@ private func own(_ identities: String...) -> [OwnBottle] { identities.map { OwnB
 
     /// Who is not listed any more: nobody adopts that bottle, and nobody who has it, too, loses it.
     @Test func aBottleOfWhoIsGoneIsNotAdopted() {
-        func house(_ ben: Share) -> HouseholdBottles { HouseholdBottles([ben, Share(person: "anna", link: "bluez", own: [OwnBottle(identities: [red], since: 1)], isGone: true)]) }
+        func house(_ ben: Share) -> HouseholdBottles {
+            HouseholdBottles([
+                ben, Share(person: "anna", link: "bluez", own: [OwnBottle(identities: [red], since: 1)], isGone: true),
+            ])
+        }
         let newcomer = house(Share(person: "ben", link: "bluez"))
         #expect(newcomer.foreign(to: "ben").flatMap(\.identities) == [red] && newcomer.mayMeet("ben"))
-        for share in [Share(person: "ben", link: "bluez", own: [OwnBottle(identities: [red], since: 2)]), Share(person: "ben", link: "bluez", listed: [red])] {
+        for share in [
+            Share(person: "ben", link: "bluez", own: [OwnBottle(identities: [red], since: 2)]),
+            Share(person: "ben", link: "bluez", listed: [red]),
+        ] {
             #expect(house(share).foreign(to: "ben").isEmpty && house(share).disputes(of: "ben").isEmpty)
         }
-        let nobody = HouseholdBottles([Share(person: "ben", link: "bluez"), Share(person: "anna", link: "bluez", isGone: true)])
+        let nobody = HouseholdBottles([
+            Share(person: "ben", link: "bluez"), Share(person: "anna", link: "bluez", isGone: true),
+        ])
         #expect(nobody.mayMeet("ben"), "who is gone waits for nothing")
     }
 
     @Test func whoWaitsOnAnotherLinkIsNoRival() {
-        let house = HouseholdBottles([Share(person: "anna", link: "unix:/a"), Share(person: "ben", link: "unix:/b"), Share(person: "eve", link: "unix:/b")])
+        let house = HouseholdBottles([
+            Share(person: "anna", link: "unix:/a"), Share(person: "ben", link: "unix:/b"),
+            Share(person: "eve", link: "unix:/b"),
+        ])
         #expect(house.mayMeet("anna") && !house.mayMeet("ben") && house.rivals(of: "eve") == ["ben"])
         #expect(BottlePlan.plans(of: "ben", wanted: [], own: [], mayMeet: false).isEmpty)
     }
@@ -85,12 +103,18 @@ private func own(_ identities: String...) -> [OwnBottle] { identities.map { OwnB
         for isKnownByName in [false, true] {
             var options = PollOptions(zone: .utc)
             options.bottle = isKnownByName && named == red ? nil : named
-            options.foreign = [ForeignBottle(owner: "ben", identities: isKnownByName ? [] : [red], name: isKnownByName ? "waterh-boost-24OZ" : nil)]
+            options.foreign = [
+                ForeignBottle(
+                    owner: "ben", identities: isKnownByName ? [] : [red],
+                    name: isKnownByName ? "waterh-boost-24OZ" : nil)
+            ]
             var peer = ScriptedBottle()
-            peer.advertisement = Advertisement(peer: PeerID(red), address: BluetoothAddress(red), name: "WaterH-Boost-24oz")
+            peer.advertisement = Advertisement(
+                peer: PeerID(red), address: BluetoothAddress(red), name: "WaterH-Boost-24oz")
             peer.serial = hasRadio ? nil : Array(red.utf8)
             peer.records = [record(minute: 1, second: 1, amount: 100)]
-            var rig = EngineRig(options: options, peer: peer, journal: MemoryJournal(), start: evening, hasRadio: hasRadio)
+            var rig = EngineRig(
+                options: options, peer: peer, journal: MemoryJournal(), start: evening, hasRadio: hasRadio)
             let report = try rig.run()
             #expect(report.failure != nil && report.received == 0 && !report.isAdopted, "\(report)")
             let words = report.failure?.sentence ?? ""
@@ -127,7 +151,9 @@ private func own(_ identities: String...) -> [OwnBottle] { identities.map { OwnB
             PollService.Surroundings(
                 look: {
                     let own = polls.withLock { $0 } == 0 ? [] : own(red)
-                    return BottlePlan.plans(of: person, wanted: [], own: own).map { BottleDay($0, rhythm: .every(seconds: 600)) }
+                    return BottlePlan.plans(of: person, wanted: [], own: own).map {
+                        BottleDay($0, rhythm: .every(seconds: 600))
+                    }
                 },
                 options: { _ in PollOptions(zone: .utc) },
                 poll: { _ in
@@ -148,18 +174,29 @@ private func own(_ identities: String...) -> [OwnBottle] { identities.map { OwnB
         #expect(polls.withLock { $0 } == 2)
     }
 
-    /// Two people and one adapter: what one asks for moves nobody else's turn, and each hears of the own next poll only.
+    /// Two people and one adapter: what one asks for moves nobody else's turn, and each hears of the own next poll
+    /// only.
     @Test func whatOnePersonAsksForIsNoBusinessOfTheOther() {
-        let plans = [BottlePlan.plans(of: "anna", wanted: [], own: own(red)), BottlePlan.plans(of: "ben", wanted: [], own: own(blue))].flatMap { $0 }
+        let plans = [
+            BottlePlan.plans(of: "anna", wanted: [], own: own(red)),
+            BottlePlan.plans(of: "ben", wanted: [], own: own(blue)),
+        ].flatMap { $0 }
         var machine = ServiceMachine()
-        func at(_ seconds: Int64) -> MonotonicInstant { MonotonicInstant(nanoseconds: 0).advanced(by: .seconds(seconds)) }
-        let look = ServiceMachine.Event.plans(plans, [plans[0].id: .every(seconds: 100), plans[1].id: .every(seconds: 600)])
-        func polled(_ effects: [ServiceMachine.Effect]) -> String? { effects.compactMap { if case .poll(let plan, _, _) = $0 { plan.person } else { nil } }.first }
+        func at(_ seconds: Int64) -> MonotonicInstant {
+            MonotonicInstant(nanoseconds: 0).advanced(by: .seconds(seconds))
+        }
+        let look = ServiceMachine.Event.plans(
+            plans, [plans[0].id: .every(seconds: 100), plans[1].id: .every(seconds: 600)])
+        func polled(_ effects: [ServiceMachine.Effect]) -> String? {
+            effects.compactMap { if case .poll(let plan, _, _) = $0 { plan.person } else { nil } }.first
+        }
         #expect(polled(machine.handle(look, at: at(0))) == "anna")
         _ = machine.handle(.pollOver(PollReport()), at: at(1))
         #expect(polled(machine.handle(look, at: at(1))) == "ben")
         _ = machine.handle(.pollOver(PollReport()), at: at(2))
-        #expect(machine.nextPoll(of: "anna") == at(101) && machine.nextPoll(of: "ben") == at(602) && machine.nextPoll(of: "eve") == nil)
+        #expect(
+            machine.nextPoll(of: "anna") == at(101) && machine.nextPoll(of: "ben") == at(602)
+                && machine.nextPoll(of: "eve") == nil)
         _ = machine.handle(.pokeBottles(of: "ben"), at: at(10))
         #expect(machine.nextPoll(of: "anna") == at(101))
         #expect(polled(machine.handle(look, at: at(10))) == "ben")

@@ -6,18 +6,23 @@ import Support
 import Testing
 import TrackerCore
 
-/// Answers that come late, and values that belong to two frames: seeds 956 and 3680, and 582, 1063, 4197 and 4949 of the simulation.
+/// Answers that come late, and values that belong to two frames: seeds 956 and 3680, and 582, 1063, 4197 and 4949 of
+/// the simulation.
 @Suite struct LateAnswerTests {
     /// A drain that only listens, with all the time there is.
     private static func drain(_ profile: BottleProfile) -> LogDrain {
         LogDrain(
-            profile: profile, reads: false, isListening: true, keep: false, hasRadio: true, limits: PollLimits(), budgetEnd: MonotonicInstant(nanoseconds: .max))
+            profile: profile, reads: false, isListening: true, keep: false, hasRadio: true, limits: PollLimits(),
+            budgetEnd: MonotonicInstant(nanoseconds: .max))
     }
 
     /// The journal has everything, and nothing of it from an earlier poll.
-    private static var standing: LogDrain.Standing { LogDrain.Standing(isJournaled: { _ in true }, wasKnown: { _ in false }) }
+    private static var standing: LogDrain.Standing {
+        LogDrain.Standing(isJournaled: { _ in true }, wasKnown: { _ in false })
+    }
 
-    /// A bottle behind a link that holds back what answers a question for the log, and all after it, for a while; and somebody drinks meanwhile.
+    /// A bottle behind a link that holds back what answers a question for the log, and all after it, for a while; and
+    /// somebody drinks meanwhile.
     struct HeldBack: ScriptedPeer {
         var bottle: ScriptedBottle
         /// Number of the question, from 0.
@@ -40,8 +45,12 @@ import TrackerCore
             (self.bottle, self.question, self.length, self.sips) = (bottle, question, length, sips)
         }
 
-        mutating func handle(_ request: CentralRequest, at now: MonotonicInstant) -> [(after: Duration, event: CentralEvent)] {
-            if case .write(_, let value, _) = request, [.drinkLog, .draftDump(1)].contains(HostCommand(decoding: value)) {
+        mutating func handle(_ request: CentralRequest, at now: MonotonicInstant) -> [(
+            after: Duration, event: CentralEvent
+        )] {
+            if case .write(_, let value, _) = request,
+                [.drinkLog, .draftDump(1)].contains(HostCommand(decoding: value))
+            {
                 if asked == question { since = now }
                 asked += 1
             }
@@ -71,8 +80,8 @@ import TrackerCore
         }
     }
 
-    /// A bottle whose answer overtakes the word that the question was written: what is written next waits for that word, as ATT has it, and
-    /// somebody drinks meanwhile.
+    /// A bottle whose answer overtakes the word that the question was written: what is written next waits for that
+    /// word, as ATT has it, and somebody drinks meanwhile.
     struct Overtaking: ScriptedPeer {
         var bottle: ScriptedBottle
         /// Number of the write whose response is late, from 0, and how late it is.
@@ -92,7 +101,9 @@ import TrackerCore
             (self.bottle, self.late, self.length, self.sips) = (bottle, late, length, sips)
         }
 
-        mutating func handle(_ request: CentralRequest, at now: MonotonicInstant) -> [(after: Duration, event: CentralEvent)] {
+        mutating func handle(_ request: CentralRequest, at now: MonotonicInstant) -> [(
+            after: Duration, event: CentralEvent
+        )] {
             guard case .write(_, let value, _) = request else { return bottle.handle(request, at: now) }
             if now < acknowledged { hasted.append(value) }
             // Nothing that happens later changes what this write meets: it is answered for the time at which it leaves.
@@ -115,23 +126,30 @@ import TrackerCore
         }
     }
 
-    /// Simulation, seed 825139: the late word that a question was written was taken for the acknowledgement's, so that the log was asked for
-    /// while the acknowledgement still waited, and one acknowledgement became two.
-    @Test(arguments: [ScriptedBottle.Acknowledging.drops, .counts]) func anAcknowledgementIsWrittenWhenItsOwnResponseComes(_ habit: ScriptedBottle.Acknowledging) throws {
+    /// Simulation, seed 825139: the late word that a question was written was taken for the acknowledgement's, so that
+    /// the log was asked for while the acknowledgement still waited, and one acknowledgement became two.
+    @Test(arguments: [ScriptedBottle.Acknowledging.drops, .counts])
+    func anAcknowledgementIsWrittenWhenItsOwnResponseComes(_ habit: ScriptedBottle.Acknowledging) throws {
         for profile in BottleProfile.allCases {
             for late in 0..<8 {
                 for length in [5, 40, 700, 1300, 2600] {
                     var bottle = ScriptedBottle(profile, records: drinks(20), properties: [.notify])
                     bottle.acknowledging = habit
                     let sips = (0..<6).map { number in
-                        (at: MonotonicInstant(nanoseconds: 0).advanced(by: .milliseconds(20 + 400 * number)), record: record(minute: 50, second: number, amount: 300 + number, hour: 23))
+                        (
+                            at: MonotonicInstant(nanoseconds: 0).advanced(by: .milliseconds(20 + 400 * number)),
+                            record: record(minute: 50, second: number, amount: 300 + number, hour: 23)
+                        )
                     }
                     let peer = Overtaking(bottle, late: late, length: .milliseconds(length), sips: sips)
                     var rig = EngineRig(options: options(), peer: peer, journal: peer.journal, start: evening)
                     let report = try rig.run()
                     let what = "\(profile.rawValue), write \(late) told after \(length) ms"
-                    #expect(rig.peer.early.isEmpty && report.failure == nil && report.contradiction == nil, "\(what): \(rig.peer.early), \(report)")
-                    // Whoever takes a question's response for the acknowledgement's writes the next before this one has left.
+                    #expect(
+                        rig.peer.early.isEmpty && report.failure == nil && report.contradiction == nil,
+                        "\(what): \(rig.peer.early), \(report)")
+                    // Whoever takes a question's response for the acknowledgement's writes the next before this one has
+                    // left.
                     #expect(rig.peer.hasted.isEmpty, "\(what): \(rig.peer.hasted)")
                     #expect(report.acknowledged >= 20, "\(what): \(report)")
                 }
@@ -139,8 +157,8 @@ import TrackerCore
         }
     }
 
-    /// Simulation, seed 838181: the reading after an acknowledgement lacked its last frame, which came late, and its records were taken for
-    /// acknowledged too; before the next reading could say better the disk was full.
+    /// Simulation, seed 838181: the reading after an acknowledgement lacked its last frame, which came late, and its
+    /// records were taken for acknowledged too; before the next reading could say better the disk was full.
     @Test func recordsThatComeLateAreNotTakenForAcknowledged() {
         var evidence = LogEvidence()
         let before = drinks(16)
@@ -148,7 +166,8 @@ import TrackerCore
         _ = evidence.note(before)
         evidence.tell(2)
         #expect(evidence.note(Array(before[2..<10])) == .taken)
-        #expect(evidence.forgotten.isEmpty && evidence.unconfirmed == 2, "one reading may be the rest of an earlier answer")
+        #expect(
+            evidence.forgotten.isEmpty && evidence.unconfirmed == 2, "one reading may be the rest of an earlier answer")
         _ = evidence.note(Array(before[2...]))
         #expect(evidence.forgotten == Set(before[..<2]) && evidence.unconfirmed == 0)
         // Nothing is gone at its old end: the acknowledgement was not taken, whatever is missing at the other.
@@ -159,7 +178,8 @@ import TrackerCore
         #expect(kept.note(before) == .kept && kept.forgotten.isEmpty)
     }
 
-    /// Promise 1 where it is decided: however often a record was read, those before it are all that may go while the journal has it not.
+    /// Promise 1 where it is decided: however often a record was read, those before it are all that may go while the
+    /// journal has it not.
     @Test func howeverOftenARecordWasReadTheJournalMustHaveIt() {
         let log = drinks(12)
         for missing in log.indices {
@@ -171,9 +191,10 @@ import TrackerCore
         }
     }
 
-    /// Simulation, seeds 2070340 and 2089547: a frame came once, in pieces, and two readings without it were taken for the proof that it never was.
-    /// The bottle dropped its records while the journal had them only with a doubt.
-    @Test(arguments: [(false, false), (true, false), (false, true), (true, true)]) func whatCameOnceIsDeniedByAsManyReadingsAsProveIt(isFragile: Bool, isLossy: Bool) {
+    /// Simulation, seeds 2070340 and 2089547: a frame came once, in pieces, and two readings without it were taken for
+    /// the proof that it never was. The bottle dropped its records while the journal had them only with a doubt.
+    @Test(arguments: [(false, false), (true, false), (false, true), (true, true)])
+    func whatCameOnceIsDeniedByAsManyReadingsAsProveIt(isFragile: Bool, isLossy: Bool) {
         var evidence = LogEvidence()
         (evidence.isFragile, evidence.isLossy) = (isFragile, isLossy)
         let log = drinks(24)
@@ -185,8 +206,9 @@ import TrackerCore
         #expect(evidence.denies(Set(log[..<8])) && evidence.denies([]) && !evidence.denies(Set(log[7...8])))
     }
 
-    /// Simulation, seed 3124076: the end of a dump came seconds after the dump had been judged, and twice. It was taken for the answer to the next
-    /// question, an empty log, and so the acknowledgement before, which the bottle had ignored, for taken.
+    /// Simulation, seed 3124076: the end of a dump came seconds after the dump had been judged, and twice. It was taken
+    /// for the answer to the next question, an empty log, and so the acknowledgement before, which the bottle had
+    /// ignored, for taken.
     @Test(arguments: [1, 2]) func theLateEndOfADumpIsNoEmptyLog(copies: Int) {
         var drain = Self.drain(.draft)
         let log = drinks(6)
@@ -224,8 +246,9 @@ import TrackerCore
         #expect(drain.evidence.forgotten.isEmpty)
     }
 
-    /// Simulation, seed 3330412: the end of a dump came twice, and the second time it was taken for an empty log, the answer to a question that was
-    /// still on its way. From then on each answer was taken for that of the question after it; somebody drank, and a ring of one record had turned over.
+    /// Simulation, seed 3330412: the end of a dump came twice, and the second time it was taken for an empty log, the
+    /// answer to a question that was still on its way. From then on each answer was taken for that of the question
+    /// after it; somebody drank, and a ring of one record had turned over.
     @Test(arguments: [1, 6]) func theEndOfADumpThatComesTwiceIsNoAnswer(count: Int) {
         var drain = Self.drain(.draft)
         let now = MonotonicInstant(nanoseconds: 0)
@@ -247,59 +270,81 @@ import TrackerCore
         #expect(drain.frame([], isAcknowledgeable: true, at: later) == [.settle])
     }
 
-    /// The question was repeated, and the first answer came after the ring had turned over: what a bottle drops then, the oldest of what it
-    /// sent *last*, is not what was read.
+    /// The question was repeated, and the first answer came after the ring had turned over: what a bottle drops then,
+    /// the oldest of what it sent *last*, is not what was read.
     @Test(arguments: [1, 2, 5, 20]) func aLateAnswerIsNotAcknowledgedInTheNameOfALaterOne(ring: Int) throws {
         for profile in BottleProfile.allCases {
             for question in 0..<5 {
                 for length in [1200, 2400, 2950] {
                     var bottle = ScriptedBottle(profile, records: drinks(ring), properties: [.notify])
                     bottle.ring = ring
-                    let sips = (0..<3).map { (after: Duration.milliseconds(700 + 900 * $0), record: record(minute: 50, second: $0, amount: 300 + $0, hour: 23)) }
+                    let sips = (0..<3).map {
+                        (
+                            after: Duration.milliseconds(700 + 900 * $0),
+                            record: record(minute: 50, second: $0, amount: 300 + $0, hour: 23)
+                        )
+                    }
                     let peer = HeldBack(bottle, question: question, length: .milliseconds(length), sips: sips)
                     var rig = EngineRig(options: options(), peer: peer, journal: peer.journal, start: evening)
                     let report = try rig.run()
                     let lost = (drinks(ring) + rig.peer.drunk).filter {
-                        !rig.journal.holds($0) && !rig.peer.bottle.records.contains($0) && !rig.peer.bottle.overwritten.contains($0)
+                        !rig.journal.holds($0) && !rig.peer.bottle.records.contains($0)
+                            && !rig.peer.bottle.overwritten.contains($0)
                     }
                     let what = "\(profile.rawValue), ring of \(ring), answer \(question) held for \(length) ms"
-                    #expect(rig.peer.early.isEmpty && lost.isEmpty && report.failure == nil && report.contradiction == nil, "\(what): \(report)")
+                    #expect(
+                        rig.peer.early.isEmpty && lost.isEmpty && report.failure == nil && report.contradiction == nil,
+                        "\(what): \(report)")
                 }
             }
         }
     }
 
-    /// That the question arrived was heard late too, and the drinks of that time moved the oldest on: a bottle that counts then forgot drinks
-    /// that nobody had read. Seed 98412 of the simulation.
-    @Test(arguments: [6, 7, 8, 20, 48]) func theTimeInWhichARingTurnsOverBeginsBeforeTheQuestionIsWritten(ring: Int) throws {
+    /// That the question arrived was heard late too, and the drinks of that time moved the oldest on: a bottle that
+    /// counts then forgot drinks that nobody had read. Seed 98412 of the simulation.
+    @Test(arguments: [6, 7, 8, 20, 48]) func theTimeInWhichARingTurnsOverBeginsBeforeTheQuestionIsWritten(ring: Int)
+        throws
+    {
         for profile in BottleProfile.allCases {
             for question in 0..<5 {
                 for length in [1200, 2400, 2950] {
                     var bottle = ScriptedBottle(profile, records: drinks(ring), properties: [.notify])
                     bottle.ring = ring
                     bottle.acknowledging = .counts
-                    let sips = (0..<3).map { (after: Duration.milliseconds(300 + 1000 * $0), record: record(minute: 50, second: $0, amount: 300 + $0, hour: 23)) }
+                    let sips = (0..<3).map {
+                        (
+                            after: Duration.milliseconds(300 + 1000 * $0),
+                            record: record(minute: 50, second: $0, amount: 300 + $0, hour: 23)
+                        )
+                    }
                     var peer = HeldBack(bottle, question: question, length: .milliseconds(length), sips: sips)
                     peer.holdsWrites = true
                     var rig = EngineRig(options: options(), peer: peer, journal: peer.journal, start: evening)
                     let report = try rig.run()
                     let what = "\(profile.rawValue), ring of \(ring), answer \(question) held for \(length) ms"
-                    #expect(rig.peer.early.isEmpty && report.failure == nil && report.contradiction == nil, "\(what): \(rig.peer.early), \(report)")
+                    #expect(
+                        rig.peer.early.isEmpty && report.failure == nil && report.contradiction == nil,
+                        "\(what): \(rig.peer.early), \(report)")
                     #expect(report.acknowledged > 0, "\(what): \(report)")
                 }
             }
         }
     }
 
-    /// Simulation, seed 2139973: a link is not quiet while a question waits for its response. The rest of an earlier answer was judged, nothing came
-    /// for a while, and the log was asked for again before the last question had left: its answer was taken for the next one's, and a full
-    /// ring had turned over since.
+    /// Simulation, seed 2139973: a link is not quiet while a question waits for its response. The rest of an earlier
+    /// answer was judged, nothing came for a while, and the log was asked for again before the last question had left:
+    /// its answer was taken for the next one's, and a full ring had turned over since.
     @Test(arguments: [9, 17]) func aLinkIsNotQuietWhileAQuestionIsUnderWay(ring: Int) throws {
         for question in 1..<12 {
             for length in [1500, 2600, 2900] {
                 var bottle = ScriptedBottle(.draft, records: drinks(ring), properties: [.notify])
                 bottle.ring = ring
-                let sips = (0..<3).map { (after: Duration.milliseconds(200 + 900 * $0), record: record(minute: 50, second: $0, amount: 300 + $0, hour: 23)) }
+                let sips = (0..<3).map {
+                    (
+                        after: Duration.milliseconds(200 + 900 * $0),
+                        record: record(minute: 50, second: $0, amount: 300 + $0, hour: 23)
+                    )
+                }
                 var peer = HeldBack(bottle, question: question, length: .milliseconds(length), sips: sips)
                 (peer.holdsWrites, peer.leavesRest) = (true, true)
                 var rig = EngineRig(options: options(), peer: peer, journal: peer.journal, start: evening)
@@ -310,21 +355,32 @@ import TrackerCore
         }
     }
 
-    /// What is read after an acknowledgement, and is from before it, is not taken for the bottle's refusal: nothing is acknowledged twice.
+    /// What is read after an acknowledgement, and is from before it, is not taken for the bottle's refusal: nothing is
+    /// acknowledged twice.
     @Test(arguments: BottleProfile.allCases) func aLateAnswerIsNoRefusal(_ profile: BottleProfile) throws {
         for question in 0..<5 {
             let late = (after: Duration.milliseconds(2300), record: record(minute: 50, amount: 345, hour: 23))
-            let peer = HeldBack(ScriptedBottle(profile, records: drinks(27), properties: [.notify]), question: question, length: .milliseconds(2410), sips: [late])
+            let peer = HeldBack(
+                ScriptedBottle(profile, records: drinks(27), properties: [.notify]), question: question,
+                length: .milliseconds(2410), sips: [late])
             var rig = EngineRig(options: options(), peer: peer, journal: peer.journal, start: evening)
             let report = try rig.run()
             let all = drinks(27) + rig.peer.drunk
-            #expect(rig.peer.early.isEmpty && all.allSatisfy { rig.journal.holds($0) || rig.peer.bottle.records.contains($0) }, "answer \(question) held back: lost for ever")
-            #expect(report.failure == nil && report.contradiction == nil && report.acknowledged == all.count - rig.peer.bottle.records.count, "\(question): \(report)")
+            #expect(
+                rig.peer.early.isEmpty
+                    && all.allSatisfy { rig.journal.holds($0) || rig.peer.bottle.records.contains($0) },
+                "answer \(question) held back: lost for ever")
+            #expect(
+                report.failure == nil && report.contradiction == nil
+                    && report.acknowledged == all.count - rig.peer.bottle.records.count, "\(question): \(report)")
         }
     }
 
-    /// Values lost of two frames leave what adds up to one: 44 + 44 + 22 bytes are a packet, wherever each of the three comes from.
-    @Test(arguments: BottleProfile.allCases, [20, 39, 43, 44, 50]) func piecesOfTwoFramesMakeNoDrink(_ profile: BottleProfile, pieceSize: Int) throws {
+    /// Values lost of two frames leave what adds up to one: 44 + 44 + 22 bytes are a packet, wherever each of the three
+    /// comes from.
+    @Test(arguments: BottleProfile.allCases, [20, 39, 43, 44, 50]) func piecesOfTwoFramesMakeNoDrink(
+        _ profile: BottleProfile, pieceSize: Int
+    ) throws {
         let answers = profile == .draft ? 0 : 1
         let perFrame = (110 + pieceSize - 1) / pieceSize
         for first in 0..<(2 * perFrame) {
@@ -332,24 +388,38 @@ import TrackerCore
                 var bottle = ScriptedBottle(profile, records: drinks(24), properties: [.notify])
                 bottle.recordsPerFrame = 8
                 bottle.pieceSize = pieceSize
-                // The retail bottle answers the snapshot's question with nothing, and the log's with one value before the frames.
+                // The retail bottle answers the snapshot's question with nothing, and the log's with one value before
+                // the frames.
                 bottle.lost = Set((answers + first)..<(answers + first + count))
                 let journal = MemoryJournal()
                 var rig = EngineRig(options: options(), peer: bottle, journal: journal, start: evening)
                 let report = try rig.run()
-                var again = EngineRig(options: options(), peer: rig.peer, journal: journal, start: evening.advanced(seconds: 60))
+                var again = EngineRig(
+                    options: options(), peer: rig.peer, journal: journal, start: evening.advanced(seconds: 60))
                 let second = try again.run()
                 let what = "\(profile.rawValue) in pieces of \(pieceSize), \(count) lost from \(first) on"
-                let made = journal.entries.filter { !drinks(24).contains($0.raw) && $0.verdict != .quarantined(reason: JournalDoubt.pieced) }
+                let made = journal.entries.filter {
+                    !drinks(24).contains($0.raw) && $0.verdict != .quarantined(reason: JournalDoubt.pieced)
+                }
                 #expect(made.isEmpty, "\(what): \(made.map(\.raw))")
-                #expect(drinks(24).allSatisfy { raw in journal.entries.contains { $0.raw == raw && $0.verdict != .quarantined(reason: JournalDoubt.pieced) } }, "\(what)")
-                #expect(again.peer.records.isEmpty && report.contradiction == nil && second.contradiction == nil, "\(what): \(report), then \(second)")
+                #expect(
+                    drinks(24).allSatisfy { raw in
+                        journal.entries.contains {
+                            $0.raw == raw && $0.verdict != .quarantined(reason: JournalDoubt.pieced)
+                        }
+                    }, "\(what)")
+                #expect(
+                    again.peer.records.isEmpty && report.contradiction == nil && second.contradiction == nil,
+                    "\(what): \(report), then \(second)")
             }
         }
     }
 
-    /// Simulation, seed 50162: on a bad link the same values were lost twice, and the same record that nobody drank came twice.
-    @Test(arguments: BottleProfile.allCases, [36, 37, 38, 63, 64]) func theSameLossTwiceInDumpsThatBrokeOffMakesNoDrink(_ profile: BottleProfile, pieceSize: Int) throws {
+    /// Simulation, seed 50162: on a bad link the same values were lost twice, and the same record that nobody drank
+    /// came twice.
+    @Test(arguments: BottleProfile.allCases, [36, 37, 38, 63, 64]) func theSameLossTwiceInDumpsThatBrokeOffMakesNoDrink(
+        _ profile: BottleProfile, pieceSize: Int
+    ) throws {
         let drunk = (0..<24).map { record(minute: 7 * $0 % 60, second: 11 * $0 % 60, amount: 100 + $0, hour: $0) }
         let perFrame = (110 + pieceSize - 1) / pieceSize
         // One value around the frames: what a retail bottle says first, or the draft bottle's end.
@@ -365,19 +435,38 @@ import TrackerCore
             }
             let journal = MemoryJournal()
             for poll in 0..<4 {
-                var rig = EngineRig(options: options(), peer: bottle, journal: journal, start: evening.advanced(seconds: Double(60 * poll)))
+                var rig = EngineRig(
+                    options: options(), peer: bottle, journal: journal,
+                    start: evening.advanced(seconds: Double(60 * poll)))
                 let report = try rig.run()
                 bottle = rig.peer
-                let made = journal.entries.filter { !drunk.contains($0.raw) && $0.verdict != .quarantined(reason: JournalDoubt.pieced) }
-                #expect(made.isEmpty && report.contradiction == nil, "\(profile.rawValue) in pieces of \(pieceSize), \(badDumps) bad dumps, poll \(poll): \(made.map(\.raw))")
+                let made = journal.entries.filter {
+                    !drunk.contains($0.raw) && $0.verdict != .quarantined(reason: JournalDoubt.pieced)
+                }
+                #expect(
+                    made.isEmpty && report.contradiction == nil,
+                    """
+                    \(profile.rawValue) in pieces of \(pieceSize), \(badDumps) bad dumps, poll \(poll): \
+                    \(made.map(\.raw))
+                    """
+                )
             }
             let counted = journal.entries.count { if case .drink = $0.verdict { true } else { false } }
-            #expect(bottle.records.isEmpty && counted == 24, "\(profile.rawValue) in pieces of \(pieceSize), \(badDumps) bad dumps: \(counted) count, \(bottle.records.count) wait")
+            #expect(
+                bottle.records.isEmpty && counted == 24,
+                """
+                \(profile.rawValue) in pieces of \(pieceSize), \(badDumps) bad dumps: \(counted) count, \
+                \(bottle.records.count) wait
+                """
+            )
         }
     }
 
-    /// The same over polls: what an earlier poll brought stands for half of the readings, and a dump that broke off for none of them.
-    @Test(arguments: BottleProfile.allCases, [36, 37, 64]) func dumpsThatBreakOffPollAfterPollMakeNoDrink(_ profile: BottleProfile, pieceSize: Int) throws {
+    /// The same over polls: what an earlier poll brought stands for half of the readings, and a dump that broke off for
+    /// none of them.
+    @Test(arguments: BottleProfile.allCases, [36, 37, 64]) func dumpsThatBreakOffPollAfterPollMakeNoDrink(
+        _ profile: BottleProfile, pieceSize: Int
+    ) throws {
         let drunk = (0..<24).map { record(minute: 7 * $0 % 60, second: 11 * $0 % 60, amount: 100 + $0, hour: $0) }
         let perFrame = (110 + pieceSize - 1) / pieceSize
         let (perDump, first) = (3 * perFrame + 1, profile == .draft ? 0 : 1)
@@ -390,25 +479,36 @@ import TrackerCore
                 bottle.lost.formUnion((start + 1)...(start + perFrame))
                 bottle.lost.insert(start + 2 * perFrame + 1)
             }
-            var rig = EngineRig(options: options(), peer: bottle, journal: journal, start: evening.advanced(seconds: Double(60 * poll)))
+            var rig = EngineRig(
+                options: options(), peer: bottle, journal: journal, start: evening.advanced(seconds: Double(60 * poll)))
             try rig.run()
-            let made = journal.entries.filter { !drunk.contains($0.raw) && $0.verdict != .quarantined(reason: JournalDoubt.pieced) }
-            #expect(made.isEmpty && rig.peer.records.count == 24, "\(profile.rawValue) in pieces of \(pieceSize), poll \(poll): \(made.map(\.raw))")
+            let made = journal.entries.filter {
+                !drunk.contains($0.raw) && $0.verdict != .quarantined(reason: JournalDoubt.pieced)
+            }
+            #expect(
+                made.isEmpty && rig.peer.records.count == 24,
+                "\(profile.rawValue) in pieces of \(pieceSize), poll \(poll): \(made.map(\.raw))")
         }
     }
 
     /// In pieces, and all of it arrives: once is no proof, twice is; counted once, and no longer suspect.
-    @Test(arguments: BottleProfile.allCases) func whatCameInPiecesCountsWhenItComesAgain(_ profile: BottleProfile) throws {
+    @Test(arguments: BottleProfile.allCases) func whatCameInPiecesCountsWhenItComesAgain(_ profile: BottleProfile)
+        throws
+    {
         var bottle = ScriptedBottle(profile, records: drinks(20), properties: [.notify])
         bottle.pieceSize = 20
         var rig = EngineRig(options: options(), peer: bottle, start: evening)
         let report = try rig.run()
-        #expect([report.received, report.new, report.duplicates, report.suspect, report.acknowledged] == [20, 20, 0, 0, 20], "\(report)")
+        #expect(
+            [report.received, report.new, report.duplicates, report.suspect, report.acknowledged] == [
+                20, 20, 0, 0, 20,
+            ], "\(report)")
         #expect(rig.journal.entries.allSatisfy { if case .drink = $0.verdict { true } else { false } })
     }
 
-    /// Simulation, seed 3711625: of two frames the first was lost in one reading, and in the next it was overtaken by the second. Each reading was
-    /// over with the second frame's notification, and what the bottle still had to deliver of the first was acknowledged.
+    /// Simulation, seed 3711625: of two frames the first was lost in one reading, and in the next it was overtaken by
+    /// the second. Each reading was over with the second frame's notification, and what the bottle still had to deliver
+    /// of the first was acknowledged.
     @Test func aFrameThatWasOvertakenIsWaitedFor() {
         var drain = Self.drain(.retail)
         let (now, log) = (MonotonicInstant(nanoseconds: 0), drinks(12))
@@ -424,7 +524,9 @@ import TrackerCore
     }
 
     /// However long nothing comes: what was written last has not even been confirmed.
-    @Test(arguments: BottleProfile.allCases) func aLinkIsNotQuietWhileAQuestionWaitsForItsResponse(_ profile: BottleProfile) {
+    @Test(arguments: BottleProfile.allCases) func aLinkIsNotQuietWhileAQuestionWaitsForItsResponse(
+        _ profile: BottleProfile
+    ) {
         var drain = Self.drain(profile)
         var now = MonotonicInstant(nanoseconds: 0)
         _ = drain.begin(at: now)
@@ -445,10 +547,13 @@ import TrackerCore
         #expect(wait() == [.ask])
     }
 
-    /// Simulation, seed 8269613: in two dumps the first frame of two broke off, and the dump began anew. When the second frame came again, all that was
-    /// before it was taken for another dump's, so that each was a whole reading of the second frame only: the eight oldest seemed to be gone, and four of
-    /// them were acknowledged while they were in doubt.
-    @Test(arguments: BottleProfile.allCases) func aDumpThatBeganAnewIsNotWholeWithoutItsBeginning(_ profile: BottleProfile) {
+    /// Simulation, seed 8269613: in two dumps the first frame of two broke off, and the dump began anew. When the
+    /// second frame came again, all that was before it was taken for another dump's, so that each was a whole reading
+    /// of the second frame only: the eight oldest seemed to be gone, and four of them were acknowledged while they were
+    /// in doubt.
+    @Test(arguments: BottleProfile.allCases) func aDumpThatBeganAnewIsNotWholeWithoutItsBeginning(
+        _ profile: BottleProfile
+    ) {
         var drain = Self.drain(profile)
         let (now, log) = (MonotonicInstant(nanoseconds: 0), drinks(12))
         _ = drain.begin(at: now)
@@ -479,9 +584,9 @@ import TrackerCore
         #expect(again.isWhole && again.records == log)
     }
 
-    /// Simulation, seed 8045925: the end of a dump was held up with all that came after it, for longer than a quiet link is waited for. The same frame and
-    /// that end, before the next question was even confirmed, passed for its answer; meanwhile a ring of one record had turned over, and its new
-    /// record was acknowledged unread.
+    /// Simulation, seed 8045925: the end of a dump was held up with all that came after it, for longer than a quiet
+    /// link is waited for. The same frame and that end, before the next question was even confirmed, passed for its
+    /// answer; meanwhile a ring of one record had turned over, and its new record was acknowledged unread.
     @Test(arguments: [true, false]) func whatWasHeldUpFromBeforeTheQuestionIsNotItsAnswer(isConfirmedFirst: Bool) {
         var drain = Self.drain(.draft)
         var now = MonotonicInstant(nanoseconds: 0)
@@ -497,18 +602,23 @@ import TrackerCore
         #expect(drain.settled(Self.standing, at: now).isEmpty && drain.phase == .quiet)
         #expect(wait() == [.ask])
         drain.isWriting = true
-        #expect(drain.frame(old, isAcknowledgeable: true, at: now).isEmpty && drain.frame([], isAcknowledgeable: true, at: now).isEmpty && drain.phase == .asking)
+        #expect(
+            drain.frame(old, isAcknowledgeable: true, at: now).isEmpty
+                && drain.frame([], isAcknowledgeable: true, at: now).isEmpty && drain.phase == .asking)
         // A bottle may say all before it confirms the question: then what comes once more is its answer.
         if isConfirmedFirst {
             drain.isWriting = false
             drain.asked(at: now)
         }
-        #expect(drain.frame(new, isAcknowledgeable: true, at: now).isEmpty && drain.frame([], isAcknowledgeable: true, at: now) == [.settle])
+        #expect(
+            drain.frame(new, isAcknowledgeable: true, at: now).isEmpty
+                && drain.frame([], isAcknowledgeable: true, at: now) == [.settle])
         #expect(drain.takeRound().records == new)
     }
 
-    /// Simulation, seed 3799989: what came as the answer to the question after an acknowledgement was the rest of an earlier answer, and then the
-    /// bottle said nothing more. That the acknowledgement was taken was told as certain. And seed 3739671: an end that came twice said the same.
+    /// Simulation, seed 3799989: what came as the answer to the question after an acknowledgement was the rest of an
+    /// earlier answer, and then the bottle said nothing more. That the acknowledgement was taken was told as certain.
+    /// And seed 3739671: an end that came twice said the same.
     @Test(arguments: [false, true]) func whatOnlyALateAnswerLackedIsNotKnownToBeGone(isDraft: Bool) {
         var drain = Self.drain(isDraft ? .draft : .retail)
         var now = MonotonicInstant(nanoseconds: 0)
@@ -541,13 +651,17 @@ import TrackerCore
         #expect(drain.phase == .finished && drain.evidence.forgotten.isEmpty && drain.evidence.unconfirmed > 0)
     }
 
-    /// Simulation, seed 3858239: each dump broke off, and then the bottle said that it has no records. That was a whole reading of an empty log, so
-    /// that the next poll took the records for newer than this one.
+    /// Simulation, seed 3858239: each dump broke off, and then the bottle said that it has no records. That was a whole
+    /// reading of an empty log, so that the next poll took the records for newer than this one.
     @Test(arguments: BottleProfile.allCases) func aLogOfWhichOnlyPiecesCameIsNotEmpty(_ profile: BottleProfile) {
         var drain = Self.drain(profile)
         let now = MonotonicInstant(nanoseconds: 0)
         func end() -> [LogDrain.Action] {
-            if profile == .retail { _ = drain.status(follows: false, at: now) } else { _ = drain.frame([], isAcknowledgeable: true, at: now) }
+            if profile == .retail {
+                _ = drain.status(follows: false, at: now)
+            } else {
+                _ = drain.frame([], isAcknowledgeable: true, at: now)
+            }
             _ = drain.takeRound()
             return drain.settled(Self.standing, at: now)
         }

@@ -4,7 +4,8 @@ import Support
 import Testing
 import TrackerCore
 
-/// Which clock may move a drink that counts, and what becomes of one that cannot have been drunk yet (tracker law A2, rule 5).
+/// Which clock may move a drink that counts, and what becomes of one that cannot have been drunk yet (tracker law A2,
+/// rule 5).
 @Suite struct MovedDrinkTests {
     static let day = ClockWorld.day
 
@@ -40,9 +41,12 @@ import TrackerCore
         #expect(world.broken.isEmpty && world.waiting == 0, "\(world.broken)")
     }
 
-    /// Simulation, seed 2594: set by a clock that somebody agreed with, read first by one that has jumped since and stands alone.
+    /// Simulation, seed 2594: set by a clock that somebody agreed with, read first by one that has jumped since and
+    /// stands alone.
     @Test(arguments: [4.0, -4, 51])
-    func `what a bottle wrote by a clock that somebody agreed with is right, whoever reads it first`(days: Double) throws {
+    func `what a bottle wrote by a clock that somebody agreed with is right, whoever reads it first`(days: Double)
+        throws
+    {
         var world = ClockWorld()
         try world.poll()
         world.losePower()
@@ -58,7 +62,9 @@ import TrackerCore
 
     /// A simulation with processes, seed 101: 200 settings in an hour, no time server.
     @Test(arguments: [51.0, -300])
-    func `what a lone clock moved it moves back, however often the bottle's clock was set in between`(days: Double) throws {
+    func `what a lone clock moved it moves back, however often the bottle's clock was set in between`(days: Double)
+        throws
+    {
         var world = ClockWorld()
         world.losePower()
         try world.poll()
@@ -73,7 +79,9 @@ import TrackerCore
     }
 
     @Test(arguments: [true, false], [51.0, 3])
-    func `a drink that counts ahead of a clock that is vouched for goes to its true day, or back to doubt`(timeServer: Bool, days: Double) throws {
+    func `a drink that counts ahead of a clock that is vouched for goes to its true day, or back to doubt`(
+        timeServer: Bool, days: Double
+    ) throws {
         var world = ClockWorld()
         world.losePower()
         world.host = days * Self.day
@@ -91,7 +99,8 @@ import TrackerCore
         (world.host, world.hasTimeServer) = (0, timeServer)
         try world.poll { $0.trustsClock = !timeServer }
         #expect(world.broken.isEmpty, "\(world.broken)")
-        #expect(world.warnings.contains { $0.contains("6 drinks") && $0.contains("count nowhere") }, "\(world.warnings)")
+        #expect(
+            world.warnings.contains { $0.contains("6 drinks") && $0.contains("count nowhere") }, "\(world.warnings)")
         let doubted = world.journal.entries.filter { $0.verdict == .quarantined(reason: JournalDoubt.bottleClock) }
         #expect(doubted.count == 6 && world.sips.count == 6)
         // That is for good: time catches up with the date, and it is wrong all the same.
@@ -100,12 +109,15 @@ import TrackerCore
         #expect(world.broken.isEmpty && counted(world).isEmpty, "\(world.broken)")
     }
 
-    /// An adversary's clocks, seed 1338: a computer four days behind set a bottle that had lost its clock, and months and a restart later a person
-    /// vouched for the clock. What still lay in the bottle went to its true day; what had been taken before stayed four days off for good.
+    /// An adversary's clocks, seed 1338: a computer four days behind set a bottle that had lost its clock, and months
+    /// and a restart later a person vouched for the clock. What still lay in the bottle went to its true day; what had
+    /// been taken before stayed four days off for good.
     @Test(arguments: [true, false], [-4.0, 8, -96])
-    func `what a bottle wrote by a wrong setting goes to its true day over a restart, once a server or a person vouches for the clock`(
-        timeServer: Bool, days: Double
-    ) throws {
+    func
+        `what a bottle wrote by a wrong setting goes to its true day over a restart, once a server or a person vouches for the clock`(
+            timeServer: Bool, days: Double
+        ) throws
+    {
         var world = ClockWorld()
         world.losePower()
         world.host = days * Self.day
@@ -119,16 +131,21 @@ import TrackerCore
         for _ in 0..<2 { world.sip() }
         (world.host, world.hasTimeServer) = (0, timeServer)
         try world.poll { $0.trustsClock = !timeServer }
-        #expect(world.broken.isEmpty && world.countsAll && world.waiting == 0, "\(world.broken) \(world.journal.entries.map(\.verdict))")
+        #expect(
+            world.broken.isEmpty && world.countsAll && world.waiting == 0,
+            "\(world.broken) \(world.journal.entries.map(\.verdict))")
         #expect(world.isBottleRight)
     }
 
-    /// An adversary's clocks: a lone clock jumped, took the bottle that it had set rightly for its echo, and moved two drinks by 128 days. After a
-    /// restart nobody put them back, though the bottle, which it had set wrong since, showed by how much it had been.
+    /// An adversary's clocks: a lone clock jumped, took the bottle that it had set rightly for its echo, and moved two
+    /// drinks by 128 days. After a restart nobody put them back, though the bottle, which it had set wrong since,
+    /// showed by how much it had been.
     @Test(arguments: [-128.0, 51, -3], [(true, true), (true, false), (false, true), (false, false)])
-    func `what a lone clock moved after it had jumped goes back over a restart, once a server or a person finds the bottle wrong by that jump`(
-        days: Double, how: (timeServer: Bool, keep: Bool)
-    ) throws {
+    func
+        `what a lone clock moved after it had jumped goes back over a restart, once a server or a person finds the bottle wrong by that jump`(
+            days: Double, how: (timeServer: Bool, keep: Bool)
+        ) throws
+    {
         let (timeServer, keep) = how
         var world = ClockWorld()
         world.losePower()
@@ -144,11 +161,14 @@ import TrackerCore
         world.restart()
         (world.host, world.hasTimeServer) = (0, timeServer)
         for _ in 0..<2 { try world.poll { $0.trustsClock = !timeServer } }
-        #expect(world.broken.isEmpty && world.countsAll && world.waiting == 0, "\(world.broken) \(world.journal.entries.map(\.verdict))")
+        #expect(
+            world.broken.isEmpty && world.countsAll && world.waiting == 0,
+            "\(world.broken) \(world.journal.entries.map(\.verdict))")
         #expect(world.isBottleRight)
     }
 
-    /// What was set last may never have reached the bottle: then it shows what it was told before, and nothing is moved by a sum that only seems to say more.
+    /// What was set last may never have reached the bottle: then it shows what it was told before, and nothing is moved
+    /// by a sum that only seems to say more.
     @Test(arguments: [-128.0, 51, -3])
     func `a setting that never reached the bottle puts nothing back, and moves nothing`(days: Double) throws {
         var world = ClockWorld()
@@ -168,9 +188,12 @@ import TrackerCore
         #expect((counted(world) == after || counted(world) == before) && before.count == 3, "\(world.broken)")
     }
 
-    /// Chaos seed 303: a lone clock and the store it had filled agreed against a bottle that the phone app had set right.
+    /// Chaos seed 303: a lone clock and the store it had filled agreed against a bottle that the phone app had set
+    /// right.
     @Test(arguments: [51.0, -51, 3], [true, false])
-    func `what a wrong clock of ours doubted counts once that clock is found wrong`(days: Double, timeServer: Bool) throws {
+    func `what a wrong clock of ours doubted counts once that clock is found wrong`(days: Double, timeServer: Bool)
+        throws
+    {
         var world = ClockWorld()
         world.losePower()
         world.host = days * Self.day
@@ -206,10 +229,17 @@ import TrackerCore
         #expect(world.broken.isEmpty && counted(world).count == 3, "\(world.broken)")
     }
 
-    /// Chaos, seed 62: eleven hours ahead, a clock that only the bottle agreed with took the place of the time server's word; the poll that set the bottle
-    /// right was killed; then the computer's clock went 300 days back, took the bottle for its own echo, and dated 70 drinks anew.
-    @Test(arguments: [-300.0, -51, 51, 400], [(40_000.0, false), (40_000, true), (-40_000, true), (7200, false), (7200, true)])
-    func `what a time server said stays said, and a bottle that was set right by it is no echo of what it was told before`(days: Double, from: (Double, Bool)) throws {
+    /// Chaos, seed 62: eleven hours ahead, a clock that only the bottle agreed with took the place of the time server's
+    /// word; the poll that set the bottle right was killed; then the computer's clock went 300 days back, took the
+    /// bottle for its own echo, and dated 70 drinks anew.
+    @Test(
+        arguments: [-300.0, -51, 51, 400],
+        [(40_000.0, false), (40_000, true), (-40_000, true), (7200, false), (7200, true)])
+    func
+        `what a time server said stays said, and a bottle that was set right by it is no echo of what it was told before`(
+            days: Double, from: (Double, Bool)
+        ) throws
+    {
         let (hours, hasBottleAgreed) = from
         var world = ClockWorld()
         world.hasTimeServer = true
@@ -220,7 +250,9 @@ import TrackerCore
         if hasBottleAgreed { world.setBottle(hours) }
         for _ in 0..<3 { world.sip() }
         try world.poll()
-        #expect(try !hasBottleAgreed || world.journal.recall(BottleNames("A4:C1:38:01:02:03")).witness?.isSynchronized == false)
+        #expect(
+            try !hasBottleAgreed
+                || world.journal.recall(BottleNames("A4:C1:38:01:02:03")).witness?.isSynchronized == false)
         world.losePower()
         try world.poll()
         #expect(world.isClockSet)
@@ -228,7 +260,9 @@ import TrackerCore
         try world.poll()
         for _ in 0..<2 { world.sip() }
         world.host = 0
-        for effects in [10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30] where !world.isBottleRight { try world.poll(killAfter: effects) }
+        for effects in [10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30] where !world.isBottleRight {
+            try world.poll(killAfter: effects)
+        }
         #expect(world.isBottleRight)
         for _ in 0..<2 { world.sip() }
         let before = counted(world)

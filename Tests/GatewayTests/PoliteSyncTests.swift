@@ -20,7 +20,9 @@ import TrackerCore
         #expect(report.model == .boost)
         #expect(report.batteryPercent == 87)
         #expect(report.clockDriftSeconds == 0)
-        #expect([report.received, report.new, report.duplicates, report.suspect, report.quarantined, report.acknowledged] == [1, 1, 0, 0, 0, 1])
+        #expect(
+            [report.received, report.new, report.duplicates, report.suspect, report.quarantined, report.acknowledged]
+                == [1, 1, 0, 0, 0, 1])
         #expect(report.complete)
         #expect(rig.written == [.snapshot, .amount(ml: 340), .drinkLog, .drinkLog, .acknowledge(bytes: 13), .drinkLog])
         #expect(rig.requests.last == .disconnect)
@@ -46,7 +48,8 @@ import TrackerCore
     }
 
     @Test func keepAcknowledgesNothing() throws {
-        var rig = EngineRig(options: options { $0.keep = true }, peer: ScriptedBottle(records: drinks(48)), start: evening)
+        var rig = EngineRig(
+            options: options { $0.keep = true }, peer: ScriptedBottle(records: drinks(48)), start: evening)
         let report = try rig.run()
         #expect(report.complete)
         #expect([report.received, report.acknowledged] == [48, 0])
@@ -58,7 +61,10 @@ import TrackerCore
         let report = try rig.run()
         #expect(report.complete)
         #expect(report.failure == nil)
-        #expect([report.received, report.acknowledged, rig.journal.entries.count, rig.peer.records.count] == [count, count, count, 0])
+        #expect(
+            [report.received, report.acknowledged, rig.journal.entries.count, rig.peer.records.count] == [
+                count, count, count, 0,
+            ])
     }
 
     @Test func severalFramesAreAcknowledgedOnlyAfterASecondDump() throws {
@@ -69,7 +75,8 @@ import TrackerCore
         #expect([report.received, report.new, report.acknowledged, rig.peer.records.count] == [48, 48, 48, 0])
         // All but one, for the ring may be full; then it has room.
         let talk = rig.written.filter { if case .acknowledge = $0 { true } else { $0 == .drinkLog } }
-        #expect(talk == [.drinkLog, .drinkLog, .acknowledge(bytes: 47 * 13), .drinkLog, .acknowledge(bytes: 13), .drinkLog])
+        #expect(
+            talk == [.drinkLog, .drinkLog, .acknowledge(bytes: 47 * 13), .drinkLog, .acknowledge(bytes: 13), .drinkLog])
     }
 
     @Test func commandsThatComeTooSoonAreSentAgain() throws {
@@ -134,7 +141,10 @@ import TrackerCore
         rig = EngineRig(options: other, peer: bottle, start: evening)
         try rig.run()
         let clock = BottleClock(yearByte: 0x1A, month: 2, day: 2, hour: 22, minute: 30, second: 0)
-        #expect(rig.written.filter { $0 != .snapshot && $0 != .drinkLog } == [.settings(goalMl: 2500, clock: clock, reminder: .standard)])
+        #expect(
+            rig.written.filter { $0 != .snapshot && $0 != .drinkLog } == [
+                .settings(goalMl: 2500, clock: clock, reminder: .standard)
+            ])
     }
 
     @Test func anUnknownStoreNeverLowersTheAmountOnTheScreen() throws {

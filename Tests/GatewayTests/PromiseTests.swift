@@ -11,7 +11,9 @@ import TrackerCore
     @Test(arguments: 0..<6) func journalBeforeAcknowledgement(_ failing: Int) throws {
         for profile in BottleProfile.allCases {
             let journal = MemoryJournal(failsAt: { $0 == failing })
-            var rig = EngineRig(options: options(), peer: ScriptedBottle(profile, records: drinks(20)), journal: journal, start: evening)
+            var rig = EngineRig(
+                options: options(), peer: ScriptedBottle(profile, records: drinks(20)), journal: journal, start: evening
+            )
             let report = try rig.run()
             var isStored = false
             for effect in rig.effects {
@@ -26,12 +28,16 @@ import TrackerCore
     }
 
     /// Promise 1. However long the journal takes: its answer comes first.
-    @Test(arguments: BottleProfile.allCases, [10, 400, 3000]) func noAcknowledgementWhileTheJournalOwesAnAnswer(_ profile: BottleProfile, _ milliseconds: Int) throws {
+    @Test(arguments: BottleProfile.allCases, [10, 400, 3000]) func noAcknowledgementWhileTheJournalOwesAnAnswer(
+        _ profile: BottleProfile, _ milliseconds: Int
+    ) throws {
         var rig = EngineRig(options: options(), peer: ScriptedBottle(profile, records: drinks(20)), start: evening)
         rig.journalDelay = .milliseconds(milliseconds)
         let report = try rig.run()
         #expect(report.failure == nil && report.acknowledged == 20, "\(String(describing: report.failure))")
-        let hasty = rig.writtenMeanwhile.filter { if case .acknowledge = HostCommand(decoding: $0) { true } else { false } }
+        let hasty = rig.writtenMeanwhile.filter {
+            if case .acknowledge = HostCommand(decoding: $0) { true } else { false }
+        }
         #expect(hasty.isEmpty, "acknowledged while the journal was writing")
     }
 
@@ -43,7 +49,9 @@ import TrackerCore
             bottle.acknowledging = .ignores
             bottle.recordsPerEntry = 1 + round * 3
             bottle.doubled = [2, 3]
-            var rig = EngineRig(options: options(), peer: bottle, journal: journal, start: evening.advanced(seconds: Double(round) * 3600))
+            var rig = EngineRig(
+                options: options(), peer: bottle, journal: journal,
+                start: evening.advanced(seconds: Double(round) * 3600))
             let report = try rig.run()
             #expect(report.new == (round == 0 ? 10 : 0))
         }
@@ -52,7 +60,11 @@ import TrackerCore
 
     /// Promise 3. A report's figures and any total can be rebuilt from the journal, whose entries keep their bytes.
     @Test func theJournalIsTheTruth() throws {
-        let records = drinks(30) + [record(minute: 59, amount: 600), record(minute: 70, amount: 5), record(minute: 1, amount: 9, flag: 1), record(minute: 2, amount: 0)]
+        let records =
+            drinks(30) + [
+                record(minute: 59, amount: 600), record(minute: 70, amount: 5), record(minute: 1, amount: 9, flag: 1),
+                record(minute: 2, amount: 0),
+            ]
         var rig = EngineRig(options: options(), peer: ScriptedBottle(records: records), start: evening)
         let report = try rig.run()
         #expect([report.received, report.new, report.suspect] == [34, 34, 1])
@@ -71,9 +83,12 @@ import TrackerCore
         for profile in BottleProfile.allCases {
             for cut in 0..<60 {
                 let journal = MemoryJournal()
-                var rig = EngineRig(options: options(), peer: ScriptedBottle(profile, records: drinks(12)), journal: journal, start: evening)
+                var rig = EngineRig(
+                    options: options(), peer: ScriptedBottle(profile, records: drinks(12)), journal: journal,
+                    start: evening)
                 rig.run(effects: cut)
-                var second = EngineRig(options: options(), peer: rig.peer, journal: journal, start: evening.advanced(seconds: 30))
+                var second = EngineRig(
+                    options: options(), peer: rig.peer, journal: journal, start: evening.advanced(seconds: 30))
                 let report = try second.run()
                 #expect(report.failure == nil)
                 #expect(journal.entries.count == 12, "\(profile.rawValue), killed after effect \(cut)")
@@ -94,9 +109,15 @@ import TrackerCore
                     if isLost { bottle.lost = [place] } else { bottle.doubled = [place] }
                     var rig = EngineRig(options: options(), peer: bottle, journal: journal, start: evening)
                     let report = try rig.run()
-                    let what = "\(profile.rawValue), \(entry) records an entry, \(frame) a frame, notification \(place) \(isLost ? "lost" : "doubled")"
+                    let what =
+                        """
+                        \(profile.rawValue), \(entry) records an entry, \(frame) a frame, notification \(place) \
+                        \(isLost ? "lost" : "doubled")
+                        """
                     #expect(report.failure == nil, "\(what): \(String(describing: report.failure))")
-                    for raw in drinks(20) { #expect(journal.holds(raw) || rig.peer.records.contains(raw), "\(what): lost for ever") }
+                    for raw in drinks(20) {
+                        #expect(journal.holds(raw) || rig.peer.records.contains(raw), "\(what): lost for ever")
+                    }
                     #expect(journal.entries.count <= 20, "\(what): invented")
                 }
             }

@@ -18,8 +18,12 @@ import TrackerCore
         Class(error: LinkError(.noAdapter, "No adapter."), kind: .noAdapter, rungs: []),
         Class(error: LinkError(.poweredOff, "Off."), kind: .bluetoothOff, rungs: []),
         Class(error: LinkError(.permissionDenied, "No."), kind: .permissionDenied, rungs: []),
-        Class(error: LinkError(.connectFailed, "Abort.", isTransient: true), kind: .connectFailed, rungs: [.retry, .disconnect, .forget]),
-        Class(error: LinkError(.inProgress, "Busy.", isTransient: true), kind: .connectFailed, rungs: [.disconnect, .forget]),
+        Class(
+            error: LinkError(.connectFailed, "Abort.", isTransient: true), kind: .connectFailed,
+            rungs: [.retry, .disconnect, .forget]),
+        Class(
+            error: LinkError(.inProgress, "Busy.", isTransient: true), kind: .connectFailed,
+            rungs: [.disconnect, .forget]),
         Class(error: LinkError(.system, "Odd."), kind: .connectFailed, rungs: [.retry, .disconnect, .forget]),
     ]
 
@@ -111,7 +115,8 @@ import TrackerCore
     @Test func anInterruptedPollDisconnectsAndKeepsWhatCame() throws {
         for at in stride(from: 0, through: 60, by: 3) {
             let journal = MemoryJournal()
-            var rig = EngineRig(options: options(), peer: ScriptedBottle(records: drinks(40)), journal: journal, start: evening)
+            var rig = EngineRig(
+                options: options(), peer: ScriptedBottle(records: drinks(40)), journal: journal, start: evening)
             rig.schedule(.cancel, after: .milliseconds(at))
             let report = try rig.run()
             #expect(report.failure?.kind == .interrupted || report.complete)
@@ -124,19 +129,24 @@ import TrackerCore
             var gadget = ScriptedBottle()
             var bottle = ScriptedBottle(records: drinks(4))
             var isGadget = true
-            mutating func handle(_ request: CentralRequest, at now: MonotonicInstant) -> [(after: Duration, event: CentralEvent)] {
+            mutating func handle(_ request: CentralRequest, at now: MonotonicInstant) -> [(
+                after: Duration, event: CentralEvent
+            )] {
                 switch request {
                 case .startScan:
                     return ["gadget", "bottle"].enumerated().map { index, name in
                         let advertisement = Advertisement(
-                            peer: PeerID(name), address: BluetoothAddress(UInt64(index + 1)), name: index == 0 ? nil : "WaterH-Bottle-B003", services: [0xFF00])
+                            peer: PeerID(name), address: BluetoothAddress(UInt64(index + 1)),
+                            name: index == 0 ? nil : "WaterH-Bottle-B003", services: [0xFF00])
                         return (.milliseconds(index + 1), .advertised(advertisement))
                     }
                 case .connect(let peer, _):
                     isGadget = peer.text == "gadget"
                     return [(.milliseconds(1), .connected(peer, mtu: 247))]
                 case .discover where isGadget:
-                    return [(.milliseconds(1), .discovered([RemoteService(uuid: 0xFF00, handle: 1, characteristics: [])]))]
+                    return [
+                        (.milliseconds(1), .discovered([RemoteService(uuid: 0xFF00, handle: 1, characteristics: [])]))
+                    ]
                 default:
                     return bottle.handle(request, at: now)
                 }

@@ -17,26 +17,41 @@ import Testing
 
     static let rows: [Row] = [
         Row(code: .noAdapter, rungs: [], pause: .zero, failure: .noAdapter, reason: "nothing follows"),
-        Row(code: .poweredOff, rungs: [.powerCycle], pause: .seconds(1), failure: .bluetoothOff, reason: "the adapter goes off and on again, and its service with it"),
+        Row(
+            code: .poweredOff, rungs: [.powerCycle], pause: .seconds(1), failure: .bluetoothOff,
+            reason: "the adapter goes off and on again, and its service with it"),
         Row(code: .permissionDenied, rungs: [], pause: .zero, failure: .permissionDenied, reason: "nothing follows"),
         Row(
-            code: .notFound, rungs: [.restartDiscovery, .forget, .powerCycle], pause: .milliseconds(200), failure: .notFound,
+            code: .notFound, rungs: [.restartDiscovery, .forget, .powerCycle], pause: .milliseconds(200),
+            failure: .notFound,
             reason: "a scan of 10 s went before: only the service below needs a breath"),
         Row(
-            code: .connectFailed, rungs: [.retry, .disconnect, .forget, .powerCycle], pause: .milliseconds(300), failure: .connectFailed,
+            code: .connectFailed, rungs: [.retry, .disconnect, .forget, .powerCycle], pause: .milliseconds(300),
+            failure: .connectFailed,
             reason: "a burst on the air is over, and the bottle advertises again within it"),
         Row(
-            code: .inProgress, rungs: [.disconnect, .forget, .powerCycle], pause: .milliseconds(500), failure: .connectFailed,
+            code: .inProgress, rungs: [.disconnect, .forget, .powerCycle], pause: .milliseconds(500),
+            failure: .connectFailed,
             reason: "somebody else's attempt has to end before ours begins"),
         Row(
             code: .disconnected, rungs: [.retry, .retry, .forget], pause: .milliseconds(300), failure: .connectionLost,
             reason: "the bottle advertises again within it"),
-        Row(code: .timeout, rungs: [.disconnect, .forget], pause: .milliseconds(300), failure: .didNotAnswer, reason: "the old connection has to end before the new one begins"),
+        Row(
+            code: .timeout, rungs: [.disconnect, .forget], pause: .milliseconds(300), failure: .didNotAnswer,
+            reason: "the old connection has to end before the new one begins"),
         Row(code: .refused, rungs: [], pause: .zero, failure: .unexpectedResponse, reason: "nothing follows"),
-        Row(code: .protocolViolation, rungs: [.forget], pause: .milliseconds(300), failure: .unexpectedResponse, reason: "the system forgets before it asks anew"),
-        Row(code: .outOfStep, rungs: [.disconnect], pause: .milliseconds(200), failure: .connectionLost, reason: "the disagreement is on this machine, and over as soon as it is disconnected"),
-        Row(code: .serviceLost, rungs: [.retry, .retry, .retry], pause: .seconds(2), failure: .noAdapter, reason: "a service manager brings bluetoothd back within seconds: three times two"),
-        Row(code: .system, rungs: [.retry, .disconnect, .forget], pause: .milliseconds(300), failure: .connectFailed, reason: "as for an attempt that failed"),
+        Row(
+            code: .protocolViolation, rungs: [.forget], pause: .milliseconds(300), failure: .unexpectedResponse,
+            reason: "the system forgets before it asks anew"),
+        Row(
+            code: .outOfStep, rungs: [.disconnect], pause: .milliseconds(200), failure: .connectionLost,
+            reason: "the disagreement is on this machine, and over as soon as it is disconnected"),
+        Row(
+            code: .serviceLost, rungs: [.retry, .retry, .retry], pause: .seconds(2), failure: .noAdapter,
+            reason: "a service manager brings bluetoothd back within seconds: three times two"),
+        Row(
+            code: .system, rungs: [.retry, .disconnect, .forget], pause: .milliseconds(300), failure: .connectFailed,
+            reason: "as for an attempt that failed"),
     ]
 
     @Test(arguments: rows) func eachClassIsAsAgreed(_ row: Row) throws {
@@ -49,8 +64,12 @@ import Testing
         #expect(!rule.reason.isEmpty)
         // A poll has 30 s (tracker law A8), and they are for attempts: pauses take a fifth at the most.
         #expect(rule.pause * rule.rungs.count <= PollLimits().poll / 5)
-        // The last step before power-cycling is the one that disturbs others most: it never comes first where something gentler helps.
-        #expect(rule.rungs.firstIndex(of: .forget).map { first in !rule.rungs[(first + 1)...].contains { $0 == .retry || $0 == .disconnect } } ?? true)
+        // The last step before power-cycling is the one that disturbs others most: it never comes first where something
+        // gentler helps.
+        #expect(
+            rule.rungs.firstIndex(of: .forget).map { first in
+                !rule.rungs[(first + 1)...].contains { $0 == .retry || $0 == .disconnect }
+            } ?? true)
     }
 
     @Test func noClassIsWithoutItsRow() {
@@ -66,12 +85,18 @@ import Testing
             ("connect", limits.connect, .seconds(5), "the founding documents' connect time-out"),
             ("discover", limits.discover, .seconds(8), "about 1 s over radio; ATT's own 30 s would be the whole poll"),
             ("request", limits.request, .seconds(3), "one read or write takes some connection events"),
-            ("beforeRead", limits.beforeRead, .milliseconds(500), "the founding documents' pause between the draft's command and the first read"),
+            (
+                "beforeRead", limits.beforeRead, .milliseconds(500),
+                "the founding documents' pause between the draft's command and the first read"
+            ),
             ("answer", limits.answer, .seconds(1), "owners space commands 0.5 s to 1 s apart"),
             ("button", limits.button, .seconds(30), "somebody has to walk to the bottle"),
             ("silence", limits.silence, .seconds(3), "three times what a command may take to be answered"),
             ("linger", limits.linger, .milliseconds(250), "some connection events of a slow link"),
-            ("lingerWithoutRadio", limits.lingerWithoutRadio, .milliseconds(15), "a socket delivers within a millisecond"),
+            (
+                "lingerWithoutRadio", limits.lingerWithoutRadio, .milliseconds(15),
+                "a socket delivers within a millisecond"
+            ),
             ("poll", limits.poll, .seconds(30), "tracker law A8"),
             ("closing", limits.closing, .seconds(3), "one request, to disconnect"),
         ]
@@ -81,7 +106,10 @@ import Testing
             ("records", limits.records, 4096, "eight times the 500 that a bottle keeps"),
             ("notifications", limits.notifications, 20_000, "far more than a whole log's, and bounded"),
             ("quarantined", limits.quarantined, 64, "enough to see what a bottle does; the rest is counted"),
-            ("dumps", limits.dumps, 16, "each shows what is not acknowledged yet; a bottle that needs more never empties"),
+            (
+                "dumps", limits.dumps, 16,
+                "each shows what is not acknowledged yet; a bottle that needs more never empties"
+            ),
             ("flawedDumps", limits.flawedDumps, 6, "a link that damaged six dumps damages the next"),
             ("sessions", limits.sessions, 5, "the first, and one for each rung of the longest class"),
         ]

@@ -9,7 +9,9 @@ private func bottle(_ number: Int) -> BottlePlan {
     return BottlePlan(id: address, own: [OwnBottle(identities: [address])])
 }
 
-private func at(_ seconds: Int64) -> MonotonicInstant { MonotonicInstant(nanoseconds: 0).advanced(by: .seconds(seconds)) }
+private func at(_ seconds: Int64) -> MonotonicInstant {
+    MonotonicInstant(nanoseconds: 0).advanced(by: .seconds(seconds))
+}
 
 private func polled(_ effects: [ServiceMachine.Effect]) -> BottlePlan.ID? {
     effects.compactMap { if case .poll(let plan, _, _) = $0 { plan.id } else { nil } }.first
@@ -36,9 +38,12 @@ private func said(_ effects: [ServiceMachine.Effect]) -> [ServiceNews] {
         var machine = ServiceMachine()
         _ = machine.handle(.plans([bottle(1)], [:]), at: at(0))
         _ = machine.handle(.pollOver(PollReport()), at: at(10))
-        #expect(polled(machine.handle(.plans([bottle(1)], [bottle(1).id: .resting(seconds: 3600)]), at: at(100))) == nil)
+        #expect(
+            polled(machine.handle(.plans([bottle(1)], [bottle(1).id: .resting(seconds: 3600)]), at: at(100))) == nil)
         #expect(machine.nextDeadline == at(160), "Somebody may change the hours.")
-        #expect(polled(machine.handle(.plans([bottle(1)], [bottle(1).id: .resting(seconds: 0)]), at: at(3700))) == bottle(1).id)
+        #expect(
+            polled(machine.handle(.plans([bottle(1)], [bottle(1).id: .resting(seconds: 0)]), at: at(3700)))
+                == bottle(1).id)
     }
 
     /// Tracker law A7: whoever starts a service at night sees that it works, and then the bottle rests.
@@ -46,7 +51,9 @@ private func said(_ effects: [ServiceMachine.Effect]) -> [ServiceNews] {
         var machine = ServiceMachine()
         let night = ServiceMachine.Event.plans([bottle(1)], [bottle(1).id: .resting(seconds: 3600)])
         #expect(polled(machine.handle(night, at: at(0))) == bottle(1).id)
-        #expect(polled(machine.handle(.pollOver(PollReport()), at: at(10))) == nil && polled(machine.handle(night, at: at(70))) == nil)
+        #expect(
+            polled(machine.handle(.pollOver(PollReport()), at: at(10))) == nil
+                && polled(machine.handle(night, at: at(70))) == nil)
     }
 
     @Test func whoAsksDuringAPollIsServedAfterIt() {
@@ -95,7 +102,10 @@ private func said(_ effects: [ServiceMachine.Effect]) -> [ServiceNews] {
         var machine = ServiceMachine()
         let look = ServiceMachine.Event.plans([bottle(1)], [bottle(1).id: .every(seconds: 60)])
         var news: [String] = []
-        for (poll, kind) in ([.notFound, .notFound, .bluetoothOff, .interrupted, .bluetoothOff, nil, nil, .notFound] as [PollFailure.Kind?]).enumerated() {
+        for (poll, kind)
+            in ([.notFound, .notFound, .bluetoothOff, .interrupted, .bluetoothOff, nil, nil, .notFound]
+            as [PollFailure.Kind?]).enumerated()
+        {
             let start = Int64(poll * 100)
             #expect(polled(machine.handle(look, at: at(start))) != nil)
             let report = PollReport(failure: kind.map { PollFailure($0, "so.") })
@@ -120,7 +130,8 @@ private func said(_ effects: [ServiceMachine.Effect]) -> [ServiceNews] {
         #expect(machine.nextDeadline == nil)
     }
 
-    /// Whatever is asked, however long polls take: one poll at a time, and nobody waits for more than one poll of each other bottle.
+    /// Whatever is asked, however long polls take: one poll at a time, and nobody waits for more than one poll of each
+    /// other bottle.
     @Test(arguments: 1...40 as ClosedRange<UInt64>)
     func fairness(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
@@ -154,14 +165,18 @@ private func said(_ effects: [ServiceMachine.Effect]) -> [ServiceNews] {
                 polling = next
                 polls += 1
                 pollEnds = now.advanced(by: .seconds(Int.random(in: 1...33, using: &random)))
-                #expect((waiting[next] ?? 0) < bottles.count, "seed \(seed): a bottle waited for \(waiting[next] ?? 0) polls of others")
+                #expect(
+                    (waiting[next] ?? 0) < bottles.count,
+                    "seed \(seed): a bottle waited for \(waiting[next] ?? 0) polls of others")
                 waiting[next] = nil
                 poked.remove(next)
                 for id in waiting.keys { waiting[id]? += 1 }
             }
             for one in bottles where one.id != polling {
                 guard case .every(let seconds) = rhythms[one.id] else { continue }
-                let isDue = poked.contains(one.id) || lastEnded[one.id].map { $0.advanced(by: .seconds(seconds)) <= now } ?? true
+                let isDue =
+                    poked.contains(one.id)
+                    || lastEnded[one.id].map { $0.advanced(by: .seconds(seconds)) <= now } ?? true
                 waiting[one.id] = isDue ? waiting[one.id] ?? 0 : nil
             }
             now = now.advanced(by: .seconds(Int.random(in: 1...40, using: &random)))

@@ -11,7 +11,9 @@ private struct TwoBottles: ScriptedPeer {
     var bottles: [ScriptedBottle]
     var connected: Int?
 
-    mutating func handle(_ request: CentralRequest, at now: MonotonicInstant) -> [(after: Duration, event: CentralEvent)] {
+    mutating func handle(_ request: CentralRequest, at now: MonotonicInstant) -> [(
+        after: Duration, event: CentralEvent
+    )] {
         switch request {
         case .startScan:
             return bottles.map { (.milliseconds(1), .advertised($0.advertisement)) }
@@ -36,7 +38,9 @@ private struct Person {
         let calendar = DayCalendar(zone: zone)
         let drinks: [Drink] = journal.entries.enumerated().compactMap { number, entry in
             guard case .drink(let instant, _) = entry.verdict else { return nil }
-            return Drink(key: "\(number)", at: instant, calendar: calendar, ml: entry.amountMl, source: .bottle, updatedAt: instant)
+            return Drink(
+                key: "\(number)", at: instant, calendar: calendar, ml: entry.amountMl, source: .bottle,
+                updatedAt: instant)
         }
         return TrackerFacts(settings: settings, zone: zone, drinks: drinks)
     }
@@ -49,8 +53,13 @@ private struct Person {
         var random = SeededGenerator(seed: seed)
         let monday = Instant(seconds: 1_780_272_000)  // 2026-06-01T00:00:00Z
         var people = [Person(settings: Settings()), Person(settings: Settings())]
-        try people[0].settings.set([("hydration.goalMl", "2000"), ("schedule.wake", "06:00"), ("schedule.sleep", "21:00")])
-        try people[1].settings.set([("hydration.goalMl", "3000"), ("schedule.wake", "09:00"), ("schedule.sleep", "23:00"), ("bottle.pollWhenIdle", "false")])
+        try people[0].settings.set([
+            ("hydration.goalMl", "2000"), ("schedule.wake", "06:00"), ("schedule.sleep", "21:00"),
+        ])
+        try people[1].settings.set([
+            ("hydration.goalMl", "3000"), ("schedule.wake", "09:00"), ("schedule.sleep", "23:00"),
+            ("bottle.pollWhenIdle", "false"),
+        ])
         for index in people.indices {
             var seconds = 0
             while true {
@@ -59,18 +68,23 @@ private struct Person {
                 let (day, time) = (seconds / 86_400, seconds % 86_400)
                 guard time > 6 * 3600 else { continue }
                 let bytes = record(
-                    minute: time / 60 % 60, second: time % 60, amount: Int.random(in: 30...400, using: &random), hour: time / 3600, day: 1 + day, month: 6)
+                    minute: time / 60 % 60, second: time % 60, amount: Int.random(in: 30...400, using: &random),
+                    hour: time / 3600, day: 1 + day, month: 6)
                 people[index].sips.append((monday.advanced(seconds: Double(seconds)), bytes))
             }
         }
         let all = people.map(\.sips)
-        let plans = (1...2).map { BottlePlan(id: "A4:C1:38:00:00:0\($0)", own: [OwnBottle(identities: ["A4:C1:38:00:00:0\($0)"])]) }
-        var air = TwoBottles(bottles: plans.map { plan in
-            var bottle = ScriptedBottle()
-            bottle.advertisement = Advertisement(peer: PeerID(plan.id), address: BluetoothAddress(plan.id), name: "WaterH-Boost-24oz")
-            bottle.serial = nil
-            return bottle
-        })
+        let plans = (1...2).map {
+            BottlePlan(id: "A4:C1:38:00:00:0\($0)", own: [OwnBottle(identities: ["A4:C1:38:00:00:0\($0)"])])
+        }
+        var air = TwoBottles(
+            bottles: plans.map { plan in
+                var bottle = ScriptedBottle()
+                bottle.advertisement = Advertisement(
+                    peer: PeerID(plan.id), address: BluetoothAddress(plan.id), name: "WaterH-Boost-24oz")
+                bottle.serial = nil
+                return bottle
+            })
         var machine = ServiceMachine()
         var now = MonotonicInstant(nanoseconds: 0)
         func wall() -> Instant { Instant(milliseconds: monday.milliseconds + now.nanoseconds / 1_000_000) }
@@ -79,8 +93,11 @@ private struct Person {
         var facts = people.map { $0.facts(.utc) }
         while now < end {
             let present = facts.map { PollPlan.rhythm($0, now: wall()) }
-            let effects = machine.handle(.plans(plans, Dictionary(uniqueKeysWithValues: zip(plans.map(\.id), present))), at: now)
-            var polls = effects.compactMap { if case .poll(let plan, let history, _) = $0 { (plan, history) } else { nil } }
+            let effects = machine.handle(
+                .plans(plans, Dictionary(uniqueKeysWithValues: zip(plans.map(\.id), present))), at: now)
+            var polls = effects.compactMap {
+                if case .poll(let plan, let history, _) = $0 { (plan, history) } else { nil }
+            }
             guard let (plan, history) = polls.popLast() else {
                 now = try #require(machine.nextDeadline)
                 continue
@@ -93,12 +110,15 @@ private struct Person {
                 people[other].sips.removeFirst(due.count)
             }
             let second = Int(monday.seconds(to: wall()))
-            let clock = [0x1A, 6, 1 + second / 86_400, second / 3600 % 24, second / 60 % 60, second % 60].map { UInt8($0) }
+            let clock = [0x1A, 6, 1 + second / 86_400, second / 3600 % 24, second / 60 % 60, second % 60].map {
+                UInt8($0)
+            }
             for other in people.indices { air.bottles[other].snapshot = boostSnapshot(clock: clock) }
             var options = PollOptions(zone: .utc)
             plan.apply(to: &options)
             options.history = history
-            var rig = EngineRig(options: options, peer: air, journal: people[index].journal, start: wall(), hasRadio: true)
+            var rig = EngineRig(
+                options: options, peer: air, journal: people[index].journal, start: wall(), hasRadio: true)
             let start = wall()
             let report = try rig.run()
             #expect(report.failure == nil, "seed \(seed), \(start): \(report)")
@@ -114,14 +134,20 @@ private struct Person {
             #expect(person.journal.entries.count > 50)
             // Whatever was drunk before the last poll is in the journal once, and no longer in the bottle.
             let drunk = all[index].filter { $0.at < (person.polls.last?.start ?? monday) }.map(\.record)
-            #expect(person.journal.entries.map(\.raw).sorted(by: { $0.lexicographicallyPrecedes($1) }) == drunk.sorted(by: { $0.lexicographicallyPrecedes($1) }))
-            #expect(air.bottles[index].records.allSatisfy { !drunk.contains($0) }, "seed \(seed): everything was acknowledged")
-            // The poll began when the day of this person asked for it (tracker law A7): not earlier, and not later than a look and the
-            // other bottle's poll.
+            #expect(
+                person.journal.entries.map(\.raw).sorted(by: { $0.lexicographicallyPrecedes($1) })
+                    == drunk.sorted(by: { $0.lexicographicallyPrecedes($1) }))
+            #expect(
+                air.bottles[index].records.allSatisfy { !drunk.contains($0) },
+                "seed \(seed): everything was acknowledged")
+            // The poll began when the day of this person asked for it (tracker law A7): not earlier, and not later than
+            // a look and the other bottle's poll.
             for (number, (before, next)) in zip(person.polls, person.polls.dropFirst()).enumerated() {
                 let pause = before.end.seconds(to: next.start)
                 guard case .every(let seconds) = rhythms[index][number + 1] else { continue }
-                #expect(pause >= seconds - 0.001 || rhythms[index][number + 1] != rhythms[index][number], "seed \(seed): polled after \(pause) s, not \(seconds) s")
+                #expect(
+                    pause >= seconds - 0.001 || rhythms[index][number + 1] != rhythms[index][number],
+                    "seed \(seed): polled after \(pause) s, not \(seconds) s")
                 // From 23:00 to 09:00 the second person rests; the first is polled around the clock.
                 let longest = index == 1 && before.end.seconds(to: next.start) > 700 ? 36_600.0 : 600
                 #expect(pause <= longest + 60 + 35, "seed \(seed): \(pause) s between polls")

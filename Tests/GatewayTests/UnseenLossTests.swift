@@ -8,11 +8,15 @@ import TrackerCore
 /// What was lost on the way without a trace is not acknowledged, by whatever the bottle takes an acknowledgement for.
 @Suite struct UnseenLossTests {
     private func isKept(_ records: [[UInt8]], _ rig: EngineRig<ScriptedBottle>) -> Bool {
-        records.allSatisfy { rig.journal.holds($0) || rig.peer.records.contains($0) || rig.peer.overwritten.contains($0) }
+        records.allSatisfy {
+            rig.journal.holds($0) || rig.peer.records.contains($0) || rig.peer.overwritten.contains($0)
+        }
     }
 
     /// Issue 9, item 5: of two frames of 16 the first never arrived, and 16 of 32 were acknowledged in the wrong place.
-    @Test(arguments: [ScriptedBottle.Acknowledging.drops, .counts]) func theFirstOfTwoFramesIsLost(_ way: ScriptedBottle.Acknowledging) throws {
+    @Test(arguments: [ScriptedBottle.Acknowledging.drops, .counts]) func theFirstOfTwoFramesIsLost(
+        _ way: ScriptedBottle.Acknowledging
+    ) throws {
         for first in 0..<8 {
             var bottle = ScriptedBottle(records: drinks(32))
             bottle.recordsPerFrame = 16
@@ -22,15 +26,21 @@ import TrackerCore
             var rig = EngineRig(options: options(), peer: bottle, start: evening)
             let report = try rig.run()
             #expect(isKept(drinks(32), rig), "from notification \(first)")
-            #expect(report.failure == nil && report.contradiction == nil && rig.peer.records.isEmpty, "from notification \(first): \(report)")
-            // Where the reading lost its first frame, those are dropped under the names of others and seen as gone later.
+            #expect(
+                report.failure == nil && report.contradiction == nil && rig.peer.records.isEmpty,
+                "from notification \(first): \(report)")
+            // Where the reading lost its first frame, those are dropped under the names of others and seen as gone
+            // later.
             #expect(16...32 ~= report.acknowledged)
         }
     }
 
-    /// The same piece of the log is lost in every dump, a head of a frame among them: a second reading that looks like the first proves nothing.
-    /// Also where each piece is a whole entry, and what came of the frame has the shape of records: what broke off is no reading, however alike.
-    @Test(arguments: [60, 100, 5000], [ScriptedBottle.Acknowledging.drops, .counts]) func aPartThatIsLostInEveryDump(pieceSize: Int, way: ScriptedBottle.Acknowledging) throws {
+    /// The same piece of the log is lost in every dump, a head of a frame among them: a second reading that looks like
+    /// the first proves nothing. Also where each piece is a whole entry, and what came of the frame has the shape of
+    /// records: what broke off is no reading, however alike.
+    @Test(arguments: [60, 100, 5000], [ScriptedBottle.Acknowledging.drops, .counts]) func aPartThatIsLostInEveryDump(
+        pieceSize: Int, way: ScriptedBottle.Acknowledging
+    ) throws {
         for first in 0..<10 {
             for period in 2...14 {
                 var bottle = ScriptedBottle(records: drinks(32))
@@ -43,8 +53,10 @@ import TrackerCore
         }
     }
 
-    /// A frame that comes in one notification is lost without a trace, in two or three dumps running: what is left looks whole each time, and alike.
-    @Test(arguments: BottleProfile.allCases, [ScriptedBottle.Acknowledging.drops, .counts]) func aFrameOfOneNotificationIsLostInDumpsRunning(
+    /// A frame that comes in one notification is lost without a trace, in two or three dumps running: what is left
+    /// looks whole each time, and alike.
+    @Test(arguments: BottleProfile.allCases, [ScriptedBottle.Acknowledging.drops, .counts])
+    func aFrameOfOneNotificationIsLostInDumpsRunning(
         profile: BottleProfile, way: ScriptedBottle.Acknowledging
     ) throws {
         for first in 0..<12 {
@@ -61,9 +73,10 @@ import TrackerCore
         }
     }
 
-    /// Simulation, seed 217971: the MTU cuts every long frame, and the cut value itself is lost in both readings. The short frame behind it came
-    /// whole and twice alike, and was acknowledged in the place of the oldest.
-    @Test(arguments: [9, 17], [ScriptedBottle.Acknowledging.drops, .counts]) func aFrameThatIsCutByTheMTUAndLostInEveryDump(count: Int, way: ScriptedBottle.Acknowledging) throws {
+    /// Simulation, seed 217971: the MTU cuts every long frame, and the cut value itself is lost in both readings. The
+    /// short frame behind it came whole and twice alike, and was acknowledged in the place of the oldest.
+    @Test(arguments: [9, 17], [ScriptedBottle.Acknowledging.drops, .counts])
+    func aFrameThatIsCutByTheMTUAndLostInEveryDump(count: Int, way: ScriptedBottle.Acknowledging) throws {
         for first in 0..<9 {
             for period in 2...5 {
                 var bottle = ScriptedBottle(records: drinks(count))
@@ -81,7 +94,8 @@ import TrackerCore
     /// A bottle that shows a record twice in one frame may have it once: what was told apart is counted.
     @Test func aRecordTwiceInOneFrameCountsOnce() throws {
         let two = drinks(2)
-        var rig = EngineRig(options: options(), peer: ScriptedBottle(records: [two[0], two[1], two[0]]), start: evening)
+        var rig = EngineRig(
+            options: options(), peer: ScriptedBottle(records: [two[0], two[1], two[0]]), start: evening)
         try rig.run()
         let told = rig.written.compactMap { if case .acknowledge(let bytes) = $0 { Int(bytes) / 13 } else { nil } }
         // One of the two stays behind at first, for the ring may have turned over (`LogDrain`, rule 2).
@@ -100,7 +114,8 @@ import TrackerCore
                 let journal = MemoryJournal()
                 var rig = EngineRig(options: options(), peer: bottle, journal: journal, start: evening)
                 let report = try rig.run()
-                var again = EngineRig(options: options(), peer: rig.peer, journal: journal, start: evening.advanced(seconds: 60))
+                var again = EngineRig(
+                    options: options(), peer: rig.peer, journal: journal, start: evening.advanced(seconds: 60))
                 try again.run()
                 let drunk = drinks(ring) + sips.dropLast(again.peer.sipsBeforeAcknowledgement.count).flatMap { $0 }
                 #expect(isKept(drunk, again), "\(profile.rawValue), ring of \(ring), \(way)")
@@ -109,9 +124,9 @@ import TrackerCore
         }
     }
 
-    /// The log is read whole and there is no time for a second reading: the next poll confirms by what the journal holds.
-    /// Issue 9, item 5: also where it cuts its log anywhere (`split=20,gap=90`), and a reading alone does not prove what its records are: the
-    /// second proves them, and the third confirms.
+    /// The log is read whole and there is no time for a second reading: the next poll confirms by what the journal
+    /// holds. Issue 9, item 5: also where it cuts its log anywhere (`split=20,gap=90`), and a reading alone does not
+    /// prove what its records are: the second proves them, and the third confirms.
     @Test(arguments: [5000, 20]) func aSlowBottleGetsThroughOverSeveralPolls(pieceSize: Int) throws {
         let journal = MemoryJournal()
         var bottle = ScriptedBottle(records: drinks(250))
@@ -119,14 +134,18 @@ import TrackerCore
         bottle.spacing = .milliseconds(pieceSize == 20 ? 90 : 500)
         var acknowledged: [Int] = []
         for round in 0..<(pieceSize == 20 ? 3 : 2) {
-            var rig = EngineRig(options: options(), peer: bottle, journal: journal, start: evening.advanced(seconds: Double(round) * 600))
+            var rig = EngineRig(
+                options: options(), peer: bottle, journal: journal,
+                start: evening.advanced(seconds: Double(round) * 600))
             let report = try rig.run()
             #expect(report.failure == nil && report.complete, "\(report)")
             #expect(report.contradiction == nil)
             acknowledged.append(report.acknowledged)
             bottle = rig.peer
         }
-        #expect(acknowledged.dropLast().allSatisfy { $0 == 0 } && acknowledged[acknowledged.count - 1] > 200, "\(acknowledged)")
+        #expect(
+            acknowledged.dropLast().allSatisfy { $0 == 0 } && acknowledged[acknowledged.count - 1] > 200,
+            "\(acknowledged)")
         #expect(journal.entries.count == 250)
     }
 
@@ -139,7 +158,9 @@ import TrackerCore
             var rig = EngineRig(options: options(), peer: bottle, start: evening)
             let report = try rig.run()
             #expect([report.received, report.new, report.acknowledged, rig.peer.records.count] == [60, 60, 60, 0])
-            let journaled = rig.effects.compactMap { if case .journal(.append(let entries)) = $0 { entries.map(\.raw) } else { nil } }.first
+            let journaled = rig.effects.compactMap {
+                if case .journal(.append(let entries)) = $0 { entries.map(\.raw) } else { nil }
+            }.first
             #expect(journaled == drinks(60), "oldest first, for their dates")
         }
     }
@@ -161,14 +182,16 @@ import TrackerCore
             bottle.acknowledging = .dropsAndIsLost
             var rig = EngineRig(options: options(), peer: bottle, start: evening)
             let report = try rig.run()
-            #expect([report.acknowledged, report.unconfirmed, rig.peer.records.count] == [20, 0, 0], "\(profile.rawValue)")
+            #expect(
+                [report.acknowledged, report.unconfirmed, rig.peer.records.count] == [20, 0, 0], "\(profile.rawValue)")
             #expect(report.failure == nil && report.complete && report.contradiction == nil)
         }
     }
 
-    /// Simulation, seed 209313: the acknowledgement never arrived, and on the next connection the bottle did not listen yet. Nothing could be read of a log
-    /// that it notifies, which is no log without records.
-    @Test(arguments: [ScriptedBottle.Acknowledging.hangsUp, .dropsAndIsLost]) func aBottleThatDoesNotListenHasTakenNothing(_ way: ScriptedBottle.Acknowledging) throws {
+    /// Simulation, seed 209313: the acknowledgement never arrived, and on the next connection the bottle did not listen
+    /// yet. Nothing could be read of a log that it notifies, which is no log without records.
+    @Test(arguments: [ScriptedBottle.Acknowledging.hangsUp, .dropsAndIsLost])
+    func aBottleThatDoesNotListenHasTakenNothing(_ way: ScriptedBottle.Acknowledging) throws {
         var bottle = ScriptedBottle(.draft, records: drinks(20))
         (bottle.acknowledging, bottle.isDeafAfterReconnecting) = (way, true)
         var rig = EngineRig(options: options(), peer: bottle, start: evening)
@@ -189,14 +212,16 @@ import TrackerCore
                     var rig = EngineRig(options: options(), peer: bottle, start: evening)
                     let report = try rig.run()
                     #expect(report.contradiction == nil, "\(profile.rawValue), \(way), hung up before \(place)")
-                    #expect(report.acknowledged == 20 - rig.peer.records.count, "\(profile.rawValue), \(way), hung up before \(place): \(report)")
+                    #expect(
+                        report.acknowledged == 20 - rig.peer.records.count,
+                        "\(profile.rawValue), \(way), hung up before \(place): \(report)")
                 }
             }
         }
     }
 
-    /// Simulation, seed 3488620: a poll in which each dump broke off had stored the newest record, and in the next poll that stood for two readings of
-    /// the whole log: the older ones, lost twice more, were dropped unseen.
+    /// Simulation, seed 3488620: a poll in which each dump broke off had stored the newest record, and in the next poll
+    /// that stood for two readings of the whole log: the older ones, lost twice more, were dropped unseen.
     @Test(arguments: [true, false]) func aPollWithoutAWholeReadingStandsForNone(breaksOff: Bool) throws {
         let journal = MemoryJournal()
         var bottle = ScriptedBottle(.draft, records: drinks(9), properties: [.notify])
@@ -217,14 +242,21 @@ import TrackerCore
         #expect(isKept(drinks(9), second) && report.contradiction == nil, "\(report)")
     }
 
-    /// An adversary's finding: a backup was put back after the first of two readings, and what was in no table any more was acknowledged.
-    @Test(arguments: BottleProfile.allCases, 0..<6) func whatABackupTookAwayIsNotAcknowledged(profile: BottleProfile, question: Int) throws {
+    /// An adversary's finding: a backup was put back after the first of two readings, and what was in no table any more
+    /// was acknowledged.
+    @Test(arguments: BottleProfile.allCases, 0..<6) func whatABackupTookAwayIsNotAcknowledged(
+        profile: BottleProfile, question: Int
+    ) throws {
         struct Restored: ScriptedPeer {
             var bottle: ScriptedBottle
             let journal: MemoryJournal
             var question: Int
-            mutating func handle(_ request: CentralRequest, at now: MonotonicInstant) -> [(after: Duration, event: CentralEvent)] {
-                if case .write(_, let value, _) = request, [.drinkLog, .draftDump(1)].contains(HostCommand(decoding: value)) {
+            mutating func handle(_ request: CentralRequest, at now: MonotonicInstant) -> [(
+                after: Duration, event: CentralEvent
+            )] {
+                if case .write(_, let value, _) = request,
+                    [.drinkLog, .draftDump(1)].contains(HostCommand(decoding: value))
+                {
                     if question == 0 { journal.restoreNothing() }
                     question -= 1
                 }
@@ -233,14 +265,17 @@ import TrackerCore
         }
         let journal = MemoryJournal()
         let bottle = ScriptedBottle(profile, records: drinks(5), properties: [.notify])
-        var rig = EngineRig(options: options(), peer: Restored(bottle: bottle, journal: journal, question: question), journal: journal, start: evening)
+        var rig = EngineRig(
+            options: options(), peer: Restored(bottle: bottle, journal: journal, question: question), journal: journal,
+            start: evening)
         let report = try rig.run()
         // The last questions are asked after the acknowledgement: then a person took away what was acknowledged before.
         #expect(report.acknowledged == 5 - rig.peer.bottle.records.count && report.contradiction == nil, "\(report)")
         let isLost = drinks(5).contains { !journal.holds($0) && !rig.peer.bottle.records.contains($0) }
         let asked = rig.peer.bottle.commands.filter { $0 == (profile == .draft ? .draftDump(1) : .drinkLog) }.count
         #expect(!isLost || question > asked - 3, "restored before question \(question) of \(asked): \(report)")
-        var next = EngineRig(options: options(), peer: rig.peer.bottle, journal: journal, start: evening.advanced(seconds: 300))
+        var next = EngineRig(
+            options: options(), peer: rig.peer.bottle, journal: journal, start: evening.advanced(seconds: 300))
         try next.run()
         #expect(isLost || drinks(5).allSatisfy(journal.holds))
     }

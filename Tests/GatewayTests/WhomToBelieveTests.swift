@@ -11,7 +11,11 @@ import TrackerCore
     static let day = ClockWorld.day
 
     @Test(arguments: [400.0, -51, 51, -300], [true, false])
-    func `a bottle without a clock was set by a wrong host: put right, that host is believed, and the sips are on their true days`(days: Double, timeServer: Bool) throws {
+    func
+        `a bottle without a clock was set by a wrong host: put right, that host is believed, and the sips are on their true days`(
+            days: Double, timeServer: Bool
+        ) throws
+    {
         var world = ClockWorld()
         world.hasTimeServer = timeServer
         for _ in 0..<3 { world.sip() }
@@ -56,7 +60,9 @@ import TrackerCore
         #expect(world.isBottleRight && world.broken.isEmpty, "\(world.broken)")
     }
 
-    @Test func `a computer that started with a wrong clock waits, and goes on by itself once a time server has set it`() throws {
+    @Test func `a computer that started with a wrong clock waits, and goes on by itself once a time server has set it`()
+        throws
+    {
         var world = ClockWorld()
         world.losePower()
         try world.poll()
@@ -78,10 +84,14 @@ import TrackerCore
 
     enum Later { case again, kept, taken }
 
-    /// An adversary's clocks: a sip waited because the two clocks were nine days apart; then the phone app set the bottle right, and the sip counted by
-    /// the date that its wrong clock had given it.
-    @Test(arguments: [-9.0, 9, -51], [(Later.again, true), (.again, false), (.kept, true), (.kept, false), (.taken, true), (.taken, false)])
-    func `a doubt outlives the bottle that is put right: the sip waits for a person, with the time at which it was`(days: Double, how: (later: Later, trusts: Bool)) throws {
+    /// An adversary's clocks: a sip waited because the two clocks were nine days apart; then the phone app set the
+    /// bottle right, and the sip counted by the date that its wrong clock had given it.
+    @Test(
+        arguments: [-9.0, 9, -51],
+        [(Later.again, true), (.again, false), (.kept, true), (.kept, false), (.taken, true), (.taken, false)])
+    func `a doubt outlives the bottle that is put right: the sip waits for a person, with the time at which it was`(
+        days: Double, how: (later: Later, trusts: Bool)
+    ) throws {
         var world = ClockWorld()
         world.setBottle(days * Self.day)
         world.sip()
@@ -101,9 +111,12 @@ import TrackerCore
         #expect(try abs(#require(entry.about).seconds(to: sip.at)) < 120)
     }
 
-    /// The same where the clock that found the bottle wrong was believed at once, and the bottle delivers the record once more.
+    /// The same where the clock that found the bottle wrong was believed at once, and the bottle delivers the record
+    /// once more.
     @Test(arguments: [-9.0, 9, -51])
-    func `what a wrong bottle's clock wrote stays in doubt when the bottle, put right, delivers it again`(days: Double) throws {
+    func `what a wrong bottle's clock wrote stays in doubt when the bottle, put right, delivers it again`(days: Double)
+        throws
+    {
         var world = ClockWorld()
         world.setBottle(days * Self.day)
         world.sip()
@@ -117,7 +130,9 @@ import TrackerCore
 
     /// The mirror image: the bottle was right, and this computer's clock was not, until it was set in the same start.
     @Test(arguments: [-9.0, 51, -51], [true, false])
-    func `what waited because of a wrong clock of this computer counts by its own date, once that clock is right`(days: Double, isTaken: Bool) throws {
+    func `what waited because of a wrong clock of this computer counts by its own date, once that clock is right`(
+        days: Double, isTaken: Bool
+    ) throws {
         var world = ClockWorld()
         try world.poll()
         for _ in 0..<2 { world.sip() }
@@ -126,7 +141,9 @@ import TrackerCore
         world.host = 0
         if isTaken { try world.withoutLog { try $0.poll() } }
         try world.poll()
-        #expect(world.broken.isEmpty && world.countsAll && world.waiting == 0, "\(world.broken) \(world.journal.entries.map(\.verdict))")
+        #expect(
+            world.broken.isEmpty && world.countsAll && world.waiting == 0,
+            "\(world.broken) \(world.journal.entries.map(\.verdict))")
     }
 
     @Test func `a time server is believed against store and bottle, after a restart too`() throws {
@@ -148,7 +165,9 @@ import TrackerCore
     }
 
     @Test(arguments: [-51.0, 51, 400], [true, false])
-    func `a host that somebody set wrong outvotes no bottle that has a clock of its own`(days: Double, timeServer: Bool) throws {
+    func `a host that somebody set wrong outvotes no bottle that has a clock of its own`(days: Double, timeServer: Bool)
+        throws
+    {
         var world = ClockWorld()
         world.hasTimeServer = timeServer
         for _ in 0..<3 { world.sip() }
@@ -164,16 +183,20 @@ import TrackerCore
         #expect(world.waiting == 0 && world.broken.isEmpty, "\(world.broken)")
     }
 
-    /// Chaos, seed 26: the poll had failed because of the clock, and what follows a failed poll dated records without a year by it.
+    /// Chaos, seed 26: the poll had failed because of the clock, and what follows a failed poll dated records without a
+    /// year by it.
     @Test(arguments: [-20_000.0, 400], [true, false])
-    func `after a poll that failed nothing is dated by a clock that nobody believed`(days: Double, knowsBoot: Bool) throws {
+    func `after a poll that failed nothing is dated by a clock that nobody believed`(days: Double, knowsBoot: Bool)
+        throws
+    {
         let journal = MemoryJournal()
         let strict = { (host: ClockMark) in options { ($0.dialect, $0.host) = (.strict, host) } }
         let bottle = BottleNames("A4:C1:38:01:02:03")
         _ = try journal.recall(bottle)
         let raw = record(minute: 20, amount: 100)
         let waiting = JournalEntry(
-            bottle: bottle.identity, raw: raw, wall: nil, amountMl: 100, received: evening.advanced(seconds: days * Self.day),
+            bottle: bottle.identity, raw: raw, wall: nil, amountMl: 100,
+            received: evening.advanced(seconds: days * Self.day),
             verdict: .quarantined(reason: JournalDoubt.hostClock), reading: "strict/u8")
         _ = try journal.append([waiting])
         func look(_ seconds: Double) throws -> Int {
@@ -182,7 +205,8 @@ import TrackerCore
             return try SecondLook.run(journal, bottles: [bottle.identity], options: strict(mark), now: wall).count
         }
         #expect(try look(days * Self.day) == 0)
-        // Believed once: a clock that goes on from there dates, one that was set since does not; nor does one that is far off after a restart.
+        // Believed once: a clock that goes on from there dates, one that was set since does not; nor does one that is
+        // far off after a restart.
         let believed = ClockMark(wall: evening, boot: knowsBoot ? 1 : nil, uptime: 999_000)
         try journal.finishPoll(PollRecord(bottle: bottle.identity, endedAt: evening, complete: true, clock: believed))
         #expect(try look(days * Self.day) == 0)
@@ -196,14 +220,18 @@ import TrackerCore
         var engine = GatewayEngine(options: options(), linkName: "unix:test.sock", hasRadio: false)
         let start = MonotonicInstant(nanoseconds: 0)
         _ = engine.handle(.start, at: start, wall: evening)
-        let effects = engine.handle(.cancel, at: start.advanced(by: .seconds(1)), wall: evening.advanced(seconds: 400 * Self.day))
+        let effects = engine.handle(
+            .cancel, at: start.advanced(by: .seconds(1)), wall: evening.advanced(seconds: 400 * Self.day))
         let reports = effects.compactMap { if case .done(let report) = $0 { report } else { nil } }
         #expect(reports.first?.endedAt == evening.advanced(seconds: 1))
     }
 
-    /// Chaos, seed 9, on a busy machine: the bottle's answer about its clock came too late, and its records had no year.
+    /// Chaos, seed 9, on a busy machine: the bottle's answer about its clock came too late, and its records had no
+    /// year.
     @Test(arguments: [-300.0, -51, 400, -20_000], [true, false])
-    func `a record without a year takes none from a clock that was set since, while the bottle does not show its own`(days: Double, timeServer: Bool) throws {
+    func `a record without a year takes none from a clock that was set since, while the bottle does not show its own`(
+        days: Double, timeServer: Bool
+    ) throws {
         var world = ClockWorld()
         (world.hasTimeServer, world.isYearless, world.dialect) = (timeServer, true, .strict)
         world.sip()
@@ -242,7 +270,8 @@ import TrackerCore
         let raw = record(minute: 20, amount: 100)
         func poll(_ dialect: BottleProtocol.RecordDialect, days: Double, records: [[UInt8]] = []) throws -> Instant? {
             var rig = EngineRig(
-                options: options { $0.dialect = dialect }, peer: ScriptedBottle(records: records), journal: journal, start: evening.advanced(seconds: days * Self.day))
+                options: options { $0.dialect = dialect }, peer: ScriptedBottle(records: records), journal: journal,
+                start: evening.advanced(seconds: days * Self.day))
             try rig.run()
             return journal.entries.lazy.compactMap { if case .drink(let at, _) = $0.verdict { at } else { nil } }.first
         }
@@ -272,7 +301,9 @@ import TrackerCore
     }
 
     @Test(arguments: [-0.2, -0.45, -0.9], [true, false])
-    func `a host that lost hours sets no bottle's clock while the log goes with the bottle's`(days: Double, isRestarted: Bool) throws {
+    func `a host that lost hours sets no bottle's clock while the log goes with the bottle's`(
+        days: Double, isRestarted: Bool
+    ) throws {
         var world = ClockWorld()
         world.sip()
         try world.poll()
@@ -295,7 +326,8 @@ import TrackerCore
     }
 
     @Test(arguments: [-7200.0, 40_000])
-    func `a clock that was set by hours sets no bottle that still shows what both showed before`(seconds: Double) throws {
+    func `a clock that was set by hours sets no bottle that still shows what both showed before`(seconds: Double) throws
+    {
         var world = ClockWorld()
         try world.poll()
         world.host = seconds
@@ -322,7 +354,10 @@ import TrackerCore
     }
 
     /// Simulation, seed 2403.
-    @Test(arguments: [72.0, -72], [true, false]) func `a bottle that was set by minutes, or by a clock that somebody agreed with, stays a witness`(days: Double, wasLost: Bool) throws {
+    @Test(arguments: [72.0, -72], [true, false])
+    func `a bottle that was set by minutes, or by a clock that somebody agreed with, stays a witness`(
+        days: Double, wasLost: Bool
+    ) throws {
         var world = ClockWorld()
         try world.poll()
         if wasLost { world.losePower() } else { world.setBottle(-1071) }
@@ -340,7 +375,9 @@ import TrackerCore
     }
 
     /// Simulation, seeds 2186, 4729 and 4857.
-    @Test(arguments: [26.0, -66]) func `a poll by a wrong clock leaves no wrong day, wherever it is killed`(days: Double) throws {
+    @Test(arguments: [26.0, -66]) func `a poll by a wrong clock leaves no wrong day, wherever it is killed`(
+        days: Double
+    ) throws {
         for effects in 1...70 {
             var world = ClockWorld()
             world.losePower()
@@ -350,11 +387,15 @@ import TrackerCore
             try world.poll(killAfter: effects)
             world.host = 0
             for _ in 0..<2 { try world.poll() }
-            #expect(world.waiting == 0 && world.isBottleRight && world.broken.isEmpty, "killed after \(effects) effects: \(world.broken)")
+            #expect(
+                world.waiting == 0 && world.isBottleRight && world.broken.isEmpty,
+                "killed after \(effects) effects: \(world.broken)")
         }
     }
 
-    @Test(arguments: [200.0, 280, -280, -3600]) func `what clocks drift is mended by a host that nobody vouches for`(drift: Double) throws {
+    @Test(arguments: [200.0, 280, -280, -3600]) func `what clocks drift is mended by a host that nobody vouches for`(
+        drift: Double
+    ) throws {
         var world = ClockWorld()
         world.setBottle(drift)
         world.sip()
@@ -364,7 +405,9 @@ import TrackerCore
 
     /// A Raspberry Pi that nobody has told the time meets the bottle: each record takes its year from that clock.
     @Test(arguments: [-200.0, -300, 400, 500, 800], [true, false])
-    func `a year from a clock that nobody agreed with is taken again once somebody agrees with one`(days: Double, isRestarted: Bool) throws {
+    func `a year from a clock that nobody agreed with is taken again once somebody agrees with one`(
+        days: Double, isRestarted: Bool
+    ) throws {
         for effects in [nil, 20, 30, 34, 38, 42, 46, 50] as [Int?] {
             var world = ClockWorld()
             (world.isYearless, world.dialect, world.showsClock, world.host) = (true, .strict, false, days * Self.day)
@@ -380,12 +423,16 @@ import TrackerCore
             // Wherever that poll is killed.
             if let effects { try world.poll(killAfter: effects) }
             #expect(try world.poll().failure == nil)
-            #expect(world.waiting == 0 && world.broken.isEmpty, "killed after \(String(describing: effects)): \(world.broken)")
+            #expect(
+                world.waiting == 0 && world.broken.isEmpty,
+                "killed after \(String(describing: effects)): \(world.broken)")
         }
     }
 
     @Test(arguments: [0.0, 5, 400], [true, false])
-    func `a year from a clock that was right stays, however late somebody agrees with it`(days: Double, isRestarted: Bool) throws {
+    func `a year from a clock that was right stays, however late somebody agrees with it`(
+        days: Double, isRestarted: Bool
+    ) throws {
         var world = ClockWorld()
         (world.isYearless, world.dialect, world.showsClock) = (true, .strict, false)
         var polls = 0
@@ -414,7 +461,9 @@ import TrackerCore
     }
 
     @Test(arguments: [-0.2, -0.45, 0.3], [true, false])
-    func `a restarted host that lost hours sets no bottle whose clock was right, though nothing else shows the time`(days: Double, timeServer: Bool) throws {
+    func `a restarted host that lost hours sets no bottle whose clock was right, though nothing else shows the time`(
+        days: Double, timeServer: Bool
+    ) throws {
         var world = ClockWorld()
         world.hasTimeServer = timeServer
         world.sip()
@@ -442,7 +491,8 @@ import TrackerCore
 
     /// Nobody vouches for anything, the computer is started in between, and yet a bottle's clock is kept right.
     @Test(arguments: ["Europe/Berlin", "America/New_York", "Asia/Kathmandu"])
-    func `travel, a change to summer time, a new battery and months of drift are no loss of hours`(zone: String) throws {
+    func `travel, a change to summer time, a new battery and months of drift are no loss of hours`(zone: String) throws
+    {
         let zone = try Zone(zone)
         var world = ClockWorld()
         for _ in 0..<2 { try world.poll() }
@@ -467,9 +517,11 @@ import TrackerCore
         #expect(world.bottle(shows: zone))
     }
 
-    /// Simulation, seed 205432: it was noted that the bottle's clock was set right, and that never arrived: it went on by the wrong one.
-    /// However often that happens, and however long the bottle goes on so.
-    @Test(arguments: [-77.0, 77, -300], [(1, 0.0), (3, 0), (1, 3), (2, 30)]) func `a setting that never reached the bottle moves no drink`(days: Double, lost: (times: Int, days: Double)) throws {
+    /// Simulation, seed 205432: it was noted that the bottle's clock was set right, and that never arrived: it went on
+    /// by the wrong one. However often that happens, and however long the bottle goes on so.
+    @Test(arguments: [-77.0, 77, -300], [(1, 0.0), (3, 0), (1, 3), (2, 30)])
+    func `a setting that never reached the bottle moves no drink`(days: Double, lost: (times: Int, days: Double)) throws
+    {
         var world = ClockWorld()
         // Nobody but this computer's clock has ever shown the time.
         world.losePower()
@@ -493,7 +545,8 @@ import TrackerCore
     }
 
     /// Nor over a restart: there only a time server tells by how much the clock of before was wrong.
-    @Test(arguments: [-77.0, 77, -300], [0.0, 3]) func `a setting that never reached the bottle after a restart moves no drink`(days: Double, later: Double) throws {
+    @Test(arguments: [-77.0, 77, -300], [0.0, 3])
+    func `a setting that never reached the bottle after a restart moves no drink`(days: Double, later: Double) throws {
         var world = ClockWorld()
         world.losePower()
         try world.poll()
@@ -508,11 +561,16 @@ import TrackerCore
         world.sip()
         world.hearsClock = true
         try world.poll()
-        #expect(world.isBottleRight && world.broken.isEmpty && world.countsAll && world.waiting == 0, "\(world.broken) \(world.journal.entries)")
+        #expect(
+            world.isBottleRight && world.broken.isEmpty && world.countsAll && world.waiting == 0,
+            "\(world.broken) \(world.journal.entries)")
     }
 
-    /// The bottle wrote it by a wrong clock of this computer's, and was set by somebody else since, to a time that this one does not share.
-    @Test(arguments: [-77.0, 77]) func `by how much an echo was wrong nobody says who may be wrong himself`(days: Double) throws {
+    /// The bottle wrote it by a wrong clock of this computer's, and was set by somebody else since, to a time that this
+    /// one does not share.
+    @Test(arguments: [-77.0, 77]) func `by how much an echo was wrong nobody says who may be wrong himself`(
+        days: Double
+    ) throws {
         var world = ClockWorld()
         world.losePower()
         try world.poll()
@@ -530,10 +588,13 @@ import TrackerCore
         #expect(world.countsAll, "\(world.journal.entries)")
     }
 
-    /// Random histories: clocks set right and wrong at will, power lost, answers about the bottle's clock and what sets it lost, polls killed, the dialect changed, sips and polls
-    /// in between. At the end the computer is right, and then everything is. Where no record has a year, the first poll is by a right clock: one
-    /// that was wrong from the beginning, told so by nobody, tells a wrong year, and nothing shows it.
-    @Test(arguments: 0..<160) func `whatever the clocks did, in the end every sip is on its day or told as doubtful`(seed: Int) throws {
+    /// Random histories: clocks set right and wrong at will, power lost, answers about the bottle's clock and what sets
+    /// it lost, polls killed, the dialect changed, sips and polls in between. At the end the computer is right, and
+    /// then everything is. Where no record has a year, the first poll is by a right clock: one that was wrong from the
+    /// beginning, told so by nobody, tells a wrong year, and nothing shows it.
+    @Test(arguments: 0..<160) func `whatever the clocks did, in the end every sip is on its day or told as doubtful`(
+        seed: Int
+    ) throws {
         var random = SeededGenerator(seed: UInt64(seed) &+ 77)
         var apart = SeededGenerator(seed: ~UInt64(seed))
         var world = ClockWorld()
@@ -555,9 +616,15 @@ import TrackerCore
                 let killed = Int.random(in: 0..<8, using: &apart) == 0 ? Int.random(in: 1...60, using: &apart) : nil
                 let report = try world.poll(killAfter: killed)
                 let result = killed.map { "killed after \($0)" } ?? report.failure.map { "\($0.kind)" } ?? "ok"
-                history.append("poll\(world.showsClock ? "" : " blind")\(world.hearsClock ? "" : " deaf") \(result)\(world.isClockSet ? " sets" : "")")
+                history.append(
+                    """
+                    poll\(world.showsClock ? "" : " blind")\(world.hearsClock ? "" : " deaf") \
+                    \(result)\(world.isClockSet ? " sets" : "")
+                    """
+                )
             case 11:
-                world.host = [51.0, -51, 400, -300, 3, -3, -20_000, 0.45, -0.2].randomElement(using: &random)! * Self.day
+                world.host =
+                    [51.0, -51, 400, -300, 3, -3, -20_000, 0.45, -0.2].randomElement(using: &random)! * Self.day
                 history.append("host \(world.host / Self.day)")
             case 12...13:
                 world.host = 0
@@ -580,19 +647,24 @@ import TrackerCore
         var last: PollReport?
         for _ in 0..<3 { last = try world.poll() }
         let name = "seed \(seed)\(world.isYearless ? ", no year" : "")\(world.hasTimeServer ? ", time server" : "")"
-        #expect(last?.failure == nil && world.waiting == 0, "\(name): \(String(describing: last?.failure)), \(world.waiting) wait: \(history)")
+        #expect(
+            last?.failure == nil && world.waiting == 0,
+            "\(name): \(String(describing: last?.failure)), \(world.waiting) wait: \(history)")
         #expect(world.isBottleRight, "\(name): \(history)")
         #expect(world.broken.isEmpty, "\(name): \(world.broken): \(history)")
     }
 
-    /// Simulation, seeds 3561955 and 3843809: what a bottle wrote by a right clock of its own waited as pieces in the store when it was set by this
-    /// computer. Then this computer's clock was set by a month, and what came again was taken for written since, and moved by that month.
-    @Test(arguments: [35.0, -63]) func `what waits in the store since before the bottle's clock was set was not written by it`(days: Double) throws {
+    /// Simulation, seeds 3561955 and 3843809: what a bottle wrote by a right clock of its own waited as pieces in the
+    /// store when it was set by this computer. Then this computer's clock was set by a month, and what came again was
+    /// taken for written since, and moved by that month.
+    @Test(arguments: [35.0, -63])
+    func `what waits in the store since before the bottle's clock was set was not written by it`(days: Double) throws {
         var world = ClockWorld()
         for _ in 0..<4 { world.sip() }
         let pieces = world.records.map { raw in
             JournalEntry(
-                bottle: "A4:C1:38:01:02:03", raw: raw, wall: nil, amountMl: Int(raw[6]) << 8 | Int(raw[7]), received: world.truth,
+                bottle: "A4:C1:38:01:02:03", raw: raw, wall: nil, amountMl: Int(raw[6]) << 8 | Int(raw[7]),
+                received: world.truth,
                 verdict: .quarantined(reason: JournalDoubt.pieced), reading: "calendar/u16be")
         }
         _ = try world.journal.append(pieces)
@@ -611,8 +683,9 @@ import TrackerCore
         #expect(broken.isEmpty, "\(broken)")
     }
 
-    /// Simulation, seed 3800784: the bottle was weeks behind, and a frame of its log was overtaken by the next. What goes back in time is as a rule
-    /// written by a clock that did; this was older than the records before it by minutes, and waited for a person.
+    /// Simulation, seed 3800784: the bottle was weeks behind, and a frame of its log was overtaken by the next. What
+    /// goes back in time is as a rule written by a clock that did; this was older than the records before it by
+    /// minutes, and waited for a person.
     @Test func `a frame that was overtaken went by no other clock`() throws {
         var world = ClockWorld()
         world.hasTimeServer = true
@@ -625,23 +698,29 @@ import TrackerCore
         world.reorder { Array($0[..<3] + $0[6..<9] + $0[3..<6] + $0[9...]) }
         try world.poll()
         // The last two are of the clock that is behind, and of the nine all count.
-        let counted = world.journal.entries.filter { if case .drink = $0.verdict { true } else { false } }.map(\.amountMl)
+        let counted = world.journal.entries.filter { if case .drink = $0.verdict { true } else { false } }.map(
+            \.amountMl)
         #expect(Set(counted) == Set(10..<19), "\(counted)")
     }
 
     @Test(
         arguments: [
-            ([0, 1, 2, 6, 7, 8, 3, 4, 5], [6, 7, 8]), ([0, 1, 2, 6, 7, 8, 3, 4, 5, 9, 10], [6, 7, 8]), ([0, 4, 8, 5, 6, 1, 2, 9], [3, 4, 5, 6]),
+            ([0, 1, 2, 6, 7, 8, 3, 4, 5], [6, 7, 8]), ([0, 1, 2, 6, 7, 8, 3, 4, 5, 9, 10], [6, 7, 8]),
+            ([0, 4, 8, 5, 6, 1, 2, 9], [3, 4, 5, 6]),
             // A clock went back: all that follow, before the first, between no two, or on beyond the gap.
-            ([3, 4, 5, 0, 1, 2], []), ([0, 4, 8, 1, 2, 5, 6], []), ([0, 4, 8, 5, 6, 7, 2, 9], [3, 4, 5, 6]), ([5, 6, 0, 7], []), ([], []), ([1], []),
+            ([3, 4, 5, 0, 1, 2], []), ([0, 4, 8, 1, 2, 5, 6], []), ([0, 4, 8, 5, 6, 7, 2, 9], [3, 4, 5, 6]),
+            ([5, 6, 0, 7], []), ([], []), ([1], []),
         ] as [([Int], [Int])])
     func `an overtaken frame fits between two records`(_ hours: [Int], _ places: [Int]) {
-        #expect(LogOrder.overtaken(hours.map { evening.advanced(seconds: Double($0) * 3600 * 3) }, jump: 7200) == places)
+        #expect(
+            LogOrder.overtaken(hours.map { evening.advanced(seconds: Double($0) * 3600 * 3) }, jump: 7200) == places)
     }
 
-    /// An adversary's finding: another app set the bottle's clock nine days ahead for a while. What it wrote then waited, and counted nine days later,
-    /// on a day after that on which it was received.
-    @Test(arguments: [true, false]) func `what lay days ahead when it was received does not become true by waiting`(timeServer: Bool) throws {
+    /// An adversary's finding: another app set the bottle's clock nine days ahead for a while. What it wrote then
+    /// waited, and counted nine days later, on a day after that on which it was received.
+    @Test(arguments: [true, false]) func `what lay days ahead when it was received does not become true by waiting`(
+        timeServer: Bool
+    ) throws {
         var world = ClockWorld()
         world.hasTimeServer = timeServer
         world.sip()
@@ -673,8 +752,11 @@ import TrackerCore
         #expect(world.countsAll)
     }
 
-    /// An adversary's finding: a bottle three days behind, met by an empty store, counted its sips three days ago without a word.
-    @Test(arguments: [-3.0, -51]) func `what a slow bottle wrote just now is doubted by an empty store, too`(days: Double) throws {
+    /// An adversary's finding: a bottle three days behind, met by an empty store, counted its sips three days ago
+    /// without a word.
+    @Test(arguments: [-3.0, -51]) func `what a slow bottle wrote just now is doubted by an empty store, too`(
+        days: Double
+    ) throws {
         var world = ClockWorld()
         world.hasTimeServer = true
         world.setBottle(days * Self.day)
@@ -689,18 +771,25 @@ import TrackerCore
 
     /// Simulation, seed 5551000: what a bottle wrote after its clock was put right, in the same poll, is right.
     @Test func `a clock that was put right in this poll is wrong no more`() {
-        for (day, drift, isDoubted) in [(2, 0, false), (2, -1, false), (2, -3 * 86_400, false), (1, -36 * 3600, true), (1, -1, false)] {
+        for (day, drift, isDoubted) in [
+            (2, 0, false), (2, -1, false), (2, -3 * 86_400, false), (1, -36 * 3600, true), (1, -1, false),
+        ] {
             let raw: [UInt8] = [26, 2, UInt8(day), 22, 29, 0, 1, 44, 0, 0, 1, 97, 0]
-            var dating = RecordDating(bottle: "b", options: options(), received: evening, clock: .bottleIsWrong, drift: drift)
+            var dating = RecordDating(
+                bottle: "b", options: options(), received: evening, clock: .bottleIsWrong, drift: drift)
             let verdict = dating.date(raw).verdict
-            #expect((verdict == .quarantined(reason: JournalDoubt.bottleClock)) == isDoubted, "day \(day), \(drift) s: \(verdict)")
+            #expect(
+                (verdict == .quarantined(reason: JournalDoubt.bottleClock)) == isDoubted,
+                "day \(day), \(drift) s: \(verdict)")
         }
     }
 
-    /// Wrong clocks, two computers, seed 7004: another computer had set the bottle 19 days behind, longer ago than that was this store's last whole poll, and the
-    /// bottle's fresh sips passed for old ones.
+    /// Wrong clocks, two computers, seed 7004: another computer had set the bottle 19 days behind, longer ago than that
+    /// was this store's last whole poll, and the bottle's fresh sips passed for old ones.
     @Test(arguments: [(19.0, 280.0), (19, 30), (3, 5)], [true, false])
-    func `what a slow bottle wrote just now is doubted also where nobody has read it for longer`(days: (behind: Double, unread: Double), isPersonSure: Bool) throws {
+    func `what a slow bottle wrote just now is doubted also where nobody has read it for longer`(
+        days: (behind: Double, unread: Double), isPersonSure: Bool
+    ) throws {
         var world = ClockWorld()
         world.hasTimeServer = !isPersonSure
         try world.poll()
@@ -725,8 +814,11 @@ import TrackerCore
         #expect(report.suspect == 0 && world.countsAll && world.isClockSet)
     }
 
-    /// Simulation, seed 8632395: a dump began anew in the middle. What came once more went back in time, no clock did, and the sip behind it waited for a person.
-    @Test(arguments: [1, 5, 8]) func `a dump that begins anew in the middle is no clock that went back`(sent: Int) throws {
+    /// Simulation, seed 8632395: a dump began anew in the middle. What came once more went back in time, no clock did,
+    /// and the sip behind it waited for a person.
+    @Test(arguments: [1, 5, 8]) func `a dump that begins anew in the middle is no clock that went back`(sent: Int)
+        throws
+    {
         var world = ClockWorld()
         world.hasTimeServer = true
         for _ in 0..<9 {
@@ -739,9 +831,14 @@ import TrackerCore
         #expect(report.suspect == 0 && world.countsAll && world.isClockSet, "\(report.suspect)")
     }
 
-    /// Chaos, seed 61: eleven hours by a clock that was set back since and thirteen by a journey are a day and seven minutes, and no poll was ever whole again.
-    @Test(arguments: [(40_000.0, 14.0, 1.0), (-40_000, 1, 14), (40_000, 12, -10), (-40_000, -10, 12), (7200, 14, 1)], [1, 2, 3])
-    func `what a bottle was told in another zone is known to the minute, and so is what it shows now`(told: (hours: Double, there: Double, here: Double), settings: Int) throws {
+    /// Chaos, seed 61: eleven hours by a clock that was set back since and thirteen by a journey are a day and seven
+    /// minutes, and no poll was ever whole again.
+    @Test(
+        arguments: [(40_000.0, 14.0, 1.0), (-40_000, 1, 14), (40_000, 12, -10), (-40_000, -10, 12), (7200, 14, 1)],
+        [1, 2, 3])
+    func `what a bottle was told in another zone is known to the minute, and so is what it shows now`(
+        told: (hours: Double, there: Double, here: Double), settings: Int
+    ) throws {
         let (hours, there, here) = (told.hours, try Zone(Self.fixed(told.there)), try Zone(Self.fixed(told.here)))
         var world = ClockWorld()
         world.losePower()
@@ -755,7 +852,9 @@ import TrackerCore
     }
 
     @Test(arguments: [-51.0, 51, 400, -2], [(14.0, 1.0), (1, 14), (-10, 12)])
-    func `a bottle that a wrong host set in another zone is that host's echo all the same`(days: Double, zones: (there: Double, here: Double)) throws {
+    func `a bottle that a wrong host set in another zone is that host's echo all the same`(
+        days: Double, zones: (there: Double, here: Double)
+    ) throws {
         let (there, here) = (try Zone(Self.fixed(zones.there)), try Zone(Self.fixed(zones.here)))
         var world = ClockWorld()
         world.losePower()
@@ -780,5 +879,7 @@ import TrackerCore
     }
 
     /// POSIX's sign: west of Greenwich is plus.
-    private static func fixed(_ hoursEast: Double) -> String { "Etc/GMT\(hoursEast < 0 ? "+" : "-")\(Int(abs(hoursEast)))" }
+    private static func fixed(_ hoursEast: Double) -> String {
+        "Etc/GMT\(hoursEast < 0 ? "+" : "-")\(Int(abs(hoursEast)))"
+    }
 }

@@ -2,7 +2,8 @@ import Foundation
 @testable import HTTPAPI
 import Testing
 
-/// `openapi.json`, as the judge of real answers: as much of JSON Schema as it uses, and nothing may be in an answer that it does not name.
+/// `openapi.json`, as the judge of real answers: as much of JSON Schema as it uses, and nothing may be in an answer
+/// that it does not name.
 struct APIDescription {
     private let root: JSON
 
@@ -13,15 +14,20 @@ struct APIDescription {
 
     /// What is in a successful answer and not as described.
     func faults(of answer: String, to method: String, _ path: String) throws -> [String] {
-        let responses = try #require(root["paths"]?[path]?[method.lowercased()]?["responses"]?.members, "\(method) \(path) is not described")
+        let responses = try #require(
+            root["paths"]?[path]?[method.lowercased()]?["responses"]?.members, "\(method) \(path) is not described")
         // 200 beside 201 is that it was done before.
-        let schema = responses.filter { $0.key.hasPrefix("2") }.max { $0.key < $1.key }?.value["content"]?["application/json"]?["schema"]
-        return faults(of: try JSONDecoder().decode(JSON.self, from: Data(answer.utf8)), as: try #require(schema), at: "answer")
+        let schema = responses.filter { $0.key.hasPrefix("2") }.max { $0.key < $1.key }?.value["content"]?[
+            "application/json"]?["schema"]
+        return faults(
+            of: try JSONDecoder().decode(JSON.self, from: Data(answer.utf8)), as: try #require(schema), at: "answer")
     }
 
     /// What is wrong with an object that the description has under this name.
     func faults(of object: String, named name: String) throws -> [String] {
-        faults(of: try JSONDecoder().decode(JSON.self, from: Data(object.utf8)), as: .members(["$ref": .text("#/components/schemas/\(name)")]), at: name)
+        faults(
+            of: try JSONDecoder().decode(JSON.self, from: Data(object.utf8)),
+            as: .members(["$ref": .text("#/components/schemas/\(name)")]), at: name)
     }
 
     /// The members that an object of this name may have.
@@ -42,7 +48,8 @@ struct APIDescription {
     /// - Parameter named: the members that the schema names, on whatever ways it is put together.
     private func faults(of value: JSON, as schema: JSON, at place: String, _ named: inout Set<String>) -> [String] {
         if case .text(let address)? = schema["$ref"] {
-            guard let target = address.dropFirst(2).split(separator: "/").reduce(root as JSON?, { $0?[String($1)] }) else { return ["\(place): \(address) is nowhere"] }
+            guard let target = address.dropFirst(2).split(separator: "/").reduce(root as JSON?, { $0?[String($1)] })
+            else { return ["\(place): \(address) is nowhere"] }
             return faults(of: value, as: target, at: place, &named)
         }
         var faults = simpleFaults(of: value, as: schema).map { "\(place) \($0)" }
@@ -54,15 +61,23 @@ struct APIDescription {
             }
             let fits = tried.filter(\.faults.isEmpty)
             if schema["oneOf"] != nil, fits.count > 1 { faults.append("\(place) is \(fits.count) things at once") }
-            if let fit = fits.first { named.formUnion(fit.1) } else { faults += tried.min { $0.faults.count < $1.faults.count }?.faults ?? [] }
+            if let fit = fits.first {
+                named.formUnion(fit.1)
+            } else {
+                faults += tried.min { $0.faults.count < $1.faults.count }?.faults ?? []
+            }
         }
         for (name, inner) in schema["properties"]?.members ?? [:] {
             named.insert(name)
             if let member = value[name] { faults += self.faults(of: member, as: inner, at: "\(place).\(name)") }
         }
-        for case .text(let name) in schema["required"]?.items ?? [] where value.members != nil && value[name] == nil { faults.append("\(place).\(name) is missing") }
+        for case .text(let name) in schema["required"]?.items ?? [] where value.members != nil && value[name] == nil {
+            faults.append("\(place).\(name) is missing")
+        }
         if let inner = schema["items"] {
-            for (index, item) in (value.items ?? []).enumerated() { faults += self.faults(of: item, as: inner, at: "\(place)[\(index)]") }
+            for (index, item) in (value.items ?? []).enumerated() {
+                faults += self.faults(of: item, as: inner, at: "\(place)[\(index)]")
+            }
         }
         return faults
     }
@@ -71,9 +86,13 @@ struct APIDescription {
         var faults: [String] = []
         if let type = schema["type"] {
             let types = (type.items ?? [type]).compactMap(\.text)
-            if !types.contains(where: value.isA) { faults.append("is \(value), and not \(types.joined(separator: " or "))") }
+            if !types.contains(where: value.isA) {
+                faults.append("is \(value), and not \(types.joined(separator: " or "))")
+            }
         }
-        if let allowed = schema["enum"]?.items, !allowed.contains(value) { faults.append("is \(value), which is none of \(allowed)") }
+        if let allowed = schema["enum"]?.items, !allowed.contains(value) {
+            faults.append("is \(value), which is none of \(allowed)")
+        }
         if let only = schema["const"], only != value { faults.append("is \(value), and not \(only)") }
         if let number = value.number {
             if let least = schema["minimum"]?.number, number < least { faults.append("is \(number), below \(least)") }
@@ -81,13 +100,20 @@ struct APIDescription {
         }
         if let text = value.text {
             let formats = ["date": #"^\d{4}-\d\d-\d\d$"#, "date-time": #"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$"#]
-            for pattern in [schema["pattern"]?.text, schema["format"]?.text.flatMap { formats[$0] }].compactMap(\.self) {
-                if (try? Regex(pattern).firstMatch(in: text)) ?? nil == nil { faults.append("is \"\(text)\", which is not \(pattern)") }
+            for pattern in [schema["pattern"]?.text, schema["format"]?.text.flatMap { formats[$0] }].compactMap(\.self)
+            {
+                if (try? Regex(pattern).firstMatch(in: text)) ?? nil == nil {
+                    faults.append("is \"\(text)\", which is not \(pattern)")
+                }
             }
         }
         if let items = value.items {
-            if let least = schema["minItems"]?.number, Double(items.count) < least { faults.append("has \(items.count) items") }
-            if let most = schema["maxItems"]?.number, Double(items.count) > most { faults.append("has \(items.count) items") }
+            if let least = schema["minItems"]?.number, Double(items.count) < least {
+                faults.append("has \(items.count) items")
+            }
+            if let most = schema["maxItems"]?.number, Double(items.count) > most {
+                faults.append("has \(items.count) items")
+            }
         }
         return faults
     }
@@ -102,12 +128,19 @@ struct APIDescription {
 
         init(from decoder: any Decoder) throws {
             let container = try decoder.singleValueContainer()
-            if container.decodeNil() { self = .null }
-            else if let value = try? container.decode(Bool.self) { self = .flag(value) }
-            else if let value = try? container.decode(Double.self) { self = .number(value) }
-            else if let value = try? container.decode(String.self) { self = .text(value) }
-            else if let value = try? container.decode([JSON].self) { self = .items(value) }
-            else { self = .members(try container.decode([String: JSON].self)) }
+            if container.decodeNil() {
+                self = .null
+            } else if let value = try? container.decode(Bool.self) {
+                self = .flag(value)
+            } else if let value = try? container.decode(Double.self) {
+                self = .number(value)
+            } else if let value = try? container.decode(String.self) {
+                self = .text(value)
+            } else if let value = try? container.decode([JSON].self) {
+                self = .items(value)
+            } else {
+                self = .members(try container.decode([String: JSON].self))
+            }
         }
 
         subscript(_ name: String) -> JSON? { members?[name] }

@@ -6,7 +6,8 @@ import Testing
 import TrackerCore
 import TrackerDesk
 
-/// 15 June 2026 in a store of its own, on a clock that the test sets: what a household sees of it over HTTP, and what is told.
+/// 15 June 2026 in a store of its own, on a clock that the test sets: what a household sees of it over HTTP, and what
+/// is told.
 final class CheckedDay: Sendable {
     let folder: TemporaryFolder
     private let clock: Mutex<Instant>
@@ -27,12 +28,15 @@ final class CheckedDay: Sendable {
 
     /// The store as a process of its own opens it.
     func desk(_ store: TrackerStore? = nil) throws -> TrackerDesk {
-        try TrackerDesk(store ?? TrackerStore(path: path), now: now, zone: ZoneChoice(named: "UTC", machine: .utc), source: "test")
+        try TrackerDesk(
+            store ?? TrackerStore(path: path), now: now, zone: ZoneChoice(named: "UTC", machine: .utc), source: "test")
     }
 
     /// As long as the body lasts a service shows the day.
     func served(_ body: (Visit) async throws -> Void) async throws {
-        try await ServedHousehold.serve(TrackerStore(path: path), now: { self.now }) { house in try await body(Visit(house: house, day: self)) }
+        try await ServedHousehold.serve(TrackerStore(path: path), now: { self.now }) { house in
+            try await body(Visit(house: house, day: self))
+        }
     }
 
     /// A visit to the service.
@@ -45,7 +49,8 @@ final class CheckedDay: Sendable {
         func drink(_ ml: Int) async throws -> [String: Any] {
             var (rest, last) = (ml, [String: Any]())
             while rest > 0 {
-                let reply = try await house.ask("POST", "/api/v1/drinks", #"{"ml": \#(min(rest, 2000))}"#, headers: house.page)
+                let reply = try await house.ask(
+                    "POST", "/api/v1/drinks", #"{"ml": \#(min(rest, 2000))}"#, headers: house.page)
                 try #require(reply.status == 201, "\(reply.body)")
                 last = reply.json["state"] as? [String: Any] ?? [:]
                 rest -= min(rest, 2000)
@@ -85,9 +90,15 @@ final class CheckedDay: Sendable {
 
         /// A drink that a poll brings, with the bottle's own time.
         func bottleDrink(_ time: String, _ ml: Int) throws {
-            let (wall, at) = (try #require(WallTime("2026-06-15T\(time):00")), try #require(Instant(iso: "2026-06-15T\(time):00Z")))
-            let raw: [UInt8] = [0x1A, 6, 15, UInt8(wall.hour), UInt8(wall.minute), 0, UInt8(ml >> 8), UInt8(ml & 255), 0, 0, 1, 0x61, 0]
-            let entry = JournalEntry(bottle: "b1", raw: raw, wall: wall, amountMl: ml, received: day.now, verdict: .drink(at: at, zone: "UTC"))
+            let (wall, at) = (
+                try #require(WallTime("2026-06-15T\(time):00")), try #require(Instant(iso: "2026-06-15T\(time):00Z"))
+            )
+            let raw: [UInt8] = [
+                0x1A, 6, 15, UInt8(wall.hour), UInt8(wall.minute), 0, UInt8(ml >> 8), UInt8(ml & 255), 0, 0, 1, 0x61, 0,
+            ]
+            let entry = JournalEntry(
+                bottle: "b1", raw: raw, wall: wall, amountMl: ml, received: day.now,
+                verdict: .drink(at: at, zone: "UTC"))
             #expect(try house.store.append([entry]) == [.stored])
         }
     }

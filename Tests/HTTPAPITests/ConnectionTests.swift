@@ -5,13 +5,20 @@ import Testing
 
 /// How long a connection has its place, and who has how many.
 @Suite struct ConnectionTests {
-    /// An adversary's finding: 2,600 sockets whose requests were answered before their bodies came shut the page for everybody.
+    /// An adversary's finding: 2,600 sockets whose requests were answered before their bodies came shut the page for
+    /// everybody.
     @Test(arguments: [
         ("POST /api/v1/nothing HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n{", "404"),
         ("POST /api/v1/drinks HTTP/1.1\r\nHost: evil.example\r\nContent-Length: 1000\r\n\r\n", "421"),
         ("POST /api/v1/drinks HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello", "401"),
         ("GET /healthz HTTP/1.1\r\nHost: localhost\r\nContent-Length: 7\r\n\r\n", "200"),
-        ("POST /api/v1/drinks HTTP/1.1\r\nHost: localhost\r\nOrigin: http://localhost\r\nContent-Type: application/json\r\nContent-Length: 70000\r\n\r\n", "413"),
+        (
+            """
+            POST /api/v1/drinks HTTP/1.1\r\nHost: localhost\r\nOrigin: http://localhost\r\nContent-Type: \
+            application/json\r\nContent-Length: 70000\r\n\r\n
+            """,
+            "413"
+        ),
     ])
     func anAnswerBeforeTheBodyIsTheLastOne(request: String, status: String) async throws {
         try await ServedHousehold.serve { house async throws in
@@ -19,7 +26,9 @@ import Testing
             client.send(request)
             // Until the other end closes: before, it waited for the body as long as a byte came now and then.
             let answer = try await client.read { _ in false }
-            #expect(answer.hasPrefix("HTTP/1.1 \(status) ") && answer.lowercased().contains("\r\nconnection: close\r\n"), "\(answer)")
+            #expect(
+                answer.hasPrefix("HTTP/1.1 \(status) ") && answer.lowercased().contains("\r\nconnection: close\r\n"),
+                "\(answer)")
             // What comes behind it is not read for a further request.
             #expect(answer.ranges(of: "HTTP/1.1 ").count == 1)
         }
@@ -30,7 +39,12 @@ import Testing
             let client = try RawHTTP(port: house.port)
             for ml in 1...3 {
                 client.forget()
-                client.send("POST /api/v1/drinks HTTP/1.1\r\nHost: localhost\r\nOrigin: http://localhost\r\nContent-Type: application/json\r\nContent-Length: 11\r\n\r\n{\"ml\": 10\(ml)}")
+                client.send(
+                    """
+                    POST /api/v1/drinks HTTP/1.1\r\nHost: localhost\r\nOrigin: http://localhost\r\nContent-Type: \
+                    application/json\r\nContent-Length: 11\r\n\r\n{\"ml\": 10\(ml)}
+                    """
+                )
                 let answer = try await client.read { $0.contains("\"ml\":10\(ml)") }
                 #expect(!answer.lowercased().contains("connection: close"))
             }
@@ -40,7 +54,8 @@ import Testing
         }
     }
 
-    /// An adversary's finding: with few files to open, connections took them all, and the process ended in a trap of libdispatch.
+    /// An adversary's finding: with few files to open, connections took them all, and the process ended in a trap of
+    /// libdispatch.
     @Test(arguments: [(64, 8), (256, 64), (1024, 448), (4096, 1984), (65_536, 2500), (0, 8)])
     func thereAreFewerPlacesWhereFewFilesMayBeOpen(files: Int, places: Int) {
         #expect(ConnectionPlaces.room(for: 2500, files: files) == places)
@@ -59,10 +74,13 @@ import Testing
         #expect(places.enter("192.0.2.3") && !places.enter("192.0.2.4"))
     }
 
-    @Test(arguments: [
-        ("127.0.0.1", nil), ("127.8.9.1", nil), ("::1", nil), ("::ffff:127.0.0.1", nil), ("192.168.1.5", "192.168.1.5"), ("::ffff:192.168.1.5", "192.168.1.5"),
-        ("2001:db8:1:2:3:4:5:6", "20010db800010002"), ("2001:db8:1:2::9", "20010db800010002"), ("2001:db8:1:3::9", "20010db800010003"), ("::2", "0000000000000000"),
-    ] as [(String, String?)])
+    @Test(
+        arguments: [
+            ("127.0.0.1", nil), ("127.8.9.1", nil), ("::1", nil), ("::ffff:127.0.0.1", nil),
+            ("192.168.1.5", "192.168.1.5"), ("::ffff:192.168.1.5", "192.168.1.5"),
+            ("2001:db8:1:2:3:4:5:6", "20010db800010002"), ("2001:db8:1:2::9", "20010db800010002"),
+            ("2001:db8:1:3::9", "20010db800010003"), ("::2", "0000000000000000"),
+        ] as [(String, String?)])
     func aPeerIsItsAddressOrItsNetwork(address: String, name: String?) throws {
         #expect(try PeerPlaces.name(of: SocketAddress(ipAddress: address, port: 1)) == name)
     }

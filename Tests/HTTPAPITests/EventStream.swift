@@ -13,9 +13,11 @@ final class EventStream: Sendable {
     private let client: RawHTTP
 
     /// - Parameter query: `shows=notifications&fields=…`
-    init(_ house: ServedHousehold, _ query: String = "", lastID: String? = nil, headers: [String: String] = [:]) throws {
+    init(_ house: ServedHousehold, _ query: String = "", lastID: String? = nil, headers: [String: String] = [:]) throws
+    {
         client = try RawHTTP(port: house.port)
-        let more = (lastID.map { "Last-Event-ID: \($0)\r\n" } ?? "") + headers.map { "\($0.key): \($0.value)\r\n" }.joined()
+        let more =
+            (lastID.map { "Last-Event-ID: \($0)\r\n" } ?? "") + headers.map { "\($0.key): \($0.value)\r\n" }.joined()
         client.send("GET /api/v1/events\(query.isEmpty ? "" : "?")\(query) HTTP/1.1\r\nHost: localhost\r\n\(more)\r\n")
     }
 
@@ -36,7 +38,8 @@ final class EventStream: Sendable {
 
     private static func notices(in text: String) -> [Event] { events(in: text).filter { $0.kind == "notify" } }
 
-    /// Every whole event: `event:`, `id:` and `data:` lines up to an empty one. The frames of chunked transfer lie between events.
+    /// Every whole event: `event:`, `id:` and `data:` lines up to an empty one. The frames of chunked transfer lie
+    /// between events.
     private static func events(in text: String) -> [Event] {
         text.replacing("\r\n", with: "\n").components(separatedBy: "\n\n").dropLast().compactMap { block in
             var event = Event(kind: "", id: nil, data: "")

@@ -10,13 +10,18 @@ import Testing
             #expect(throws: HTTPProblem.self) { try Fields(ByteBuffer(string: String(body.prefix(end)))) }
         }
         var fields = try Fields(ByteBuffer(string: body))
-        #expect(try fields.whole("ml") == 250 && fields.text("at") == "14:00" && fields.texts("list") == ["1", "two", "true"] && fields.flag("no") == false)
+        #expect(
+            try fields.whole("ml") == 250 && fields.text("at") == "14:00"
+                && fields.texts("list") == ["1", "two", "true"] && fields.flag("no") == false)
         try fields.finish()
     }
 
-    /// `{"oz": null}` made a preset, which its description forbids; and whoever meant to take a size back with it was told that it was done.
+    /// `{"oz": null}` made a preset, which its description forbids; and whoever meant to take a size back with it was
+    /// told that it was done.
     @Test func nullIsNoValueOfAField() throws {
-        var fields = try Fields(ByteBuffer(string: #"{"text": null, "number": null, "whole": null, "flag": null, "word": null, "list": null}"#))
+        var fields = try Fields(
+            ByteBuffer(
+                string: #"{"text": null, "number": null, "whole": null, "flag": null, "word": null, "list": null}"#))
         #expect(throws: HTTPProblem.self) { try fields.text("text") }
         #expect(throws: HTTPProblem.self) { try fields.number("number") }
         #expect(throws: HTTPProblem.self) { try fields.whole("whole") }
@@ -25,7 +30,10 @@ import Testing
         #expect(try fields.texts("list") == nil, "described as one that may be null")
     }
 
-    @Test(arguments: ["{\"a\":\(String(repeating: "[", count: 5000))", "{\"a\": [[1]]}", "{\"a\": {\"b\": 1}}", "\"text\"", "[]", "nul", "{\"a\": \u{1}}"])
+    @Test(arguments: [
+        "{\"a\":\(String(repeating: "[", count: 5000))", "{\"a\": [[1]]}", "{\"a\": {\"b\": 1}}", "\"text\"", "[]",
+        "nul", "{\"a\": \u{1}}",
+    ])
     func whatIsNotAnObjectOfPlainValuesIsRefused(body: String) {
         #expect(throws: HTTPProblem.self) { try Fields(ByteBuffer(string: body)) }
     }

@@ -21,20 +21,28 @@ struct ServedHousehold {
     ///   - now: the machine's clock.
     ///   - passing: time as it passes, by which pairing codes are good.
     static func serve(
-        _ store: TrackerStore? = nil, others: [(name: String, store: TrackerStore)] = [], service: ServiceDoor? = nil, sharesWaterline: Bool = false, names: [String] = [], isBehindProxy: Bool = false,
-        now: @escaping @Sendable () -> Instant = { noon }, passing: @escaping @Sendable () -> Instant = { noon }, _ body: (ServedHousehold) async throws -> Void
+        _ store: TrackerStore? = nil, others: [(name: String, store: TrackerStore)] = [], service: ServiceDoor? = nil,
+        sharesWaterline: Bool = false, names: [String] = [], isBehindProxy: Bool = false,
+        now: @escaping @Sendable () -> Instant = { noon }, passing: @escaping @Sendable () -> Instant = { noon },
+        _ body: (ServedHousehold) async throws -> Void
     ) async throws {
         let store = try store ?? TrackerStore(inMemory: "Etc/UTC")
-        let people = Household(([("anna", store)] + others).map { name, store in
-            Person(name: name, service: name == "anna" ? service : nil, pushKey: { name == "anna" ? "the-key-of-anna" : nil }, sharesWaterline: { sharesWaterline }) {
-                try TrackerDesk(store, now: now(), zone: ZoneChoice(named: "UTC", machine: .utc), source: "http")
-            }
-        })
+        let people = Household(
+            ([("anna", store)] + others).map { name, store in
+                Person(
+                    name: name, service: name == "anna" ? service : nil,
+                    pushKey: { name == "anna" ? "the-key-of-anna" : nil }, sharesWaterline: { sharesWaterline }
+                ) {
+                    try TrackerDesk(store, now: now(), zone: ZoneChoice(named: "UTC", machine: .utc), source: "http")
+                }
+            })
         let screen = EventSink()
         screen.show(to: people.people[0])
         var log = Logger(label: "test")
         log.logLevel = .critical
-        let server = HTTPServer(people, names: { names }, isBehindProxy: { isBehindProxy }, log: log, random: { UInt32.random(in: 0...UInt32.max) }, passing: passing, addresses: { ["http://192.0.2.1:8077/"] })
+        let server = HTTPServer(
+            people, names: { names }, isBehindProxy: { isBehindProxy }, log: log,
+            random: { UInt32.random(in: 0...UInt32.max) }, passing: passing, addresses: { ["http://192.0.2.1:8077/"] })
         let (ready, tell) = AsyncStream.makeStream(of: Int.self)
         let serving = Task {
             try await server.run(on: .tcp(host: "127.0.0.1", port: 0)) { tell.yield($0 ?? 0) }
@@ -65,7 +73,9 @@ struct ServedHousehold {
     /// As a page of this machine asks.
     var page: [String: String] { ["Origin": "http://127.0.0.1:\(port)", "Sec-Fetch-Site": "same-origin"] }
 
-    func ask(_ method: String, _ path: String, _ body: String? = nil, headers: [String: String] = [:], host: String? = nil) async throws -> RawHTTP.Reply {
+    func ask(
+        _ method: String, _ path: String, _ body: String? = nil, headers: [String: String] = [:], host: String? = nil
+    ) async throws -> RawHTTP.Reply {
         try await RawHTTP.ask(port, method, path, body, headers: headers, host: host)
     }
 }

@@ -7,15 +7,18 @@ import Testing
 import TrackerCore
 import TrackerDesk
 
-/// The founding plan's nineteen checks (tracker law B9), 1 to 19, on a service that is asked over HTTP and a clock that the test sets. What
-/// only a browser or a program can show has tests of its own, which the law's page of checks names beside these.
+/// The founding plan's nineteen checks (tracker law B9), 1 to 19, on a service that is asked over HTTP and a clock that
+/// the test sets. What only a browser or a program can show has tests of its own, which the law's page of checks names
+/// beside these.
 @Suite struct NineteenChecksTests {
     struct Check: Sendable, CustomTestStringConvertible {
         let number: Int
         let asks: String
         let show: @Sendable (CheckedDay) async throws -> Void
 
-        init(_ number: Int, _ asks: String, _ show: @escaping @Sendable (CheckedDay) async throws -> Void) { (self.number, self.asks, self.show) = (number, asks, show) }
+        init(_ number: Int, _ asks: String, _ show: @escaping @Sendable (CheckedDay) async throws -> Void) {
+            (self.number, self.asks, self.show) = (number, asks, show)
+        }
 
         var testDescription: String { "B9-\(number < 10 ? "0" : "")\(number): \(asks)" }
     }
@@ -31,7 +34,9 @@ import TrackerDesk
             try day.set("14:00")
             try await day.served { visit async throws in
                 let state = try await visit.state()
-                #expect(state["deficitMl"] as? Int == 1167 && state["urgency"] as? Int == 2 && state["expectedMl"] as? Int == 1167)
+                #expect(
+                    state["deficitMl"] as? Int == 1167 && state["urgency"] as? Int == 2
+                        && state["expectedMl"] as? Int == 1167)
             }
         },
         Check(2, "behind, every surface shows the rounded amount") { day in
@@ -40,7 +45,9 @@ import TrackerDesk
                 try await visit.drink(800)
                 let state = try await visit.state()
                 #expect(state["deficitMl"] as? Int == 367)
-                #expect(state["statusText"] as? String == "350ml to catch up" && state["behindText"] as? String == "350 ml behind target")
+                #expect(
+                    state["statusText"] as? String == "350ml to catch up"
+                        && state["behindText"] as? String == "350 ml behind target")
                 let event = try await EventStream(visit.house).events { $0.kind == "state" }.last
                 #expect(event?.json["statusText"] as? String == "350ml to catch up")
                 let sink = MemorySink()
@@ -103,12 +110,14 @@ import TrackerDesk
             try await day.served { visit async throws in
                 for (time, colour) in [("07:00", "#42A5F5"), ("08:00", "#FFB300"), ("14:00", "#E53935")] {
                     try day.set(time)
-                    let drop = try await visit.picture("circular.svg").firstMatch(of: /<path [^>]*fill="(#[0-9A-F]{6})"/)?.1
+                    let drop = try await visit.picture("circular.svg").firstMatch(
+                        of: /<path [^>]*fill="(#[0-9A-F]{6})"/)?.1
                     #expect(drop.map(String.init) == colour, "\(time)")
                 }
             }
         },
-        Check(8, "the second screen's page is there, and its drop's colour, litres, words and age are in the state") { day in
+        Check(8, "the second screen's page is there, and its drop's colour, litres, words and age are in the state") {
+            day in
             try day.set("13:00")
             try await day.served { visit async throws in
                 try await visit.drink(800)
@@ -117,7 +126,9 @@ import TrackerDesk
                 #expect(page.status == 200 && page.headers["content-type"]?.hasPrefix("text/html") == true)
                 let state = try await visit.state()
                 #expect(state["displayUrgency"] as? Int == 1 && state["litresText"] as? String == "0.8L / 2.5L")
-                #expect(state["statusText"] as? String == "350ml to catch up" && state["lastDrinkAge"] as? String == "1 h ago")
+                #expect(
+                    state["statusText"] as? String == "350ml to catch up"
+                        && state["lastDrinkAge"] as? String == "1 h ago")
             }
         },
         Check(9, "a record that arrives is at a listening client within two seconds") { day in
@@ -179,7 +190,9 @@ import TrackerDesk
                 #expect(!sink.delivered.contains { $0.kind == .goal })
                 try await visit.drink(1)
                 let told = try await visit.tell(sink)
-                #expect(told.map(\.title) == ["Goal Reached! 💧"] && told.map(\.body) == ["Good job! You've hit your daily hydration goal."])
+                #expect(
+                    told.map(\.title) == ["Goal Reached! 💧"]
+                        && told.map(\.body) == ["Good job! You've hit your daily hydration goal."])
             }
         },
         Check(14, "further drinks tell it no second time that day, also after a restart") { day in
@@ -201,7 +214,9 @@ import TrackerDesk
                 let (desktop, broker) = (NamedSink("desktop"), NamedSink("mqtt"))
                 let told = try await visit.tell(desktop, broker)
                 #expect(told.count == 1 && desktop.given == told && broker.given == told)
-                #expect(try await page.events { $0.kind == "notify" }.last?.json["id"] as? String == told.first?.notificationId)
+                #expect(
+                    try await page.events { $0.kind == "notify" }.last?.json["id"] as? String
+                        == told.first?.notificationId)
                 #expect(try visit.house.store.notifications().map { Set($0.sinks) } == [["desktop", "mqtt", "events"]])
                 #expect(try await visit.state()["remindersSent"] as? Int == 1)
             }

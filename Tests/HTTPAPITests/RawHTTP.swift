@@ -24,8 +24,12 @@ final class RawHTTP: @unchecked Sendable {
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &wait, socklen_t(MemoryLayout<timeval>.size))
         setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &wait, socklen_t(MemoryLayout<timeval>.size))
         let size = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let isOpen = withUnsafePointer(to: &address) { $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(descriptor, $0, size) == 0 } }
-        guard isOpen else { throw Failed(description: "cannot connect to port \(port): \(String(cString: strerror(errno)))") }
+        let isOpen = withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(descriptor, $0, size) == 0 }
+        }
+        guard isOpen else {
+            throw Failed(description: "cannot connect to port \(port): \(String(cString: strerror(errno)))")
+        }
     }
 
     deinit { close(descriptor) }
@@ -33,13 +37,16 @@ final class RawHTTP: @unchecked Sendable {
     func send(_ text: String) {
         var rest = Array(text.utf8)[...]
         while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { Foundation.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+            let count = rest.withUnsafeBytes {
+                Foundation.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+            }
             guard count > 0 else { return }
             rest = rest.dropFirst(count)
         }
     }
 
-    /// Reads until `isEnough` is content, or the other end closes. On a thread of its own: the server needs those of Swift's tasks.
+    /// Reads until `isEnough` is content, or the other end closes. On a thread of its own: the server needs those of
+    /// Swift's tasks.
     func read(until isEnough: @escaping @Sendable (String) -> Bool) async throws -> String {
         try await withCheckedThrowingContinuation { done in
             Thread.detachNewThread { done.resume(with: Result { try self.readBlocking(until: isEnough) }) }
@@ -52,9 +59,13 @@ final class RawHTTP: @unchecked Sendable {
         while true {
             let text = String(decoding: buffer, as: UTF8.self)
             if isEnough(text) { return text }
-            guard ContinuousClock.now < end else { throw Failed(description: "it did not come within \(Self.wholePatience): \(text.suffix(300))") }
+            guard ContinuousClock.now < end else {
+                throw Failed(description: "it did not come within \(Self.wholePatience): \(text.suffix(300))")
+            }
             let count = recv(descriptor, &chunk, chunk.count, 0)
-            guard count >= 0 else { throw Failed(description: "nothing came for \(Self.patience) s after: \(text.suffix(300))") }
+            guard count >= 0 else {
+                throw Failed(description: "nothing came for \(Self.patience) s after: \(text.suffix(300))")
+            }
             guard count > 0 else { return text }
             buffer += chunk[..<count]
         }
@@ -74,7 +85,8 @@ final class RawHTTP: @unchecked Sendable {
 
     /// One request on a connection of its own.
     static func ask(
-        _ port: Int, _ method: String, _ path: String, _ body: String? = nil, headers: [String: String] = [:], host: String? = nil
+        _ port: Int, _ method: String, _ path: String, _ body: String? = nil, headers: [String: String] = [:],
+        host: String? = nil
     ) async throws -> Reply {
         let client = try RawHTTP(port: port)
         var lines = ["\(method) \(path) HTTP/1.1", "Host: \(host ?? "127.0.0.1:\(port)")", "Connection: close"]
@@ -88,13 +100,18 @@ final class RawHTTP: @unchecked Sendable {
     }
 
     static func reply(_ text: String) throws -> Reply {
-        guard let end = text.firstRange(of: "\r\n\r\n") else { throw Failed(description: "no answer: \(text.prefix(200))") }
+        guard let end = text.firstRange(of: "\r\n\r\n") else {
+            throw Failed(description: "no answer: \(text.prefix(200))")
+        }
         let lines = text[..<end.lowerBound].split(separator: "\r\n")
-        guard let status = lines.first?.split(separator: " ").dropFirst().first.flatMap({ Int($0) }) else { throw Failed(description: "no status: \(text.prefix(200))") }
+        guard let status = lines.first?.split(separator: " ").dropFirst().first.flatMap({ Int($0) }) else {
+            throw Failed(description: "no status: \(text.prefix(200))")
+        }
         var headers: [String: String] = [:]
         for line in lines.dropFirst() {
             guard let colon = line.firstIndex(of: ":") else { continue }
-            headers[line[..<colon].lowercased()] = line[line.index(after: colon)...].trimmingCharacters(in: .whitespaces)
+            headers[line[..<colon].lowercased()] = line[line.index(after: colon)...].trimmingCharacters(
+                in: .whitespaces)
         }
         return Reply(status: status, headers: headers, body: String(text[end.upperBound...]))
     }

@@ -11,17 +11,22 @@ import TrackerDesk
     @Test func theStateSaysWhatTheDeskSays() async throws {
         try await ServedHousehold.serve { house async throws in
             let first = try await house.ask("GET", "/api/v1/state")
-            #expect(first.status == 200 && first.json["dailyTotalMl"] as? Int == 0 && first.json["shouldNotify"] as? Bool == false)
+            #expect(
+                first.status == 200 && first.json["dailyTotalMl"] as? Int == 0
+                    && first.json["shouldNotify"] as? Bool == false)
             #expect(try await house.ask("POST", "/api/v1/drinks", #"{"ml": 250}"#, headers: house.page).status == 201)
             #expect(try await house.ask("GET", "/api/v1/people/anna/state").json["dailyTotalMl"] as? Int == 250)
         }
     }
 
-    /// An adversary: of two values one was taken, of three ways to name a time the first, and what nobody understood counted as absent.
+    /// An adversary: of two values one was taken, of three ways to name a time the first, and what nobody understood
+    /// counted as absent.
     @Test(arguments: [
-        ("history?day=2026-02-01&day=2026-02-02", "repeatedParameter"), ("history?day=2026-02-01&month=2026-02", "severalParameters"),
+        ("history?day=2026-02-01&day=2026-02-02", "repeatedParameter"),
+        ("history?day=2026-02-01&month=2026-02", "severalParameters"),
         ("history?week=2026-02-01&month=2026-02", "severalParameters"), ("history?dya=2026-02-01", "unknownParameter"),
-        ("events?shows=everything", "unknownValue"), ("events?looks=yes", "unknownValue"), ("events?looks=no&looks=no", "repeatedParameter"),
+        ("events?shows=everything", "unknownValue"), ("events?looks=yes", "unknownValue"),
+        ("events?looks=no&looks=no", "repeatedParameter"),
         ("why?at=%25zz", "notATime"),
     ])
     func aQueryThatCanBeMeantInTwoWaysIsRefused(path: String, code: String) async throws {
@@ -46,7 +51,9 @@ import TrackerDesk
         try await ServedHousehold.serve { house async throws in
             let client = try RawHTTP(port: house.port)
             client.send("GET /api/v1/events HTTP/1.1\r\nHost: localhost\r\n\r\n")
-            let first = try await client.read { $0.contains("\n\n") && $0.contains("event: state") && $0.contains("dailyGoalMl") }
+            let first = try await client.read {
+                $0.contains("\n\n") && $0.contains("event: state") && $0.contains("dailyGoalMl")
+            }
             #expect(first.contains("text/event-stream") && first.contains("\"dailyTotalMl\":0"))
             client.forget()
             _ = try await house.ask("POST", "/api/v1/drinks", #"{"ml": 330}"#, headers: house.page)
@@ -58,7 +65,8 @@ import TrackerDesk
     @Test func whoHangsUpLooksNoMore() async throws {
         let looks = Mutex<[ServiceDoor.Look]>([])
         let door = ServiceDoor(
-            status: { ServiceStatus(version: "0", lastPoll: ServedHousehold.noon) }, pollNow: {}, recentPolls: { [] }, send: { _ in "" },
+            status: { ServiceStatus(version: "0", lastPoll: ServedHousehold.noon) }, pollNow: {}, recentPolls: { [] },
+            send: { _ in "" },
             look: { look in looks.withLock { $0.append(look) } })
         try await ServedHousehold.serve(service: door) { house async throws in
             for query in ["", "?looks=no"] {
@@ -66,7 +74,9 @@ import TrackerDesk
                 client.send("GET /api/v1/events\(query) HTTP/1.1\r\nHost: localhost\r\n\r\n")
                 _ = try await client.read { $0.contains("event: state") }
             }
-            #expect(await event(within: 10) { looks.withLock { $0 } == [.begins, .ends] ? true : nil } == true, "\(looks.withLock { $0 })")
+            #expect(
+                await event(within: 10) { looks.withLock { $0 } == [.begins, .ends] ? true : nil } == true,
+                "\(looks.withLock { $0 })")
         }
     }
 
@@ -95,7 +105,8 @@ import TrackerDesk
         }
     }
 
-    /// An adversary's finding: whose business sessions are not got the same state again, and another tag, at the moment of each drink of one.
+    /// An adversary's finding: whose business sessions are not got the same state again, and another tag, at the moment
+    /// of each drink of one.
     @Test func notEvenWhenSomethingHappensInASessionIsToldBeyondThisMachine() async throws {
         try await ServedHousehold.serve { house async throws in
             let away = try house.token(.read).merging(["X-Forwarded-For": "203.0.113.9"]) { $1 }
@@ -111,7 +122,8 @@ import TrackerDesk
                 #expect(try await house.ask("POST", "/api/v1/\(path)", "{}", headers: house.page).status < 300)
                 _ = try await near.events { $0.kind == "session" }
             }
-            let after = try await house.ask("GET", "/api/v1/state", headers: away.merging(["If-None-Match": before.headers["etag"] ?? ""]) { $1 })
+            let after = try await house.ask(
+                "GET", "/api/v1/state", headers: away.merging(["If-None-Match": before.headers["etag"] ?? ""]) { $1 })
             #expect(after.status == 304, "\(after.body)")
             _ = try await house.ask("POST", "/api/v1/drinks", #"{"ml": 250}"#, headers: house.page)
             let told = try await far.events { $0.json["dailyTotalMl"] as? Int == 350 }

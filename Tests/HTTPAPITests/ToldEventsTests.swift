@@ -9,8 +9,11 @@ import TrackerDesk
 
 /// What is told once and what is told to everybody: notifications and sessions in the stream, and the state as a file.
 @Suite struct ToldEventsTests {
-    /// What a stream begins with. What comes behind it is the state after one more drink: so nothing of the beginning is waited for that does not come.
-    private func beginning(of stream: EventStream, _ visit: CheckedDay.Visit, total: Int) async throws -> [EventStream.Event] {
+    /// What a stream begins with. What comes behind it is the state after one more drink: so nothing of the beginning
+    /// is waited for that does not come.
+    private func beginning(of stream: EventStream, _ visit: CheckedDay.Visit, total: Int) async throws -> [EventStream
+        .Event]
+    {
         _ = try await stream.events { $0.kind == "state" }
         try await visit.drink(10)
         return try await stream.events { $0.kind == "state" && $0.json["dailyTotalMl"] as? Int == total }.dropLast()
@@ -34,10 +37,14 @@ import TrackerDesk
             for (number, lastID) in [nil, id].enumerated() {
                 let late = try EventStream(visit.house, "shows=notifications", lastID: lastID)
                 let first = try #require(try await late.events { _ in true }.first)
-                #expect(first.kind == "state" && first.json["shouldNotify"] as? Bool == false && first.json["notificationId"] is NSNull)
+                #expect(
+                    first.kind == "state" && first.json["shouldNotify"] as? Bool == false
+                        && first.json["notificationId"] is NSNull)
                 try await visit.drink(10)
                 let total = 20 + number * 10
-                #expect(try await !late.events { $0.json["dailyTotalMl"] as? Int == total }.contains { $0.kind == "notify" })
+                #expect(
+                    try await !late.events { $0.json["dailyTotalMl"] as? Int == total }.contains { $0.kind == "notify" }
+                )
             }
             // Who missed it has it, and nothing else, after the state.
             let missed = try EventStream(visit.house, "shows=notifications", lastID: String((UInt64(id) ?? 1) - 1))
@@ -47,18 +54,25 @@ import TrackerDesk
     }
 
     /// An adversary's finding: -5 was taken for a place before everything, and a word for nothing said.
-    @Test(arguments: ["-5", "abc", "99999", "9223372036854775808"]) func anIDThatWasNeverGivenIsToldAsAGap(id: String) async throws {
+    @Test(arguments: ["-5", "abc", "99999", "9223372036854775808"]) func anIDThatWasNeverGivenIsToldAsAGap(id: String)
+        async throws
+    {
         try await CheckedDay().served { visit async throws in
-            let events = try await EventStream(visit.house, "shows=notifications", lastID: id).events { $0.kind == "gap" }
+            let events = try await EventStream(visit.house, "shows=notifications", lastID: id).events {
+                $0.kind == "gap"
+            }
             #expect(events.map(\.kind) == ["state", "gap"] && events[0].id == "0", "\(events)")
             #expect(events.last?.json["reason"] as? String == "unknown")
         }
     }
 
-    /// Others were told while no page was open, also before the service was started anew: who comes back has all of it, in order, and once; with the time of each.
+    /// Others were told while no page was open, also before the service was started anew: who comes back has all of it,
+    /// in order, and once; with the time of each.
     @Test func whoComesBackHearsWhatWasToldMeanwhile() async throws {
         let day = try CheckedDay()
-        func told() throws -> [String] { try TrackerStore(path: day.path).told(after: 0).map(\.decision.notificationId) }
+        func told() throws -> [String] {
+            try TrackerStore(path: day.path).told(after: 0).map(\.decision.notificationId)
+        }
         var first = ""
         try day.set("08:00")
         try await day.served { visit async throws in
@@ -76,8 +90,11 @@ import TrackerDesk
             let missed = try await beginning(of: page, visit, total: 10).filter { $0.kind == "notify" }
             try #require(missed.count == 2)
             #expect(try missed.map { $0.json["id"] as? String } == told())
-            #expect(missed.map { $0.json["historical"] as? Bool } == [true, true] && missed.map { $0.json["at"] as? Int } == [1_781_510_400, 1_781_521_200])
-            // The same in the address, for who cannot send the header; and what another program tells while it is open comes, too, once.
+            #expect(
+                missed.map { $0.json["historical"] as? Bool } == [true, true]
+                    && missed.map { $0.json["at"] as? Int } == [1_781_510_400, 1_781_521_200])
+            // The same in the address, for who cannot send the header; and what another program tells while it is open
+            // comes, too, once.
             let half = try EventStream(visit.house, "shows=notifications&after=\(try #require(missed.first?.id))")
             #expect(try await half.notices(1).map { $0.json["id"] as? String } == [told()[1]])
             try await visit.drink(3000)
@@ -88,7 +105,8 @@ import TrackerDesk
         }
     }
 
-    /// What was told of a session while Waterline was nobody's business is not said to who comes back from elsewhere once it is shared; and nothing where it is private again.
+    /// What was told of a session while Waterline was nobody's business is not said to who comes back from elsewhere
+    /// once it is shared; and nothing where it is private again.
     @Test func whatWasToldOfASessionWhileItWasPrivateIsNotReplayed() async throws {
         let day = try CheckedDay()
         let store = try TrackerStore(path: day.path)
@@ -119,13 +137,16 @@ import TrackerDesk
                 _ = try await stream.events { $0.kind == "state" }
                 let total = try day.desk().logDrink(.ml(10)).state.pace.dailyTotalMl
                 let events = try await stream.events { $0.kind == "state" && $0.json["dailyTotalMl"] as? Int == total }
-                ids = events.filter { $0.kind == "notify" }.compactMap { $0.json["id"] as? String }.filter { $0.hasPrefix("waterline") }
+                ids = events.filter { $0.kind == "notify" }.compactMap { $0.json["id"] as? String }.filter {
+                    $0.hasPrefix("waterline")
+                }
             }
             return ids
         }
         #expect(try await replayed(shares: false, away: true) == [])
         #expect(try await replayed(shares: true, away: true) == [], "shared since then, and not before")
-        #expect(try await replayed(shares: false, away: false) == secret + open + secretAgain, "at this machine all of it")
+        #expect(
+            try await replayed(shares: false, away: false) == secret + open + secretAgain, "at this machine all of it")
         // What is told while it is shared is said also to who comes back.
         try store.noteSharing(true)
         let later = try await session(("21:10", "21:15"))
@@ -141,24 +162,32 @@ import TrackerDesk
         try await day.served { visit async throws in
             let stranger = try EventStream(visit.house, "shows=notifications", lastID: "9000000000000")
             let events = try await stream(stranger)
-            #expect(events.map(\.kind) == ["state", "gap"] && events.last?.json["reason"] as? String == "unknown" && events.first?.id != "9000000000000")
+            #expect(
+                events.map(\.kind) == ["state", "gap"] && events.last?.json["reason"] as? String == "unknown"
+                    && events.first?.id != "9000000000000")
             let tool = try #require(Program(system: "sqlite3"), "this test needs sqlite3: apt-get install sqlite3")
-            _ = try await tool.run([day.path, "INSERT INTO counter (name, value) VALUES ('notification.forgotten', 1781510400000)"])
+            _ = try await tool.run([
+                day.path, "INSERT INTO counter (name, value) VALUES ('notification.forgotten', 1781510400000)",
+            ])
             let late = try EventStream(visit.house, "shows=notifications", lastID: "5")
             let all = try await beginning(of: late, visit, total: 10)
             try #require(all.map(\.kind) == ["state", "gap", "notify"])
             #expect(all[1].json["reason"] as? String == "tooFarBehind" && all[1].json["lastEventId"] as? Int == 5)
         }
-        func stream(_ stream: EventStream) async throws -> [EventStream.Event] { try await stream.events { $0.kind == "gap" } }
+        func stream(_ stream: EventStream) async throws -> [EventStream.Event] {
+            try await stream.events { $0.kind == "gap" }
+        }
     }
 
-    /// A page beyond this machine is sent nothing of Waterline where that is not shared: then it has shown nothing, and the reminder is not counted as told.
+    /// A page beyond this machine is sent nothing of Waterline where that is not shared: then it has shown nothing, and
+    /// the reminder is not counted as told.
     @Test func aPageThatMayNotSeeWaterlineHasShownNothingOfIt() async throws {
         let day = try CheckedDay()
         try day.set("20:00")
         try await day.served { visit async throws in
             let away = try EventStream(
-                visit.house, "shows=notifications", headers: try visit.house.token(.read).merging(["X-Forwarded-For": "203.0.113.9"]) { $1 })
+                visit.house, "shows=notifications",
+                headers: try visit.house.token(.read).merging(["X-Forwarded-For": "203.0.113.9"]) { $1 })
             _ = try await away.events { $0.kind == "state" }
             _ = try await visit.post("session")
             try day.set("20:10")
@@ -169,7 +198,9 @@ import TrackerDesk
             let here = try EventStream(visit.house, "shows=notifications")
             _ = try await here.events { $0.kind == "state" }
             try await visit.tell()
-            _ = try await here.events { $0.kind == "notify" && ($0.json["id"] as? String)?.hasPrefix("waterline") == true }
+            _ = try await here.events {
+                $0.kind == "notify" && ($0.json["id"] as? String)?.hasPrefix("waterline") == true
+            }
             #expect(try !waterline().isEmpty)
         }
     }
@@ -198,7 +229,8 @@ import TrackerDesk
         }
     }
 
-    /// US-029: ended at one place, it is over at all others within two seconds: open pages, pictures, and other programs on the store.
+    /// US-029: ended at one place, it is over at all others within two seconds: open pages, pictures, and other
+    /// programs on the store.
     @Test func anEndIsAnEndEverywhereWithinTwoSeconds() async throws {
         let day = try CheckedDay()
         try day.set("20:00")
@@ -223,13 +255,15 @@ import TrackerDesk
             _ = try await visit.post("session")
             for _ in 0..<3 {
                 let headers = visit.house.page.merging(["Idempotency-Key": "nudge-1"]) { $1 }
-                #expect(try await visit.house.ask("POST", "/api/v1/session/water", "{}", headers: headers).status == 201)
+                #expect(
+                    try await visit.house.ask("POST", "/api/v1/session/water", "{}", headers: headers).status == 201)
             }
             #expect((try await visit.state()["waterline"] as? [String: Any])?["waters"] as? Int == 1)
         }
     }
 
-    /// The file beside the store is whole at every moment, its owner's alone, soon up to date, and gone with a purge (tracker law Section 10.7).
+    /// The file beside the store is whole at every moment, its owner's alone, soon up to date, and gone with a purge
+    /// (tracker law Section 10.7).
     @Test func theStatesFileIsNeverHalf() async throws {
         let day = try CheckedDay()
         try await day.served { visit async throws in
@@ -242,7 +276,11 @@ import TrackerDesk
                 while !isRead.withLock({ $0 }) {
                     if let data = FileManager.default.contents(atPath: file) {
                         let object = try? JSONSerialization.jsonObject(with: data) as? [String: Any]
-                        if object?["schema"] as? Int == 1, object?["shouldNotify"] as? Bool == false { reads.withLock { $0 += 1 } } else { broken.withLock { $0.append(String(decoding: data.prefix(80), as: UTF8.self)) } }
+                        if object?["schema"] as? Int == 1, object?["shouldNotify"] as? Bool == false {
+                            reads.withLock { $0 += 1 }
+                        } else {
+                            broken.withLock { $0.append(String(decoding: data.prefix(80), as: UTF8.self)) }
+                        }
                     }
                     await Task.yield()
                 }
@@ -255,7 +293,10 @@ import TrackerDesk
             }
             #expect(seen == true)
             for _ in 0..<5 { try await visit.drink(100) }
-            let total = await event(within: 60) { (try? JSONSerialization.jsonObject(with: FileManager.default.contents(atPath: file) ?? Data()) as? [String: Any])?["dailyTotalMl"] as? Int == 500 ? true : nil }
+            let total = await event(within: 60) {
+                (try? JSONSerialization.jsonObject(with: FileManager.default.contents(atPath: file) ?? Data())
+                    as? [String: Any])?["dailyTotalMl"] as? Int == 500 ? true : nil
+            }
             #expect(total == true)
             isRead.withLock { $0 = true }
             await reader.value

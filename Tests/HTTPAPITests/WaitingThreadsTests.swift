@@ -7,8 +7,9 @@ import Testing
 
 /// What waits for a store's file takes no thread from what does not.
 @Suite struct WaitingThreadsTests {
-    /// An adversary's finding: 16 writes for a store that another process held, and `/healthz` had no answer in 8 s. As a write does, a job here waits for
-    /// some seconds and gives up: nobody may have done so before the last one has begun.
+    /// An adversary's finding: 16 writes for a store that another process held, and `/healthz` had no answer in 8 s. As
+    /// a write does, a job here waits for some seconds and gives up: nobody may have done so before the last one has
+    /// begun.
     @Test func whatNeedsNoStoreRunsHoweverManyWait() async throws {
         let (isOver, begun, gaveUp) = (DispatchSemaphore(value: 0), Counter(), Counter())
         let waiting = (0..<60).map { _ in

@@ -15,8 +15,14 @@ import TrackerCore
             try await visit.set("hydration.goalMl", "2000")
             try await visit.drink(total)
             let svg = try await visit.picture("circular.svg")
-            let arc = try #require(svg.firstMatch(of: /class="progress"[^>]*stroke-width="12" stroke-linecap="(butt|round)" stroke-dasharray="([0-9.]+) ([0-9.]+)" transform="rotate\(-90 100 100\)"/), "\(svg)")
-            #expect(abs((Double(arc.2) ?? -1) - progress * Self.around) < 0.01 && abs((Double(arc.3) ?? 0) - Self.around) < 0.01)
+            let arc = try #require(
+                svg.firstMatch(
+                    of:
+                        /class="progress"[^>]*stroke-width="12" stroke-linecap="(butt|round)" stroke-dasharray="([0-9.]+) ([0-9.]+)" transform="rotate\(-90 100 100\)"/
+                ), "\(svg)")
+            #expect(
+                abs((Double(arc.2) ?? -1) - progress * Self.around) < 0.01
+                    && abs((Double(arc.3) ?? 0) - Self.around) < 0.01)
             // A round cap would paint a dot where there is nothing.
             #expect(arc.1 == (total == 0 ? "butt" : "round"))
             #expect(svg.contains("aria-label=\"\(min(100, total / 20)) %\"") && !svg.contains("rainbow"))
@@ -29,7 +35,10 @@ import TrackerCore
         try day.set("14:00")
         try await day.served { visit async throws in
             let svg = try await visit.picture("circular")
-            let parts = svg.matches(of: /class="rainbow"[^>]*stroke="(#[0-9A-F]{6})" stroke-width="12" stroke-dasharray="([0-9.]+) [0-9.]+" transform="rotate\((-?[0-9]+) 100 100\)"/)
+            let parts = svg.matches(
+                of:
+                    /class="rainbow"[^>]*stroke="(#[0-9A-F]{6})" stroke-width="12" stroke-dasharray="([0-9.]+) [0-9.]+" transform="rotate\((-?[0-9]+) 100 100\)"/
+            )
             #expect(parts.map { String($0.1) } == ["#E53935", "#FB8C00", "#FDD835", "#43A047", "#1E88E5", "#8E24AA"])
             #expect(parts.map { Int($0.3) } == [-90, -30, 30, 90, 150, 210])
             #expect(abs(parts.reduce(0) { $0 + (Double($1.2) ?? 0) } - Self.around) < 0.01)
@@ -48,7 +57,8 @@ import TrackerCore
             try await visit.drink(total)
             for name in ["circular", "corner"] {
                 let svg = try await visit.picture(name)
-                #expect(svg.firstMatch(of: /<path [^>]*fill="(#[0-9A-F]{6})"/).map { String($0.1) } == colour, "\(name)")
+                #expect(
+                    svg.firstMatch(of: /<path [^>]*fill="(#[0-9A-F]{6})"/).map { String($0.1) } == colour, "\(name)")
                 #expect(svg.contains("aria-label=\"\(total / 25) %\""), "\(name)")
             }
             // No card lies under its words: they can be read on black, too.
@@ -63,7 +73,10 @@ import TrackerCore
             try await visit.drink(1250)
             #expect(try await Self.words(visit.picture("small")) == ["No Session"])
             for name in ["medium", "large"] {
-                #expect(try await Self.words(visit.picture(name)) == ["No Session", "Start a session", "1,250 ml / 2,500 ml"])
+                #expect(
+                    try await Self.words(visit.picture(name)) == [
+                        "No Session", "Start a session", "1,250 ml / 2,500 ml",
+                    ])
             }
             // The last session's summary takes the place of the invitation.
             try day.set("12:00")
@@ -75,7 +88,10 @@ import TrackerCore
             _ = try await visit.post("session/end")
             #expect(try await Self.words(visit.picture("small")) == ["No Session"])
             for name in ["medium", "large"] {
-                #expect(try await Self.words(visit.picture(name)) == ["No Session", "Last: 3h 25m, 2 drinks, 1 water", "1,250 ml / 2,500 ml"])
+                #expect(
+                    try await Self.words(visit.picture(name)) == [
+                        "No Session", "Last: 3h 25m, 2 drinks, 1 water", "1,250 ml / 2,500 ml",
+                    ])
             }
         }
     }
@@ -85,7 +101,10 @@ import TrackerCore
         try day.set("20:00")
         try await day.served { visit async throws in
             _ = try await visit.post("session")
-            for (time, path, body) in [("20:10", "drink", "{}"), ("20:20", "drink", #"{"estimate": 1.6}"#), ("20:25", "water", "{}"), ("20:30", "drink", "{}")] {
+            for (time, path, body) in [
+                ("20:10", "drink", "{}"), ("20:20", "drink", #"{"estimate": 1.6}"#), ("20:25", "water", "{}"),
+                ("20:30", "drink", "{}"),
+            ] {
                 try day.set(time)
                 _ = try await visit.post("session/\(path)", body)
             }
@@ -102,13 +121,20 @@ import TrackerCore
             let medium = ["2.6", "3 drinks, 1 water", "Water due now", "Next reminder: 8:00"]
             #expect(try await Self.words(visit.picture("medium")) == medium)
             // The last three entries, the newest first.
-            #expect(try await Self.words(visit.picture("large")) == medium + ["20:30  Drink 1", "20:25  Water", "20:20  Drink 1.6"])
+            #expect(
+                try await Self.words(visit.picture("large")) == medium + [
+                    "20:30  Drink 1", "20:25  Water", "20:20  Drink 1.6",
+                ])
             // Warned of in red, at its place on the gauge (tracker law E5).
-            let mark = try #require(try await visit.picture("medium").firstMatch(of: /class="value" cx="34" cy="([0-9.]+)" r="9" fill="(#[0-9A-F]{6})"/))
+            let mark = try #require(
+                try await visit.picture("medium").firstMatch(
+                    of: /class="value" cx="34" cy="([0-9.]+)" r="9" fill="(#[0-9A-F]{6})"/))
             #expect(mark.2 == "#E53935" && abs((Double(mark.1) ?? 0) - (24 + 112 * (1 - (0.5 + 2.6 / 12)))) < 0.01)
             _ = try await visit.post("session/water")
             let small = try await visit.picture("small")
-            #expect(Self.words(small) == ["1.6", "Water due in:", "1 drink"] && stand(small).allSatisfy { $0.from > 48 && $0.to < 158 }, "\(small)")
+            #expect(
+                Self.words(small) == ["1.6", "Water due in:", "1 drink"]
+                    && stand(small).allSatisfy { $0.from > 48 && $0.to < 158 }, "\(small)")
             // Below zero with a minus, as the page has it.
             for _ in 0..<3 { _ = try await visit.post("session/water") }
             #expect(try await Self.words(visit.picture("small")).first == "−1.4")
@@ -116,7 +142,9 @@ import TrackerCore
     }
 
     /// An hour's old picture is none: each is to be asked for again after a minute, and nobody else may keep it.
-    @Test(arguments: ["circular", "corner", "small", "medium", "large"]) func aPictureIsFreshForAMinute(name: String) async throws {
+    @Test(arguments: ["circular", "corner", "small", "medium", "large"]) func aPictureIsFreshForAMinute(name: String)
+        async throws
+    {
         try await CheckedDay().served { visit async throws in
             for path in ["/widget/\(name)", "/widget/\(name).svg"] {
                 let reply = try await visit.house.ask("GET", path)

@@ -27,17 +27,24 @@ import TrackerDesk
         #expect(Set(answers).count == 1)
     }
 
-    /// An adversary's finding: a tap whose answer was lost was refused under the new name, and sent again by hand it counted twice.
+    /// An adversary's finding: a tap whose answer was lost was refused under the new name, and sent again by hand it
+    /// counted twice.
     @Test func aTapThatComesAgainUnderAnotherNameOfItsPersonCountsOnce() async throws {
         try await ServedHousehold.serve { house async throws in
             let person = house.people.people[0]
             let headers = house.page.merging(["Idempotency-Key": "tap-1"]) { $1 }
-            for (name, place) in [(person.name, ""), (person.name, "/people/\(person.name)"), ("anne", "/people/anne"), ("people", "/people/people")] {
+            for (name, place) in [
+                (person.name, ""), (person.name, "/people/\(person.name)"), ("anne", "/people/anne"),
+                ("people", "/people/people"),
+            ] {
                 await house.people.change(to: [Person(name: name, desk: person.desk)])
-                #expect(try await house.ask("POST", "/api/v1\(place)/drinks", #"{"ml": 250}"#, headers: headers).status == 201, "\(place)")
+                #expect(
+                    try await house.ask("POST", "/api/v1\(place)/drinks", #"{"ml": 250}"#, headers: headers).status
+                        == 201, "\(place)")
                 #expect(try await house.ask("GET", "/api/v1/state").json["dailyTotalMl"] as? Int == 250)
             }
-            let other = try await house.ask("POST", "/api/v1/people/people/reset-today", #"{"ml": 250}"#, headers: headers)
+            let other = try await house.ask(
+                "POST", "/api/v1/people/people/reset-today", #"{"ml": 250}"#, headers: headers)
             #expect(other.status == 409 && other.code == "idempotencyKeyReused")
         }
     }
@@ -51,15 +58,19 @@ import TrackerDesk
         }
     }
 
-    @Test(arguments: ["", "a tap", "täp", String(repeating: "k", count: 129)]) func aKeyThatAProxyMayWriteOtherwiseIsRefused(key: String) async throws {
+    @Test(arguments: ["", "a tap", "täp", String(repeating: "k", count: 129)])
+    func aKeyThatAProxyMayWriteOtherwiseIsRefused(key: String) async throws {
         try await ServedHousehold.serve { house async throws in
-            let reply = try await house.ask("POST", "/api/v1/drinks", #"{"ml": 250}"#, headers: house.page.merging(["Idempotency-Key": key]) { $1 })
+            let reply = try await house.ask(
+                "POST", "/api/v1/drinks", #"{"ml": 250}"#, headers: house.page.merging(["Idempotency-Key": key]) { $1 })
             #expect(reply.status == 422 && reply.code == "idempotencyKey", "\(reply.status) \(reply.body)")
             #expect(try await house.ask("GET", "/api/v1/state").json["dailyTotalMl"] as? Int == 0)
         }
     }
 
-    @Test(arguments: [(#"{"action": "log-cup"}"#, 422), (#"{"action": "log-cup", "key": ""}"#, 410), (#"{"key": "k"}"#, 422)])
+    @Test(arguments: [
+        (#"{"action": "log-cup"}"#, 422), (#"{"action": "log-cup", "key": ""}"#, 410), (#"{"key": "k"}"#, 422),
+    ])
     func aPressSaysWhatIsMissing(body: String, status: Int) async throws {
         try await ServedHousehold.serve { house async throws in
             let reply = try await house.ask("POST", "/api/v1/press", body, headers: house.page)
@@ -76,19 +87,25 @@ import TrackerDesk
         let words = Announcement(kind: .waterlineTime, id: "w/1", title: "t", body: "b", urgency: .normal, sound: false)
         _ = try store.post(words, to: "ntfy", keepsAll: false, at: ServedHousehold.noon) { key }
         try await ServedHousehold.serve(store, sharesWaterline: isShared) { house async throws in
-            let reply = try await house.ask("POST", "/api/v1/press", "{\"action\": \"log-water\", \"key\": \"\(key)\"}", headers: house.page)
-            #expect(isShared ? reply.status == 200 : reply.code == "waterlineNotShared", "\(reply.status) \(reply.body)")
+            let reply = try await house.ask(
+                "POST", "/api/v1/press", "{\"action\": \"log-water\", \"key\": \"\(key)\"}", headers: house.page)
+            #expect(
+                isShared ? reply.status == 200 : reply.code == "waterlineNotShared", "\(reply.status) \(reply.body)")
         }
     }
 
     @Test func aKeyWhoseAnswerWasLostIsNotDoneAgain() async throws {
         let store = try TrackerStore(inMemory: "Etc/UTC")
         try await ServedHousehold.serve(store) { house async throws in
-            let context = WriteContext(now: ServedHousehold.noon, zone: .utc, source: "http", makeID: { UUID().uuidString })
-            let errand = Errand(key: "tap-9", asking: Array(#"POST /api/v1/drinks {"ml": 250}"#.utf8), at: ServedHousehold.noon)
+            let context = WriteContext(
+                now: ServedHousehold.noon, zone: .utc, source: "http", makeID: { UUID().uuidString })
+            let errand = Errand(
+                key: "tap-9", asking: Array(#"POST /api/v1/drinks {"ml": 250}"#.utf8), at: ServedHousehold.noon)
             // As a process leaves it that is killed between the commit and the answer.
             _ = try store.running(errand).logDrink(ml: 250, context)
-            let reply = try await house.ask("POST", "/api/v1/drinks", #"{"ml": 250}"#, headers: house.page.merging(["Idempotency-Key": "tap-9"]) { $1 })
+            let reply = try await house.ask(
+                "POST", "/api/v1/drinks", #"{"ml": 250}"#,
+                headers: house.page.merging(["Idempotency-Key": "tap-9"]) { $1 })
             #expect(reply.status == 200 && reply.headers["idempotent-replayed"] == "true")
             #expect((reply.json["state"] as? [String: Any])?["dailyTotalMl"] as? Int == 250)
         }
@@ -102,19 +119,26 @@ import TrackerDesk
             let bottles = try await house.ask("GET", "/api/v1/bottles").json["bottles"] as? [[String: Any]]
             #expect(bottles?.map { $0["name"] as? String } == ["A4:C1:38:00:00:01"])
             #expect(try await house.ask("GET", path).json["own"] as? [String] == [])
-            let changed = try await house.ask("PATCH", path, #"{"bottle.recordDialect": "strict", "bottle.readDelayS": 1.5}"#, headers: house.page)
-            #expect(changed.status == 200 && changed.json["own"] as? [String] == ["bottle.recordDialect", "bottle.readDelayS"])
+            let changed = try await house.ask(
+                "PATCH", path, #"{"bottle.recordDialect": "strict", "bottle.readDelayS": 1.5}"#, headers: house.page)
+            #expect(
+                changed.status == 200
+                    && changed.json["own"] as? [String] == ["bottle.recordDialect", "bottle.readDelayS"])
             #expect((changed.json["settings"] as? [String: Any])?["bottle.recordDialect"] as? String == "strict")
-            #expect(try await house.ask("GET", "/api/v1/settings").json["bottle.recordDialect"] as? String == "calendar")
+            #expect(
+                try await house.ask("GET", "/api/v1/settings").json["bottle.recordDialect"] as? String == "calendar")
             let back = try await house.ask("PATCH", path, #"{"bottle.recordDialect": null}"#, headers: house.page)
             #expect(back.json["own"] as? [String] == ["bottle.readDelayS"])
-            #expect(try await house.ask("PATCH", path, #"{"hydration.goalMl": 2000}"#, headers: house.page).code == "settingRule")
+            #expect(
+                try await house.ask("PATCH", path, #"{"hydration.goalMl": 2000}"#, headers: house.page).code
+                    == "settingRule")
             #expect(try await house.ask("GET", "/api/v1/bottles/nobody/settings").status == 404)
         }
     }
 
     @Test(arguments: [
-        (#"{"abv": 6.5e16}"#, "drinkStrength"), (#"{"oz": 1e73, "type": "beer"}"#, "drinkSize"), (#"{"oz": 0, "abv": 5}"#, "estimate"),
+        (#"{"abv": 6.5e16}"#, "drinkStrength"), (#"{"oz": 1e73, "type": "beer"}"#, "drinkSize"),
+        (#"{"oz": 0, "abv": 5}"#, "estimate"),
         (#"{"abv": -1}"#, "drinkStrength"), (#"{"estimate": 1e300}"#, "estimate"),
     ]) func anAmountThatNobodyDrinksIsRefusedAndLeavesNothing(body: String, code: String) async throws {
         try await ServedHousehold.serve { house async throws in
@@ -128,16 +152,23 @@ import TrackerDesk
 
     /// Which of two values is meant nobody knows: a proxy or a log may have seen the other one.
     @Test(arguments: [
-        ("POST", "/api/v1/drinks", #"{"ml": 100, "ml": 2000}"#, "ml"), ("POST", "/api/v1/drinks", #"{"ml": 100, "\u006dl": 2000}"#, "ml"),
-        ("PATCH", "/api/v1/settings", #"{"hydration.goalMl": 2000, "hydration.cupMl": 200, "hydration.goalMl": 3000}"#, "hydration.goalMl"),
+        ("POST", "/api/v1/drinks", #"{"ml": 100, "ml": 2000}"#, "ml"),
+        ("POST", "/api/v1/drinks", #"{"ml": 100, "\u006dl": 2000}"#, "ml"),
+        (
+            "PATCH", "/api/v1/settings",
+            #"{"hydration.goalMl": 2000, "hydration.cupMl": 200, "hydration.goalMl": 3000}"#, "hydration.goalMl"
+        ),
         // An adversary's finding: names of settings are taken whatever their case.
         ("PATCH", "/api/v1/settings", #"{"hydration.goalMl": 2000, "HYDRATION.goalMl": 3000}"#, "hydration.goalMl"),
-        ("POST", "/api/v1/setup", #"{"goal": 2000, "goal": 2000}"#, "goal"), ("POST", "/api/v1/pair", #"{"code": "1", "code": "2"}"#, "code"),
+        ("POST", "/api/v1/setup", #"{"goal": 2000, "goal": 2000}"#, "goal"),
+        ("POST", "/api/v1/pair", #"{"code": "1", "code": "2"}"#, "code"),
     ])
     func aKeyThatStandsTwiceIsRefusedByName(method: String, path: String, body: String, key: String) async throws {
         try await ServedHousehold.serve { house async throws in
             let reply = try await house.ask(method, path, body, headers: house.page)
-            #expect(reply.status == 422 && reply.code == "repeatedField" && (reply.json["detail"] as? String)?.hasPrefix("\"\(key)\"") == true, "\(reply.body)")
+            #expect(
+                reply.status == 422 && reply.code == "repeatedField"
+                    && (reply.json["detail"] as? String)?.hasPrefix("\"\(key)\"") == true, "\(reply.body)")
             #expect(try await house.ask("GET", "/api/v1/state").json["dailyTotalMl"] as? Int == 0)
         }
     }
@@ -153,20 +184,28 @@ import TrackerDesk
         }
     }
 
-    @Test(arguments: [
-        (#"["a", "a"]"#, nil), (#"[{"a": 1}, "a", "a"]"#, nil),
-        (#"{"a": 1, "b": [1, "a", "b"], "c": "a"}"#, nil), (#"{"a": {"a": 1}, "b": [{"a": 1}]}"#, nil), (#"{}"#, nil), (#"{"a": "\"a\":", "b": ",\"a\""}"#, nil),
-        (#"{"a": 1, "a": 1}"#, "a"), (#"{"a": [{"x": 1}], "b": 1 , "a": 2}"#, "a"), (#"{"": 1, "": 2}"#, ""), (#"{"ä": 1, "\u00e4": 2}"#, "ä"), ("[1, 1]", nil), ("\"a\"", nil),
-    ] as [(String, String?)])
+    @Test(
+        arguments: [
+            (#"["a", "a"]"#, nil), (#"[{"a": 1}, "a", "a"]"#, nil),
+            (#"{"a": 1, "b": [1, "a", "b"], "c": "a"}"#, nil), (#"{"a": {"a": 1}, "b": [{"a": 1}]}"#, nil),
+            (#"{}"#, nil), (#"{"a": "\"a\":", "b": ",\"a\""}"#, nil),
+            (#"{"a": 1, "a": 1}"#, "a"), (#"{"a": [{"x": 1}], "b": 1 , "a": 2}"#, "a"), (#"{"": 1, "": 2}"#, ""),
+            (#"{"ä": 1, "\u00e4": 2}"#, "ä"), ("[1, 1]", nil), ("\"a\"", nil),
+        ] as [(String, String?)])
     func aKeyIsFoundHoweverItIsWritten(json: String, key: String?) { #expect(RepeatedKey.first(in: json.utf8) == key) }
 
     /// An adversary's finding: Undo on Today took a drink of the session.
     @Test func undoTakesBackWhatItsPageShows() async throws {
         try await ServedHousehold.serve { house async throws in
-            func post(_ path: String, _ body: String) async throws -> RawHTTP.Reply { try await house.ask("POST", "/api/v1/\(path)", body, headers: house.page) }
-            func undone(_ body: String) async throws -> String? { try await post("undo", body).json["undone"] as? String }
+            func post(_ path: String, _ body: String) async throws -> RawHTTP.Reply {
+                try await house.ask("POST", "/api/v1/\(path)", body, headers: house.page)
+            }
+            func undone(_ body: String) async throws -> String? {
+                try await post("undo", body).json["undone"] as? String
+            }
             _ = try await post("drinks", #"{"ml": 100, "at": "2026-06-14T12:00"}"#)
-            let first = try #require((try await post("drinks", #"{"ml": 250}"#).json["drink"] as? [String: Any])?["number"] as? Int)
+            let first = try #require(
+                (try await post("drinks", #"{"ml": 250}"#).json["drink"] as? [String: Any])?["number"] as? Int)
             _ = try await post("drinks", #"{"ml": 300}"#)
             _ = try await post("session", "{}")
             _ = try await post("session/drink", "{}")
@@ -180,7 +219,10 @@ import TrackerDesk
             #expect(try await undone(#"{"of": "session"}"#) == "water")
             #expect(try await undone(#"{"of": "drinks"}"#) == "log 100 ml")
             #expect(try await undone("{}") == "drink")
-            for body in [#"{"of": "all"}"#, #"{"drink": "w1"}"#, #"{"drink": "d0"}"#, #"{"drink": "d1", "of": "today"}"#, #"{"drink": "d99999999999999999999"}"#] {
+            for body in [
+                #"{"of": "all"}"#, #"{"drink": "w1"}"#, #"{"drink": "d0"}"#, #"{"drink": "d1", "of": "today"}"#,
+                #"{"drink": "d99999999999999999999"}"#,
+            ] {
                 #expect(try await post("undo", body).status == 422, "\(body)")
             }
         }
@@ -196,9 +238,12 @@ import TrackerDesk
     @Test func aPurgeSentAgainTakesNothingMore() async throws {
         try await ServedHousehold.serve { house async throws in
             let headers = house.page.merging(["Idempotency-Key": "purge-1"]) { $1 }
-            #expect(try await house.ask("POST", "/api/v1/purge", #"{"confirm": "purge"}"#, headers: headers).status == 200)
+            #expect(
+                try await house.ask("POST", "/api/v1/purge", #"{"confirm": "purge"}"#, headers: headers).status == 200)
             #expect(try await house.ask("POST", "/api/v1/drinks", #"{"ml": 300}"#, headers: house.page).status == 201)
-            #expect(try await house.ask("POST", "/api/v1/purge", #"{"confirm": "purge"}"#, headers: headers).headers["idempotent-replayed"] == "true")
+            #expect(
+                try await house.ask("POST", "/api/v1/purge", #"{"confirm": "purge"}"#, headers: headers).headers[
+                    "idempotent-replayed"] == "true")
             #expect(try await house.ask("GET", "/api/v1/state").json["dailyTotalMl"] as? Int == 300)
         }
     }
@@ -213,9 +258,12 @@ import TrackerDesk
                 return "done"
             })
         try await ServedHousehold.serve(service: door) { house async throws in
-            for (key, command, status) in [("a", "flash", 200), ("a", "flash", 200), ("b", "nonsense", 422), ("b", "nonsense", 422)] {
+            for (key, command, status) in [
+                ("a", "flash", 200), ("a", "flash", 200), ("b", "nonsense", 422), ("b", "nonsense", 422),
+            ] {
                 let headers = house.page.merging(["Idempotency-Key": key]) { $1 }
-                let reply = try await house.ask("POST", "/api/v1/bottle/commands", "{\"command\": \"\(command)\"}", headers: headers)
+                let reply = try await house.ask(
+                    "POST", "/api/v1/bottle/commands", "{\"command\": \"\(command)\"}", headers: headers)
                 #expect(reply.status == status)
             }
         }
@@ -235,11 +283,16 @@ import TrackerDesk
             })
         try await ServedHousehold.serve(service: door) { house async throws in
             let headers = house.page.merging(["Idempotency-Key": "one"]) { $1 }
-            @Sendable func send() async throws -> RawHTTP.Reply { try await house.ask("POST", "/api/v1/bottle/commands", #"{"command": "goal", "arguments": ["2000"]}"#, headers: headers) }
+            @Sendable func send() async throws -> RawHTTP.Reply {
+                try await house.ask(
+                    "POST", "/api/v1/bottle/commands", #"{"command": "goal", "arguments": ["2000"]}"#, headers: headers)
+            }
             async let first = send()
             for await _ in asked { break }
             let second = try await send()
-            #expect(second.status == 409 && second.code == "underWay" && second.headers["retry-after"] == "5", "\(second.body)")
+            #expect(
+                second.status == 409 && second.code == "underWay" && second.headers["retry-after"] == "5",
+                "\(second.body)")
             finish.yield()
             #expect(try await first.code == "bottleSilent")
             // Now it may be tried again.
@@ -253,20 +306,32 @@ import TrackerDesk
         let store = try TrackerStore(inMemory: "Etc/UTC")
         let polls = Mutex(0)
         let door = ServiceDoor(
-            status: { ServiceStatus(version: "test") }, pollNow: { polls.withLock { $0 += 1 } }, recentPolls: { [] }, send: { _ in "done" })
+            status: { ServiceStatus(version: "test") }, pollNow: { polls.withLock { $0 += 1 } }, recentPolls: { [] },
+            send: { _ in "done" })
         try await ServedHousehold.serve(store, service: door) { house async throws in
-            try store.begin(Errand(key: "killed", asking: Array(#"POST /api/v1/bottle/commands {"command": "flash"}"#.utf8), at: ServedHousehold.noon))
+            try store.begin(
+                Errand(
+                    key: "killed", asking: Array(#"POST /api/v1/bottle/commands {"command": "flash"}"#.utf8),
+                    at: ServedHousehold.noon))
             for (key, status, code) in [("killed", 409, "outcomeUnknown" as String?), ("another", 200, nil)] {
-                let reply = try await house.ask("POST", "/api/v1/bottle/commands", #"{"command": "flash"}"#, headers: house.page.merging(["Idempotency-Key": key]) { $1 })
+                let reply = try await house.ask(
+                    "POST", "/api/v1/bottle/commands", #"{"command": "flash"}"#,
+                    headers: house.page.merging(["Idempotency-Key": key]) { $1 })
                 #expect(reply.status == status && reply.code == code, "\(reply.body)")
             }
             // What may be done twice is done: asked once more is as good as asked.
-            for _ in 0..<2 { #expect(try await house.ask("POST", "/api/v1/poll", "{}", headers: house.page.merging(["Idempotency-Key": "poll"]) { $1 }).status == 202) }
+            for _ in 0..<2 {
+                #expect(
+                    try await house.ask(
+                        "POST", "/api/v1/poll", "{}", headers: house.page.merging(["Idempotency-Key": "poll"]) { $1 }
+                    ).status == 202)
+            }
             #expect(polls.withLock { $0 } == 1)
         }
     }
 
-    /// An adversary's finding: sent again under its key it was told that it was done, and the lost phone's token lived on.
+    /// An adversary's finding: sent again under its key it was told that it was done, and the lost phone's token lived
+    /// on.
     @Test func aRevocationThatFailedFailsAgain() async throws {
         try await ServedHousehold.serve { house async throws in
             let tokens = try (0..<20).map { _ in try house.token(.log) }
@@ -286,7 +351,9 @@ import TrackerDesk
 
     @Test func keysHoldWhateverTheClockSaid() async throws {
         let store = try TrackerStore(inMemory: "Etc/UTC")
-        for count in 0..<5000 { try store.begin(Errand(key: "old\(count)", asking: [], at: ServedHousehold.noon.advanced(seconds: 3600))) }
+        for count in 0..<5000 {
+            try store.begin(Errand(key: "old\(count)", asking: [], at: ServedHousehold.noon.advanced(seconds: 3600)))
+        }
         try await ServedHousehold.serve(store) { house async throws in
             for tap in ["1", "2", "1", "2"] {
                 let headers = house.page.merging(["Idempotency-Key": "tap-\(tap)"]) { $1 }
@@ -298,8 +365,12 @@ import TrackerDesk
 
     @Test func aTokenIsInItsAnswerAndNowhereElse() async throws {
         try await ServedHousehold.serve { house async throws in
-            let made = try await house.ask("POST", "/api/v1/tokens", #"{"label": "x"}"#, headers: house.page.merging(["Idempotency-Key": "tk"]) { $1 })
-            #expect(made.json["token"] != nil && made.json["scope"] as? String == "log", "without a scope it is good for no more than its use, which is to log")
+            let made = try await house.ask(
+                "POST", "/api/v1/tokens", #"{"label": "x"}"#,
+                headers: house.page.merging(["Idempotency-Key": "tk"]) { $1 })
+            #expect(
+                made.json["token"] != nil && made.json["scope"] as? String == "log",
+                "without a scope it is good for no more than its use, which is to log")
             let known = try #require(try house.store.request("tk"))
             #expect(known.answer == nil)
         }
@@ -314,7 +385,9 @@ import TrackerDesk
             let context = WriteContext(now: ServedHousehold.noon, zone: .utc, source: "test", makeID: { "x" })
             _ = try house.store.revokeTokens(nil, context)
             #expect(try await house.ask("POST", "/api/v1/drinks", #"{"ml": 250}"#, headers: token).status == 401)
-            #expect(try await house.ask("POST", "/api/v1/drinks", #"{"ml": 250}"#, headers: try house.token(.log)).status == 201)
+            #expect(
+                try await house.ask("POST", "/api/v1/drinks", #"{"ml": 250}"#, headers: try house.token(.log)).status
+                    == 201)
         }
     }
 
@@ -323,23 +396,32 @@ import TrackerDesk
     func aFileOfThisMachineIsNamedHereOnly(name: String) async throws {
         try await ServedHousehold.serve { house async throws in
             let away = try house.token(.admin).merging(["X-Forwarded-For": "203.0.113.9"]) { $1 }
-            let refused = try await house.ask("PATCH", "/api/v1/settings", "{\"\(name)\": \"/etc/hostname\"}", headers: away)
+            let refused = try await house.ask(
+                "PATCH", "/api/v1/settings", "{\"\(name)\": \"/etc/hostname\"}", headers: away)
             #expect(refused.status == 403 && refused.code == "onlyHere")
             #expect(try house.store.settings() == Settings())
             #expect(SettingReach(of: name) == .files && Settings.catalogue.contains { $0.name == name })
         }
     }
 
-    @Test(arguments: [
-        (Scope.read, "POST", "/api/v1/drinks", #"{"ml": 250}"#, 403), (.log, "POST", "/api/v1/drinks", #"{"ml": 250}"#, 201),
-        (.log, "PATCH", "/api/v1/settings", #"{"hydration.goalMl": 2000}"#, 403), (.control, "PATCH", "/api/v1/settings", #"{"hydration.goalMl": 2000}"#, 200),
-        (.control, "PATCH", "/api/v1/settings", #"{"webhook.url": "http://127.0.0.1:9/hook"}"#, 403),
-        (.control, "PATCH", "/api/v1/settings", #"{"hydration.goalMl": 2000, "SYNC.url": "http://127.0.0.1:9"}"#, 403),
-        (.control, "PATCH", "/api/v1/settings", #"{"ntfy.tokenFile": "/etc/hostname"}"#, 403), (.control, "PATCH", "/api/v1/settings", #"{"health.inbox": "/etc"}"#, 403),
-        (.admin, "PATCH", "/api/v1/settings", #"{"webhook.url": "http://127.0.0.1:9/hook"}"#, 200),
-        (.control, "GET", "/api/v1/tokens", nil, 403), (.admin, "GET", "/api/v1/tokens", nil, 200),
-        (.control, "POST", "/api/v1/purge", #"{"confirm": "purge"}"#, 403), (.admin, "POST", "/api/v1/purge", #"{"confirm": "purge"}"#, 200),
-    ] as [(Scope, String, String, String?, Int)])
+    @Test(
+        arguments: [
+            (Scope.read, "POST", "/api/v1/drinks", #"{"ml": 250}"#, 403),
+            (.log, "POST", "/api/v1/drinks", #"{"ml": 250}"#, 201),
+            (.log, "PATCH", "/api/v1/settings", #"{"hydration.goalMl": 2000}"#, 403),
+            (.control, "PATCH", "/api/v1/settings", #"{"hydration.goalMl": 2000}"#, 200),
+            (.control, "PATCH", "/api/v1/settings", #"{"webhook.url": "http://127.0.0.1:9/hook"}"#, 403),
+            (
+                .control, "PATCH", "/api/v1/settings", #"{"hydration.goalMl": 2000, "SYNC.url": "http://127.0.0.1:9"}"#,
+                403
+            ),
+            (.control, "PATCH", "/api/v1/settings", #"{"ntfy.tokenFile": "/etc/hostname"}"#, 403),
+            (.control, "PATCH", "/api/v1/settings", #"{"health.inbox": "/etc"}"#, 403),
+            (.admin, "PATCH", "/api/v1/settings", #"{"webhook.url": "http://127.0.0.1:9/hook"}"#, 200),
+            (.control, "GET", "/api/v1/tokens", nil, 403), (.admin, "GET", "/api/v1/tokens", nil, 200),
+            (.control, "POST", "/api/v1/purge", #"{"confirm": "purge"}"#, 403),
+            (.admin, "POST", "/api/v1/purge", #"{"confirm": "purge"}"#, 200),
+        ] as [(Scope, String, String, String?, Int)])
     func aTokenIsGoodForItsScope(scope: Scope, method: String, path: String, body: String?, status: Int) async throws {
         try await ServedHousehold.serve { house async throws in
             #expect(try await house.ask(method, path, body, headers: try house.token(scope)).status == status)
@@ -347,16 +429,21 @@ import TrackerDesk
     }
 
     @Test(arguments: [
-        (#"{"ml": 0}"#, 422), (#"{"ml": 2001}"#, 422), (#"{"ml": "cup"}"#, 201), (#"{"ml": "quick1"}"#, 201), (#"{"ml": "quick9"}"#, 409), (#"{"ml": true}"#, 422),
-        (#"{"ml": 1.5}"#, 422), (#"{"ml": 250, "mll": 1}"#, 422), (#"[250]"#, 422), (#"{"#, 400), (#"{}"#, 422), (#"{"ml": {"a": {"b": 1}}}"#, 422),
-        (#"{"ml": 250, "at": "tomorrow"}"#, 422), (#"{"ml": 250, "at": "2199-01-01T08:00:00Z"}"#, 422), (#"{"ml": 250, "at": "08:30"}"#, 201), (#"{"ml": 1e400}"#, 422),
+        (#"{"ml": 0}"#, 422), (#"{"ml": 2001}"#, 422), (#"{"ml": "cup"}"#, 201), (#"{"ml": "quick1"}"#, 201),
+        (#"{"ml": "quick9"}"#, 409), (#"{"ml": true}"#, 422),
+        (#"{"ml": 1.5}"#, 422), (#"{"ml": 250, "mll": 1}"#, 422), (#"[250]"#, 422), (#"{"#, 400), (#"{}"#, 422),
+        (#"{"ml": {"a": {"b": 1}}}"#, 422),
+        (#"{"ml": 250, "at": "tomorrow"}"#, 422), (#"{"ml": 250, "at": "2199-01-01T08:00:00Z"}"#, 422),
+        (#"{"ml": 250, "at": "08:30"}"#, 201), (#"{"ml": 1e400}"#, 422),
     ])
     func drinksAreReadStrictly(body: String, status: Int) async throws {
         try await ServedHousehold.serve { house async throws in
             let reply = try await house.ask("POST", "/api/v1/drinks", body, headers: house.page)
             #expect(reply.status == status, "\(body): \(reply.body)")
             if status >= 400 {
-                #expect(reply.headers["content-type"] == "application/problem+json" && reply.json["status"] as? Int == status && reply.code != nil)
+                #expect(
+                    reply.headers["content-type"] == "application/problem+json"
+                        && reply.json["status"] as? Int == status && reply.code != nil)
                 #expect((reply.json["detail"] as? String)?.contains("--") == false)
             }
         }
@@ -364,10 +451,15 @@ import TrackerDesk
 
     @Test func settingsAreAllOrNone() async throws {
         try await ServedHousehold.serve { house async throws in
-            let bad = try await house.ask("PATCH", "/api/v1/settings", #"{"hydration.goalMl": 2000, "schedule.wake": "03:00"}"#, headers: house.page)
+            let bad = try await house.ask(
+                "PATCH", "/api/v1/settings", #"{"hydration.goalMl": 2000, "schedule.wake": "03:00"}"#,
+                headers: house.page)
             #expect(bad.status == 422 && (bad.json["detail"] as? String)?.contains("04:00") == true)
             #expect(try await house.ask("GET", "/api/v1/settings").json["hydration.goalMl"] as? Int == 2500)
-            let good = try await house.ask("PATCH", "/api/v1/settings", #"{"hydration.goalMl": 2000, "schedule.wake": "06:30", "hydration.quickAddMl": [100, 200]}"#, headers: house.page)
+            let good = try await house.ask(
+                "PATCH", "/api/v1/settings",
+                #"{"hydration.goalMl": 2000, "schedule.wake": "06:30", "hydration.quickAddMl": [100, 200]}"#,
+                headers: house.page)
             #expect(good.status == 200 && good.json["hydration.goalMl"] as? Int == 2000, "\(good.body)")
         }
     }
@@ -382,7 +474,9 @@ import TrackerDesk
             #expect(try await write("DELETE", "drinks/d2").status == 200)
             #expect(try await write("DELETE", "drinks/d99").status == 404)
             #expect(try await write("POST", "undo").status == 200)
-            #expect(try await house.ask("GET", "/api/v1/history?day=today").json["drinks"].map { ($0 as? [Any])?.count } == 1)
+            #expect(
+                try await house.ask("GET", "/api/v1/history?day=today").json["drinks"].map { ($0 as? [Any])?.count }
+                    == 1)
             #expect(try await write("POST", "session/drink", "{}").status == 409)
             #expect(try await house.ask("GET", "/api/v1/session").status == 404)
             #expect(try await write("POST", "session").json["started"] as? Bool == true)

@@ -4,10 +4,12 @@ import HostController
 import Support
 import Testing
 
-/// Adapters, the monitor channel and the raw link on a real kernel. Runs inside the bench machine only, without bluetoothd
-/// (`hardware/machine/tests`).
+/// Adapters, the monitor channel and the raw link on a real kernel. Runs inside the bench machine only, without
+/// bluetoothd (`hardware/machine/tests`).
 @Suite(
-    .enabled(if: ProcessInfo.processInfo.environment["BENCH_MACHINE"] != nil, "needs two adapters: runs inside hardware/bench vm"),
+    .enabled(
+        if: ProcessInfo.processInfo.environment["BENCH_MACHINE"] != nil,
+        "needs two adapters: runs inside hardware/bench vm"),
     .serialized, .timeLimit(.minutes(5)))
 struct MachineHostTests {
     @Test func adaptersAreFoundByNameAndAddress() throws {
@@ -17,7 +19,9 @@ struct MachineHostTests {
             #expect(try HostAdapter(adapter.name).address == adapter.address)
             #expect(try HostAdapter(adapter.address.description.lowercased()).index == adapter.index)
         }
-        #expect { try HostAdapter("hci9") } throws: { ($0 as? LinkError)?.code == .noAdapter && "\($0)".contains("hci0 (") }
+        #expect { try HostAdapter("hci9") } throws: {
+            ($0 as? LinkError)?.code == .noAdapter && "\($0)".contains("hci0 (")
+        }
     }
 
     @Test func theMonitorHearsWhatAdaptersAreTold() async throws {
@@ -28,12 +32,16 @@ struct MachineHostTests {
         // Once more does no harm.
         try adapter.switchOn()
         let link = try L2CAPPeripheralLink("hci1")
-        try await link.open(GATTApplication(name: "WaterH-Host-Test", advertisedServices: [0xFF00], services: [LocalService(uuid: 0xFF00, characteristics: [])]))
+        try await link.open(
+            GATTApplication(
+                name: "WaterH-Host-Test", advertisedServices: [0xFF00],
+                services: [LocalService(uuid: 0xFF00, characteristics: [])]))
         let address = await link.ownAddress()
         #expect(address == adapter.address)
         // LE Set Advertising Enable, on, of adapter 1: 0A 20 01 01.
         let isHeard = await within(20) {
-            for try await packet in monitor.packets where packet.adapter == 1 && packet.opcode == 2 && packet.bytes == [0x0A, 0x20, 0x01, 0x01] { return true }
+            for try await packet in monitor.packets
+            where packet.adapter == 1 && packet.opcode == 2 && packet.bytes == [0x0A, 0x20, 0x01, 0x01] { return true }
             return false
         }
         #expect(isHeard == true)
@@ -46,7 +54,13 @@ struct MachineHostTests {
         for name in ["hci0", "hci1"] { try HostAdapter(name).switchOn() }
         let application = GATTApplication(
             name: "WaterH-Host-Test",
-            services: [LocalService(uuid: 0xFFE0, characteristics: [LocalCharacteristic(uuid: 0x2A25, properties: .read, constant: Array("A4C138".utf8))])])
+            services: [
+                LocalService(
+                    uuid: 0xFFE0,
+                    characteristics: [
+                        LocalCharacteristic(uuid: 0x2A25, properties: .read, constant: Array("A4C138".utf8))
+                    ])
+            ])
         let peripheral = try L2CAPPeripheralLink("hci1")
         try await peripheral.open(application)
         let drained = Task { for await _ in peripheral.events {} }
@@ -57,7 +71,8 @@ struct MachineHostTests {
                 switch event {
                 case .connected: central.perform(.discover)
                 case .discovered(let services):
-                    guard let handle = services.flatMap(\.characteristics).first(where: { $0.uuid == 0x2A25 })?.handle else { return nil }
+                    guard let handle = services.flatMap(\.characteristics).first(where: { $0.uuid == 0x2A25 })?.handle
+                    else { return nil }
                     central.perform(.read(handle: handle))
                 case .read(_, let value): return value
                 case .connectFailed, .disconnected, .discoveryFailed, .readFailed: return nil
@@ -73,7 +88,9 @@ struct MachineHostTests {
     }
 
     /// The answer, or `nil` when it takes longer than so many seconds.
-    private func within<Answer: Sendable>(_ limit: Double, _ body: @escaping @Sendable () async throws -> Answer?) async -> Answer? {
+    private func within<Answer: Sendable>(_ limit: Double, _ body: @escaping @Sendable () async throws -> Answer?) async
+        -> Answer?
+    {
         await withTaskGroup(of: Answer?.self) { group in
             group.addTask { (try? await body()) ?? nil }
             group.addTask {
@@ -91,11 +108,14 @@ struct MachineHostTests {
 struct NoBluetoothTests {
     @Test func eachDoorSaysSo() {
         let doors: [(String, () throws -> Void)] = [
-            ("adapters", { _ = try HostAdapter.all() }), ("monitor", { _ = try HCIMonitor() }), ("peripheral", { _ = try L2CAPPeripheralLink("hci0") }),
+            ("adapters", { _ = try HostAdapter.all() }), ("monitor", { _ = try HCIMonitor() }),
+            ("peripheral", { _ = try L2CAPPeripheralLink("hci0") }),
             ("dial", { _ = try L2CAPDialer("A4:C1:38:01:02:03").dial(PeerID("A4:C1:38:01:02:03")) }),
         ]
         for (name, door) in doors {
-            #expect("\(name)") { try door() } throws: { ($0 as? LinkError)?.code == .noAdapter && "\($0)".contains("no Bluetooth") }
+            #expect("\(name)") { try door() } throws: {
+                ($0 as? LinkError)?.code == .noAdapter && "\($0)".contains("no Bluetooth")
+            }
         }
     }
 }

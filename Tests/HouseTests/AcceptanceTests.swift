@@ -1,16 +1,22 @@
 import Foundation
 import Testing
 
-/// The law's acceptance list: each row of the founding documents is there, and names tests that exist, or says what stands in its place.
+/// The law's acceptance list: each row of the founding documents is there, and names tests that exist, or says what
+/// stands in its place.
 @Suite("The acceptance list")
 struct AcceptanceTests {
     @Test("every row is there, once")
     func rows() throws {
         let list = try AcceptanceList.ofThisRepository()
-        let numbered = (1...19).map { "B9-\(AcceptanceList.padded($0, 2))" } + (1...36).map { "US-\(AcceptanceList.padded($0, 3))" } + (1...14).map { "FR-\($0)" }
+        let numbered =
+            (1...19).map { "B9-\(AcceptanceList.padded($0, 2))" }
+            + (1...36).map { "US-\(AcceptanceList.padded($0, 3))" } + (1...14).map { "FR-\($0)" }
         #expect(list.rows.map(\.id) == list.features + numbered)
         // Systems A to D have so many features.
-        #expect(Dictionary(grouping: list.features) { $0.prefix(1) }.mapValues { Set($0).count } == ["A": 13, "B": 11, "C": 2, "D": 10])
+        #expect(
+            Dictionary(grouping: list.features) { $0.prefix(1) }.mapValues { Set($0).count } == [
+                "A": 13, "B": 11, "C": 2, "D": 10,
+            ])
     }
 
     @Test("every test that a row names exists, and a row without one says why")
@@ -20,7 +26,12 @@ struct AcceptanceTests {
         #expect(vectors.count > 250 && tests.count > 900, "\(vectors.count) vectors, \(tests.count) tests")
         for row in list.rows { #expect(row.faults(vectors: vectors, tests: tests) == [], "\(row.id)") }
         let shown = list.rows.count { !$0.shownBy.isEmpty }
-        print("acceptance: \(list.rows.count) rows, \(shown) with \(Set(list.rows.flatMap(\.shownBy)).count) tests, \(list.rows.count { !$0.instead.isEmpty }) with something in its place or to come")
+        print(
+            """
+            acceptance: \(list.rows.count) rows, \(shown) with \(Set(list.rows.flatMap(\.shownBy)).count) tests, \
+            \(list.rows.count { !$0.instead.isEmpty }) with something in its place or to come
+            """
+        )
     }
 
     @Test(
@@ -60,7 +71,10 @@ struct AcceptanceTests {
                 """)
         tests.add(classesOf: "class Today(PageCase):\n    def test_a(self):\n    def helper(self):\n")
         tests.add(functionsOf: "def pours(bottle):\n    def inner():\n", "pair")
-        #expect(tests.names == ["DrinkTests/first", "DrinkTests/in a sentence", "Other/second", "Today.test_a", "pair.pours"])
+        #expect(
+            tests.names == [
+                "DrinkTests/first", "DrinkTests/in a sentence", "Other/second", "Today.test_a", "pair.pours",
+            ])
     }
 }
 
@@ -76,7 +90,9 @@ struct AcceptanceList {
 
         /// A line of one of the page's tables; `nil` for its head and for other lines.
         init?(_ line: some StringProtocol) {
-            let parts = line.split(separator: "|", omittingEmptySubsequences: false).map { $0.trimmingCharacters(in: .whitespaces) }
+            let parts = line.split(separator: "|", omittingEmptySubsequences: false).map {
+                $0.trimmingCharacters(in: .whitespaces)
+            }
             guard parts.count == 6, parts[0].isEmpty, parts[1] != "row", !parts[1].hasPrefix("---") else { return nil }
             (id, asks, instead) = (parts[1], parts[2], parts[4])
             shownBy = parts[3].matches(of: /`([^`]+)`/).map { String($0.1) }
@@ -85,12 +101,15 @@ struct AcceptanceList {
 
         func faults(vectors: Set<String>, tests: Set<String>) -> [String] {
             var faults = shownBy.filter { name in
-                let isVector = name.hasSuffix("*") ? vectors.contains { $0.hasPrefix(name.dropLast()) } : vectors.contains(name)
+                let isVector =
+                    name.hasSuffix("*") ? vectors.contains { $0.hasPrefix(name.dropLast()) } : vectors.contains(name)
                 return !isVector && !tests.contains(name)
             }.map { "\($0) is no test" }
             if asks.split(separator: " ").count < 3, instead.isEmpty { faults.append("it asks nothing") }
             if !stray.allSatisfy({ $0 == "," || $0 == " " }) { faults.append("\"\(stray)\" names no test") }
-            if shownBy.isEmpty, stray.isEmpty, instead.isEmpty { faults.append("nothing shows it, and nothing is said of why") }
+            if shownBy.isEmpty, stray.isEmpty, instead.isEmpty {
+                faults.append("nothing shows it, and nothing is said of why")
+            }
             return faults
         }
     }
@@ -106,12 +125,19 @@ struct AcceptanceList {
 
     /// Ids of the law's page of vectors, each of which has a test of the same name (`VectorIndexTests`).
     static func vectors() throws -> Set<String> {
-        Set(try page("Vectors.md").split(separator: "\n").compactMap { line in line.prefixMatch(of: /- ([A-Z0-9]+-[^ ]+):[ ]/).map { String($0.1) } })
+        Set(
+            try page("Vectors.md").split(separator: "\n").compactMap { line in
+                line.prefixMatch(of: /- ([A-Z0-9]+-[^ ]+):[ ]/).map { String($0.1) }
+            })
     }
 
-    static func padded(_ number: Int, _ width: Int) -> String { String(repeating: "0", count: width - "\(number)".count) + "\(number)" }
+    static func padded(_ number: Int, _ width: Int) -> String {
+        String(repeating: "0", count: width - "\(number)".count) + "\(number)"
+    }
 
     private static func page(_ name: String) throws -> String {
-        try String(contentsOf: Repository.root.appending(path: "Sources/TrackerCore/TrackerCore.docc/\(name)"), encoding: .utf8)
+        try String(
+            contentsOf: Repository.root.appending(path: "Sources/TrackerCore/TrackerCore.docc/\(name)"), encoding: .utf8
+        )
     }
 }

@@ -1,13 +1,14 @@
 import Foundation
 import Testing
 
-/// The law stands in DocC pages beside the code, and the code cites it: "tracker law A7", "protocol law P3.4". A citation that leads
-/// nowhere is worse than none.
+/// The law stands in DocC pages beside the code, and the code cites it: "tracker law A7", "protocol law P3.4". A
+/// citation that leads nowhere is worse than none.
 @Suite("Citations of the law")
 struct CitationTests {
     /// All that people read and write here, but for tables of data and this checker's own wrong examples.
     private func files() throws -> [Repository.File] {
-        try Repository.files(in: ["Sources", "Tests", "hardware", "captures", "README.md", "Package.swift"]).filter { file in
+        try Repository.files(in: ["Sources", "Tests", "hardware", "captures", "README.md", "Package.swift"]).filter {
+            file in
             !file.path.hasPrefix("Tests/HouseTests/") && !file.path.hasPrefix("Tests/Fuzz/corpus/")
                 && ![".txt", ".csv", ".jsonl", ".hex", ".expected"].contains { file.path.hasSuffix($0) }
         }
@@ -24,11 +25,19 @@ struct CitationTests {
                 #expect(resolves, "\(file.path):\(citation.line) cites \(citation), and there is no such place")
             }
         }
-        print("citations that resolve: \(counts.values.reduce(0, +)) (\(counts.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined(separator: ", "))), headings: \(law.headings.count)")
+        print(
+            """
+            citations that resolve: \(counts.values.reduce(0, +)) \
+            (\(counts.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined(separator: ", "))), \
+            headings: \(law.headings.count)
+            """
+        )
         for book in Law.books.keys { #expect(counts[book, default: 0] > 5, "hardly anything cites the \(book) law") }
     }
 
-    @Test("pages of the law refer to each other by ids that exist", arguments: [("tracker", "[ABDEX][0-9]{1,2}"), ("protocol", "P[0-9]"), ("command", "C[0-9]")])
+    @Test(
+        "pages of the law refer to each other by ids that exist",
+        arguments: [("tracker", "[ABDEX][0-9]{1,2}"), ("protocol", "P[0-9]"), ("command", "C[0-9]")])
     func pagesResolve(book: String, id: String) throws {
         let law = try Law.ofThisRepository()
         let id = try Regex("\(id)(?:\\.[0-9])?")
@@ -61,11 +70,23 @@ struct CitationTests {
         "what people read of a file",
         arguments: [
             ("a.swift", "let a = A99 // (A7)\n@Test(\"B4\") func\n// B1\nlet u = \"https://A88\"", " (A7)\nB4\n B1"),
-            ("a.swift", "/* (B81)\n A7 */ let a = A9\nlet u = \"https://x\" // (B82)\n@Test(\n    \"B85\", arguments: [\"A8\"])", " (B81)\n A7 \n (B82)\n\nB85"),
-            ("a.md", "A99", "A99"), ("a.sh", "A99=1\n  # (B4)", "\n (B4)"), ("a.sh", "echo '# A9' ${#A9} # (B4)", " (B4)"),
+            (
+                "a.swift",
+                """
+                /* (B81)\n A7 */ let a = A9\nlet u = \"https://x\" // (B82)\n@Test(\n    \"B85\", arguments: \
+                [\"A8\"])
+                """,
+                " (B81)\n A7 \n (B82)\n\nB85"
+            ),
+            ("a.md", "A99", "A99"), ("a.sh", "A99=1\n  # (B4)", "\n (B4)"),
+            ("a.sh", "echo '# A9' ${#A9} # (B4)", " (B4)"),
             ("a.js", "const a = 'A9 // A8'; // (B86)\n/* B4\nA7 */ u('https://A9')", " (B86)\n B4\nA7 "),
-            ("a.css", "a { b: url(//A9) } /* (B87) */", " (B87) "), ("a.c", "int A9; // (B88)", " (B88)"), ("a.html", "A9 <!-- (B88) -->", " (B88) "),
-            ("a.py", "a = \"# A9\"  # (B89)\ndef f():\n    \"\"\"As (B90)\n    and A7.\"\"\"\n", " (B89)\n\nAs (B90)\n    and A7."), ("a.yml", "a: A9 # (B91)", " (B91)"),
+            ("a.css", "a { b: url(//A9) } /* (B87) */", " (B87) "), ("a.c", "int A9; // (B88)", " (B88)"),
+            ("a.html", "A9 <!-- (B88) -->", " (B88) "),
+            (
+                "a.py", "a = \"# A9\"  # (B89)\ndef f():\n    \"\"\"As (B90)\n    and A7.\"\"\"\n",
+                " (B89)\n\nAs (B90)\n    and A7."
+            ), ("a.yml", "a: A9 # (B91)", " (B91)"),
         ])
     func prose(path: String, text: String, prose: String) {
         #expect(Prose.of(Repository.File(path: path, text: text)) == prose)
@@ -73,7 +94,8 @@ struct CitationTests {
 
     @Test("a page that a file names is in the repository")
     func namedPagesExist() throws {
-        let pages = try Repository.files(in: ["Sources", "Tests", "hardware", "captures", "README.md"]).map(\.path).filter { $0.hasSuffix(".md") }
+        let pages = try Repository.files(in: ["Sources", "Tests", "hardware", "captures", "README.md"]).map(\.path)
+            .filter { $0.hasSuffix(".md") }
         for file in try files() {
             #expect(NamedPages.missing(in: file.text, pages: pages) == [], "named by \(file.path)")
         }
@@ -141,10 +163,14 @@ struct CitationTests {
         "a page that is not here is found out",
         arguments: [
             ("see hardware/README.md and (adapters.md)", []), ("see `spec/tracker.md`", ["spec/tracker.md"]),
-            ("(bluez-notes.md, zombie links)", ["bluez-notes.md"]), ("../bench-day.md", []), ("rewards.md", ["rewards.md"]),
+            ("(bluez-notes.md, zombie links)", ["bluez-notes.md"]), ("../bench-day.md", []),
+            ("rewards.md", ["rewards.md"]),
         ])
     func wrongPages(text: String, missing: [String]) {
-        #expect(NamedPages.missing(in: text, pages: ["README.md", "hardware/README.md", "hardware/adapters.md", "hardware/bench-day.md"]) == missing)
+        #expect(
+            NamedPages.missing(
+                in: text, pages: ["README.md", "hardware/README.md", "hardware/adapters.md", "hardware/bench-day.md"])
+                == missing)
     }
 }
 

@@ -6,8 +6,8 @@ struct DocWords {
     private(set) var types: [(name: String, line: Int)] = []
     /// Functions without words.
     private(set) var functions: [(name: String, line: Int)] = []
-    /// Properties, subscripts and initialisers without words, by their name and line. An initialiser that only keeps what it is given is told by
-    /// the properties that it sets.
+    /// Properties, subscripts and initialisers without words, by their name and line. An initialiser that only keeps
+    /// what it is given is told by the properties that it sets.
     private(set) var members: [(name: String, line: Int)] = []
     /// Functions with words inside of protocols: who fulfils them need not say it again.
     private(set) var promised: Set<String> = []
@@ -26,14 +26,19 @@ struct DocWords {
             if line == "}" { isProtocol = false }
             let words = code.split(whereSeparator: { " (:{<=".contains($0) }).drop { $0.hasPrefix("@") }
             let isPublic = words.first == "public" || words.first == "open"
-            if let place = words.firstIndex(where: { Self.kinds.contains($0) }), words[..<place].allSatisfy({ Self.modifiers.contains($0) }) {
-                let (kind, name) = (words[place], words.dropFirst(place - words.startIndex + 1).first.map(String.init) ?? "")
+            if let place = words.firstIndex(where: { Self.kinds.contains($0) }),
+                words[..<place].allSatisfy({ Self.modifiers.contains($0) })
+            {
+                let (kind, name) = (
+                    words[place], words.dropFirst(place - words.startIndex + 1).first.map(String.init) ?? ""
+                )
                 if kind == "func", isProtocol, hasWords { promised.insert(name) }
                 if kind == "protocol" { isProtocol = true }
                 if isPublic, !hasWords {
                     switch kind {
                     case "func": if !Self.isOperator(code) { functions.append((name, number + 1)) }
-                    case "init", "init?": if !Self.onlyKeeps(lines[number...]) { members.append((String(kind), number + 1)) }
+                    case "init", "init?":
+                        if !Self.onlyKeeps(lines[number...]) { members.append((String(kind), number + 1)) }
                     case "var", "let": members.append((name, number + 1))
                     case "subscript": members.append((String(kind), number + 1))
                     default: types.append((name, number + 1))
@@ -44,7 +49,8 @@ struct DocWords {
         }
     }
 
-    /// Whether the initialiser that begins in the first line does nothing but `self.a = a`, `a = b`, or `(self.a, self.b) = (a, b)`.
+    /// Whether the initialiser that begins in the first line does nothing but `self.a = a`, `a = b`, or `(self.a,
+    /// self.b) = (a, b)`.
     private static func onlyKeeps(_ lines: ArraySlice<Substring>) -> Bool {
         guard let first = lines.first else { return false }
         let body: [String]
@@ -68,18 +74,27 @@ struct DocWords {
     }
 
     /// Words for these are the language's own.
-    static let languages: Set<String> = ["advanced", "checkIsolated", "duration", "encode", "enqueue", "hash", "log", "next"]
+    static let languages: Set<String> = [
+        "advanced", "checkIsolated", "duration", "encode", "enqueue", "hash", "log", "next",
+    ]
 
-    private static let kinds: Set<Substring> = ["struct", "class", "enum", "actor", "protocol", "typealias", "func", "var", "let", "init", "init?", "subscript"]
+    private static let kinds: Set<Substring> = [
+        "struct", "class", "enum", "actor", "protocol", "typealias", "func", "var", "let", "init", "init?", "subscript",
+    ]
     private static let modifiers: Set<Substring> = [
-        "public", "open", "static", "final", "mutating", "nonisolated", "indirect", "package", "set)", "private", "internal", "override", "required", "convenience", "lazy", "weak", "unowned", "unsafe", "consuming", "borrowing",
+        "public", "open", "static", "final", "mutating", "nonisolated", "indirect", "package", "set)", "private",
+        "internal", "override", "required", "convenience", "lazy", "weak", "unowned", "unsafe", "consuming",
+        "borrowing",
     ]
 }
 
 extension House {
-    /// What others see says what it is for: types, functions, properties, and initialisers that do more than keep what they are given.
+    /// What others see says what it is for: types, functions, properties, and initialisers that do more than keep what
+    /// they are given.
     func wordless() -> [String] {
-        let promised = sources.values.reduce(into: DocWords.languages) { names, files in for file in files { names.formUnion(file.docWords.promised) } }
+        let promised = sources.values.reduce(into: DocWords.languages) { names, files in
+            for file in files { names.formUnion(file.docWords.promised) }
+        }
         return manifest.targets.filter { $0.folder.hasPrefix("Sources/") }.flatMap { target in
             (sources[target.name] ?? []).flatMap { file in
                 let functions = file.docWords.functions.filter { !promised.contains($0.name) }

@@ -9,8 +9,12 @@ struct DocumentationLinks {
 
     init(target: String, root: URL) throws {
         module = target
-        code = try Repository.files(in: ["Sources/\(target)"], root: root).filter { $0.path.hasSuffix(".swift") }.map { file in
-            (SwiftSource(path: file.path, text: file.text), String(decoding: SwiftSource.withoutCommentsAndText(file.text), as: UTF8.self))
+        code = try Repository.files(in: ["Sources/\(target)"], root: root).filter { $0.path.hasSuffix(".swift") }.map {
+            file in
+            (
+                SwiftSource(path: file.path, text: file.text),
+                String(decoding: SwiftSource.withoutCommentsAndText(file.text), as: UTF8.self)
+            )
         }
     }
 
@@ -34,18 +38,23 @@ struct DocumentationLinks {
         guard member.contains("(") else {
             return ["var", "let", "case", "func", "struct", "enum"].contains { keyword in
                 text.ranges(of: "\(keyword) \(name)").contains { found in
-                    found.upperBound == text.endIndex || !(text[found.upperBound].isLetter || text[found.upperBound].isNumber)
+                    found.upperBound == text.endIndex
+                        || !(text[found.upperBound].isLetter || text[found.upperBound].isNumber)
                 }
             }
         }
         let labels = member.dropFirst(name.count + 1).dropLast().split(separator: ":").map(String.init)
         return text.ranges(of: name == "init" ? "init(" : "func \(name)(").contains { found in
             let parameters = text[found.upperBound...].prefix { $0 != "{" }.prefix(600)
-            return labels.allSatisfy { label in label == "_" ? parameters.contains("_ ") : parameters.contains("\(label): ") || parameters.contains("\(label) ") }
+            return labels.allSatisfy { label in
+                label == "_"
+                    ? parameters.contains("_ ") : parameters.contains("\(label): ") || parameters.contains("\(label) ")
+            }
         }
     }
 
-    /// Links of a DocC page to pages that are not there, or to headings that these do not have: `<doc:Page#A7:-Polling>`, `[text](doc:Page)`.
+    /// Links of a DocC page to pages that are not there, or to headings that these do not have:
+    /// `<doc:Page#A7:-Polling>`, `[text](doc:Page)`.
     ///
     /// - Parameter pages: those beside it, by name without ending.
     static func danglingPages(in page: String, pages: [String: String]) -> [String] {
@@ -56,9 +65,11 @@ struct DocumentationLinks {
         }
     }
 
-    /// Links of a Markdown page to files that are not there, or to headings that these do not have: `[text](path#heading)`.
+    /// Links of a Markdown page to files that are not there, or to headings that these do not have:
+    /// `[text](path#heading)`.
     ///
-    /// - Parameter file: the text at a path relative to the page, an empty one for what is no text; `nil` where nothing is. The page itself is at "".
+    /// - Parameter file: the text at a path relative to the page, an empty one for what is no text; `nil` where nothing
+    ///   is. The page itself is at "".
     static func danglingFiles(in page: String, file: (String) -> String?) -> [String] {
         page.matches(of: /\]\(([^)\s]+)[^)]*\)/).map { String($0.1) }.filter { link in
             guard !link.contains("://"), !link.hasPrefix("doc:"), !link.hasPrefix("mailto:") else { return false }
@@ -70,17 +81,24 @@ struct DocumentationLinks {
 
     /// What documentation comments of a Swift file say: `///` and `/** */`.
     static func words(ofComments text: String) -> String {
-        SwiftLexer(text).comments.filter { $0.value.hasPrefix("/") || $0.value.hasPrefix("*") }.map { String($0.value.dropFirst()) }.joined(separator: "\n")
+        SwiftLexer(text).comments.filter { $0.value.hasPrefix("/") || $0.value.hasPrefix("*") }.map {
+            String($0.value.dropFirst())
+        }.joined(separator: "\n")
     }
 
-    /// Links of a page that no check follows, and the site does not show: by reference, and in HTML. What is fenced or in backticks is no link.
+    /// Links of a page that no check follows, and the site does not show: by reference, and in HTML. What is fenced or
+    /// in backticks is no link.
     static func unusualLinks(in page: String) -> [String] {
         var isFenced = false
         return page.split(separator: "\n", omittingEmptySubsequences: false).flatMap { line -> [String] in
             if line.drop(while: { $0 == " " }).hasPrefix("```") { isFenced.toggle() }
             guard !isFenced, line.contains("[") || line.contains("<") else { return [] }
-            let plain = line.split(separator: "`", omittingEmptySubsequences: false).enumerated().filter { $0.offset % 2 == 0 }.map { String($0.element) }.joined(separator: "``")
-            return plain.matches(of: /^\s{0,3}\[[^\]]+\]:\s*\S+|<(?:a|img)\s[^>]*>/.ignoresCase()).map { String($0.output) }
+            let plain = line.split(separator: "`", omittingEmptySubsequences: false).enumerated().filter {
+                $0.offset % 2 == 0
+            }.map { String($0.element) }.joined(separator: "``")
+            return plain.matches(of: /^\s{0,3}\[[^\]]+\]:\s*\S+|<(?:a|img)\s[^>]*>/.ignoresCase()).map {
+                String($0.output)
+            }
         }
     }
 

@@ -11,14 +11,18 @@ struct House {
         manifest = Manifest(text: try String(contentsOf: root.appending(path: "Package.swift"), encoding: .utf8))
         var sources: [String: [SwiftSource]] = [:]
         for target in manifest.targets {
-            sources[target.name] = try Repository.files(in: [target.folder], root: root).filter { $0.path.hasSuffix(".swift") }
-                .map { SwiftSource(path: String($0.path.dropFirst(target.folder.count + 1)), text: $0.text) }
+            sources[target.name] = try Repository.files(in: [target.folder], root: root).filter {
+                $0.path.hasSuffix(".swift")
+            }
+            .map { SwiftSource(path: String($0.path.dropFirst(target.folder.count + 1)), text: $0.text) }
         }
         self.sources = sources
     }
 
     /// What the compiler or the system brings along.
-    static let system: Set<String> = ["Foundation", "FoundationEssentials", "Glibc", "Dispatch", "Synchronization", "Testing"]
+    static let system: Set<String> = [
+        "Foundation", "FoundationEssentials", "Glibc", "Dispatch", "Synchronization", "Testing",
+    ]
 
     /// Each import is an arrow of the manifest, and each arrow is imported somewhere.
     func brokenArrows() -> [String] {
@@ -29,7 +33,10 @@ struct House {
                 file.imports.subtracting(Self.system).subtracting(target.named).subtracting(target.common).sorted()
                     .map { "\(target.name)/\(file.path) imports \($0), which the manifest does not name" }
             }
-            return undeclared + target.named.subtracting(imported).sorted().map { "\(target.name) names \($0) in the manifest and imports it nowhere" }
+            return undeclared
+                + target.named.subtracting(imported).sorted().map {
+                    "\(target.name) names \($0) in the manifest and imports it nowhere"
+                }
         }
     }
 
@@ -42,7 +49,9 @@ struct House {
         for target in targets {
             if sources[target]?.isEmpty ?? true { broken.append("there is no target \(target)") }
             for file in sources[target] ?? [] where file.imports.contains(where: { $0.hasPrefix(module) }) {
-                if unused.remove("\(target)/\(file.path)") == nil { broken.append("\(target)/\(file.path) imports \(module)") }
+                if unused.remove("\(target)/\(file.path)") == nil {
+                    broken.append("\(target)/\(file.path) imports \(module)")
+                }
             }
         }
         return broken + unused.sorted().map { "\($0) no longer imports \(module): take it from the list" }
@@ -58,7 +67,9 @@ struct House {
             for file in sources[target] ?? [] {
                 for word in file.impure.union(file.imports.intersection(Self.machine)).sorted() {
                     let use = "\(target)/\(file.path): \(word)"
-                    if unused.remove(use) == nil { broken.append("\(target)/\(file.path) uses \(word), and takes it from nobody") }
+                    if unused.remove(use) == nil {
+                        broken.append("\(target)/\(file.path) uses \(word), and takes it from nobody")
+                    }
                 }
             }
         }
@@ -67,14 +78,17 @@ struct House {
 
     /// Waiting longer each time is one type's business.
     ///
-    /// - Parameter known: files that cannot reach it, as `BlueZ/Peripheral/BlueZPeripheralLink.swift`. The list may only shrink.
+    /// - Parameter known: files that cannot reach it, as `BlueZ/Peripheral/BlueZPeripheralLink.swift`. The list may
+    ///   only shrink.
     func doubledPauses(known: Set<String> = []) -> [String] {
         var unused = known
         var broken: [String] = []
         for target in manifest.targets where target.folder.hasPrefix("Sources/") {
             for file in sources[target.name] ?? [] where file.doublesByHand {
                 let place = "\(target.name)/\(file.path)"
-                if unused.remove(place) == nil { broken.append("\(place) doubles a pause by hand: see Pauses/Backoff.swift") }
+                if unused.remove(place) == nil {
+                    broken.append("\(place) doubles a pause by hand: see Pauses/Backoff.swift")
+                }
             }
         }
         return broken + unused.sorted().map { "\($0) no longer: take it from the list" }
@@ -91,34 +105,45 @@ struct House {
     func brokenFloors(_ floors: [String: [[String]]], known: Set<String> = []) -> [String] {
         var broken: [String] = []
         var unused = known
-        for (target, files) in sources.sorted(by: { $0.key < $1.key }) where manifest.targets.contains(where: { $0.name == target && $0.folder.hasPrefix("Sources/") }) {
+        for (target, files) in sources.sorted(by: { $0.key < $1.key })
+        where manifest.targets.contains(where: { $0.name == target && $0.folder.hasPrefix("Sources/") }) {
             let folders = Set(files.map(Self.folder))
             guard folders.count > 1 else { continue }
             guard let order = floors[target] else {
                 broken.append("\(target) has folders, and no floors are listed for it")
                 continue
             }
-            let level = Dictionary(order.enumerated().flatMap { index, names in names.map { ($0, index) } }, uniquingKeysWith: { first, _ in first })
+            let level = Dictionary(
+                order.enumerated().flatMap { index, names in names.map { ($0, index) } },
+                uniquingKeysWith: { first, _ in first })
             broken += folders.subtracting(level.keys).sorted().map { "\(target)/\($0) is on no floor" }
-            broken += Set(level.keys).subtracting(folders).sorted().map { "\(target) has no folder \($0): take it from the list" }
+            broken += Set(level.keys).subtracting(folders).sorted().map {
+                "\(target) has no folder \($0): take it from the list"
+            }
             var home: [String: String] = [:]
             for file in files { for name in file.declared { home[name] = Self.folder(file) } }
             var functions: [String: String] = [:]
             for file in files { for name in file.functions { functions[name] = Self.folder(file) } }
             // What an extension in another folder adds to a type belongs there.
             for file in files {
-                for (name, host) in file.inner where name != "CodingKeys" && home[name] == nil && home[host] != nil && home[host] != Self.folder(file) { home[name] = Self.folder(file) }
+                for (name, host) in file.inner
+                where name != "CodingKeys" && home[name] == nil && home[host] != nil && home[host] != Self.folder(file)
+                { home[name] = Self.folder(file) }
             }
             for file in files {
                 let own = Self.folder(file)
                 for name in file.used.subtracting(file.declared).subtracting(file.inner.keys).sorted() {
-                    guard let other = home[name], other != own, let mine = level[own], let its = level[other], its >= mine else { continue }
+                    guard let other = home[name], other != own, let mine = level[own], let its = level[other],
+                        its >= mine
+                    else { continue }
                     let arrow = "\(target): \(own) -> \(other)"
                     unused.remove(arrow)
                     if !known.contains(arrow) { broken.append("\(arrow): \(file.path) uses \(name)") }
                 }
                 for name in file.called.subtracting(file.functions).sorted() {
-                    guard let other = functions[name], other != own, let mine = level[own], let its = level[other], its >= mine else { continue }
+                    guard let other = functions[name], other != own, let mine = level[own], let its = level[other],
+                        its >= mine
+                    else { continue }
                     broken.append("\(target): \(own) -> \(other): \(file.path) calls \(name)")
                 }
             }
@@ -128,14 +153,18 @@ struct House {
 
     /// A file is called like a type that it declares, or `Type+Subject` like one that it extends.
     ///
-    /// - Parameter exceptions: files named by their subject, as `Captures/Formats/Encoding.swift`. The list may only shrink.
+    /// - Parameter exceptions: files named by their subject, as `Captures/Formats/Encoding.swift`. The list may only
+    ///   shrink.
     func misnamed(except exceptions: Set<String>) -> [String] {
         var unused = exceptions
         var broken: [String] = []
         for target in manifest.targets {
             for file in sources[target.name] ?? [] {
                 let parts = file.stem.split(separator: "+", maxSplits: 1).map(String.init)
-                let isRight = parts.count == 1 ? file.declared.subtracting(file.aliases).contains(parts[0]) : file.extended.union(file.declared).contains(parts[0])
+                let isRight =
+                    parts.count == 1
+                    ? file.declared.subtracting(file.aliases).contains(parts[0])
+                    : file.extended.union(file.declared).contains(parts[0])
                 let place = "\(target.name)/\(file.path)"
                 if isRight { continue }
                 if unused.remove(place) == nil { broken.append("\(place) declares no \(parts[0])") }
@@ -146,7 +175,8 @@ struct House {
 
     /// One subject a file: whoever looks for a type of another target finds it by the file's name.
     ///
-    /// - Parameter known: files with public types that are not called like the file, and how many. The numbers may only become smaller.
+    /// - Parameter known: files with public types that are not called like the file, and how many. The numbers may only
+    ///   become smaller.
     func moreTypes(known: [String: Int]) -> [String] {
         var unused = known
         var broken: [String] = []
@@ -155,8 +185,22 @@ struct House {
                 let place = "\(target.name)/\(file.path)"
                 let others = file.publicTypes.filter { $0 != file.stem }
                 let allowed = unused.removeValue(forKey: place) ?? 0
-                if others.count > allowed { broken.append("\(place) has \(allowed == 0 ? "" : "more than \(allowed) ")public types beside its own: \(others.joined(separator: ", "))") }
-                if others.count < allowed { broken.append("\(place) has \(others.count) public types beside its own: put \(others.count) in the place of \(allowed) in the list") }
+                if others.count > allowed {
+                    broken.append(
+                        """
+                        \(place) has \(allowed == 0 ? "" : "more than \(allowed) ")public types beside its own: \
+                        \(others.joined(separator: ", "))
+                        """
+                    )
+                }
+                if others.count < allowed {
+                    broken.append(
+                        """
+                        \(place) has \(others.count) public types beside its own: put \(others.count) in the place \
+                        of \(allowed) in the list
+                        """
+                    )
+                }
             }
         }
         return broken + unused.keys.sorted().map { "\($0) is gone: take it from the list" }
@@ -167,10 +211,15 @@ struct House {
     /// - Parameter scripted: compiled by a script.
     func strayFolders(root: URL, scripted: Set<String> = []) throws -> [String] {
         try ["Sources", "Tests"].flatMap { place -> [String] in
-            let folders = Set(try Repository.files(in: [place], root: root).filter { [".swift", ".c", ".modulemap"].contains(where: $0.path.hasSuffix) }.map { file in
-                file.path.split(separator: "/").prefix(2).joined(separator: "/")
-            })
-            return folders.subtracting(scripted).filter { folder in !manifest.folders.contains { $0 == folder || $0.hasPrefix(folder + "/") } }.sorted().map { "\($0) has sources, and no target of the manifest compiles them" }
+            let folders = Set(
+                try Repository.files(in: [place], root: root).filter {
+                    [".swift", ".c", ".modulemap"].contains(where: $0.path.hasSuffix)
+                }.map { file in
+                    file.path.split(separator: "/").prefix(2).joined(separator: "/")
+                })
+            return folders.subtracting(scripted).filter { folder in
+                !manifest.folders.contains { $0 == folder || $0.hasPrefix(folder + "/") }
+            }.sorted().map { "\($0) has sources, and no target of the manifest compiles them" }
         }
     }
 
@@ -181,8 +230,14 @@ struct House {
         var unused = allowed
         var broken: Set<String> = []
         for target in manifest.targets where target.folder.hasPrefix("Sources/") && !target.isCommand {
-            for file in try Repository.files(in: [target.folder], root: root) where [".js", ".mjs", ".css", ".json", ".html", ".svg", ".webmanifest", ".c"].contains(where: file.path.hasSuffix) {
-                for line in file.text.split(separator: "\n") where !line.drop(while: { $0 == " " }).hasPrefix("//") && !line.drop(while: { $0 == " " }).hasPrefix("*") {
+            for file in try Repository.files(in: [target.folder], root: root)
+            where [".js", ".mjs", ".css", ".json", ".html", ".svg", ".webmanifest", ".c"].contains(
+                where: file.path.hasSuffix)
+            {
+                for line in file.text.split(separator: "\n")
+                where !line.drop(while: { $0 == " " }).hasPrefix("//")
+                    && !line.drop(while: { $0 == " " }).hasPrefix("*")
+                {
                     for word in CommandWords.commands(in: String(line)) {
                         let use = "\(target.name)/\(file.path.dropFirst(target.folder.count + 1)): \(word)"
                         unused.remove(use)
@@ -194,8 +249,8 @@ struct House {
         return broken.sorted() + unused.sorted().map { "\($0) is said no longer: take it from the list" }
     }
 
-    /// A library speaks for every surface: its words name no flag, no command of ours and none of the system's. What can be done on the command line stands
-    /// in tables of the command line.
+    /// A library speaks for every surface: its words name no flag, no command of ours and none of the system's. What
+    /// can be done on the command line stands in tables of the command line.
     ///
     /// - Parameters:
     ///   - surfaces: targets, and files as `Links/LinkAdvice.swift`, that are the command line's own.
@@ -206,7 +261,9 @@ struct House {
         for target in manifest.targets where target.folder.hasPrefix("Sources/") && !target.isCommand {
             for file in sources[target.name] ?? [] {
                 let place = "\(target.name)/\(file.path)"
-                guard let text = file.texts.first(where: { CommandWords.first(in: $0.value) != nil }), let word = CommandWords.first(in: text.value) else { continue }
+                guard let text = file.texts.first(where: { CommandWords.first(in: $0.value) != nil }),
+                    let word = CommandWords.first(in: text.value)
+                else { continue }
                 let isKnown = [place, target.name].contains { name in
                     unused.remove(name)
                     return exceptions.contains(name) || surfaces.contains(name)

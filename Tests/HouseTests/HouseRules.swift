@@ -1,56 +1,84 @@
-/// What the house agreed on. Lists of exceptions may only become shorter: the tests say so when one is not needed any more.
+/// What the house agreed on. Lists of exceptions may only become shorter: the tests say so when one is not needed any
+/// more.
 enum HouseRules {
     /// Take time, zone and randomness as parameters, and work without Foundation.
-    static let pure = ["BottleProtocol", "Bluetooth", "Captures", "VirtualBottle", "VirtualGadget", "Gateway", "BenchDay", "Scenarios", "TrackerCore", "Pauses", "Digests"]
+    static let pure = [
+        "BottleProtocol", "Bluetooth", "Captures", "VirtualBottle", "VirtualGadget", "Gateway", "BenchDay", "Scenarios",
+        "TrackerCore", "Pauses", "Digests",
+    ]
     /// The rules of zones come from Foundation.
     static let withFoundation: Set<String> = ["TrackerCore/Time/Zone.swift"]
 
-    /// Drivers, which move machines on the machine's own time, and the carriers of links between processes. The list may only shrink.
+    /// Drivers, which move machines on the machine's own time, and the carriers of links between processes. The list
+    /// may only shrink.
     static let impure: Set<String> = [
         // Links over sockets of this machine, and their queues.
-        "Bluetooth/Carriers/CentralDriver.swift: Dispatch", "Bluetooth/Carriers/MemoryLink.swift: Dispatch", "Bluetooth/Carriers/PacketSocket.swift: Dispatch",
-        "Bluetooth/Carriers/PacketSocket.swift: Glibc", "Bluetooth/Carriers/PeripheralDriver.swift: Dispatch", "Bluetooth/Carriers/SocketCentralLink.swift: Dispatch",
-        "Bluetooth/Carriers/HCICentralLink.swift: Dispatch", "Bluetooth/Carriers/HCIPeripheralLink.swift: Dispatch", "Bluetooth/Carriers/StreamController.swift: Dispatch",
+        "Bluetooth/Carriers/CentralDriver.swift: Dispatch", "Bluetooth/Carriers/MemoryLink.swift: Dispatch",
+        "Bluetooth/Carriers/PacketSocket.swift: Dispatch",
+        "Bluetooth/Carriers/PacketSocket.swift: Glibc", "Bluetooth/Carriers/PeripheralDriver.swift: Dispatch",
+        "Bluetooth/Carriers/SocketCentralLink.swift: Dispatch",
+        "Bluetooth/Carriers/HCICentralLink.swift: Dispatch", "Bluetooth/Carriers/HCIPeripheralLink.swift: Dispatch",
+        "Bluetooth/Carriers/StreamController.swift: Dispatch",
         "Bluetooth/Carriers/TCPStream.swift: Dispatch", "Bluetooth/Carriers/TCPStream.swift: Glibc",
-        "Bluetooth/Carriers/SocketPeripheralLink.swift: Dispatch", "Bluetooth/Carriers/SocketPeripheralLink.swift: Glibc", "Bluetooth/Carriers/UnixSocket.swift: Glibc",
+        "Bluetooth/Carriers/SocketPeripheralLink.swift: Dispatch",
+        "Bluetooth/Carriers/SocketPeripheralLink.swift: Glibc", "Bluetooth/Carriers/UnixSocket.swift: Glibc",
         // A link's clock and its alarm, which are parameters of every link.
-        "Bluetooth/Faults/FaultyPeripheralLink.swift: Dispatch", "Bluetooth/Seam/DeadlineTimer.swift: Dispatch", "Bluetooth/Seam/MonotonicClock.swift: Glibc",
+        "Bluetooth/Faults/FaultyPeripheralLink.swift: Dispatch", "Bluetooth/Seam/DeadlineTimer.swift: Dispatch",
+        "Bluetooth/Seam/MonotonicClock.swift: Glibc",
         // What moves a machine on the machine's own time.
-        "BenchDay/Course/DayClient.swift: sleep", "Gateway/Driver/DriverClock.swift: ContinuousClock", "Gateway/Driver/DriverClock.swift: sleep",
+        "BenchDay/Course/DayClient.swift: sleep", "Gateway/Driver/DriverClock.swift: ContinuousClock",
+        "Gateway/Driver/DriverClock.swift: sleep",
         "VirtualBottle/BottleDriver.swift: sleep", "VirtualGadget/Machine/GadgetDriver.swift: sleep",
     ]
 
     /// Double a pause by hand. There are none, and there should be none.
     static let doublesByHand: Set<String> = []
 
-    /// What the cells of README's column "may not know" mean. Modules also count when they are reached through another target of ours.
+    /// What the cells of README's column "may not know" mean. Modules also count when they are reached through another
+    /// target of ours.
     static let ignorance: [String: Ignorance] = [
         "Bluetooth": .of(modules: ["Bluetooth", "BlueZ", "CBluetooth", "ESPHome", "HostController", "Links"]),
         "Bluetooth over the air": .of(modules: ["BlueZ", "CBluetooth", "ESPHome", "HostController", "Links"]),
         "D-Bus": .of(modules: ["BlueZ", "CDBus", "DBus", "Desktop"]),
         "Foundation": .of(modules: ["Foundation", "FoundationEssentials", "FoundationNetworking"]),
-        "HTTP": .of(modules: ["CCurl", "HTTPAPI", "HTTPListening", "HTTPTypes", "Hummingbird", "HummingbirdCore", "NIOCore", "Outgoing"]),
+        "HTTP": .of(modules: [
+            "CCurl", "HTTPAPI", "HTTPListening", "HTTPTypes", "Hummingbird", "HummingbirdCore", "NIOCore", "Outgoing",
+        ]),
         "SQL": .of(modules: ["CLibPQ", "FleetStore", "GRDB"]),
         "SQLite": .of(modules: ["GRDB", "Store"]),
         "Swift types": .ofSwift,
         "bottles": .of(modules: ["BottleProtocol", "Emulation", "Replay", "VirtualBottle"]),
         "captures": .of(modules: ["Archives", "CArchive", "Captures", "Replay"]),
-        "files": .of(modules: ["Archives", "Emulation", "Store"], types: ["FileHandle", "FileManager", "FileDescriptor", "FilePath"]),
+        "files": .of(
+            modules: ["Archives", "Emulation", "Store"],
+            types: ["FileHandle", "FileManager", "FileDescriptor", "FilePath"]),
         "flags": .of(modules: ["ArgumentParser", "CommandKit", "CommandStore", "Links"]),
         "libpq": .of(modules: ["CLibPQ"]),
         "links": .of(modules: ["BlueZ", "Bluetooth", "ESPHome", "HostController", "Links"]),
         "rules": .notShown("whether a command decides something is seen by who reads it"),
-        "sockets": .of(modules: ["CBluetooth", "Glibc", "HostController"], types: ["PacketSocket", "SocketCentralLink", "SocketPeripheralLink", "SocketDialer", "SocketListener", "UnixSocket"]),
-        "surfaces": .of(modules: ["CDashboard", "CommandKit", "CommandStore", "FleetServer", "FleetSurface", "HTTPAPI", "Links", "MQTTSurface", "PocketSurface", "TrackerDesk"]),
+        "sockets": .of(
+            modules: ["CBluetooth", "Glibc", "HostController"],
+            types: [
+                "PacketSocket", "SocketCentralLink", "SocketPeripheralLink", "SocketDialer", "SocketListener",
+                "UnixSocket",
+            ]),
+        "surfaces": .of(modules: [
+            "CDashboard", "CommandKit", "CommandStore", "FleetServer", "FleetSurface", "HTTPAPI", "Links",
+            "MQTTSurface", "PocketSurface", "TrackerDesk",
+        ]),
         "the day": .of(modules: ["Store", "TrackerCore", "TrackerDesk"]),
         "the emulated bottle": .of(modules: ["Emulation", "VirtualBottle", "VirtualGadget"]),
         "the gateway": .of(modules: ["Gateway"]),
         "the store": .of(modules: ["CommandStore", "GRDB", "Store", "Sync"]),
-        "time of day": .of(modules: ["Foundation", "FoundationEssentials", "Glibc"], types: ["ContinuousClock", "Date", "SuspendingClock"]),
+        "time of day": .of(
+            modules: ["Foundation", "FoundationEssentials", "Glibc"],
+            types: ["ContinuousClock", "Date", "SuspendingClock"]),
         "what a capture holds": .of(modules: ["BottleProtocol", "VirtualBottle"]),
         "what is answered there": .ofOurTargets,
         "what is said there": .ofOurTargets,
-        "who is asked": .of(modules: ["ArgumentParser", "CommandKit", "CommandStore", "Foundation", "FoundationEssentials", "Glibc"]),
+        "who is asked": .of(modules: [
+            "ArgumentParser", "CommandKit", "CommandStore", "Foundation", "FoundationEssentials", "Glibc",
+        ]),
     ]
 
     /// Reached through another target, whose business it is. The list may only shrink.
@@ -60,10 +88,14 @@ enum HouseRules {
         // The server uses the fleet's store, and the store alone uses libpq.
         "FleetServer reaches CLibPQ through FleetStore",
         // Surfaces use the desk and the store; these use the gateway's rules and SQLite.
-        "FleetSurface reaches Bluetooth through TrackerDesk", "FleetSurface reaches GRDB through Store", "FleetSurface reaches GRDB through TrackerDesk",
-        "HTTPAPI reaches Bluetooth through TrackerDesk", "HTTPAPI reaches GRDB through Store", "HTTPAPI reaches GRDB through TrackerDesk",
-        "MQTTSurface reaches Bluetooth through TrackerDesk", "MQTTSurface reaches GRDB through Store", "MQTTSurface reaches GRDB through TrackerDesk",
-        "PocketSurface reaches Bluetooth through TrackerDesk", "PocketSurface reaches GRDB through Store", "PocketSurface reaches GRDB through TrackerDesk",
+        "FleetSurface reaches Bluetooth through TrackerDesk", "FleetSurface reaches GRDB through Store",
+        "FleetSurface reaches GRDB through TrackerDesk",
+        "HTTPAPI reaches Bluetooth through TrackerDesk", "HTTPAPI reaches GRDB through Store",
+        "HTTPAPI reaches GRDB through TrackerDesk",
+        "MQTTSurface reaches Bluetooth through TrackerDesk", "MQTTSurface reaches GRDB through Store",
+        "MQTTSurface reaches GRDB through TrackerDesk",
+        "PocketSurface reaches Bluetooth through TrackerDesk", "PocketSurface reaches GRDB through Store",
+        "PocketSurface reaches GRDB through TrackerDesk",
         // The desk empties the outbox, and Sync alone sends.
         "TrackerDesk reaches CCurl through Sync", "TrackerDesk reaches Outgoing through Sync",
     ]
@@ -75,7 +107,9 @@ enum HouseRules {
     static let floors: [String: [[String]]] = [
         "BenchDay": [["Record"], ["Course"], ["Judgement"]],
         "BlueZ": [["Service"], ["Central", "Peripheral"]],
-        "Bluetooth": [["Identifiers"], ["ATT", "Seam"], ["Faults", "GATT", "HCI", "Reassembly"], ["Carriers", "Recording"]],
+        "Bluetooth": [
+            ["Identifiers"], ["ATT", "Seam"], ["Faults", "GATT", "HCI", "Reassembly"], ["Carriers", "Recording"],
+        ],
         "BottleProtocol": [["Frames"], [""], ["Records"], ["Assembly", "Messages"]],
         "Captures": [["Packets"], ["Formats"], ["Text"], [""]],
         "Gateway": [["Policy"], ["Contract"], ["Session"], ["Engine"], ["Driver"], ["Service"]],
@@ -84,14 +118,18 @@ enum HouseRules {
         "MQTTSurface": [["Wire"], ["Discovery"], ["Outlet"]],
         "PocketSurface": [["Wire"], ["Outlet"]],
         "Replay": [
-            ["Assembly", "Files", "Wireshark"], ["Attribution"], ["Traffic"], ["Answers", "Commands", "Drinks", "Gadgets", "Rewriting", "Statistics"], ["Output", "Summary"], ["Evidence", "Expectations", "Watch"],
+            ["Assembly", "Files", "Wireshark"], ["Attribution"], ["Traffic"],
+            ["Answers", "Commands", "Drinks", "Gadgets", "Rewriting", "Statistics"], ["Output", "Summary"],
+            ["Evidence", "Expectations", "Watch"],
         ],
         "Store": [
-            ["Base"], ["Schema", "Tables"], ["Opening"], ["Drinks", "Files", "Journal", "Settings"], ["Decisions"], ["Waterline"], ["Outbox", "Outlets"], ["Account"],
+            ["Base"], ["Schema", "Tables"], ["Opening"], ["Drinks", "Files", "Journal", "Settings"], ["Decisions"],
+            ["Waterline"], ["Outbox", "Outlets"], ["Account"],
         ],
         "TrackerDesk": [["Input", "Reports", "Service"], ["Desk"]],
         "TrackerCore": [
-            ["Problems"], ["Time"], ["Companion", "Facts", "Pace", "Sync"], ["Bottle", "Health", "Settings"], ["History", "Waterline"], ["Notifications"], ["Evaluation"],
+            ["Problems"], ["Time"], ["Companion", "Facts", "Pace", "Sync"], ["Bottle", "Health", "Settings"],
+            ["History", "Waterline"], ["Notifications"], ["Evaluation"],
         ],
         "VirtualBottle": [["Device"], ["Answers"], ["Faults"], [""]],
         "VirtualGadget": [["Document"], ["Machine"]],
@@ -100,10 +138,13 @@ enum HouseRules {
     /// Arrows between folders that are still to be turned. There are none, and there should be none.
     static let upwardArrows: Set<String> = []
 
-    /// The command line's own: parsing, and tables of what can be done there. Every other library speaks for all surfaces.
+    /// The command line's own: parsing, and tables of what can be done there. Every other library speaks for all
+    /// surfaces.
     static let commandLine: Set<String> = [
-        "CommandKit/PrintedCommands.swift", "CommandKit/ServiceSocket.swift", "CommandKit/UnknownVerb.swift", "CommandStore/Configuration+People.swift",
-        "CommandStore/Configuration.swift", "CommandStore/Machine.swift", "CommandStore/StoreAdvice.swift", "CommandStore/StorePlace.swift",
+        "CommandKit/PrintedCommands.swift", "CommandKit/ServiceSocket.swift", "CommandKit/UnknownVerb.swift",
+        "CommandStore/Configuration+People.swift",
+        "CommandStore/Configuration.swift", "CommandStore/Machine.swift", "CommandStore/StoreAdvice.swift",
+        "CommandStore/StorePlace.swift",
         "Links/Doctor/BluetoothDiagnosis.swift", "Links/LinkAdvice.swift",
         // What unpacks or converts a file that is refused: programs that are none of ours.
         "Captures/Formats/ForeignFile.swift", "Importing/TextDecoder.swift",
@@ -112,11 +153,14 @@ enum HouseRules {
     /// Libraries whose words still name a flag or a command. There are none, and there should be none.
     static let speaksCommandLine: Set<String> = []
 
-    /// What the pages say of the programs on the machine that serves them: how a bottle and a browser are let in, and where more is told.
+    /// What the pages say of the programs on the machine that serves them: how a bottle and a browser are let in, and
+    /// where more is told.
     static let pageCommands: Set<String> = [
         "CDashboard/pages/openapi.json: waterh-gateway pair", "CDashboard/pages/openapi.json: waterh-tracker token",
-        "CDashboard/pages/index.html: waterh-tracker status", "CDashboard/pages/pair.js: waterh-gateway pair", "CDashboard/pages/texts-de.js: waterh-gateway adopt",
-        "CDashboard/pages/texts-de.js: waterh-tracker journal", "CDashboard/pages/texts-en.js: waterh-gateway adopt", "CDashboard/pages/texts-en.js: waterh-tracker journal",
+        "CDashboard/pages/index.html: waterh-tracker status", "CDashboard/pages/pair.js: waterh-gateway pair",
+        "CDashboard/pages/texts-de.js: waterh-gateway adopt",
+        "CDashboard/pages/texts-de.js: waterh-tracker journal", "CDashboard/pages/texts-en.js: waterh-gateway adopt",
+        "CDashboard/pages/texts-en.js: waterh-tracker journal",
     ]
 
     /// Compiled by `hardware/fuzz` and by the bench machine, not by the package.

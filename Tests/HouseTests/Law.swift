@@ -16,12 +16,15 @@ struct Law {
     static func ofThisRepository() throws -> Law {
         var law = Law()
         for (book, target) in books {
-            for page in try Repository.files(in: ["Sources/\(target)/\(target).docc"]) { law.add(page: page.text, of: book) }
+            for page in try Repository.files(in: ["Sources/\(target)/\(target).docc"]) {
+                law.add(page: page.text, of: book)
+            }
         }
         return law
     }
 
-    /// A page in Markdown: headings as `## A7: …`, rows as `| K-A5 | …`, numbered rules below their heading, vectors as `- A5-03: …`.
+    /// A page in Markdown: headings as `## A7: …`, rows as `| K-A5 | …`, numbered rules below their heading, vectors as
+    /// `- A5-03: …`.
     mutating func add(page text: String, of book: String) {
         var current: String?
         for line in text.split(separator: "\n") {
@@ -43,7 +46,9 @@ struct Law {
     /// Whether there is a heading, and a rule below it, or a vector, as cited.
     func contains(_ citation: Citation) -> Bool {
         if citation.book == "vector" { return vectors.contains(citation.place) }
-        if let rules = headings["\(citation.book) \(citation.place)"] { return citation.rule.map { rules.contains($0) } ?? true }
+        if let rules = headings["\(citation.book) \(citation.place)"] {
+            return citation.rule.map { rules.contains($0) } ?? true
+        }
         // A2.5 is rule 5 of A2, where A2.5 is no heading.
         let parts = citation.place.split(separator: ".")
         guard parts.count == 2, citation.rule == nil, let rule = Int(parts[1]) else { return false }
@@ -51,5 +56,7 @@ struct Law {
     }
 
     /// What a text cites that does not exist.
-    func dangling(in text: String) throws -> [String] { try Citation.all(in: text).filter { !contains($0) }.map(\.description) }
+    func dangling(in text: String) throws -> [String] {
+        try Citation.all(in: text).filter { !contains($0) }.map(\.description)
+    }
 }

@@ -20,25 +20,37 @@ struct Manifest {
     private var systemLibraries: [String] = []
 
     init(text: String) {
-        let text = text.split(separator: "\n", omittingEmptySubsequences: false).map { $0.replacing(/^\s*\/\/.*/, with: "") }.joined(separator: "\n")
+        let text = text.split(separator: "\n", omittingEmptySubsequences: false).map {
+            $0.replacing(/^\s*\/\/.*/, with: "")
+        }.joined(separator: "\n")
         // let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
         var aliases: [String: String] = [:]
-        for match in text.matches(of: /let ([a-zA-Z]+) = Target\.Dependency\.product\(name: "([A-Za-z0-9]+)"/) { aliases[String(match.1)] = String(match.2) }
+        for match in text.matches(of: /let ([a-zA-Z]+) = Target\.Dependency\.product\(name: "([A-Za-z0-9]+)"/) {
+            aliases[String(match.1)] = String(match.2)
+        }
         let list = text.firstRange(of: "let package").map { String(text[$0.lowerBound...]) } ?? ""
         systemLibraries = list.matches(of: /\.systemLibrary\(\s*name: "([A-Za-z0-9]+)"/).map { String($0.1) }
-        // func command(…) -> Target { .executableTarget(name: name, dependencies: dependencies + ["CommandKit", argumentParser], …
+        // func command(…) -> Target { .executableTarget(name: name, dependencies: dependencies + ["CommandKit",
+        // argumentParser], …
         var common: [String: Set<String>] = [:]
-        for match in text.matches(of: /func ([a-z]+)\([^{]*\{[^}]*?dependencies(?: \+ \[([^\]]*)\])?,/) { common[String(match.1)] = Self.names(match.2.map(String.init) ?? "", aliases) }
+        for match in text.matches(of: /func ([a-z]+)\([^{]*\{[^}]*?dependencies(?: \+ \[([^\]]*)\])?,/) {
+            common[String(match.1)] = Self.names(match.2.map(String.init) ?? "", aliases)
+        }
         for call in list.matches(of: /(\.?[a-zA-Z]+)\(\s*(?:name: )?"([A-Za-z0-9-]+)"/) {
             let kind = String(call.1)
-            guard common[kind] != nil || [".target", ".executableTarget", ".testTarget"].contains(kind) else { continue }
-            let body = Self.parentheses(list[call.range.lowerBound...]).replacing(/(?:exclude|sources|resources): \[[^\]]*\]/, with: "")
+            guard common[kind] != nil || [".target", ".executableTarget", ".testTarget"].contains(kind) else {
+                continue
+            }
+            let body = Self.parentheses(list[call.range.lowerBound...]).replacing(
+                /(?:exclude|sources|resources): \[[^\]]*\]/, with: "")
             let dependencies = body.firstMatch(of: /\[([^\[\]]*)\]/).map { String($0.1) } ?? ""
             let path = body.firstMatch(of: /path: "([^"]+)"/).map { String($0.1) }
             targets.append(
                 Target(
-                    name: String(call.2), folder: path ?? (kind == "tests" || kind == ".testTarget" ? "Tests/" : "Sources/") + call.2,
-                    named: Self.names(dependencies, aliases), common: common[kind] ?? [], isCommand: kind == "command" || kind == ".executableTarget"))
+                    name: String(call.2),
+                    folder: path ?? (kind == "tests" || kind == ".testTarget" ? "Tests/" : "Sources/") + call.2,
+                    named: Self.names(dependencies, aliases), common: common[kind] ?? [],
+                    isCommand: kind == "command" || kind == ".executableTarget"))
         }
     }
 

@@ -1,7 +1,7 @@
 import Foundation
 
-/// The names in small letters that a file declares and uses, as far as the floors need them: what an extension adds to a type stands where the extension does, and so
-/// does what is declared at the top level.
+/// The names in small letters that a file declares and uses, as far as the floors need them: what an extension adds to
+/// a type stands where the extension does, and so does what is declared at the top level.
 struct MemberNames {
     /// Everything that is declared here, by whatever keyword and at whatever depth; labels, too.
     private(set) var declared: Set<String> = []
@@ -30,7 +30,9 @@ struct MemberNames {
             guard Self.isName(byte) else {
                 switch byte {
                 case UInt8(ascii: "("), UInt8(ascii: "["):
-                    if byte == UInt8(ascii: "("), keyword == "let" || keyword == "var" { (tuple, keyword) = (depth, nil) }
+                    if byte == UInt8(ascii: "("), keyword == "let" || keyword == "var" {
+                        (tuple, keyword) = (depth, nil)
+                    }
                     depth += 1
                 case UInt8(ascii: "{"):
                     depth += 1
@@ -51,8 +53,10 @@ struct MemberNames {
             }
             let start = index
             while index < code.count, Self.isName(code[index]) { index += 1 }
-            let isMember = start > 0 && code[start - 1] == UInt8(ascii: ".") && (start < 2 || code[start - 2] != UInt8(ascii: "."))
-            let isAttribute = start > 0 && (code[start - 1] == UInt8(ascii: "@") || code[start - 1] == UInt8(ascii: "#"))
+            let isMember =
+                start > 0 && code[start - 1] == UInt8(ascii: ".") && (start < 2 || code[start - 2] != UInt8(ascii: "."))
+            let isAttribute =
+                start > 0 && (code[start - 1] == UInt8(ascii: "@") || code[start - 1] == UInt8(ascii: "#"))
             guard !isAttribute, byte > 0x39 else { continue }
             let word = String(decoding: code[start..<index], as: UTF8.self)
             let follows = index < code.count ? code[index] : 0
@@ -89,7 +93,9 @@ struct MemberNames {
         }
     }
 
-    private static let keywords: Set<String> = ["func", "let", "var", "typealias", "case", "struct", "class", "enum", "actor", "protocol", "init", "subscript"]
+    private static let keywords: Set<String> = [
+        "func", "let", "var", "typealias", "case", "struct", "class", "enum", "actor", "protocol", "init", "subscript",
+    ]
 
     private static func isName(_ byte: UInt8) -> Bool {
         switch byte {
@@ -100,8 +106,8 @@ struct MemberNames {
 }
 
 extension House {
-    /// What extensions add and what stands at the top level, used from the floor below or beside it. A name counts where nothing else of ours is called so: of others it
-    /// is not known whose they are.
+    /// What extensions add and what stands at the top level, used from the floor below or beside it. A name counts
+    /// where nothing else of ours is called so: of others it is not known whose they are.
     ///
     /// - Parameter known: arrows that are still to be turned, as `Store: Opening -> Schema`.
     func brokenMembers(_ floors: [String: [[String]]], known: Set<String> = []) -> [String] {
@@ -112,34 +118,50 @@ extension House {
             for file in sources[target] ?? [] {
                 let place = "\(target)/\(Self.folder(file))"
                 for name in file.names.declared {
-                    if let other = places[name] { if other != place { places[name] = .some(nil) } } else { places[name] = place }
+                    if let other = places[name] {
+                        if other != place { places[name] = .some(nil) }
+                    } else {
+                        places[name] = place
+                    }
                 }
             }
         }
         var broken: [String] = []
         for (target, order) in floors.sorted(by: { $0.key < $1.key }) where ours.contains(target) {
-            let level = Dictionary(order.enumerated().flatMap { index, names in names.map { ($0, index) } }, uniquingKeysWith: { first, _ in first })
+            let level = Dictionary(
+                order.enumerated().flatMap { index, names in names.map { ($0, index) } },
+                uniquingKeysWith: { first, _ in first })
             var (homes, globals): ([String: String], Set<String>) = ([:], [])
             for file in sources[target] ?? [] {
-                for name in file.names.added.union(file.names.global) where places[name] == .some("\(target)/\(Self.folder(file))") { homes[name] = Self.folder(file) }
+                for name in file.names.added.union(file.names.global)
+                where places[name] == .some("\(target)/\(Self.folder(file))") { homes[name] = Self.folder(file) }
                 globals.formUnion(file.names.global)
             }
             for file in sources[target] ?? [] {
                 let own = Self.folder(file)
                 for name in file.names.members.union(file.names.bare).intersection(homes.keys).sorted() {
-                    guard let other = homes[name], other != own, let mine = level[own], let its = level[other], its >= mine else { continue }
+                    guard let other = homes[name], other != own, let mine = level[own], let its = level[other],
+                        its >= mine
+                    else { continue }
                     // What is called is told by `brokenFloors`.
                     guard !(globals.contains(name) && file.called.contains(name)) else { continue }
                     let arrow = "\(target): \(own) -> \(other)"
-                    if !known.contains(arrow) { broken.append("\(arrow): \(file.path) uses \(globals.contains(name) ? "" : ".")\(name)") }
+                    if !known.contains(arrow) {
+                        broken.append("\(arrow): \(file.path) uses \(globals.contains(name) ? "" : ".")\(name)")
+                    }
                 }
             }
         }
         return broken
     }
 
-    /// Whoever imports a module of ours gets that module, and no other with it: `@_exported` would open what the manifest keeps shut.
+    /// Whoever imports a module of ours gets that module, and no other with it: `@_exported` would open what the
+    /// manifest keeps shut.
     func reexports() -> [String] {
-        manifest.targets.flatMap { target in (sources[target.name] ?? []).filter(\.reexports).map { "\(target.name)/\($0.path) hands on what it imports (@_exported)" } }
+        manifest.targets.flatMap { target in
+            (sources[target.name] ?? []).filter(\.reexports).map {
+                "\(target.name)/\($0.path) hands on what it imports (@_exported)"
+            }
+        }
     }
 }

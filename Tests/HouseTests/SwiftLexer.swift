@@ -1,7 +1,8 @@
 import Foundation
 
-/// Splits a Swift file into its code and its texts, as far as the rules of the house need it: raw and multi-line texts, code inside of texts, block comments in
-/// block comments, and regular expressions, whose quotes and braces are none of the code's.
+/// Splits a Swift file into its code and its texts, as far as the rules of the house need it: raw and multi-line texts,
+/// code inside of texts, block comments in block comments, and regular expressions, whose quotes and braces are none of
+/// the code's.
 struct SwiftLexer {
     /// What stands between two quotes.
     struct Text {
@@ -15,8 +16,8 @@ struct SwiftLexer {
     /// Stands in a text for what is only known at run time.
     static let interpolation: Character = "\u{FFFC}"
 
-    /// Comments are one blank, a text is `""`, and what is interpolated stands between these quotes in parentheses. Line ends stay where they were, but for those in
-    /// comments and texts.
+    /// Comments are one blank, a text is `""`, and what is interpolated stands between these quotes in parentheses.
+    /// Line ends stay where they were, but for those in comments and texts.
     private(set) var code: [UInt8] = []
     /// In the order of their beginnings; those that are put together with `+` are one.
     private(set) var texts: [Text] = []
@@ -103,14 +104,22 @@ struct SwiftLexer {
                 index += 1
             }
         } while depth > 0 && index < bytes.count
-        comments.append(Text(line: first, value: String(decoding: bytes[min(begin, index)..<max(begin, depth == 0 ? index - 2 : index)], as: UTF8.self)))
+        comments.append(
+            Text(
+                line: first,
+                value: String(
+                    decoding: bytes[min(begin, index)..<max(begin, depth == 0 ? index - 2 : index)], as: UTF8.self)))
         code.append(0x20)
     }
 
     /// Whether the word before can be followed by a value, and not by a sign that divides it: `return /a/`.
     private var isBehindKeyword: Bool {
-        let word = code.suffix(12).reversed().drop { $0 == 0x20 || $0 == 0x0A }.prefix { $0 >= 0x61 && $0 <= 0x7A || $0 == 0x5F || $0 >= 0x30 && $0 <= 0x39 || $0 >= 0x41 && $0 <= 0x5A || $0 == UInt8(ascii: ".") }
-        return ["return", "in", "case", "else", "try", "await", "where", "is", "throw"].contains(String(decoding: word.reversed(), as: UTF8.self))
+        let word = code.suffix(12).reversed().drop { $0 == 0x20 || $0 == 0x0A }.prefix {
+            $0 >= 0x61 && $0 <= 0x7A || $0 == 0x5F || $0 >= 0x30 && $0 <= 0x39 || $0 >= 0x41 && $0 <= 0x5A
+                || $0 == UInt8(ascii: ".")
+        }
+        return ["return", "in", "case", "else", "try", "await", "where", "is", "throw"].contains(
+            String(decoding: word.reversed(), as: UTF8.self))
     }
 
     /// A regular expression literal, which ends on its line; otherwise the slash divides.
@@ -127,7 +136,9 @@ struct SwiftLexer {
                 continue
             }
             if bytes[at] == 0x0A && hashes == 0 { return false }
-            if bytes[at] == 0x2F, hashes == 0 || at + hashes < bytes.count && (1...hashes).allSatisfy({ bytes[at + $0] == 0x23 }) {
+            if bytes[at] == 0x2F,
+                hashes == 0 || at + hashes < bytes.count && (1...hashes).allSatisfy({ bytes[at + $0] == 0x23 })
+            {
                 line += bytes[index..<at].count { $0 == 0x0A }
                 index = at + hashes + 1
                 code.append(contentsOf: "\"\"".utf8)
@@ -138,7 +149,8 @@ struct SwiftLexer {
         return false
     }
 
-    /// From the quotes behind the hashes to behind those that close them; a text of one line ends with it at the latest.
+    /// From the quotes behind the hashes to behind those that close them; a text of one line ends with it at the
+    /// latest.
     private mutating func readText(hashes: Int) {
         let isLong = starts("\"\"\"")
         var value: [UInt8] = []
@@ -173,7 +185,9 @@ struct SwiftLexer {
         texts[place].value += String(decoding: value, as: UTF8.self)
         // `"--" + key`: what follows is only known at run time.
         let rest = bytes[index...].prefix(80).drop { $0 == 0x20 || $0 == 0x0A }
-        if rest.first == UInt8(ascii: "+"), let next = rest.dropFirst().first(where: { $0 != 0x20 && $0 != 0x0A }), next != 0x22, next != UInt8(ascii: "="), next != UInt8(ascii: "#") {
+        if rest.first == UInt8(ascii: "+"), let next = rest.dropFirst().first(where: { $0 != 0x20 && $0 != 0x0A }),
+            next != 0x22, next != UInt8(ascii: "="), next != UInt8(ascii: "#")
+        {
             texts[place].value.append(Self.interpolation)
         }
         lastText = (place, code.count)
@@ -187,7 +201,11 @@ struct SwiftLexer {
         }
         lastText = nil
         let before = code.suffix(40).filter { $0 != 0x20 && $0 != 0x0A }
-        texts.append(Text(line: line, value: "", isTitle: before.suffix(6).elementsEqual("@Test(".utf8) || before.suffix(7).elementsEqual("@Suite(".utf8)))
+        texts.append(
+            Text(
+                line: line, value: "",
+                isTitle: before.suffix(6).elementsEqual("@Test(".utf8) || before.suffix(7).elementsEqual("@Suite(".utf8)
+            ))
         return texts.count - 1
     }
 
@@ -206,7 +224,9 @@ struct SwiftLexer {
         case UInt8(ascii: "u") where byte(1) == UInt8(ascii: "{"):
             let digits = bytes[(index + 2)...].prefix { $0 != UInt8(ascii: "}") }.prefix(8)
             index += digits.count + 2
-            return UInt32(String(decoding: digits, as: UTF8.self), radix: 16).flatMap(Unicode.Scalar.init).map { Array(String($0).utf8) } ?? []
+            return UInt32(String(decoding: digits, as: UTF8.self), radix: 16).flatMap(Unicode.Scalar.init).map {
+                Array(String($0).utf8)
+            } ?? []
         case 0x0A:
             line += 1
             return []

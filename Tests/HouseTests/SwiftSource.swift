@@ -1,6 +1,7 @@
 import Foundation
 
-/// A Swift file as far as the rules of the house need it: what it imports, declares and extends, and which type names it uses.
+/// A Swift file as far as the rules of the house need it: what it imports, declares and extends, and which type names
+/// it uses.
 struct SwiftSource {
     /// Below the root: `Sources/Gateway/Engine/HeardPeers.swift`.
     let path: String
@@ -13,7 +14,8 @@ struct SwiftSource {
     private(set) var publicTypes: [String] = []
     /// Types declared in an extension, by their name: which type is extended.
     private(set) var inner: [String: String] = [:]
-    /// Functions that the whole target may call, declared at the top level, and what is called like one: `counted(…)`, no member.
+    /// Functions that the whole target may call, declared at the top level, and what is called like one: `counted(…)`,
+    /// no member.
     private(set) var functions: Set<String> = []
     private(set) var called: Set<String> = []
     /// Types extended at the top level.
@@ -44,10 +46,16 @@ struct SwiftSource {
         names = MemberNames(lexer.code)
         reexports = text.contains("@_exported") && String(decoding: lexer.code, as: UTF8.self).contains("@_exported")
         read(lexer.code)
-        if text.contains("*= 2"), String(decoding: lexer.code, as: UTF8.self).firstMatch(of: /(?:pause|wait|delay|interval|backoff) \*= 2\b/.ignoresCase()) != nil { doublesByHand = true }
+        if text.contains("*= 2"),
+            String(decoding: lexer.code, as: UTF8.self).firstMatch(
+                of: /(?:pause|wait|delay|interval|backoff) \*= 2\b/.ignoresCase()) != nil
+        {
+            doublesByHand = true
+        }
     }
 
-    /// Word by word, with the braces, brackets and parentheses around it counted: what is declared stands outside of all.
+    /// Word by word, with the braces, brackets and parentheses around it counted: what is declared stands outside of
+    /// all.
     private mutating func read(_ code: [UInt8]) {
         var depth = 0
         var index = 0
@@ -76,7 +84,9 @@ struct SwiftSource {
             let start = index
             while index < code.count, Self.isName(code[index]) { index += 1 }
             let isType = byte >= 0x41 && byte <= 0x5A
-            let isCall = !isType && index < code.count && code[index] == UInt8(ascii: "(") && (start == 0 || code[start - 1] != UInt8(ascii: "."))
+            let isCall =
+                !isType && index < code.count && code[index] == UInt8(ascii: "(")
+                && (start == 0 || code[start - 1] != UInt8(ascii: "."))
             guard isType || depth == 0 || isCall || Self.tells(byte) else { continue }
             let word = String(decoding: code[start..<index], as: UTF8.self)
             if isType {
@@ -84,8 +94,17 @@ struct SwiftSource {
                 if depth == 1, keyword != nil, keyword != "typealias", let host { inner[word] = host }
             }
             if isCall, before != "func", before != "case" { called.insert(word) }
-            if word == "min", isCall, String(decoding: code[index...].prefix(60), as: UTF8.self).prefixMatch(of: /\((?:[A-Za-z.]+ \* 2,|[A-Za-z0-9_.]+, [A-Za-z.]*(?:[Pp]ause|[Ww]ait|[Dd]elay|[Bb]ackoff)[A-Za-z]* \* 2\))/) != nil { doublesByHand = true }
-            if before == "func", depth == 0, !modifiers.contains("private"), !modifiers.contains("fileprivate") { functions.insert(word) }
+            if word == "min", isCall,
+                String(decoding: code[index...].prefix(60), as: UTF8.self).prefixMatch(
+                    of:
+                        /\((?:[A-Za-z.]+ \* 2,|[A-Za-z0-9_.]+, [A-Za-z.]*(?:[Pp]ause|[Ww]ait|[Dd]elay|[Bb]ackoff)[A-Za-z]* \* 2\))/
+                ) != nil
+            {
+                doublesByHand = true
+            }
+            if before == "func", depth == 0, !modifiers.contains("private"), !modifiers.contains("fileprivate") {
+                functions.insert(word)
+            }
             before = word
             if depth > 0, word == "import", let module = Self.module(code, start, index) { imports.insert(module) }
             if depth > 0 { keyword = Self.kinds.contains(word) && code[start - 1] != UInt8(ascii: ".") ? word : nil }
@@ -101,13 +120,17 @@ struct SwiftSource {
                 default:
                     declared.insert(word)
                     if known == "typealias" { aliases.insert(word) }
-                    if known != "typealias", modifiers.contains("public") || modifiers.contains("open") { publicTypes.append(word) }
+                    if known != "typealias", modifiers.contains("public") || modifiers.contains("open") {
+                        publicTypes.append(word)
+                    }
                 }
                 if known != "import" { host = known == "extension" ? word : nil }
                 (keyword, modifiers) = (nil, [])
             } else if Self.kinds.contains(word) || word == "import" || word == "extension" {
                 // `.import`, and a name in backticks.
-                if start == 0 || code[start - 1] != UInt8(ascii: ".") && code[start - 1] != UInt8(ascii: "`") { keyword = word }
+                if start == 0 || code[start - 1] != UInt8(ascii: ".") && code[start - 1] != UInt8(ascii: "`") {
+                    keyword = word
+                }
             } else if Self.modifiers.contains(word) {
                 modifiers.append(word)
             } else if word != "func" {
@@ -116,16 +139,26 @@ struct SwiftSource {
         }
     }
 
-    /// What is imported where braces do not tell the depth: `#if` and `#else` may both open the same one. Labels and names are called so, too.
+    /// What is imported where braces do not tell the depth: `#if` and `#else` may both open the same one. Labels and
+    /// names are called so, too.
     private static func module(_ code: [UInt8], _ start: Int, _ end: Int) -> String? {
         let before = code[..<start].reversed().prefix { $0 != 0x0A && $0 != UInt8(ascii: ";") }
-        guard String(decoding: before.reversed(), as: UTF8.self).wholeMatch(of: /\s*(?:(?:@[A-Za-z_]+(?:\([^)]*\))?|public|package|internal|fileprivate|private)\s+)*/) != nil else { return nil }
+        guard
+            String(decoding: before.reversed(), as: UTF8.self).wholeMatch(
+                of: /\s*(?:(?:@[A-Za-z_]+(?:\([^)]*\))?|public|package|internal|fileprivate|private)\s+)*/) != nil
+        else { return nil }
         let after = String(decoding: code[end...].prefix(200), as: UTF8.self)
-        guard let found = after.prefixMatch(of: /\s+(?:(?:struct|class|enum|actor|protocol|typealias|func|var|let)\s+)?`?([A-Za-z_][A-Za-z0-9_]*)`?(\s*:)?/), found.2 == nil else { return nil }
+        guard
+            let found = after.prefixMatch(
+                of:
+                    /\s+(?:(?:struct|class|enum|actor|protocol|typealias|func|var|let)\s+)?`?([A-Za-z_][A-Za-z0-9_]*)`?(\s*:)?/
+            ), found.2 == nil
+        else { return nil }
         return String(found.1)
     }
 
-    /// First letters of what is looked for below the top level: what `impurity` finds, `import`, and the kinds of types.
+    /// First letters of what is looked for below the top level: what `impurity` finds, `import`, and the kinds of
+    /// types.
     private static func tells(_ first: UInt8) -> Bool { "acefhiprstv".utf8.contains(first) }
 
     /// What takes time, chance or a pause from the machine where it stands.
@@ -140,7 +173,9 @@ struct SwiftSource {
         case "continuous", "suspending":
             let before = String(decoding: code[max(0, start - 30)..<start], as: UTF8.self)
             return isMember && before.contains(/[Cc]lock(?:<[A-Za-z]+>)?\??\s*[:=]\s*\.$/) ? word : nil
-        case "Date" where follows("()") || follows(".now") || follows("(timeIntervalSinceNow"), "UUID" where follows("()"): return word
+        case "Date" where follows("()") || follows(".now") || follows("(timeIntervalSinceNow"),
+            "UUID" where follows("()"):
+            return word
         case "sleep" where isMember && ["(for:", "(until:", "(nanoseconds:"].contains(where: follows): return word
         case "random", "randomElement", "shuffled", "shuffle":
             guard isMember, follows("(") else { return nil }
@@ -157,7 +192,9 @@ struct SwiftSource {
 
     private static let kinds: Set<String> = ["struct", "class", "enum", "actor", "protocol", "typealias"]
     private static let importKinds: Set<String> = ["func", "var", "let"]
-    private static let modifiers: Set<String> = ["public", "package", "internal", "private", "fileprivate", "final", "indirect", "nonisolated", "open", "unsafe"]
+    private static let modifiers: Set<String> = [
+        "public", "package", "internal", "private", "fileprivate", "final", "indirect", "nonisolated", "open", "unsafe",
+    ]
 
     private static func isName(_ byte: UInt8) -> Bool {
         switch byte {

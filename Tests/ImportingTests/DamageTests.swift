@@ -4,12 +4,14 @@ import TrackerCore
 
 @testable import Importing
 
-/// Files that are cut, damaged or made of noise: read, or refused in words; never a trap, and never differently for coming
-/// in other pieces.
+/// Files that are cut, damaged or made of noise: read, or refused in words; never a trap, and never differently for
+/// coming in other pieces.
 @Suite struct DamageTests {
     static let drinks: [Drink] = (0..<12).map { number in
         let at = Instant(seconds: 1_793_000_000 + Int64(number * 3600))
-        return Drink(key: "A4:C1|\(number), \"<&é", at: at, calendar: DayCalendar(zone: .utc), ml: 50 + number, source: .bottle, updatedAt: at)
+        return Drink(
+            key: "A4:C1|\(number), \"<&é", at: at, calendar: DayCalendar(zone: .utc), ml: 50 + number, source: .bottle,
+            updatedAt: at)
     }
 
     private static func outcome(_ bytes: [UInt8], pieces: (Int) -> Int) -> String {
@@ -39,8 +41,15 @@ import TrackerCore
         for cut in 0..<bytes.count {
             let rows = try? HealthReader.samples(Array(bytes[..<cut]))
             // A CSV row that has all its columns may be the last one.
-            if format == .csv { #expect(rows == nil || rows?.count == bytes[..<cut].count { $0 == UInt8(ascii: "\n") } - (bytes[cut - 1] == UInt8(ascii: "\n") ? 1 : 0), "cut at \(cut)") }
-            else { #expect((rows == nil) == (cut <= end), "cut at \(cut)") }
+            if format == .csv {
+                #expect(
+                    rows == nil
+                        || rows?.count == bytes[..<cut].count { $0 == UInt8(ascii: "\n") }
+                            - (bytes[cut - 1] == UInt8(ascii: "\n") ? 1 : 0),
+                    "cut at \(cut)")
+            } else {
+                #expect((rows == nil) == (cut <= end), "cut at \(cut)")
+            }
         }
     }
 
@@ -63,7 +72,8 @@ import TrackerCore
             let whole = Self.outcome(bytes, pieces: { _ in bytes.count })
             #expect(!whole.hasPrefix("another error"), "seed \(seed), round \(round)")
             let size = Int.random(in: 1...40, using: &random)
-            #expect(Self.outcome(bytes, pieces: { _ in size }) == whole, "seed \(seed), round \(round), pieces of \(size)")
+            #expect(
+                Self.outcome(bytes, pieces: { _ in size }) == whole, "seed \(seed), round \(round), pieces of \(size)")
         }
     }
 
@@ -72,14 +82,20 @@ import TrackerCore
         var random = SeededGenerator(seed: seed)
         for start in ["", "<", "[", "{\"drinks\":[", "startDate,value_ml\n", "\u{FEFF}", "<HealthData>"] {
             for _ in 0..<60 {
-                let bytes = Array(start.utf8) + (0..<Int.random(in: 1...200, using: &random)).map { _ in UInt8.random(in: .min ... .max, using: &random) }
+                let bytes =
+                    Array(start.utf8)
+                    + (0..<Int.random(in: 1...200, using: &random)).map { _ in
+                        UInt8.random(in: .min ... .max, using: &random)
+                    }
                 #expect(throws: HealthFileError.self, "seed \(seed): \(bytes)") { try HealthReader.samples(bytes) }
             }
         }
     }
 
     /// Bounded, whatever comes: no row, no entry and no beginning grows for ever.
-    @Test(arguments: ["startDate,value_ml\n\"", "[\"", "{\"", "{\"drinks\":[[", "<!DOCTYPE a [", "<!-- ", "<HealthData a=\"", " "])
+    @Test(arguments: [
+        "startDate,value_ml\n\"", "[\"", "{\"", "{\"drinks\":[[", "<!DOCTYPE a [", "<!-- ", "<HealthData a=\"", " ",
+    ])
     func whatNeverEndsIsRefusedEarly(start: String) throws {
         let reader = HealthReader { _ in }
         let piece = [UInt8](repeating: UInt8(ascii: start == " " ? " " : "x"), count: 1 << 16)

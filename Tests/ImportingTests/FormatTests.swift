@@ -11,10 +11,17 @@ import TrackerCore
     static let sample = HealthSample(at: Instant(seconds: 1_763_629_200 + 365 * 86_400), ml: 200, uuid: "a1")
 
     @Test(arguments: [
-        csv, String(csv.dropLast()), "\u{FEFF}" + csv, csv.replacing("\n", with: "\r\n"), csv.replacing(",", with: ";"), csv.replacing(",", with: "\t"),
-        "\n\n" + csv + "\n\n", "\"startDate\",\"value_ml\",\"uuid\"\n\"2026-11-20 10:00:00 +0100\",\"200\",\"a1\"", csv.replacing(",200,", with: ",200.0,"),
-        csv.replacing(",", with: ";").replacing(";200;", with: ";199,6;"), csv.replacing("startDate", with: "STARTDATE"),
-        "value_ml,uuid,startDate\n2e2,a1,2026-11-20T09:00:00Z", "{\"x\": [1, {\"drinks\": []}], \"drinks\": [{\"startDate\": \"2026-11-20T09:00Z\", \"value_ml\": 200, \"uuid\": \"a1\"}], \"y\": \"]\"}",
+        csv, String(csv.dropLast()), "\u{FEFF}" + csv, csv.replacing("\n", with: "\r\n"), csv.replacing(",", with: ";"),
+        csv.replacing(",", with: "\t"),
+        "\n\n" + csv + "\n\n", "\"startDate\",\"value_ml\",\"uuid\"\n\"2026-11-20 10:00:00 +0100\",\"200\",\"a1\"",
+        csv.replacing(",200,", with: ",200.0,"),
+        csv.replacing(",", with: ";").replacing(";200;", with: ";199,6;"),
+        csv.replacing("startDate", with: "STARTDATE"),
+        "value_ml,uuid,startDate\n2e2,a1,2026-11-20T09:00:00Z",
+        """
+        {\"x\": [1, {\"drinks\": []}], \"drinks\": [{\"startDate\": \"2026-11-20T09:00Z\", \"value_ml\": 200, \
+        \"uuid\": \"a1\"}], \"y\": \"]\"}
+        """,
     ])
     func theSameSampleInManySpellings(text: String) throws {
         #expect(try HealthReader.samples(text) == [Self.sample], "\(text.debugDescription)")
@@ -26,16 +33,28 @@ import TrackerCore
 
     @Test(arguments: [
         ("[{\"startDate\": \"2026-11-20T09:00Z\", \"value_ml\": true}]", "value_ml is true"),
-        ("[{\"startDate\": \"2026-11-20T09:00Z\", \"value_ml\": \"200\"}]", "Entry 1"), ("[{\"startDate\": 5, \"value_ml\": 1}]", "startDate is no text"),
-        ("[{\"value_ml\": 1}]", "no startDate"), ("[1]", "Entry 1"), ("[{\"startDate\": \"2026-11-20T09:00Z\", \"value_ml\": 1}, ]", "Entry 2"), ("[,]", "Entry 1"), ("{\"drinks\": {}}", "must be a list"),
-        ("[{\"startDate\": \"2026-11-20T09:00Z\", \"value_ml\": 1}", "whole JSON"), ("[] []", "whole JSON"), ("[}", "whole JSON"), ("[{\"a\": nul}]", "Entry 1"),
+        ("[{\"startDate\": \"2026-11-20T09:00Z\", \"value_ml\": \"200\"}]", "Entry 1"),
+        ("[{\"startDate\": 5, \"value_ml\": 1}]", "startDate is no text"),
+        ("[{\"value_ml\": 1}]", "no startDate"), ("[1]", "Entry 1"),
+        ("[{\"startDate\": \"2026-11-20T09:00Z\", \"value_ml\": 1}, ]", "Entry 2"), ("[,]", "Entry 1"),
+        ("{\"drinks\": {}}", "must be a list"),
+        ("[{\"startDate\": \"2026-11-20T09:00Z\", \"value_ml\": 1}", "whole JSON"), ("[] []", "whole JSON"),
+        ("[}", "whole JSON"), ("[{\"a\": nul}]", "Entry 1"),
         ("[{\"startDate\": \"2026-11-20T09:00Z\", \"value_ml\": 1, \"zone\": \"Mars/Olympus\"}]", "Mars/Olympus"),
-        ("[{\"startDate\": \"2026-11-20T09:00Z\", \"value_ml\": 1, \"zone\": \"UTC\", \"day\": \"2026-11-25\"}]", "is not the day"),
-        (csv.replacing("200", with: "0x10"), "\"0x10\" is not an amount"), (csv.replacing("200", with: "nan"), "nan"), (csv.replacing("200", with: "-1"), "-1"),
-        (csv.replacing("200", with: "inf"), "inf"), (csv.replacing("200", with: ""), "\"\" is not"), (csv.replacing("200", with: "1,5"), "columns"),
-        (csv.replacing("+0100,", with: ","), "Line 2"), (csv + "2026-11-20 10:00:00 +0100,2026", "Line 3"), (csv + "\"", "does not end"),
-        ("PK\u{3}\u{4}and so on", "Unpack it"), ("\u{1F}\u{8B}", "no health file"), ("SQLite format 3\0....", "a database"), ("Dear diary", "no health file"), ("", "empty"),
-        ("a1,b2\n1,2\n", "no health file"), ("<HealthData>", "cut or not XML"), ("<!DOCTYPE HealthData [ <!ENTITY a \"b\">", "no element"),
+        (
+            "[{\"startDate\": \"2026-11-20T09:00Z\", \"value_ml\": 1, \"zone\": \"UTC\", \"day\": \"2026-11-25\"}]",
+            "is not the day"
+        ),
+        (csv.replacing("200", with: "0x10"), "\"0x10\" is not an amount"), (csv.replacing("200", with: "nan"), "nan"),
+        (csv.replacing("200", with: "-1"), "-1"),
+        (csv.replacing("200", with: "inf"), "inf"), (csv.replacing("200", with: ""), "\"\" is not"),
+        (csv.replacing("200", with: "1,5"), "columns"),
+        (csv.replacing("+0100,", with: ","), "Line 2"), (csv + "2026-11-20 10:00:00 +0100,2026", "Line 3"),
+        (csv + "\"", "does not end"),
+        ("PK\u{3}\u{4}and so on", "Unpack it"), ("\u{1F}\u{8B}", "no health file"),
+        ("SQLite format 3\0....", "a database"), ("Dear diary", "no health file"), ("", "empty"),
+        ("a1,b2\n1,2\n", "no health file"), ("<HealthData>", "cut or not XML"),
+        ("<!DOCTYPE HealthData [ <!ENTITY a \"b\">", "no element"),
         ("<!DOCTYPE HealthData [ <!ENTITY a \"b\"> ]><HealthData>&a;</HealthData>", "not XML"),
     ])
     func whatIsWrongIsSaid(text: String, words: String) {
@@ -47,17 +66,30 @@ import TrackerCore
 
     /// Apple's own document type has not been well-formed since iOS 16; it is passed over, and lines are counted on.
     @Test func aBrokenDocumentTypeIsPassedOver() throws {
-        let head = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<!DOCTYPE HealthData [\n<!-- HealthKit Export Version: 12 -->\n<!ELEMENT HealthData (Record*)>\n<!ATTLIST Record\n  device CDATA #IMPLIED\n<!ATTLIST Record\n>\n]>\n"
-        let record = " <Record type=\"HKQuantityTypeIdentifierDietaryWater\" sourceName=\"Cup &amp; Co &#8217;\" unit=\"L\" value=\"0.2\" startDate=\"2026-11-20 10:00:00 +0100\"/>\n"
+        let head =
+            """
+            <?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<!DOCTYPE HealthData [\n<!-- HealthKit Export Version: 12 \
+            -->\n<!ELEMENT HealthData (Record*)>\n<!ATTLIST Record\n  device CDATA #IMPLIED\n<!ATTLIST Record\n>\n\
+            ]>\n
+            """
+        let record =
+            """
+             <Record type=\"HKQuantityTypeIdentifierDietaryWater\" sourceName=\"Cup &amp; Co &#8217;\" unit=\"L\" \
+            value=\"0.2\" startDate=\"2026-11-20 10:00:00 +0100\"/>\n
+            """
         let samples = try HealthReader.samples(head + "<HealthData locale=\"de_DE\">\n" + record + "</HealthData>\n")
         #expect(samples.map(\.ml) == [200] && samples.first?.sourceName == "Cup & Co ’")
-        #expect { try HealthReader.samples(head + "<HealthData>\n" + record.replacing("0.2", with: "x") + "</HealthData>") } throws: {
+        #expect {
+            try HealthReader.samples(head + "<HealthData>\n" + record.replacing("0.2", with: "x") + "</HealthData>")
+        } throws: {
             ($0 as? HealthFileError)?.line == 11
         }
     }
 
     /// An adversary's finding: a key that a stranger's file brought was a formula in our CSV.
-    @Test(arguments: ["=cmd|' /C calc'!A0", "+1", "-2+3", "@SUM(A1)", "'=1", "''@x", "'plain", "=a,\"b\";c", "plain", "1+1"])
+    @Test(arguments: [
+        "=cmd|' /C calc'!A0", "+1", "-2+3", "@SUM(A1)", "'=1", "''@x", "'plain", "=a,\"b\";c", "plain", "1+1",
+    ])
     func aKeyThatLooksLikeAFormulaIsATextAndComesBack(key: String) throws {
         let at = try #require(Instant(iso: "2026-06-02T03:30:00Z"))
         let drink = Drink(key: key, at: at, calendar: DayCalendar(zone: .utc), ml: 100, source: .health, updatedAt: at)
@@ -74,8 +106,11 @@ import TrackerCore
         for sign in "=+-@" { #expect(!line.contains(",\(sign)") && !line.contains(",\"\(sign)"), "\(line)") }
     }
 
-    /// An adversary's finding: of a key with U+FFFE, which XML cannot hold, another one came back, and the drink counted twice.
-    @Test(arguments: [HealthFiles.Format.appleHealth, .csv, .json], [[0xEF, 0xBF, 0xBE], [0x25, 0xEF, 0xBF, 0xBF, 0xC3, 0xA4], [0x26, 0x3C, 0x22], [0xEF, 0xBF, 0xBD]])
+    /// An adversary's finding: of a key with U+FFFE, which XML cannot hold, another one came back, and the drink
+    /// counted twice.
+    @Test(
+        arguments: [HealthFiles.Format.appleHealth, .csv, .json],
+        [[0xEF, 0xBF, 0xBE], [0x25, 0xEF, 0xBF, 0xBF, 0xC3, 0xA4], [0x26, 0x3C, 0x22], [0xEF, 0xBF, 0xBD]])
     func aKeyThatXMLCannotHoldComesBack(format: HealthFiles.Format, bytes: [UInt8]) throws {
         let at = try #require(Instant(iso: "2026-06-02T03:30:00Z"))
         let drinks = ["a" + String(decoding: bytes, as: UTF8.self) + "|1", "plain"].map {
@@ -83,13 +118,23 @@ import TrackerCore
         }
         let text = HealthExport.text(format, drinks)
         // Swift takes texts for the same that Unicode calls equal.
-        #expect(try HealthReader.samples(text).map { Array($0.importKey.utf8) }.sorted { $0.lexicographicallyPrecedes($1) } == drinks.map { Array($0.key.utf8) }, "\(text)")
-        #expect(text.contains(HealthFiles.wholeKey) == (format == .appleHealth && bytes.contains(0xEF) && bytes != [0xEF, 0xBF, 0xBD]))
+        #expect(
+            try HealthReader.samples(text).map { Array($0.importKey.utf8) }.sorted { $0.lexicographicallyPrecedes($1) }
+                == drinks.map { Array($0.key.utf8) }, "\(text)")
+        #expect(
+            text.contains(HealthFiles.wholeKey)
+                == (format == .appleHealth && bytes.contains(0xEF) && bytes != [0xEF, 0xBF, 0xBD]))
     }
 
-    @Test(arguments: ["%", "%4", "%zz", "a b", "%41", "%ef%bf%be", "%FF", "ä", "%00"], [HealthFiles.wholeKey, HealthFiles.originalKey])
+    @Test(
+        arguments: ["%", "%4", "%zz", "a b", "%41", "%ef%bf%be", "%FF", "ä", "%00"],
+        [HealthFiles.wholeKey, HealthFiles.originalKey])
     func whatIsNoEscapedKeyIsSaid(value: String, name: String) {
-        let record = " <Record type=\"HKQuantityTypeIdentifierDietaryWater\" unit=\"mL\" value=\"200\" startDate=\"2026-11-20 10:00:00 +0100\"><MetadataEntry key=\"\(name)\" value=\"\(value)\"/></Record>\n"
+        let record =
+            """
+             <Record type=\"HKQuantityTypeIdentifierDietaryWater\" unit=\"mL\" value=\"200\" \
+            startDate=\"2026-11-20 10:00:00 +0100\"><MetadataEntry key=\"\(name)\" value=\"\(value)\"/></Record>\n
+            """
         #expect(throws: HealthFileError.self) { try HealthReader.samples("<HealthData>\n\(record)</HealthData>\n") }
     }
 
@@ -98,47 +143,83 @@ import TrackerCore
     }
 
     @Test func aSourceOfAnotherProgramIsReadAsItWas() throws {
-        let csv = "startDate,value_ml,source\n2026-11-20 10:00:00 +0100,200,'=evil\n2026-11-20 10:00:00 +0100,200,'n Becher\n"
+        let csv =
+            "startDate,value_ml,source\n2026-11-20 10:00:00 +0100,200,'=evil\n2026-11-20 10:00:00 +0100,200,'n Becher\n"
         #expect(try HealthReader.samples(csv).map(\.sourceName) == ["=evil", "'n Becher"])
     }
 
     @Test func ourJSONKeepsZoneDayAndSource() throws {
         let zone = try Zone("America/New_York")
         let at = try #require(Instant(iso: "2026-06-02T03:30:00Z"))
-        let drink = Drink(key: "k \"1\"", at: at, calendar: DayCalendar(zone: zone), ml: 100, source: .bottle, updatedAt: at)
+        let drink = Drink(
+            key: "k \"1\"", at: at, calendar: DayCalendar(zone: zone), ml: 100, source: .bottle, updatedAt: at)
         let sample = try #require(try HealthReader.samples(HealthExport.text(.json, [drink])).first)
-        #expect(sample.zone == "America/New_York" && sample.day == LocalDay("2026-06-01") && sample.source == .bottle && sample.importKey == drink.key)
+        #expect(
+            sample.zone == "America/New_York" && sample.day == LocalDay("2026-06-01") && sample.source == .bottle
+                && sample.importKey == drink.key)
     }
 
     @Test("a time that no drink can have is refused with its line, in every format")
     func timesBeyondReason() {
-        for text in ["startDate,value_ml\n0000-01-01 10:00:00 +0000,100\n", "startDate,value_ml\n9999-01-01 10:00:00 +0000,100\n"] {
+        for text in [
+            "startDate,value_ml\n0000-01-01 10:00:00 +0000,100\n",
+            "startDate,value_ml\n9999-01-01 10:00:00 +0000,100\n",
+        ] {
             #expect(throws: HealthFileError.self) { try HealthReader.samples(text) }
         }
     }
 
     /// An entry that is read at once says what Foundation would say of it, and so does each that is not plain enough.
-    @Test(arguments: [
-        ("{\"startDate\": \"2026-11-20T10:00:00+01:00\", \"endDate\": \"2026-11-20T10:00:00+01:00\", \"value_ml\": 200, \"uuid\": \"a1\"}", 200),
-        ("{\"startDate\":\"2026-11-20T09:00:00Z\",\"value_ml\":200.0,\"uuid\":\"a1\"}", 200), ("{\"value_ml\":2e2,\"startDate\":\"2026-11-20T09:00Z\",\"uuid\":\"a\\u0031\"}", 200),
-        ("{\"startDate\":\"2026-11-20T10:00:00+01:00\",\"value_ml\":200,\"uuid\":\"a1\",\"more\":{\"uuid\":[\"}\"]},\"none\":null}", 200),
-        ("{\"startDate\":\"2026-11-20T10:00:00+01:00\",\"value_ml\":0200}", nil),
-        ("{\"startDate\":\"2026-11-20T10:00:00+01:00\" \"value_ml\":200}", nil), ("{\"startDate\":\"2026-11-20T10:00:00+01:00\",\"value_ml\":200}}", nil),
-        ("{\"startDate\":\"2026-11-20T10:00:00+01:00\",\"uuid\":\"a\u{1}\",\"value_ml\":200}", nil), ("{\"startDate\":\"2026-11-20T10:00:00+19:00\",\"value_ml\":200}", nil),
-        ("{\"startDate\":\"2026-11-20T10:00:00+01:00\",\"value_ml\":20 0,\"uuid\":\"a1\"}", nil), ("{ \"startDate\" : \"2026-11-20T10:00:00+01:00\",\n\t\"value_ml\" :200 ,\r\"uuid\":\"a1\" }", 200),
-        ("{\"startDate\":\"2026-11-20T10:00:00+01:00\",\"value_ml\":200,\"uuid\":\"a1\",\"value_ml\":200}", 200), ("{\"startDate\":\"2026-11-20T10:00:60+01:00\",\"value_ml\":200}", nil), ("{\"startDate\":\"2026-02-30T10:00:00+01:00\",\"value_ml\":200}", nil),
-    ] as [(String, Int?)]) func plainEntriesAndOthersAreAlike(entry: String, ml: Int?) throws {
+    @Test(
+        arguments: [
+            (
+                """
+                {\"startDate\": \"2026-11-20T10:00:00+01:00\", \"endDate\": \"2026-11-20T10:00:00+01:00\", \
+                \"value_ml\": 200, \"uuid\": \"a1\"}
+                """,
+                200
+            ),
+            ("{\"startDate\":\"2026-11-20T09:00:00Z\",\"value_ml\":200.0,\"uuid\":\"a1\"}", 200),
+            ("{\"value_ml\":2e2,\"startDate\":\"2026-11-20T09:00Z\",\"uuid\":\"a\\u0031\"}", 200),
+            (
+                """
+                {\"startDate\":\"2026-11-20T10:00:00+01:00\",\"value_ml\":200,\"uuid\":\"a1\",\"more\":{\"uuid\":[\"}\"]},\"none\":null}
+                """,
+                200
+            ),
+            ("{\"startDate\":\"2026-11-20T10:00:00+01:00\",\"value_ml\":0200}", nil),
+            ("{\"startDate\":\"2026-11-20T10:00:00+01:00\" \"value_ml\":200}", nil),
+            ("{\"startDate\":\"2026-11-20T10:00:00+01:00\",\"value_ml\":200}}", nil),
+            ("{\"startDate\":\"2026-11-20T10:00:00+01:00\",\"uuid\":\"a\u{1}\",\"value_ml\":200}", nil),
+            ("{\"startDate\":\"2026-11-20T10:00:00+19:00\",\"value_ml\":200}", nil),
+            ("{\"startDate\":\"2026-11-20T10:00:00+01:00\",\"value_ml\":20 0,\"uuid\":\"a1\"}", nil),
+            ("{ \"startDate\" : \"2026-11-20T10:00:00+01:00\",\n\t\"value_ml\" :200 ,\r\"uuid\":\"a1\" }", 200),
+            ("{\"startDate\":\"2026-11-20T10:00:00+01:00\",\"value_ml\":200,\"uuid\":\"a1\",\"value_ml\":200}", 200),
+            ("{\"startDate\":\"2026-11-20T10:00:60+01:00\",\"value_ml\":200}", nil),
+            ("{\"startDate\":\"2026-02-30T10:00:00+01:00\",\"value_ml\":200}", nil),
+        ] as [(String, Int?)]) func plainEntriesAndOthersAreAlike(entry: String, ml: Int?) throws
+    {
         for times in 1...3 {
             // The last one has no comma behind it, and is read another way.
-            let found = try? HealthReader.samples("[" + repeatElement(entry, count: times).joined(separator: " , ") + "]")
-            #expect(found == ml.map { Array(repeating: HealthSample(at: Self.sample.at, ml: $0, uuid: "a1"), count: times) }, "\(String(describing: found))")
+            let found = try? HealthReader.samples(
+                "[" + repeatElement(entry, count: times).joined(separator: " , ") + "]")
+            #expect(
+                found
+                    == ml.map { Array(repeating: HealthSample(at: Self.sample.at, ml: $0, uuid: "a1"), count: times) },
+                "\(String(describing: found))")
         }
     }
 
     /// Wherever a file is cut into chunks, it says the same.
     @Test(arguments: [
-        "\"startDate\",value_ml,\"uuid\",note\r\n2026-11-20 10:00:00 +0100,200,\"a\"\"1\",\"two\nlines, \"\"quoted\"\"\"\r\n\r\n2026-11-20 10:00:00 +0100,1,\"ä\",\n",
-        "[{\"startDate\": \"2026-11-20T10:00:00+01:00\", \"value_ml\": 200, \"uuid\": \"a\\\"1\", \"note\": \"[{,\\\\\"}, {\"value_ml\": 1, \"startDate\": \"2026-11-20T10:00:00+01:00\", \"uuid\": \"ä\"}]",
+        """
+        \"startDate\",value_ml,\"uuid\",note\r\n2026-11-20 10:00:00 +0100,200,\"a\"\"1\",\"two\nlines, \
+        \"\"quoted\"\"\"\r\n\r\n2026-11-20 10:00:00 +0100,1,\"ä\",\n
+        """,
+        """
+        [{\"startDate\": \"2026-11-20T10:00:00+01:00\", \"value_ml\": 200, \"uuid\": \"a\\\"1\", \"note\": \
+        \"[{,\\\\\"}, {\"value_ml\": 1, \"startDate\": \"2026-11-20T10:00:00+01:00\", \"uuid\": \"ä\"}]
+        """,
     ]) func chunksMakeNoDifference(text: String) throws {
         let bytes = Array(text.utf8)
         for size in 1...bytes.count {

@@ -5,7 +5,8 @@ import Testing
 /// What a person is told to try fits the way to the bottle.
 @Suite struct AdviceTests {
     static let codes: [LinkError.Code] = [
-        .noAdapter, .poweredOff, .permissionDenied, .notFound, .connectFailed, .inProgress, .disconnected, .timeout, .refused, .protocolViolation,
+        .noAdapter, .poweredOff, .permissionDenied, .notFound, .connectFailed, .inProgress, .disconnected, .timeout,
+        .refused, .protocolViolation,
         .outOfStep, .serviceLost, .system, LinkError.Code("invented-tomorrow"),
     ]
 
@@ -19,13 +20,19 @@ import Testing
         }
     }
 
-    @Test(arguments: [
-        ("unix:/tmp/b.sock", LinkError.Code.notFound, "waterh-emulator run --link unix:/tmp/b.sock"), ("unix:/tmp/b.sock", .inProgress, "one connection"),
-        ("unix:/tmp/b.sock", .permissionDenied, "ls -l"), ("capture:/tmp/d.btsnoop", .notFound, "waterh-replay info /tmp/d.btsnoop"),
-        ("capture:/tmp/d.btsnoop", .timeout, "answers only what it holds"), ("l2cap:A4:C1:38:01:02:03", .connectFailed, "bluetoothctl disconnect A4:C1:38:01:02:03"),
-        ("l2cap:A4:C1:38:01:02:03", .permissionDenied, "CAP_NET_RAW"), ("l2cap:A4:C1:38:01:02:03", .disconnected, "nearer"),
-        ("bluez", .notFound, "shake"), ("bluez:hci1", .permissionDenied, "group bluetooth"), ("bluez", .poweredOff, "power on"),
-    ] as [(String, LinkError.Code, String)])
+    @Test(
+        arguments: [
+            ("unix:/tmp/b.sock", LinkError.Code.notFound, "waterh-emulator run --link unix:/tmp/b.sock"),
+            ("unix:/tmp/b.sock", .inProgress, "one connection"),
+            ("unix:/tmp/b.sock", .permissionDenied, "ls -l"),
+            ("capture:/tmp/d.btsnoop", .notFound, "waterh-replay info /tmp/d.btsnoop"),
+            ("capture:/tmp/d.btsnoop", .timeout, "answers only what it holds"),
+            ("l2cap:A4:C1:38:01:02:03", .connectFailed, "bluetoothctl disconnect A4:C1:38:01:02:03"),
+            ("l2cap:A4:C1:38:01:02:03", .permissionDenied, "CAP_NET_RAW"),
+            ("l2cap:A4:C1:38:01:02:03", .disconnected, "nearer"),
+            ("bluez", .notFound, "shake"), ("bluez:hci1", .permissionDenied, "group bluetooth"),
+            ("bluez", .poweredOff, "power on"),
+        ] as [(String, LinkError.Code, String)])
     func eachLinkHasItsOwn(_ link: String, _ code: LinkError.Code, _ words: String) {
         let advice = LinkAdvice(linkName: link, hasRadio: !link.hasPrefix("unix:")).about(code)
         #expect(advice.contains(words), "\(advice)")

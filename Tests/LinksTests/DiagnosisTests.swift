@@ -24,14 +24,17 @@ import Testing
         var census = BlueZCensus(
             version: "5.66",
             adapters: [
-                .init(name: "hci0", address: "00:AA:01:00:00:00", isPowered: true), .init(name: "hci1", address: "00:AA:01:01:00:01", isPowered: true),
+                .init(name: "hci0", address: "00:AA:01:00:00:00", isPowered: true),
+                .init(name: "hci1", address: "00:AA:01:01:00:01", isPowered: true),
             ], devices: [])
         change(&census)
         return census
     }
 
     private static func findings(_ facts: BluetoothFacts, _ link: String = "bluez:hci0") throws -> [Finding] {
-        BluetoothDiagnosis(facts, link: try LinkName(link)) { name, address in name?.hasPrefix("WaterH") == true || address == "A4:C1:38:01:02:03" }.findings
+        BluetoothDiagnosis(facts, link: try LinkName(link)) { name, address in
+            name?.hasPrefix("WaterH") == true || address == "A4:C1:38:01:02:03"
+        }.findings
     }
 
     struct Fault: Sendable, CustomTestStringConvertible {
@@ -46,74 +49,136 @@ import Testing
         var change: @Sendable (inout BluetoothFacts) -> Void
     }
 
-    private static func device(_ change: @escaping @Sendable (inout BlueZCensus.Device) -> Void) -> @Sendable (inout BluetoothFacts) -> Void {
+    private static func device(_ change: @escaping @Sendable (inout BlueZCensus.Device) -> Void)
+        -> @Sendable (inout BluetoothFacts) -> Void
+    {
         { facts in
             facts.daemon = .running(
                 census {
-                    var device = BlueZCensus.Device(adapter: "hci0", address: "A4:C1:38:01:02:03", name: "WaterH-Boost", isHeard: true)
+                    var device = BlueZCensus.Device(
+                        adapter: "hci0", address: "A4:C1:38:01:02:03", name: "WaterH-Boost", isHeard: true)
                     change(&device)
-                    $0.devices = [device, .init(adapter: "hci0", address: "11:22:33:44:55:66", name: "Headphones", isConnected: true, isPaired: true, isBlocked: true)]
+                    $0.devices = [
+                        device,
+                        .init(
+                            adapter: "hci0", address: "11:22:33:44:55:66", name: "Headphones", isConnected: true,
+                            isPaired: true, isBlocked: true),
+                    ]
                 })
         }
     }
 
     static let faults: [Fault] = [
-        Fault(testDescription: "a kernel without Bluetooth", check: "kernel", found: "no Bluetooth", advice: "modprobe bluetooth", statuses: [.bad, .bad, .note]) {
+        Fault(
+            testDescription: "a kernel without Bluetooth", check: "kernel", found: "no Bluetooth",
+            advice: "modprobe bluetooth", statuses: [.bad, .bad, .note]
+        ) {
             $0.kernel = .noBluetooth
         },
-        Fault(testDescription: "no adapter", check: "adapter", found: "none", advice: "unix:PATH", statuses: [.bad, .bad, .note]) { $0.kernel = .adapters([]) },
-        Fault(testDescription: "rfkill by software", check: "rfkill hci0", found: "software", advice: "rfkill unblock bluetooth", statuses: [.bad, .bad, .note]) {
+        Fault(
+            testDescription: "no adapter", check: "adapter", found: "none", advice: "unix:PATH",
+            statuses: [.bad, .bad, .note]
+        ) { $0.kernel = .adapters([]) },
+        Fault(
+            testDescription: "rfkill by software", check: "rfkill hci0", found: "software",
+            advice: "rfkill unblock bluetooth", statuses: [.bad, .bad, .note]
+        ) {
             $0.blockades = [.init(name: "hci0", isSoft: true, isHard: false)]
         },
-        Fault(testDescription: "rfkill by a switch", check: "rfkill laptop", found: "switch", advice: "aeroplane", statuses: [.bad, .bad, .note]) {
+        Fault(
+            testDescription: "rfkill by a switch", check: "rfkill laptop", found: "switch", advice: "aeroplane",
+            statuses: [.bad, .bad, .note]
+        ) {
             $0.blockades = [.init(name: "laptop", isSoft: true, isHard: true)]
         },
-        Fault(testDescription: "no bus", check: "system bus", found: "no such file", advice: "systemctl start dbus", statuses: [.bad, .note, .note]) {
+        Fault(
+            testDescription: "no bus", check: "system bus", found: "no such file", advice: "systemctl start dbus",
+            statuses: [.bad, .note, .note]
+        ) {
             $0.daemon = .noBus(reason: "no such file")
         },
-        Fault(testDescription: "no BlueZ", check: "bluetoothd", found: "not installed", advice: "apt-get install bluez", statuses: [.bad, .note, .note]) {
+        Fault(
+            testDescription: "no BlueZ", check: "bluetoothd", found: "not installed", advice: "apt-get install bluez",
+            statuses: [.bad, .note, .note]
+        ) {
             $0.daemon = .notRunning
             $0.daemonPath = nil
         },
-        Fault(testDescription: "bluetoothd is not running", check: "bluetoothd", found: "not running", advice: "systemctl enable --now bluetooth", statuses: [.bad, .note, .note]) {
+        Fault(
+            testDescription: "bluetoothd is not running", check: "bluetoothd", found: "not running",
+            advice: "systemctl enable --now bluetooth", statuses: [.bad, .note, .note]
+        ) {
             $0.daemon = .notRunning
         },
         Fault(
-            testDescription: "the bus says no", check: "bus policy", found: "may not speak", advice: "waterh-bus-policy.conf", statuses: [.bad, .note, .note], isAbsence: false
+            testDescription: "the bus says no", check: "bus policy", found: "may not speak",
+            advice: "waterh-bus-policy.conf", statuses: [.bad, .note, .note], isAbsence: false
         ) { $0.daemon = .denied },
         Fault(
-            testDescription: "the bus says no, with our policy", check: "bus policy", found: "may not speak", advice: "the user waterh", statuses: [.bad, .note, .note],
+            testDescription: "the bus says no, with our policy", check: "bus policy", found: "may not speak",
+            advice: "the user waterh", statuses: [.bad, .note, .note],
             isAbsence: false
         ) {
             $0.daemon = .denied
             $0.hasPolicy = true
         },
         Fault(
-            testDescription: "bluetoothd hangs", check: "bluetoothd", found: "does not answer", advice: "systemctl restart bluetooth", statuses: [.bad, .note, .note], isAbsence: false
+            testDescription: "bluetoothd hangs", check: "bluetoothd", found: "does not answer",
+            advice: "systemctl restart bluetooth", statuses: [.bad, .note, .note], isAbsence: false
         ) { $0.daemon = .noAnswer(reason: "NoReply") },
-        Fault(testDescription: "another adapter is meant", check: "adapter hci0", found: "there is hci1", advice: "--link bluez:NAME", statuses: [.bad]) {
+        Fault(
+            testDescription: "another adapter is meant", check: "adapter hci0", found: "there is hci1",
+            advice: "--link bluez:NAME", statuses: [.bad]
+        ) {
             $0.daemon = .running(census { $0.adapters.removeFirst() })
         },
-        Fault(testDescription: "no power", check: "adapter hci0", found: "switched off", advice: "power on", statuses: [.bad, .note, .note]) {
+        Fault(
+            testDescription: "no power", check: "adapter hci0", found: "switched off", advice: "power on",
+            statuses: [.bad, .note, .note]
+        ) {
             $0.daemon = .running(census { $0.adapters[0].isPowered = false })
         },
-        Fault(testDescription: "no power on the other adapter", check: "adapter hci1", found: "switched off", advice: "power on", statuses: [.note, .note, .note]) {
+        Fault(
+            testDescription: "no power on the other adapter", check: "adapter hci1", found: "switched off",
+            advice: "power on", statuses: [.note, .note, .note]
+        ) {
             $0.daemon = .running(census { $0.adapters[1].isPowered = false })
         },
-        Fault(testDescription: "no central", check: "adapter hci0", found: "cannot be a central", advice: "another adapter", statuses: [.bad, .note, .note], isAbsence: false) {
+        Fault(
+            testDescription: "no central", check: "adapter hci0", found: "cannot be a central",
+            advice: "another adapter", statuses: [.bad, .note, .note], isAbsence: false
+        ) {
             $0.daemon = .running(census { $0.adapters[0].roles = ["peripheral"] })
         },
-        Fault(testDescription: "no raw sockets", check: "permissions", found: "CAP_NET_RAW and CAP_NET_ADMIN", advice: "setcap", statuses: [.note, .bad, .note], isAbsence: false) {
+        Fault(
+            testDescription: "no raw sockets", check: "permissions", found: "CAP_NET_RAW and CAP_NET_ADMIN",
+            advice: "setcap", statuses: [.note, .bad, .note], isAbsence: false
+        ) {
             $0.capabilities = 0
         },
-        Fault(testDescription: "EATT, set", check: "EATT", found: "Channels = 3, /etc/bluetooth/main.conf", advice: "Channels = 1", statuses: [.note, .note, .note]) {
+        Fault(
+            testDescription: "EATT, set", check: "EATT", found: "Channels = 3, /etc/bluetooth/main.conf",
+            advice: "Channels = 1", statuses: [.note, .note, .note]
+        ) {
             $0.channels = (3, true)
         },
-        Fault(testDescription: "EATT by default", check: "EATT", found: "by default", advice: "systemctl restart bluetooth", statuses: [.note]) { $0.channels = (3, false) },
-        Fault(testDescription: "a zombie", check: "bottle A4:C1:38:01:02:03", found: "hci0 holds a connection", advice: "bluetoothctl disconnect A4:C1:38:01:02:03", statuses: [.note], change: device { $0.isConnected = true }),
-        Fault(testDescription: "a paired bottle", check: "bottle A4:C1:38:01:02:03", found: "is paired", advice: "bluetoothctl remove", statuses: [.note], change: device { $0.isPaired = true }),
-        Fault(testDescription: "a blocked bottle", check: "bottle A4:C1:38:01:02:03", found: "blocks", advice: "bluetoothctl unblock", statuses: [.bad], isAbsence: false, change: device { $0.isBlocked = true }),
-        Fault(testDescription: "a remembered bottle", check: "bottle A4:C1:38:01:02:03", found: "remembers", advice: "bluetoothctl remove", statuses: [.note], change: device { $0.isHeard = false }),
+        Fault(
+            testDescription: "EATT by default", check: "EATT", found: "by default",
+            advice: "systemctl restart bluetooth", statuses: [.note]
+        ) { $0.channels = (3, false) },
+        Fault(
+            testDescription: "a zombie", check: "bottle A4:C1:38:01:02:03", found: "hci0 holds a connection",
+            advice: "bluetoothctl disconnect A4:C1:38:01:02:03", statuses: [.note],
+            change: device { $0.isConnected = true }),
+        Fault(
+            testDescription: "a paired bottle", check: "bottle A4:C1:38:01:02:03", found: "is paired",
+            advice: "bluetoothctl remove", statuses: [.note], change: device { $0.isPaired = true }),
+        Fault(
+            testDescription: "a blocked bottle", check: "bottle A4:C1:38:01:02:03", found: "blocks",
+            advice: "bluetoothctl unblock", statuses: [.bad], isAbsence: false, change: device { $0.isBlocked = true }),
+        Fault(
+            testDescription: "a remembered bottle", check: "bottle A4:C1:38:01:02:03", found: "remembers",
+            advice: "bluetoothctl remove", statuses: [.note], change: device { $0.isHeard = false }),
     ]
 
     @Test(arguments: faults) func eachFaultIsNamedWithWhatToDo(_ fault: Fault) throws {
@@ -121,7 +186,8 @@ import Testing
         fault.change(&facts)
         for (link, status) in zip(["bluez:hci0", "l2cap:A4:C1:38:01:02:03", "unix:/tmp/b.sock"], fault.statuses) {
             let findings = try Self.findings(facts, link)
-            let finding = try #require(findings.first { $0.check == fault.check && $0.found.contains(fault.found) }, "\(link): \(findings)")
+            let finding = try #require(
+                findings.first { $0.check == fault.check && $0.found.contains(fault.found) }, "\(link): \(findings)")
             #expect(finding.status == status && finding.advice?.contains(fault.advice) == true, "\(link): \(finding)")
             if status == .bad { #expect(finding.isAbsence == fault.isAbsence, "\(link)") }
         }
@@ -138,7 +204,8 @@ import Testing
         var facts = Self.healthy
         facts.daemon = .running(Self.census { $0.adapters[0].isPowered = false })
         #expect(try Self.findings(facts, "bluez").allSatisfy { $0.status != .bad })
-        facts.daemon = .running(Self.census { census in for index in census.adapters.indices { census.adapters[index].isPowered = false } })
+        facts.daemon = .running(
+            Self.census { census in for index in census.adapters.indices { census.adapters[index].isPowered = false } })
         #expect(try Self.findings(facts, "bluez").filter { $0.status == .bad }.count == 2)
     }
 
@@ -152,9 +219,12 @@ import Testing
     }
 
     /// The lines that mend something, fault by fault; the others have advice alone.
-    @Test(arguments: [
-        ("a kernel without Bluetooth", ["modprobe", "bluetooth"], true), ("rfkill by software", ["rfkill", "unblock", "bluetooth"], false), ("rfkill by a switch", nil, false), ("no adapter", nil, false),
-    ] as [(String, [String]?, Bool)])
+    @Test(
+        arguments: [
+            ("a kernel without Bluetooth", ["modprobe", "bluetooth"], true),
+            ("rfkill by software", ["rfkill", "unblock", "bluetooth"], false), ("rfkill by a switch", nil, false),
+            ("no adapter", nil, false),
+        ] as [(String, [String]?, Bool)])
     func remedies(_ name: String, _ words: [String]?, _ needsRoot: Bool) throws {
         let fault = try #require(Self.faults.first { $0.testDescription == name })
         var facts = Self.healthy
@@ -167,18 +237,23 @@ import Testing
 
 /// Facts as the system's files tell them.
 @Suite struct SurveyTests {
-    @Test(arguments: [
-        ("[GATT]\nChannels = 1\n", 1, true), ("[General]\nChannels=4\n[GATT]\n#Channels = 3\n", 3, false), ("[GATT]\n#Channels = 3\nChannels=5\n[CSIS]\n", 5, true),
-        ("", nil, false), ("[CSIS]\nChannels = 2\n", nil, false), ("[GATT]\nChannels = many\n", nil, false),
-    ] as [(String, Int?, Bool)])
+    @Test(
+        arguments: [
+            ("[GATT]\nChannels = 1\n", 1, true), ("[General]\nChannels=4\n[GATT]\n#Channels = 3\n", 3, false),
+            ("[GATT]\n#Channels = 3\nChannels=5\n[CSIS]\n", 5, true),
+            ("", nil, false), ("[CSIS]\nChannels = 2\n", nil, false), ("[GATT]\nChannels = many\n", nil, false),
+        ] as [(String, Int?, Bool)])
     func channels(_ text: String, _ count: Int?, _ isSet: Bool) {
         let found = BluetoothFacts.channels(in: text)
         #expect(found?.count == count && (found == nil || found?.isSet == isSet))
     }
 
     @Test func capabilities() {
-        #expect(BluetoothFacts.capabilities(in: "Name:\tx\nCapInh:\t0\nCapEff:\t0000000000003000\nCapBnd:\t1\n") == 0x3000)
-        #expect(BluetoothFacts.capabilities(in: "Name:\tx\n") == nil && BluetoothFacts.capabilities(in: "CapEff:\tzz\n") == nil)
+        #expect(
+            BluetoothFacts.capabilities(in: "Name:\tx\nCapInh:\t0\nCapEff:\t0000000000003000\nCapBnd:\t1\n") == 0x3000)
+        #expect(
+            BluetoothFacts.capabilities(in: "Name:\tx\n") == nil
+                && BluetoothFacts.capabilities(in: "CapEff:\tzz\n") == nil)
         var facts = BluetoothFacts()
         facts.capabilities = 0x3000
         #expect(facts.mayUseRaw && facts.mayAdminister)
@@ -191,16 +266,23 @@ import Testing
         let folder = try TemporaryFolder()
         func write(_ path: String, _ text: String) throws {
             let url = folder.url(path)
-            try FileManager.default.createDirectory(at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
+            try FileManager.default.createDirectory(
+                at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
             try Data(text.utf8).write(to: url)
         }
         var facts = BluetoothFacts()
         facts.readFiles(root: folder.path)
-        #expect(facts.kernel == .noBluetooth && facts.blockades.isEmpty && facts.daemonPath == nil && facts.channels == nil && !facts.hasPolicy)
+        #expect(
+            facts.kernel == .noBluetooth && facts.blockades.isEmpty && facts.daemonPath == nil && facts.channels == nil
+                && !facts.hasPolicy)
         for name in ["hci1", "hci0", "hci0:64"] { try write("sys/class/bluetooth/\(name)/address", "") }
         try write("proc/sys/kernel/osrelease", "6.1.0-40-amd64\n")
-        for (name, type, soft, hard) in [("rfkill0", "wlan", "1", "0"), ("rfkill1", "bluetooth", "1", "0"), ("rfkill2", "bluetooth", "0", "0")] {
-            for (key, value) in [("type", type), ("soft", soft), ("hard", hard), ("name", "hci\(name.suffix(1))")] { try write("sys/class/rfkill/\(name)/\(key)", value + "\n") }
+        for (name, type, soft, hard) in [
+            ("rfkill0", "wlan", "1", "0"), ("rfkill1", "bluetooth", "1", "0"), ("rfkill2", "bluetooth", "0", "0"),
+        ] {
+            for (key, value) in [("type", type), ("soft", soft), ("hard", hard), ("name", "hci\(name.suffix(1))")] {
+                try write("sys/class/rfkill/\(name)/\(key)", value + "\n")
+            }
         }
         try write("usr/libexec/bluetooth/bluetoothd", "")
         try write("etc/bluetooth/main.conf", "[GATT]\n#Channels = 3\n")
@@ -208,7 +290,8 @@ import Testing
         facts.readFiles(root: folder.path)
         #expect(facts.kernel == .adapters(["hci0", "hci1"]) && facts.release == "6.1.0-40-amd64")
         #expect(facts.blockades == [.init(name: "hci1", isSoft: true, isHard: false)])
-        #expect(facts.daemonPath == "/usr/libexec/bluetooth/bluetoothd" && facts.channels?.count == 3 && facts.hasPolicy)
+        #expect(
+            facts.daemonPath == "/usr/libexec/bluetooth/bluetoothd" && facts.channels?.count == 3 && facts.hasPolicy)
     }
 
     @Test func withoutABusTheReasonIsTold() async {

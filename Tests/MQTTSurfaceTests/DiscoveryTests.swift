@@ -14,14 +14,17 @@ struct DiscoveryTests {
     }
 
     private func day(commands: Bool = true, waterline: Bool = true) -> HomeDevice {
-        HomeDevice.day(id: "abc", version: "1", topics: Topics(prefix: "home/water"), commands: commands, waterline: waterline)
+        HomeDevice.day(
+            id: "abc", version: "1", topics: Topics(prefix: "home/water"), commands: commands, waterline: waterline)
     }
 
     private func bottle(commands: Bool = true, isOnly: Bool = true) throws -> HomeDevice {
         let store = try TrackerStore(inMemory: "UTC")
         try store.adoptBottle("A4:C1:38:01:02:03")
         let desk = TrackerDesk(store, WriteContext(now: Instant(seconds: 0), zone: .utc, source: "t", makeID: { "x" }))
-        return HomeDevice.bottle(try #require(try desk.bottles().first), id: "abc", version: "1", topics: Topics(prefix: "home/water"), commands: commands, isOnly: isOnly)
+        return HomeDevice.bottle(
+            try #require(try desk.bottles().first), id: "abc", version: "1", topics: Topics(prefix: "home/water"),
+            commands: commands, isOnly: isOnly)
     }
 
     @Test func aDeviceSaysWhoItIsAndWhetherAnybodyIsThere() throws {
@@ -37,7 +40,9 @@ struct DiscoveryTests {
         func topic(_ device: HomeDevice, _ key: String) throws -> String? {
             (try message(device)["components"] as? [String: [String: Any]])?[key]?["state_topic"] as? String
         }
-        #expect(try topic(other, "battery") == "home/water/bottle/a4c138010203" && topic(device, "today") == "home/water/state" && topic(device, "sip") == "home/water/sip")
+        #expect(
+            try topic(other, "battery") == "home/water/bottle/a4c138010203"
+                && topic(device, "today") == "home/water/state" && topic(device, "sip") == "home/water/sip")
         // What the bottle does not tell is what was chosen last.
         #expect(try topic(other, "light") == nil && message(other)["state_topic"] == nil)
     }
@@ -60,8 +65,10 @@ struct DiscoveryTests {
     /// Home Assistant's own rules of what may stand together.
     @Test func unitsThatItTakes() throws {
         let units: [String: (unit: String?, states: Set<String?>)] = [
-            "volume": ("mL", ["total", "total_increasing"]), "water": ("L", ["total", "total_increasing"]), "volume_storage": ("mL", ["measurement"]),
-            "battery": ("%", ["measurement"]), "duration": ("s", ["measurement", "total"]), "timestamp": (nil, [nil]), "enum": (nil, [nil]),
+            "volume": ("mL", ["total", "total_increasing"]), "water": ("L", ["total", "total_increasing"]),
+            "volume_storage": ("mL", ["measurement"]),
+            "battery": ("%", ["measurement"]), "duration": ("s", ["measurement", "total"]), "timestamp": (nil, [nil]),
+            "enum": (nil, [nil]),
         ]
         for device in [day(), try bottle()] {
             let components = try #require(try message(device)["components"] as? [String: [String: Any]])
@@ -69,7 +76,8 @@ struct DiscoveryTests {
                 let state = fields["state_class"] as? String
                 if let kind = fields["device_class"] as? String {
                     let rule = try #require(units[kind], "\(key) is \(kind)")
-                    #expect(fields["unit_of_measurement"] as? String == rule.unit && rule.states.contains(state), "\(key)")
+                    #expect(
+                        fields["unit_of_measurement"] as? String == rule.unit && rule.states.contains(state), "\(key)")
                     #expect((fields["options"] != nil) == (kind == "enum"), "\(key)")
                 }
                 // A sum that begins anew says since when.
@@ -86,7 +94,10 @@ struct DiscoveryTests {
             return Set(components.filter { Set($0.value.keys) == ["platform"] }.keys)
         }
         #expect(try bare(day()) == ["goal"])
-        #expect(try bare(day(commands: false)) == ["goal_ml", "reminders", "bottle_light", "log_cup", "undo", "log_water", "log_drink"])
+        #expect(
+            try bare(day(commands: false)) == [
+                "goal_ml", "reminders", "bottle_light", "log_cup", "undo", "log_water", "log_drink",
+            ])
         #expect(try bare(day(waterline: false)) == ["goal", "session", "log_water", "log_drink"])
         #expect(try bare(bottle()).isEmpty)
         #expect(try bare(bottle(isOnly: false)) == ["flash", "light", "bottle_reminder"])

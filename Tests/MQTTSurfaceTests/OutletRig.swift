@@ -34,7 +34,8 @@ final class OutletRig: Sendable {
     ///   - others: topics that are another store's.
     ///   - isInFile: the broker's address is not in the store, where a purge would take it.
     init(
-        _ broker: Broker, _ settings: [(String, String)] = [], store: TrackerStore? = nil, limit: Duration = .seconds(6), others: Set<String> = [], isInFile: Bool = false
+        _ broker: Broker, _ settings: [(String, String)] = [], store: TrackerStore? = nil,
+        limit: Duration = .seconds(6), others: Set<String> = [], isInFile: Bool = false
     ) throws {
         sink = MQTTSink(limit: limit)
         self.broker = broker
@@ -42,7 +43,11 @@ final class OutletRig: Sendable {
         self.store = store
         let boxed = Boxed()
         let desk: @Sendable () throws -> TrackerDesk = {
-            TrackerDesk(store, WriteContext(now: Self.now().advanced(seconds: boxed.rig?.lead.withLock { $0 } ?? 0), zone: .utc, source: "mqtt", makeID: { UUID().uuidString.lowercased() }))
+            TrackerDesk(
+                store,
+                WriteContext(
+                    now: Self.now().advanced(seconds: boxed.rig?.lead.withLock { $0 } ?? 0), zone: .utc, source: "mqtt",
+                    makeID: { UUID().uuidString.lowercased() }))
         }
         let address = try isInFile ? TrackerStore(inMemory: "UTC") : store
         let given = ([("mqtt.url", broker.url), ("mqtt.prefix", "h")] + settings).map { (name: $0.0, text: $0.1) }
@@ -64,7 +69,8 @@ final class OutletRig: Sendable {
             })
         outlet = MQTTOutlet(
             .init(
-                desk: desk, overlay: { isInFile ? try address.settings() : $0 }, service: door, sharesWaterline: { boxed.rig?.sharesWaterline.withLock { $0 } ?? false }, version: "test",
+                desk: desk, overlay: { isInFile ? try address.settings() : $0 }, service: door,
+                sharesWaterline: { boxed.rig?.sharesWaterline.withLock { $0 } ?? false }, version: "test",
                 watch: { store.path == ":memory:" ? nil : StoreWatch(store.path) }, othersTopics: { others },
                 say: { word in boxed.rig?.words.withLock { $0.append(word) } }, chance: { 0 }), sink: sink)
         boxed.rig = self
@@ -73,7 +79,8 @@ final class OutletRig: Sendable {
     private final class Boxed: @unchecked Sendable { weak var rig: OutletRig? }
 
     func desk() -> TrackerDesk {
-        TrackerDesk(store, WriteContext(now: Self.now(), zone: .utc, source: "cli", makeID: { UUID().uuidString.lowercased() }))
+        TrackerDesk(
+            store, WriteContext(now: Self.now(), zone: .utc, source: "cli", makeID: { UUID().uuidString.lowercased() }))
     }
 
     func start() {

@@ -26,19 +26,31 @@ struct OutletTests {
         print("sip to broker: \(took)")
         #expect(took < .seconds(10))
         let sip = object(told)
-        #expect(sip["id"] as? String == drink.stored.key && sip["ml"] as? Int == 230 && sip["event_type"] as? String == "sip" && sip["historical"] as? Bool == false)
-        let state: Bool? = await event { object(ear.payloads(at: "h/state").last)["dailyTotalMl"] as? Int == 230 ? true : nil }
+        #expect(
+            sip["id"] as? String == drink.stored.key && sip["ml"] as? Int == 230
+                && sip["event_type"] as? String == "sip" && sip["historical"] as? Bool == false)
+        let state: Bool? = await event {
+            object(ear.payloads(at: "h/state").last)["dailyTotalMl"] as? Int == 230 ? true : nil
+        }
         #expect(state == true)
         // An edit and a deletion show, too.
         _ = try rig.desk().edit("d1", EntryChange(ml: 200))
-        let edited: Bool? = await event { ear.payloads(at: "h/sip").count == 3 && object(ear.payloads(at: "h/state").last)["dailyTotalMl"] as? Int == 200 ? true : nil }
+        let edited: Bool? = await event {
+            ear.payloads(at: "h/sip").count == 3
+                && object(ear.payloads(at: "h/state").last)["dailyTotalMl"] as? Int == 200 ? true : nil
+        }
         #expect(edited == true, "\(ear.output)")
-        #expect(Set(ear.payloads(at: "h/sip").suffix(2).compactMap { object($0)["event_type"] as? String }) == ["sip", "deleted"])
+        #expect(
+            Set(ear.payloads(at: "h/sip").suffix(2).compactMap { object($0)["event_type"] as? String }) == [
+                "sip", "deleted",
+            ])
         await rig.stop()
         // Who comes late finds that nobody is there, and how the day stood.
         let late = try await broker.listen("h/#")
         _ = try await late.line { $0 == "1 h/availability offline" }
-        #expect(late.payloads(at: "h/sip").isEmpty && late.payloads(at: "h/notify").isEmpty && object(late.payloads(at: "h/state").last)["shouldNotify"] as? Bool == false)
+        #expect(
+            late.payloads(at: "h/sip").isEmpty && late.payloads(at: "h/notify").isEmpty
+                && object(late.payloads(at: "h/state").last)["shouldNotify"] as? Bool == false)
     }
 
     @Test func theBrokerIsAwayAndComesBack() async throws {
@@ -59,25 +71,35 @@ struct OutletTests {
         let all = await event { Set(ear.payloads(at: "h/sip")).count == 51 ? ear.payloads(at: "h/sip") : nil }
         let sips = try #require(all, "\(ear.output)").map { object($0) }
         #expect(sips.compactMap { $0["ml"] as? Int } == Array(1...51))
-        #expect(sips.dropFirst().allSatisfy { $0["historical"] as? Bool == true && $0["event_type"] as? String == "historical" })
+        #expect(
+            sips.dropFirst().allSatisfy {
+                $0["historical"] as? Bool == true && $0["event_type"] as? String == "historical"
+            })
         #expect(sips[1]["timestamp"] as? Int64 == old.wholeSeconds)
         // The broker's confirmation may come after its listeners have heard.
         #expect(await event { (try? rig.store.waiting(for: "mqtt")) == 0 ? true : nil } == true)
         await rig.stop()
     }
 
-    /// The disk is full when it is to be noted that the broker has a drink: it is not told again at each attempt, and what is drunk next is told.
+    /// The disk is full when it is to be noted that the broker has a drink: it is not told again at each attempt, and
+    /// what is drunk next is told.
     @Test func whatCannotBeNotedIsNotToldAgain() async throws {
         let (broker, folder) = (try await Broker(), try TemporaryFolder())
         let rig = try OutletRig(broker, store: try TrackerStore(path: folder.file("s.sqlite"), hostZone: "UTC"))
         let ear = try await broker.listen("h/sip", as: "ear")
         rig.start()
         try await rig.connected()
-        let full = "BEFORE UPDATE OF position ON outlet WHEN NEW.position > OLD.position BEGIN SELECT RAISE(ABORT, 'database or disk is full'); END"
+        let full =
+            """
+            BEFORE UPDATE OF position ON outlet WHEN NEW.position > OLD.position BEGIN SELECT RAISE(ABORT, \
+            'database or disk is full'); END
+            """
         try await sqlite(rig.store.path, "CREATE TRIGGER full \(full)")
         for ml in [1, 2, 3] {
             _ = try rig.desk().logDrink(.ml(ml))
-            #expect(await event { ear.payloads(at: "h/sip").contains { object($0)["ml"] as? Int == ml } ? true : nil } == true, "\(ml): \(ear.output) \(rig.words.withLock { $0 })")
+            #expect(
+                await event { ear.payloads(at: "h/sip").contains { object($0)["ml"] as? Int == ml } ? true : nil }
+                    == true, "\(ml): \(ear.output) \(rig.words.withLock { $0 })")
         }
         #expect(ear.payloads(at: "h/sip").compactMap { object($0)["ml"] as? Int } == [1, 2, 3] && rig.connections > 1)
         try await sqlite(rig.store.path, "DROP TRIGGER full")
@@ -87,7 +109,8 @@ struct OutletTests {
     }
 
     private func sqlite(_ store: String, _ sql: String) async throws {
-        let result = try await #require(Program(system: "sqlite3"), "this test needs sqlite3: apt-get install sqlite3").run(["-cmd", ".timeout 5000", store, sql])
+        let result = try await #require(Program(system: "sqlite3"), "this test needs sqlite3: apt-get install sqlite3")
+            .run(["-cmd", ".timeout 5000", store, sql])
         #expect(result.exitCode == 0, "\(result.error)")
     }
 
@@ -109,7 +132,10 @@ struct OutletTests {
         let took = ContinuousClock.now - began
         print("2,000 sips: \(took)")
         #expect(count == 1)
-        let order = await event { ear.output.utf8.count { $0 == 10 } >= 2_001 ? ear.payloads(at: "h/sip").compactMap { object($0)["sequence"] as? Int } : nil }
+        let order = await event {
+            ear.output.utf8.count { $0 == 10 } >= 2_001
+                ? ear.payloads(at: "h/sip").compactMap { object($0)["sequence"] as? Int } : nil
+        }
         #expect(order?.count == 2_001 && order == order?.sorted())
         await rig.stop()
     }
@@ -149,17 +175,23 @@ struct OutletTests {
         // Everything else is told: what comes next is the drink.
         _ = try rig.desk().logDrink(.ml(5))
         let isAtRest: Bool? = await event {
-            ear.payloads(at: "h/sip").count == 1 && object(ear.payloads(at: "h/state").last)["dailyTotalMl"] as? Int == 5 && !ear.payloads(at: "h/bridge/health").isEmpty
+            ear.payloads(at: "h/sip").count == 1
+                && object(ear.payloads(at: "h/state").last)["dailyTotalMl"] as? Int == 5
+                && !ear.payloads(at: "h/bridge/health").isEmpty
                 && (try? rig.store.waiting(for: "mqtt")) == 0 ? true : nil
         }
         #expect(isAtRest == true, "\(ear.output)")
         broker.signal(SIGSTOP)
         _ = try rig.desk().logDrink(.ml(77))
-        #expect(await event(within: 2) { (try? rig.store.waiting(for: "mqtt")) == 0 ? true : nil } == nil, "nobody has confirmed it")
+        #expect(
+            await event(within: 2) { (try? rig.store.waiting(for: "mqtt")) == 0 ? true : nil } == nil,
+            "nobody has confirmed it")
         try await broker.stop()
         try await broker.start()
         try await rig.connected(2)
-        #expect(await event { ear.payloads(at: "h/sip").contains { object($0)["ml"] as? Int == 77 } ? true : nil } == true, "\(ear.output)")
+        #expect(
+            await event { ear.payloads(at: "h/sip").contains { object($0)["ml"] as? Int == 77 } ? true : nil } == true,
+            "\(ear.output)")
         #expect(await event { (try? rig.store.waiting(for: "mqtt")) == 0 ? true : nil } == true)
         await rig.stop()
     }
@@ -173,20 +205,24 @@ struct OutletTests {
         rig.start()
         try await rig.connected()
         for _ in 0..<3 { try await broker.publish("h/cmd/log", #"{"ml": 250, "transaction": "t1"}"#) }
-        let answers = try #require(await event { ear.payloads(at: "h/response/log").count == 3 ? ear.payloads(at: "h/response/log") : nil }, "\(ear.output)")
+        let answers = try #require(
+            await event { ear.payloads(at: "h/response/log").count == 3 ? ear.payloads(at: "h/response/log") : nil },
+            "\(ear.output)")
         #expect(Set(answers).count == 1)
         #expect(object(answers[0])["transaction"] as? String == "t1" && object(answers[0])["status"] as? String == "ok")
         #expect(try rig.desk().state().pace.dailyTotalMl == 250)
         try await broker.publish("h/cmd/log", #"{"ml": 300, "transaction": "t1"}"#)
         try await broker.publish("h/cmd/log", "cup")
-        let more = try #require(await event { ear.payloads(at: "h/response/log").count == 5 ? ear.payloads(at: "h/response/log") : nil })
+        let more = try #require(
+            await event { ear.payloads(at: "h/response/log").count == 5 ? ear.payloads(at: "h/response/log") : nil })
         #expect(object(more[3])["code"] as? String == "transactionReused")
         #expect(try rig.desk().state().pace.dailyTotalMl == 500)
         #expect(try rig.desk().day(rig.desk().today()).drinks.allSatisfy { $0.drink.source == .mqtt })
         await rig.stop()
     }
 
-    /// An adversary's finding: the next service said "ok" to what a killed one had only begun; the bottle never heard of it.
+    /// An adversary's finding: the next service said "ok" to what a killed one had only begun; the bottle never heard
+    /// of it.
     @Test func whatAKilledServiceHadBegunIsNotAnsweredAsDone() async throws {
         let broker = try await Broker()
         let rig = try OutletRig(broker, [("mqtt.commands", "true")])
@@ -198,18 +234,30 @@ struct OutletTests {
         try await rig.connected()
         try await broker.publish("h/cmd/flash", payload)
         let answer = try #require(await event { ear.payloads(at: "h/response/flash").first }, "\(ear.output)")
-        #expect(object(answer)["code"] as? String == "outcomeUnknown" && object(answer)["status"] as? String == "error", "\(answer)")
+        #expect(
+            object(answer)["code"] as? String == "outcomeUnknown" && object(answer)["status"] as? String == "error",
+            "\(answer)")
         #expect(rig.sent.withLock { $0 }.isEmpty)
         await rig.stop()
     }
 
     static let commands: [(String, String, String)] = [
-        ("goal", "2000.0", "ok"), ("goal", "9", "settingRule"), ("reminders", "OFF", "ok"), ("settings", #"{"hydration.cupMl": 330}"#, "ok"),
-        ("settings", #"{"mqtt.url": "mqtt://evil"}"#, "notOverMQTT"), ("settings", #"{"health.inbox": "/etc"}"#, "notOverMQTT"), ("settings", "{}", "missingField"), ("settings", #"{"waterline.units": "ml"}"#, "waterlineNotShared"), ("log", "", "missingField"), ("log", "0", "amountRange"),
-        ("log", "lots", "notAnAmount"), ("log", #"{"ml": 5, "mll": 6}"#, "unknownField"), ("log", "{{", "notJSON"), ("log", #"{"ml": 5, "ml": 500}"#, "repeatedField"), ("log", #"{"ml": 5, "at": null}"#, "wrongType"), ("log", #"{"ml": null}"#, "wrongType"), ("undo", #"{"x": 1}"#, "unknownField"),
-        ("delete", "d99", "noSuchDrink"), ("edit", #"{"drink": "d1"}"#, "missingField"), ("edit", #"{"drink": "w1", "estimate": 9}"#, "noSessionEntry"), ("delete", "w1", "noSuchDrink"), ("water", "", "waterlineNotShared"), ("start", "", "waterlineNotShared"),
-        ("nonsense", "", "unknownCommand"), ("check", "PRESS", "ok"), ("flash", "", "ok"), ("light", "calm", "ok"), ("light", "rainbow", "bottle"), ("light", "", "missingField"),
-        ("light", #"{"mode": "calm", "colour": "FF0000"}"#, "ok"), ("bottle-reminder", #"{"mode": "smart", "hours": "08:00-20:00", "minutes": 30}"#, "ok"),
+        ("goal", "2000.0", "ok"), ("goal", "9", "settingRule"), ("reminders", "OFF", "ok"),
+        ("settings", #"{"hydration.cupMl": 330}"#, "ok"),
+        ("settings", #"{"mqtt.url": "mqtt://evil"}"#, "notOverMQTT"),
+        ("settings", #"{"health.inbox": "/etc"}"#, "notOverMQTT"), ("settings", "{}", "missingField"),
+        ("settings", #"{"waterline.units": "ml"}"#, "waterlineNotShared"), ("log", "", "missingField"),
+        ("log", "0", "amountRange"),
+        ("log", "lots", "notAnAmount"), ("log", #"{"ml": 5, "mll": 6}"#, "unknownField"), ("log", "{{", "notJSON"),
+        ("log", #"{"ml": 5, "ml": 500}"#, "repeatedField"), ("log", #"{"ml": 5, "at": null}"#, "wrongType"),
+        ("log", #"{"ml": null}"#, "wrongType"), ("undo", #"{"x": 1}"#, "unknownField"),
+        ("delete", "d99", "noSuchDrink"), ("edit", #"{"drink": "d1"}"#, "missingField"),
+        ("edit", #"{"drink": "w1", "estimate": 9}"#, "noSessionEntry"), ("delete", "w1", "noSuchDrink"),
+        ("water", "", "waterlineNotShared"), ("start", "", "waterlineNotShared"),
+        ("nonsense", "", "unknownCommand"), ("check", "PRESS", "ok"), ("flash", "", "ok"), ("light", "calm", "ok"),
+        ("light", "rainbow", "bottle"), ("light", "", "missingField"),
+        ("light", #"{"mode": "calm", "colour": "FF0000"}"#, "ok"),
+        ("bottle-reminder", #"{"mode": "smart", "hours": "08:00-20:00", "minutes": 30}"#, "ok"),
     ]
 
     @Test func everyCommandIsAnswered() async throws {
@@ -223,17 +271,28 @@ struct OutletTests {
             try await broker.publish("h/cmd/\(name)", payload)
             let answer: String? = await event { ear.payloads(at: "h/response/\(name)").dropFirst(before).first }
             let said = object(answer)
-            #expect((said["code"] as? String ?? said["status"] as? String) == code, "\(name) \(payload): \(answer ?? "nothing")")
+            #expect(
+                (said["code"] as? String ?? said["status"] as? String) == code,
+                "\(name) \(payload): \(answer ?? "nothing")")
         }
-        #expect(rig.sent.withLock { $0 } == [["flash"], ["light", "calm"], ["light", "rainbow"], ["light", "calm", "FF0000"], ["reminder", "smart", "08:00-20:00", "30"]])
+        #expect(
+            rig.sent.withLock { $0 } == [
+                ["flash"], ["light", "calm"], ["light", "rainbow"], ["light", "calm", "FF0000"],
+                ["reminder", "smart", "08:00-20:00", "30"],
+            ])
         #expect(rig.polls.withLock { $0 } == 1)
-        #expect(try rig.store.settings().goalMl == 2000 && !rig.store.settings().remindersEnabled && rig.store.settings().service.mqttURL == broker.url)
+        #expect(
+            try rig.store.settings().goalMl == 2000 && !rig.store.settings().remindersEnabled
+                && rig.store.settings().service.mqttURL == broker.url)
         await rig.stop()
     }
 
     @Test func aCommandThatTheBrokerKeepsIsNotObeyedAndTwoMeansTwo() async throws {
         let broker = try await Broker()
-        for topic in ["h/cmd/log", "h/cmd/log/deeper", "h/state", "h/availability", "h/bridge/info", "homeassistant/device/x/config"] {
+        for topic in [
+            "h/cmd/log", "h/cmd/log/deeper", "h/state", "h/availability", "h/bridge/info",
+            "homeassistant/device/x/config",
+        ] {
             try await broker.publish(topic, topic == "h/cmd/log" ? "500" : "\u{0}rubbish", more: ["-r"])
         }
         let rig = try OutletRig(broker, [("mqtt.commands", "true")])
@@ -245,8 +304,13 @@ struct OutletTests {
         let two: Bool? = await event { ear.payloads(at: "h/response/log").count == 2 ? true : nil }
         #expect(two == true)
         #expect(try rig.desk().state().pace.dailyTotalMl == 200)
-        #expect(rig.words.withLock { $0.contains { if case .ignored(let words) = $0 { words.contains("h/cmd/log ") } else { false } } })
-        #expect(object(ear.payloads(at: "h/state").last)["dailyTotalMl"] != nil && ear.payloads(at: "h/availability").last == "online")
+        #expect(
+            rig.words.withLock {
+                $0.contains { if case .ignored(let words) = $0 { words.contains("h/cmd/log ") } else { false } }
+            })
+        #expect(
+            object(ear.payloads(at: "h/state").last)["dailyTotalMl"] != nil
+                && ear.payloads(at: "h/availability").last == "online")
         await rig.stop()
     }
 
@@ -272,7 +336,8 @@ struct OutletTests {
         try await rig.connected()
         let pressed = Int(Date().timeIntervalSince1970) - 7200
         for (command, more) in [("log", #", "ml": 130"#), ("light", #", "mode": "calm""#)] {
-            try await broker.publish("h/cmd/\(command)", "{\"transaction\": \"\(command)-old\", \"pressed\": \(pressed)\(more)}")
+            try await broker.publish(
+                "h/cmd/\(command)", "{\"transaction\": \"\(command)-old\", \"pressed\": \(pressed)\(more)}")
         }
         let refused = object(await event { ear.payloads(at: "h/response/light").first })
         #expect(refused["code"] as? String == "tooLate")
@@ -292,8 +357,11 @@ struct OutletTests {
         #expect(await event { ear.payloads(at: "h/response/undo").count == 2 ? true : nil } == true)
         let logged = ear.payloads(at: "h/response/log").count
         // Two clocks are never quite alike, and one that is years off says nothing.
-        for (number, seconds) in [Int(Date().timeIntervalSince1970) + 30, 1, Int(Date().timeIntervalSince1970) - 5].enumerated() {
-            try await broker.publish("h/cmd/log", "{\"ml\": 20, \"pressed\": \(seconds), \"transaction\": \"now-\(number)\"}")
+        for (number, seconds) in [Int(Date().timeIntervalSince1970) + 30, 1, Int(Date().timeIntervalSince1970) - 5]
+            .enumerated()
+        {
+            try await broker.publish(
+                "h/cmd/log", "{\"ml\": 20, \"pressed\": \(seconds), \"transaction\": \"now-\(number)\"}")
             _ = await event { ear.payloads(at: "h/response/log").count == logged + number + 1 ? true : nil }
             let last = try #require(try rig.store.lastDrink())
             #expect(last.ml == 20 && last.at.seconds(to: OutletRig.now()).magnitude < 30)
@@ -306,16 +374,23 @@ struct OutletTests {
         let rig = try OutletRig(broker)
         rig.start()
         try await rig.connected()
-        let noon = TrackerDesk(rig.store, WriteContext(now: try #require(Instant(iso: "2026-06-15T12:00:00Z")), zone: .utc, source: "gateway", makeID: { UUID().uuidString }))
+        let noon = TrackerDesk(
+            rig.store,
+            WriteContext(
+                now: try #require(Instant(iso: "2026-06-15T12:00:00Z")), zone: .utc, source: "gateway",
+                makeID: { UUID().uuidString }))
         #expect(try await noon.tell([rig.sink]).notifications.map(\.isShown) == [false])
         #expect(try rig.store.notifications().isEmpty)
         let ear = try await listens(broker)
         #expect(try await noon.tell([rig.sink]).notifications.map(\.isShown) == [true])
-        #expect(await event { ear.payloads(at: "h/notify").contains { $0.contains("hydration-reminder") } ? true : nil } == true)
+        #expect(
+            await event { ear.payloads(at: "h/notify").contains { $0.contains("hydration-reminder") } ? true : nil }
+                == true)
         await rig.stop()
     }
 
-    /// Another sink showed what the broker was away for: it says it later, in order, once, with its own time; what is long past asks for nothing.
+    /// Another sink showed what the broker was away for: it says it later, in order, once, with its own time; what is
+    /// long past asks for nothing.
     @Test func whatWasToldWhileTheBrokerWasAwayIsSaidLater() async throws {
         let broker = try await Broker()
         let rig = try OutletRig(broker)
@@ -323,7 +398,9 @@ struct OutletTests {
         rig.start()
         try await rig.connected()
         func heard() -> [[String: Any]] { ear.payloads(at: "h/notify").map { object($0) } }
-        func desk(_ now: Instant) -> TrackerDesk { TrackerDesk(rig.store, WriteContext(now: now, zone: .utc, source: "gateway", makeID: { UUID().uuidString })) }
+        func desk(_ now: Instant) -> TrackerDesk {
+            TrackerDesk(rig.store, WriteContext(now: now, zone: .utc, source: "gateway", makeID: { UUID().uuidString }))
+        }
         let day = DayCalendar(zone: .utc, boundaryHour: 4).start(of: try rig.desk().today())
         // Told before it is known to others: the broker is there.
         try await desk(day.advanced(seconds: 3.5 * 3600)).tell([rig.sink, Screen()])
@@ -335,19 +412,31 @@ struct OutletTests {
         _ = try desk(day.advanced(seconds: 8 * 3600)).logDrink(.ml(600))
         try await desk(day.advanced(seconds: 8 * 3600)).tell([rig.sink, Screen()])
         try await broker.start()
-        #expect(await event(within: 60) { heard().count >= 3 ? true : nil } == true, "\(ear.output) \(rig.words.withLock { $0 })")
+        #expect(
+            await event(within: 60) { heard().count >= 3 ? true : nil } == true,
+            "\(ear.output) \(rig.words.withLock { $0 })")
         let told = try rig.store.told(after: 0).map(\.decision)
         #expect(told.count == 3 && heard().map { $0["notificationId"] as? String } == told.map(\.notificationId))
-        #expect(heard().map { $0["title"] as? String } == told.map(\.title) && heard().map { $0["body"] as? String } == told.map(\.body))
-        #expect(heard().map { $0["kind"] as? String } == told.map(\.kind.id) && heard().map { $0["at"] as? String } == told.map { $0.decidedAt?.description })
+        #expect(
+            heard().map { $0["title"] as? String } == told.map(\.title)
+                && heard().map { $0["body"] as? String } == told.map(\.body))
+        #expect(
+            heard().map { $0["kind"] as? String } == told.map(\.kind.id)
+                && heard().map { $0["at"] as? String } == told.map { $0.decidedAt?.description })
         for (said, notification) in zip(heard(), told) {
             let isLate = notification.decidedAt.map { $0.seconds(to: OutletRig.now()) > 910 } ?? false
             guard isLate else { continue }
-            #expect(said["historical"] as? Bool == true && said["event_type"] as? String == "historical" && said["shouldNotify"] as? Bool == false, "\(said)")
+            #expect(
+                said["historical"] as? Bool == true && said["event_type"] as? String == "historical"
+                    && said["shouldNotify"] as? Bool == false, "\(said)")
             #expect(said["timestamp"] as? Int64 == notification.decidedAt?.wholeSeconds)
         }
-        #expect(await event { (try? rig.store.notifications().allSatisfy { $0.sinks.contains("mqtt") }) == true ? true : nil } == true)
-        // A new connection says nothing of it again. Of what the first ear has not confirmed yet the broker would repeat it.
+        #expect(
+            await event {
+                (try? rig.store.notifications().allSatisfy { $0.sinks.contains("mqtt") }) == true ? true : nil
+            } == true)
+        // A new connection says nothing of it again. Of what the first ear has not confirmed yet the broker would
+        // repeat it.
         let other = try await broker.listen("h/notify", as: "other")
         try await broker.stop()
         try await broker.start()
@@ -359,7 +448,8 @@ struct OutletTests {
         #expect(other.payloads(at: "h/notify") == ["end"], "\(other.output)")
     }
 
-    /// An adversary's finding: what was told of a private session while the broker was away was published when sessions were shared later. What is told from then on is.
+    /// An adversary's finding: what was told of a private session while the broker was away was published when sessions
+    /// were shared later. What is told from then on is.
     @Test func whatWasToldOfAPrivateSessionIsNotPublishedLater() async throws {
         let broker = try await Broker()
         let rig = try OutletRig(broker, [("reminders.enabled", "false"), ("waterline.discreet", "false")])
@@ -394,7 +484,10 @@ struct OutletTests {
         try await rig.connected()
         func desk(_ seconds: Double) throws -> TrackerDesk {
             let day = DayCalendar(zone: .utc, boundaryHour: 4).start(of: try rig.desk().today())
-            return TrackerDesk(rig.store, WriteContext(now: day.advanced(seconds: seconds), zone: .utc, source: "gateway", makeID: { UUID().uuidString }))
+            return TrackerDesk(
+                rig.store,
+                WriteContext(
+                    now: day.advanced(seconds: seconds), zone: .utc, source: "gateway", makeID: { UUID().uuidString }))
         }
         for hours in [4.0, 7] { try await desk(hours * 3600).tell([rig.sink, Screen()]) }
         #expect(try rig.store.notifications().map(\.sinks) == [["screen"], ["screen"]])
@@ -440,12 +533,18 @@ struct OutletTests {
         try await rig.connected()
         let ear = try await listens(broker)
         func heard() -> Int { ear.payloads(at: "h/notify").count { $0.contains("hydration-reminder") } }
-        let noon = TrackerDesk(rig.store, WriteContext(now: try #require(Instant(iso: "2026-06-15T12:00:00Z")), zone: .utc, source: "gateway", makeID: { UUID().uuidString }))
+        let noon = TrackerDesk(
+            rig.store,
+            WriteContext(
+                now: try #require(Instant(iso: "2026-06-15T12:00:00Z")), zone: .utc, source: "gateway",
+                makeID: { UUID().uuidString }))
         broker.signal(SIGSTOP)
         for _ in 0..<3 { #expect(try await noon.tell([rig.sink]).notifications.map(\.isShown) == [false]) }
         broker.signal(SIGCONT)
         #expect(await event { heard() == 1 ? true : nil } == true, "\(ear.output)")
-        let counted: Bool? = await event { try? await noon.tell([rig.sink]).notifications.first?.isShown == true ? true : nil }
+        let counted: Bool? = await event {
+            try? await noon.tell([rig.sink]).notifications.first?.isShown == true ? true : nil
+        }
         #expect(counted == true)
         #expect(try rig.store.notifications().count == 1)
         #expect(heard() == 1, "\(ear.output)")
@@ -456,7 +555,10 @@ struct OutletTests {
     /// Nobody asks the store all the time, and still what another program writes is told at once.
     @Test func whatAnotherProgramWritesIsToldAtOnceWithoutAskingAllTheTime() async throws {
         let (broker, folder) = (try await Broker(), try TemporaryFolder())
-        let (store, other) = (try TrackerStore(path: folder.file("s.sqlite"), hostZone: "UTC"), try TrackerStore(path: folder.file("s.sqlite"), hostZone: "UTC"))
+        let (store, other) = (
+            try TrackerStore(path: folder.file("s.sqlite"), hostZone: "UTC"),
+            try TrackerStore(path: folder.file("s.sqlite"), hostZone: "UTC")
+        )
         let rig = try OutletRig(broker, store: store)
         let ear = try await broker.listen("h/sip")
         rig.start()
@@ -465,11 +567,14 @@ struct OutletTests {
         var took: [Duration] = []
         for ml in 1...5 {
             let began = ContinuousClock.now
-            _ = try TrackerDesk(other, WriteContext(now: OutletRig.now(), zone: .utc, source: "cli", makeID: { UUID().uuidString })).logDrink(.ml(ml))
+            _ = try TrackerDesk(
+                other, WriteContext(now: OutletRig.now(), zone: .utc, source: "cli", makeID: { UUID().uuidString })
+            ).logDrink(.ml(ml))
             #expect(await event { ear.payloads(at: "h/sip").count == ml ? true : nil } == true)
             took.append(.now - began)
         }
-        // The look that is taken anyway comes two seconds after the last one told something; a busy machine may be late now and then.
+        // The look that is taken anyway comes two seconds after the last one told something; a busy machine may be late
+        // now and then.
         print("written by another program to broker: \(took)")
         #expect(took.dropFirst().min().map { $0 < .seconds(1) } == true)
         var isQuiet = false
@@ -492,7 +597,11 @@ struct OutletTests {
         _ = try rig.desk().set([(name: "mqtt.url", text: "")])
         let without = try OutletRig(broker, [("mqtt.url", "")], store: rig.store)
         without.start()
-        let told: Bool? = await event { without.words.withLock { $0.contains { if case .stays(let words) = $0 { words.contains("1 drinks") } else { false } } } ? true : nil }
+        let told: Bool? = await event {
+            without.words.withLock {
+                $0.contains { if case .stays(let words) = $0 { words.contains("1 drinks") } else { false } }
+            } ? true : nil
+        }
         #expect(told == true, "\(without.words.withLock { $0 })")
         await without.stop()
         let again = try OutletRig(broker, store: rig.store)
@@ -536,12 +645,16 @@ struct OutletTests {
         _ = try rig.desk().set([(name: "mqtt.prefix", text: "water")])
         try await rig.connected(2)
         let moved: Bool? = await event {
-            ear.payloads(at: "h/state").last == "" && ear.payloads(at: "h/availability").last == "" && ear.payloads(at: "water/availability").last == "online" ? true : nil
+            ear.payloads(at: "h/state").last == "" && ear.payloads(at: "h/availability").last == ""
+                && ear.payloads(at: "water/availability").last == "online" ? true : nil
         }
         #expect(moved == true, "\(ear.output.suffix(2000))")
         // The bottle goes, by way of a purge: its device goes with it.
         _ = try rig.desk().set([(name: "mqtt.discovery", text: "false")])
-        let gone: Bool? = await event { ear.payloads(at: bottle).last == "" && ear.payloads(at: "homeassistant/device/waterh_\(id)/config").last == "" ? true : nil }
+        let gone: Bool? = await event {
+            ear.payloads(at: bottle).last == ""
+                && ear.payloads(at: "homeassistant/device/waterh_\(id)/config").last == "" ? true : nil
+        }
         #expect(gone == true)
         // Without a broker in the settings there is nothing to do, and afterwards it is the same device.
         _ = try rig.desk().set([(name: "mqtt.url", text: "")])
@@ -561,11 +674,17 @@ struct OutletTests {
         let ear = try await broker.listen("#")
         rig.start()
         let id = try #require(await event { try? rig.store.openOutlet("mqtt", makeID: { "never" }).id })
-        @Sendable func topics(_ number: Int) -> [String] { ["homeassistant/device/waterh_\(id)_a4c13800000\(number)/config", "h/bottle/a4c13800000\(number)"] }
-        @Sendable func stand(_ number: Int) -> Bool { topics(number).allSatisfy { ear.payloads(at: $0).last?.hasPrefix("{") == true } }
+        @Sendable func topics(_ number: Int) -> [String] {
+            ["homeassistant/device/waterh_\(id)_a4c13800000\(number)/config", "h/bottle/a4c13800000\(number)"]
+        }
+        @Sendable func stand(_ number: Int) -> Bool {
+            topics(number).allSatisfy { ear.payloads(at: $0).last?.hasPrefix("{") == true }
+        }
         #expect(await event { stand(1) && stand(2) ? true : nil } == true, "\(ear.output)")
         #expect(try rig.desk().releaseBottle("A4:C1:38:00:00:01"))
-        #expect(await event { topics(1).allSatisfy { ear.payloads(at: $0).last == "" } ? true : nil } == true, "\(ear.output)")
+        #expect(
+            await event { topics(1).allSatisfy { ear.payloads(at: $0).last == "" } ? true : nil } == true,
+            "\(ear.output)")
         #expect(stand(2))
         await rig.stop()
         // Who comes late finds one.
@@ -574,7 +693,8 @@ struct OutletTests {
         #expect(topics(1).allSatisfy { late.payloads(at: $0).isEmpty })
     }
 
-    /// The broker's address stands in a file and outlives the purge: the store goes on as another, of which alone the broker keeps something.
+    /// The broker's address stands in a file and outlives the purge: the store goes on as another, of which alone the
+    /// broker keeps something.
     @Test func whatWasPurgedGoesFromTheBrokerAndTheNextDrinkIsTold() async throws {
         let broker = try await Broker()
         let rig = try OutletRig(broker, isInFile: true)
@@ -597,7 +717,9 @@ struct OutletTests {
         let sips = try #require(await event { ear.payloads(at: "h/sip").count >= 2 ? ear.payloads(at: "h/sip") : nil })
         #expect(sips.count == 2 && sips[1].contains(#""ml":250"#), "\(sips)")
         let left = try await broker.kept()
-        #expect(left.contains { $0.contains("waterh_\(after)/config {") } && !left.contains { $0.contains(before) || $0.contains("a4c138010203") }, "\(left)")
+        #expect(
+            left.contains { $0.contains("waterh_\(after)/config {") }
+                && !left.contains { $0.contains(before) || $0.contains("a4c138010203") }, "\(left)")
         await rig.stop()
     }
 
@@ -634,21 +756,36 @@ struct OutletTests {
         try await broker.stop()
         _ = await event { await rig.sink.canShow() ? nil : true }
         if isLetOut { await rig.letOut() } else { _ = try rig.desk().set([(name: "mqtt.url", text: "")]) }
-        let told: Bool? = await event { rig.words.withLock { $0.contains { if case .stays(let words) = $0 { words.contains("h/") || words.contains("homeassistant/") } else { false } } } ? true : nil }
+        let told: Bool? = await event {
+            rig.words.withLock {
+                $0.contains {
+                    if case .stays(let words) = $0 {
+                        words.contains("h/") || words.contains("homeassistant/")
+                    } else {
+                        false
+                    }
+                }
+            } ? true : nil
+        }
         #expect(told == true, "\(rig.words.withLock { $0 })")
         if !isLetOut { await rig.stop() }
         try await broker.start()
         let again = try OutletRig(broker, [("mqtt.prefix", "new")], store: rig.store)
         again.start()
         try await again.connected()
-        let cleared: Bool? = await event { try? again.store.keptTopics(of: "mqtt").contains { $0.hasPrefix("h/") } ? nil : true }
+        let cleared: Bool? = await event {
+            try? again.store.keptTopics(of: "mqtt").contains { $0.hasPrefix("h/") } ? nil : true
+        }
         #expect(cleared == true)
         #expect(try await broker.kept().contains { $0.hasPrefix("1 h/") } == false)
         await again.stop()
     }
 
-    /// Whoever empties what is ours, by accident or as one who goes: who is there says it again, and what is said of Home Assistant's own devices stays deleted.
-    @Test(arguments: ["h/state", "h/availability", "h/bridge/info"]) func whatSomebodyEmptiesIsSaidAgain(_ topic: String) async throws {
+    /// Whoever empties what is ours, by accident or as one who goes: who is there says it again, and what is said of
+    /// Home Assistant's own devices stays deleted.
+    @Test(arguments: ["h/state", "h/availability", "h/bridge/info"]) func whatSomebodyEmptiesIsSaidAgain(
+        _ topic: String
+    ) async throws {
         let broker = try await Broker()
         let rig = try OutletRig(broker)
         let ear = try await broker.listen("#")
@@ -665,7 +802,11 @@ struct OutletTests {
         #expect(try await broker.kept().contains { $0.hasPrefix("1 \(topic) ") })
         // Another one's last word is not ours.
         try await broker.publish("h/availability", "offline", more: ["-r"])
-        #expect(await event { ear.payloads(at: "h/availability").last(where: { !$0.isEmpty }) == "online" && ear.payloads(at: "h/availability").contains("offline") ? true : nil } == true)
+        #expect(
+            await event {
+                ear.payloads(at: "h/availability").last(where: { !$0.isEmpty }) == "online"
+                    && ear.payloads(at: "h/availability").contains("offline") ? true : nil
+            } == true)
         let device = "homeassistant/device/waterh_\(try rig.store.openOutlet("mqtt", makeID: { "never" }).id)/config"
         try await broker.publish(device, "", more: ["-r"])
         _ = try rig.desk().logDrink(.ml(1))
@@ -685,7 +826,11 @@ struct OutletTests {
         second.start()
         try await second.connected()
         for rig in [first, second] {
-            let told: Bool? = await event { rig.words.withLock { $0.contains { if case .prefixShared(let words) = $0 { words.contains("at h/…") } else { false } } } ? true : nil }
+            let told: Bool? = await event {
+                rig.words.withLock {
+                    $0.contains { if case .prefixShared(let words) = $0 { words.contains("at h/…") } else { false } }
+                } ? true : nil
+            }
             #expect(told == true, "\(rig.words.withLock { $0 })")
             #expect(try rig.store.outletTroubles().map(\.outlet) == ["mqtt"])
         }
@@ -695,7 +840,8 @@ struct OutletTests {
         let id = try first.store.openOutlet("mqtt", makeID: { "never" }).id
         let back: Bool? = await event {
             guard let all = try? await broker.kept() else { return nil }
-            return all.contains("1 h/availability online") && all.contains { $0.hasPrefix("1 h/bridge/info ") && $0.contains(id) } ? true : nil
+            return all.contains("1 h/availability online")
+                && all.contains { $0.hasPrefix("1 h/bridge/info ") && $0.contains(id) } ? true : nil
         }
         #expect(back == true)
         await first.stop()
@@ -730,12 +876,20 @@ struct OutletTests {
         try await rig.connected()
         let id = try rig.store.openOutlet("mqtt", makeID: { "never" }).id
         for round in 1...2 {
-            let other = try MQTTSession(MQTTOptions(address: MQTTAddress(broker.url), clientID: MQTTPlan.client(id))) { _ in }
+            let other = try MQTTSession(MQTTOptions(address: MQTTAddress(broker.url), clientID: MQTTPlan.client(id))) {
+                _ in
+            }
             _ = try await other.connected()
             try await rig.connected(round + 1)
             await other.close()
         }
-        let told: Bool? = await event { rig.words.withLock { $0.contains { if case .nameShared(let words) = $0 { words.contains(MQTTAdvice.otherClient) } else { false } } } ? true : nil }
+        let told: Bool? = await event {
+            rig.words.withLock {
+                $0.contains {
+                    if case .nameShared(let words) = $0 { words.contains(MQTTAdvice.otherClient) } else { false }
+                }
+            } ? true : nil
+        }
         #expect(told == true, "\(rig.words.withLock { $0 })")
         await rig.stop()
     }
@@ -751,10 +905,14 @@ struct OutletTests {
         #expect(ear.payloads(at: "h/waterline").isEmpty)
         rig.sharesWaterline.withLock { $0 = true }
         try await broker.publish("h/cmd/water", "")
-        let shared: Bool? = await event { object(ear.payloads(at: "h/waterline").last)["waters"] as? Int == 1 ? true : nil }
+        let shared: Bool? = await event {
+            object(ear.payloads(at: "h/waterline").last)["waters"] as? Int == 1 ? true : nil
+        }
         #expect(shared == true, "\(ear.output)")
         try await broker.publish("h/cmd/end", "")
-        let ended: Bool? = await event { object(ear.payloads(at: "h/waterline").last)["isActive"] as? Bool == false ? true : nil }
+        let ended: Bool? = await event {
+            object(ear.payloads(at: "h/waterline").last)["isActive"] as? Bool == false ? true : nil
+        }
         #expect(ended == true)
         rig.sharesWaterline.withLock { $0 = false }
         _ = try rig.desk().logDrink(.ml(1))
@@ -773,10 +931,15 @@ struct OutletTests {
         #expect(await rig.sink.canShow())
         // At noon nothing has been drunk: of tomorrow, since what was decided long before it is said asks for nothing.
         let day = DayCalendar(zone: .utc, boundaryHour: 4).start(of: try rig.desk().today())
-        let noon = TrackerDesk(rig.store, WriteContext(now: day.advanced(seconds: 32 * 3600), zone: .utc, source: "gateway", makeID: { UUID().uuidString }))
+        let noon = TrackerDesk(
+            rig.store,
+            WriteContext(
+                now: day.advanced(seconds: 32 * 3600), zone: .utc, source: "gateway", makeID: { UUID().uuidString }))
         #expect(try await noon.tell([rig.sink]).notifications.map(\.isShown) == [true])
         let told = object(await event { ear.payloads(at: "h/notify").first })
-        #expect(told["shouldNotify"] as? Bool == true && told["event_type"] as? String == "hydration-reminder" && told["notificationId"] != nil)
+        #expect(
+            told["shouldNotify"] as? Bool == true && told["event_type"] as? String == "hydration-reminder"
+                && told["notificationId"] != nil)
         #expect(try await noon.tell([rig.sink]).notifications.isEmpty)
         #expect(try rig.store.notifications().map(\.sinks) == [["mqtt"]])
         try await broker.stop()
@@ -789,7 +952,17 @@ struct OutletTests {
         let broker = try await Broker { _ in ["allow_anonymous false"] }
         let rig = try OutletRig(broker)
         rig.start()
-        let told: Bool? = await event { rig.words.withLock { $0.contains { if case .trouble(let words) = $0 { words.contains("refuses") && words.contains("mqtt.user") } else { false } } } ? true : nil }
+        let told: Bool? = await event {
+            rig.words.withLock {
+                $0.contains {
+                    if case .trouble(let words) = $0 {
+                        words.contains("refuses") && words.contains("mqtt.user")
+                    } else {
+                        false
+                    }
+                }
+            } ? true : nil
+        }
         #expect(told == true)
         _ = await event(within: 3) { rig.words.withLock { $0.count > 1 } ? true : nil }
         #expect(rig.words.withLock { $0.count } == 1)
@@ -802,6 +975,7 @@ extension TrackerStore {
     func makeDrinks(_ count: Int, from first: Instant) throws {
         let samples = (0..<count).map { HealthSample(at: first.advanced(seconds: Double($0) * 60), ml: 100 + $0 % 200) }
         let now = first.advanced(seconds: Double(count) * 60)
-        _ = try importSamples(samples, WriteContext(now: now, zone: .utc, source: "health", makeID: { UUID().uuidString.lowercased() }))
+        _ = try importSamples(
+            samples, WriteContext(now: now, zone: .utc, source: "health", makeID: { UUID().uuidString.lowercased() }))
     }
 }

@@ -12,23 +12,34 @@ import TrackerDesk
 struct WireTests {
     /// An adversary's finding: a repeated transaction brought the session's state, which was not shared any more.
     @Test func whatIsKeptOfAnAnswerHidesTheSessionThatIsSharedNoMore() throws {
-        let kept = #"{"data":{"drink":{"ml":250},"state":{"dailyTotalMl":250,"waterline":{"drinks":3}}},"status":"ok","transaction":"t1"}"#
+        let kept =
+            #"""
+            {"data":{"drink":{"ml":250},"state":{"dailyTotalMl":250,"waterline":{"drinks":3}}},"status":"ok","transaction":"t1"}
+            """#
         #expect(CommandAnswer(kept: Array(kept.utf8), seesWaterline: true).text == kept)
         let hidden = CommandAnswer(kept: Array(kept.utf8), seesWaterline: false).text
         #expect(hidden == kept.replacing(#"{"drinks":3}"#, with: "null"))
-        for text in ["", "[]", "{}", #"{"data":[]}"#] { #expect(CommandAnswer(kept: Array(text.utf8), seesWaterline: false).text == text) }
+        for text in ["", "[]", "{}", #"{"data":[]}"#] {
+            #expect(CommandAnswer(kept: Array(text.utf8), seesWaterline: false).text == text)
+        }
     }
 
-    @Test(arguments: [
-        ("h/cmd/log", "log"), ("h/cmd/bottle-reminder", "bottle-reminder"), ("h/cmd/", nil), ("h/cmd", nil), ("h/cmd/log/more", nil), ("h/cmd/LOG", nil), ("x/cmd/log", nil),
-        ("h/cmd/" + String(repeating: "a", count: 41), nil), ("h/cmd/l\u{e9}g", nil), ("h/response/log", nil),
-    ] as [(String, String?)])
+    @Test(
+        arguments: [
+            ("h/cmd/log", "log"), ("h/cmd/bottle-reminder", "bottle-reminder"), ("h/cmd/", nil), ("h/cmd", nil),
+            ("h/cmd/log/more", nil), ("h/cmd/LOG", nil), ("x/cmd/log", nil),
+            ("h/cmd/" + String(repeating: "a", count: 41), nil), ("h/cmd/l\u{e9}g", nil), ("h/response/log", nil),
+        ] as [(String, String?)])
     func theNameOfACommand(topic: String, name: String?) { #expect(Topics(prefix: "h").commandName(of: topic) == name) }
 
-    @Test(arguments: [("WaterH-Boost-24oz", "waterh_boost_24oz"), ("a/b", "a_b"), ("  ", "x"), ("Küche", "k_che"), ("__a__", "a"), ("A4:C1", "a4_c1")])
+    @Test(arguments: [
+        ("WaterH-Boost-24oz", "waterh_boost_24oz"), ("a/b", "a_b"), ("  ", "x"), ("Küche", "k_che"), ("__a__", "a"),
+        ("A4:C1", "a4_c1"),
+    ])
     func plainNames(text: String, plain: String) { #expect(PlainName.of(text) == plain) }
 
-    /// An adversary's finding: a session's water was told under one id while sessions were shared, and deleted under another one afterwards.
+    /// An adversary's finding: a session's water was told under one id while sessions were shared, and deleted under
+    /// another one afterwards.
     @Test func aDrinkHasOneIDWhoeverSeesSessions() throws {
         let change = DrinkChange(sequence: 1, key: Drink.sessionKeys + "w7", drink: nil)
         for sees in [true, false] {
@@ -50,17 +61,27 @@ struct WireTests {
     @Test func everySettingIsInThePlanAndNoSecretInItsWords() throws {
         let full = try #require(
             try plan([
-                ("mqtt.url", "mqtts://h"), ("mqtt.prefix", "a/b"), ("mqtt.commands", "true"), ("mqtt.user", "me"), ("mqtt.password", "s3cret"), ("mqtt.caFile", "/ca"),
+                ("mqtt.url", "mqtts://h"), ("mqtt.prefix", "a/b"), ("mqtt.commands", "true"), ("mqtt.user", "me"),
+                ("mqtt.password", "s3cret"), ("mqtt.caFile", "/ca"),
                 ("mqtt.certificateFile", "/cert"), ("mqtt.keyFile", "/key"), ("mqtt.discoveryPrefix", "ha"),
             ]))
-        #expect("\(full)" == "mqtts://h:8883 at a/b, as me with a password, authorities /ca, certificate /cert, key /key, commands, discovery at ha")
+        #expect(
+            "\(full)"
+                == """
+                mqtts://h:8883 at a/b, as me with a password, authorities /ca, certificate /cert, key /key, \
+                commands, discovery at ha
+                """
+        )
         let options = full.options(id: "1")
-        #expect(options.password == "s3cret" && options.clientID == "waterh-1" && options.will == MQTTMessage("a/b/availability", "offline", isRetained: true))
+        #expect(
+            options.password == "s3cret" && options.clientID == "waterh-1"
+                && options.will == MQTTMessage("a/b/availability", "offline", isRetained: true))
         #expect(try plan([("mqtt.url", "mqtt://h"), ("mqtt.discovery", "false")])?.discovery == nil)
     }
 
     @Test(arguments: [
-        [("mqtt.url", "mqtt://h:x")], [("mqtt.url", "mqtt://me:pw@h")], [("mqtt.url", "mqtt://h"), ("mqtt.password", "x")], [("mqtt.url", "mqtt://h"), ("mqtt.caFile", "/ca")],
+        [("mqtt.url", "mqtt://h:x")], [("mqtt.url", "mqtt://me:pw@h")],
+        [("mqtt.url", "mqtt://h"), ("mqtt.password", "x")], [("mqtt.url", "mqtt://h"), ("mqtt.caFile", "/ca")],
         [("mqtt.url", "mqtt://h"), ("mqtt.user", "me"), ("mqtt.passwordFile", "/nowhere/at/all")],
     ])
     func whatDoesNotFitTogetherIsTold(changes: [(String, String)]) {
@@ -78,23 +99,37 @@ struct WireTests {
         return drink
     }
 
-    @Test(arguments: [(0, false, SipPayload.Event.sip), (900, false, .sip), (901, false, .historical), (-60, false, .sip), (0, true, .deleted), (100_000, true, .deleted)])
+    @Test(arguments: [
+        (0, false, SipPayload.Event.sip), (900, false, .sip), (901, false, .historical), (-60, false, .sip),
+        (0, true, .deleted), (100_000, true, .deleted),
+    ])
     func howASipIsTold(age: Int64, deleted: Bool, event: SipPayload.Event) throws {
-        let payload = SipPayload(DrinkChange(sequence: 7, key: "id", drink: try drink(deleted: deleted)), now: Instant(seconds: 1_000_000 + age))
+        let payload = SipPayload(
+            DrinkChange(sequence: 7, key: "id", drink: try drink(deleted: deleted)),
+            now: Instant(seconds: 1_000_000 + age))
         #expect(payload.event == event)
         let json = try TrackerDesk.json(payload)
-        #expect(json.contains(#""event_type":"\#(event.rawValue)""#) && json.contains(#""id":"id""#) && json.contains(#""at":"1970-01-12T13:46:40Z""#), "\(json)")
+        #expect(
+            json.contains(#""event_type":"\#(event.rawValue)""#) && json.contains(#""id":"id""#)
+                && json.contains(#""at":"1970-01-12T13:46:40Z""#), "\(json)")
     }
 
     @Test func aSipThatIsNotThereAnyMore() throws {
-        let json = try TrackerDesk.json(SipPayload(DrinkChange(sequence: 7, key: "k", drink: nil), now: Instant(seconds: 0)))
-        #expect(json == #"{"at":null,"day":null,"deleted":true,"event_type":"deleted","historical":true,"id":"k","ml":null,"sequence":7,"source":null,"timestamp":null,"zone":null}"#)
+        let json = try TrackerDesk.json(
+            SipPayload(DrinkChange(sequence: 7, key: "k", drink: nil), now: Instant(seconds: 0)))
+        #expect(
+            json
+                == #"""
+                {"at":null,"day":null,"deleted":true,"event_type":"deleted","historical":true,"id":"k","ml":null,"sequence":7,"source":null,"timestamp":null,"zone":null}
+                """#
+        )
     }
 
     // MARK: - Commands
 
     @Test func aCommandIsAnObjectOrAWordOrNothing() throws {
-        var object = try CommandRequest(name: "log", payload: Array(#" {"ml": 250, "at": "14:00", "transaction": 7, "x": null}"#.utf8))
+        var object = try CommandRequest(
+            name: "log", payload: Array(#" {"ml": 250, "at": "14:00", "transaction": 7, "x": null}"#.utf8))
         #expect(object.transaction == "7")
         #expect(try object.main("ml") == "250")
         #expect(try object.fields.text("at") == "14:00")
@@ -108,17 +143,25 @@ struct WireTests {
     }
 
     @Test(arguments: [
-        "{", "{]", #"{"a": {"b": 1}}"#, #"{"a": [1]}"#, "[1]", "[", #"{"transaction": ""}"#, #"{"transaction": ["a"]}"#, #"{"transaction": true, "a": [[]]}"#,
-        "{\"transaction\": \"\(String(repeating: "x", count: 129))\"}", String(repeating: "x", count: 257), String(repeating: "[", count: 10_000),
+        "{", "{]", #"{"a": {"b": 1}}"#, #"{"a": [1]}"#, "[1]", "[", #"{"transaction": ""}"#, #"{"transaction": ["a"]}"#,
+        #"{"transaction": true, "a": [[]]}"#,
+        "{\"transaction\": \"\(String(repeating: "x", count: 129))\"}", String(repeating: "x", count: 257),
+        String(repeating: "[", count: 10_000),
         "{" + String(repeating: "\"a\":{", count: 2_000), String(repeating: " ", count: CommandRequest.limit + 1),
     ])
-    func aWrongCommandIsToldApart(text: String) { #expect(throws: WrongInput.self) { try CommandRequest(name: "log", payload: Array(text.utf8)) } }
+    func aWrongCommandIsToldApart(text: String) {
+        #expect(throws: WrongInput.self) { try CommandRequest(name: "log", payload: Array(text.utf8)) }
+    }
 
-    @Test func bytesThatAreNoText() { #expect(throws: WrongInput.self) { try CommandRequest(name: "log", payload: [0xFF, 0xFE, 0x7B]) } }
+    @Test func bytesThatAreNoText() {
+        #expect(throws: WrongInput.self) { try CommandRequest(name: "log", payload: [0xFF, 0xFE, 0x7B]) }
+    }
 
     @Test("every command, cut at every byte and with every byte changed, is a command or an error")
     func damagedCommands() throws {
-        let whole = Array(#"{"ml": 250.5, "at": "2026-06-15T14:00Z", "transaction": "a-ü", "arguments": ["x", "y"], "flag": true}"#.utf8)
+        let whole = Array(
+            #"{"ml": 250.5, "at": "2026-06-15T14:00Z", "transaction": "a-ü", "arguments": ["x", "y"], "flag": true}"#
+                .utf8)
         for length in 0...whole.count { _ = try? CommandRequest(name: "log", payload: Array(whole.prefix(length))) }
         for index in whole.indices {
             for value in [0, 0x22, 0x5C, 0x7B, 0x80, 0xFF] as [UInt8] {
@@ -135,11 +178,14 @@ struct WireTests {
     // MARK: - What to do about it
 
     static let troubles: [(MQTTFailure.Kind, String, [String])] = [
-        (.refused, "mqtt://h", ["mqtt.user", "mqtt.passwordFile"]), (.tls, "mqtts://shelf.example", ["mqtt.caFile", "ca-file", "shelf.example", "mqtt.url"]),
+        (.refused, "mqtt://h", ["mqtt.user", "mqtt.passwordFile"]),
+        (.tls, "mqtts://shelf.example", ["mqtt.caFile", "ca-file", "shelf.example", "mqtt.url"]),
         (.noGreeting, "mqtt://h:8883", ["mqtts://"]), (.takenOver, "mqtt://h", ["Another client", "copy"]),
     ]
 
-    @Test(arguments: troubles) func aTroubleNamesWhatToLookAt(_ kind: MQTTFailure.Kind, _ url: String, _ words: [String]) throws {
+    @Test(arguments: troubles) func aTroubleNamesWhatToLookAt(
+        _ kind: MQTTFailure.Kind, _ url: String, _ words: [String]
+    ) throws {
         var settings = Settings()
         try settings.set("mqtt.url", to: url)
         let told = MQTTAdvice.words(MQTTFailure(kind, "It went wrong"), try MQTTPlan(settings.service))
@@ -150,7 +196,9 @@ struct WireTests {
         let folder = try TemporaryFolder()
         try Data().write(to: folder.url("password"))
         var settings = Settings()
-        for (name, text) in [("mqtt.url", "mqtt://h"), ("mqtt.user", "me"), ("mqtt.passwordFile", folder.file("password"))] { try settings.set(name, to: text) }
+        for (name, text) in [
+            ("mqtt.url", "mqtt://h"), ("mqtt.user", "me"), ("mqtt.passwordFile", folder.file("password")),
+        ] { try settings.set(name, to: text) }
         let failure = #expect(throws: WrongInput.self) { try MQTTPlan(settings.service) }
         #expect(failure?.sentence.contains("is empty") == true)
     }

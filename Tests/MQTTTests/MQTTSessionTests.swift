@@ -57,10 +57,13 @@ struct MQTTSessionTests {
     }
 
     @Test func nobodyThere() async throws {
-        let options = MQTTOptions(address: MQTTAddress(host: "127.0.0.1", port: UInt16(try Broker.freePort())), clientID: "x")
+        let options = MQTTOptions(
+            address: MQTTAddress(host: "127.0.0.1", port: UInt16(try Broker.freePort())), clientID: "x")
         let session = try MQTTSession(options) { _ in }
         let failure = await #expect(throws: MQTTFailure.self) { try await session.connected() }
-        #expect(failure?.kind == .unreachable && failure?.sentence.contains("refused") == true, "\(failure?.sentence ?? "")")
+        #expect(
+            failure?.kind == .unreachable && failure?.sentence.contains("refused") == true, "\(failure?.sentence ?? "")"
+        )
     }
 
     @Test func aBrokerThatTakesTheConnectionAndIsSilent() async throws {
@@ -94,7 +97,10 @@ struct MQTTSessionTests {
         let broker = try await Broker()
         let session = try MQTTSession(options(broker)) { _ in }
         _ = try await session.connected()
-        for message in [MQTTMessage("a/#", "x"), MQTTMessage("", "x"), MQTTMessage("t", [UInt8](repeating: 0, count: MQTTMessage.payloadLimit + 1))] {
+        for message in [
+            MQTTMessage("a/#", "x"), MQTTMessage("", "x"),
+            MQTTMessage("t", [UInt8](repeating: 0, count: MQTTMessage.payloadLimit + 1)),
+        ] {
             let failure = await #expect(throws: MQTTFailure.self) { try await session.publish([message]) }
             #expect(failure?.kind == .wrongUse)
         }
@@ -109,7 +115,8 @@ struct MQTTSessionTests {
         func change(_ body: @Sendable (inout Value) -> Void) { held.withLock { body(&$0) } }
     }
 
-    /// Who dies over a message gets it again: the broker hears that it arrived when it is dealt with, and not before; and not at all where it could not be.
+    /// Who dies over a message gets it again: the broker hears that it arrived when it is dealt with, and not before;
+    /// and not at all where it could not be.
     @Test func aMessageArrivedWhenItIsDealtWith() async throws {
         let broker = try await Broker { _ in ["allow_anonymous true", "log_type all"] }
         let (began, leaves, held) = (Box(0), Box(false), Box<MQTTSession?>(nil))
@@ -122,7 +129,9 @@ struct MQTTSessionTests {
                 if leaves.value { #expect(held.value?.leaveUndone() == true) }
             }
         }
-        func acknowledged() -> Int { broker.log.split(separator: "\n").count { $0.contains("Received PUBACK from bench") } }
+        func acknowledged() -> Int {
+            broker.log.split(separator: "\n").count { $0.contains("Received PUBACK from bench") }
+        }
         let session = try connect()
         _ = try await session.connected()
         try await session.subscribe(["c/#"])
@@ -143,7 +152,8 @@ struct MQTTSessionTests {
         leaves.change { $0 = false }
         let again = try connect()
         #expect(await event { began.value == 3 ? true : nil } == true, "\(broker.log)")
-        // What is said while the thread deals with a message: who asked a moment too late waited for its end, and this test for ever.
+        // What is said while the thread deals with a message: who asked a moment too late waited for its end, and this
+        // test for ever.
         #expect(try await again.connected())
         goesOn.signal()
         #expect(await event { acknowledged() == 2 ? true : nil } == true, "\(broker.log)")
@@ -151,7 +161,8 @@ struct MQTTSessionTests {
         await again.close()
     }
 
-    /// What is written for a message that was just dealt with meets nobody: the connection is over, and nothing waits for ever.
+    /// What is written for a message that was just dealt with meets nobody: the connection is over, and nothing waits
+    /// for ever.
     @Test func aBrokerThatDiesWhileAMessageIsDealtWith() async throws {
         let broker = try await Broker()
         let began = Box(0)
@@ -170,7 +181,8 @@ struct MQTTSessionTests {
         #expect(await session.ended().kind == .lost)
     }
 
-    /// An adversary's finding: of 2,000 commands that had waited, hundreds were dealt with before the broker heard of one; it was taken for silent meanwhile, and sent them again.
+    /// An adversary's finding: of 2,000 commands that had waited, hundreds were dealt with before the broker heard of
+    /// one; it was taken for silent meanwhile, and sent them again.
     @Test func ofWhatHasWaitedOneComesAfterTheOther() async throws {
         let broker = try await Broker { _ in ["allow_anonymous true", "log_type all"] }
         let first = try MQTTSession(options(broker)) { _ in }
@@ -179,7 +191,9 @@ struct MQTTSessionTests {
         await first.close()
         let pub = try #require(Program(system: "mosquitto_pub"))
         let lines = (0..<40).map { "\($0)\n" }.joined()
-        #expect(try await pub.run(["-p", "\(broker.port)", "-q", "1", "-t", "c/x", "-l"], input: Array(lines.utf8)).exitCode == 0)
+        #expect(
+            try await pub.run(["-p", "\(broker.port)", "-q", "1", "-t", "c/x", "-l"], input: Array(lines.utf8)).exitCode
+                == 0)
         let came = Box([String]())
         let goesOn = DispatchSemaphore(value: 0)
         let session = try MQTTSession(options(broker)) { message in
@@ -187,20 +201,25 @@ struct MQTTSessionTests {
             goesOn.wait()
         }
         #expect(try await session.connected())
-        func confirmed() -> Int { broker.log.split(separator: "\n").count { $0.contains("Received PUBACK from bench") } }
+        func confirmed() -> Int {
+            broker.log.split(separator: "\n").count { $0.contains("Received PUBACK from bench") }
+        }
         for number in 0..<40 {
             #expect(await event { came.value.count == number + 1 ? true : nil } == true)
             // The library reads as many in one piece as it waits for confirmations of its own.
             if number == 0 { session.post((0..<50).map { MQTTMessage("answer", "\($0)") }) }
             // While this one is dealt with, all before it are confirmed, and it is not.
-            #expect(await event { confirmed() == number ? true : nil } == true, "of \(number) messages \(confirmed()) are confirmed")
+            #expect(
+                await event { confirmed() == number ? true : nil } == true,
+                "of \(number) messages \(confirmed()) are confirmed")
             goesOn.signal()
         }
         #expect(came.value == (0..<40).map(String.init))
         await session.close()
     }
 
-    /// Nobody's message fills our memory: with MQTT 5 the broker keeps what is too large to itself, and what comes after it arrives.
+    /// Nobody's message fills our memory: with MQTT 5 the broker keeps what is too large to itself, and what comes
+    /// after it arrives.
     @Test func aHugeMessageIsNotTaken() async throws {
         let (broker, inbox) = (try await Broker(), Inbox())
         let session = try MQTTSession(options(broker)) { inbox.take($0) }
@@ -212,7 +231,9 @@ struct MQTTSessionTests {
         try Data("5".utf8).write(to: URL(fileURLWithPath: "/proc/self/clear_refs"))
         let before = try highest()
         for _ in 0..<2 {
-            let sent = try await #require(Program(system: "mosquitto_pub")).run(["-p", "\(broker.port)", "-q", "1", "-t", "c/x", "-f", file.path])
+            let sent = try await #require(Program(system: "mosquitto_pub")).run([
+                "-p", "\(broker.port)", "-q", "1", "-t", "c/x", "-f", file.path,
+            ])
             #expect(sent.exitCode == 0, "\(sent.error)")
         }
         try await broker.publish("c/x", "small")
@@ -231,10 +252,13 @@ struct MQTTSessionTests {
         return try #require(Int(line.split(separator: " ").dropLast().last ?? ""))
     }
 
-    /// Who does not know MQTT 5 says so, or only hangs up: it is spoken to in 3.1.1, and of a large message only the beginning is handed on.
+    /// Who does not know MQTT 5 says so, or only hangs up: it is spoken to in 3.1.1, and of a large message only the
+    /// beginning is handed on.
     @Test(arguments: [true, false]) func aBrokerThatKnowsOnlyTheOldVersion(saysSo: Bool) async throws {
         let (old, inbox) = (try OldBroker(saysSo: saysSo), Inbox())
-        let session = try MQTTSession(MQTTOptions(address: MQTTAddress(host: "127.0.0.1", port: UInt16(old.port)), clientID: "x")) { inbox.take($0) }
+        let session = try MQTTSession(
+            MQTTOptions(address: MQTTAddress(host: "127.0.0.1", port: UInt16(old.port)), clientID: "x")
+        ) { inbox.take($0) }
         #expect(try await session.connected() == false)
         let message = await event { inbox.all.first }
         #expect(message?.topic == "c" && message?.payload.count == MQTTMessage.incomingLimit + 1)
@@ -276,13 +300,15 @@ struct MQTTSessionTests {
         let broker = try await Broker(
             { _ in
                 [
-                    "allow_anonymous true", "listener \(port) 127.0.0.1", "cafile \(certificates.file("ca.pem"))", "certfile \(certificates.file("server.pem"))",
+                    "allow_anonymous true", "listener \(port) 127.0.0.1", "cafile \(certificates.file("ca.pem"))",
+                    "certfile \(certificates.file("server.pem"))",
                     "keyfile \(certificates.file("server.key"))", "require_certificate true",
                 ]
             })
         _ = broker
         func attempt(_ host: String, _ change: (inout MQTTOptions) -> Void = { _ in }) async throws {
-            var options = MQTTOptions(address: MQTTAddress(host: host, port: UInt16(port), isEncrypted: true), clientID: "tls")
+            var options = MQTTOptions(
+                address: MQTTAddress(host: host, port: UInt16(port), isEncrypted: true), clientID: "tls")
             options.authorities = certificates.file("ca.pem")
             (options.certificate, options.key) = (certificates.file("client.pem"), certificates.file("client.key"))
             change(&options)
@@ -293,8 +319,10 @@ struct MQTTSessionTests {
         }
         try await attempt("localhost")
         for (host, change) in [
-            ("127.0.0.1", { _ in }), ("localhost", { $0.authorities = certificates.file("other.pem") }), ("localhost", { $0.authorities = nil }),
-            ("localhost", { ($0.certificate, $0.key) = (nil, nil) }), ("localhost", { $0.authorities = certificates.file("nothing.pem") }),
+            ("127.0.0.1", { _ in }), ("localhost", { $0.authorities = certificates.file("other.pem") }),
+            ("localhost", { $0.authorities = nil }),
+            ("localhost", { ($0.certificate, $0.key) = (nil, nil) }),
+            ("localhost", { $0.authorities = certificates.file("nothing.pem") }),
         ] as [(String, (inout MQTTOptions) -> Void)] {
             let failure = await #expect(throws: MQTTFailure.self) { try await attempt(host, change) }
             print("TLS:", failure?.sentence ?? "")
@@ -318,7 +346,8 @@ final class Certificates: Sendable {
             printf 'subjectAltName=DNS:localhost' > names
             for who in server client; do
                 openssl req -newkey rsa:2048 -nodes -subj /CN=$who -keyout $who.key -out $who.csr
-                openssl x509 -req -days 2 -in $who.csr -CA ca.pem -CAkey ca.key -CAcreateserial -extfile names -out $who.pem
+                openssl x509 -req -days 2 -in $who.csr -CA ca.pem -CAkey ca.key -CAcreateserial -extfile names -out \
+            $who.pem
             done
             """
         let result = try await Program(path: "/bin/sh").run(["-c", script], directory: folder.path)

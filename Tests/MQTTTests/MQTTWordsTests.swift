@@ -5,15 +5,18 @@ import Testing
 @Suite("Addresses and topics")
 struct MQTTWordsTests {
     @Test(arguments: [
-        ("mqtt://host", "mqtt://host:1883"), ("mqtts://host", "mqtts://host:8883"), ("MQTT://h:99/", "mqtt://h:99"), ("mqtt://[::1]", "mqtt://[::1]:1883"),
-        ("mqtts://[fe80::1%eth0]:1", "mqtts://[fe80::1%eth0]:1"), ("mqtt://192.168.0.2:65535", "mqtt://192.168.0.2:65535"),
+        ("mqtt://host", "mqtt://host:1883"), ("mqtts://host", "mqtts://host:8883"), ("MQTT://h:99/", "mqtt://h:99"),
+        ("mqtt://[::1]", "mqtt://[::1]:1883"),
+        ("mqtts://[fe80::1%eth0]:1", "mqtts://[fe80::1%eth0]:1"),
+        ("mqtt://192.168.0.2:65535", "mqtt://192.168.0.2:65535"),
     ])
     func anAddressIsUnderstood(text: String, meant: String) throws {
         #expect(try MQTTAddress(text).description == meant)
     }
 
     @Test(arguments: [
-        "", "host", "http://h", "mqtt://", "mqtt://:1883", "mqtt://h:0", "mqtt://h:65536", "mqtt://h:x", "mqtt://h:", "mqtt://::1", "mqtt://[::1", "mqtt://[::1]x", "mqtt://[]",
+        "", "host", "http://h", "mqtt://", "mqtt://:1883", "mqtt://h:0", "mqtt://h:65536", "mqtt://h:x", "mqtt://h:",
+        "mqtt://::1", "mqtt://[::1", "mqtt://[::1]x", "mqtt://[]",
         "mqtt://h/path", "mqtt://h?x", "mqtt://h#x", "mqtt://a b", "mqtt://h\u{7f}", "mqtt://h:-1", "mqtt://h:+1",
     ])
     func aWrongAddressIsToldApart(text: String) { #expect(throws: MQTTFailure.self) { try MQTTAddress(text) } }
@@ -31,12 +34,19 @@ struct MQTTWordsTests {
     }
 
     @Test(arguments: [
-        ("a/b", "a/b", true), ("a/b", "a/+", true), ("a/b/c", "a/+", false), ("a", "a/#", true), ("a/b/c", "a/#", true), ("b", "#", true), ("$SYS/x", "#", false),
-        ("$SYS/x", "+/x", false), ("$SYS/x", "$SYS/#", true), ("a/", "a/+", true), ("a", "a/+", false), ("/a", "+/a", true), ("ab", "a", false),
+        ("a/b", "a/b", true), ("a/b", "a/+", true), ("a/b/c", "a/+", false), ("a", "a/#", true), ("a/b/c", "a/#", true),
+        ("b", "#", true), ("$SYS/x", "#", false),
+        ("$SYS/x", "+/x", false), ("$SYS/x", "$SYS/#", true), ("a/", "a/+", true), ("a", "a/+", false),
+        ("/a", "+/a", true), ("ab", "a", false),
     ])
-    func filtersMean(name: String, filter: String, matches: Bool) { #expect(TopicName.matches(name, filter) == matches) }
+    func filtersMean(name: String, filter: String, matches: Bool) {
+        #expect(TopicName.matches(name, filter) == matches)
+    }
 
-    @Test(arguments: [("a/b", true), ("", false), ("a+", false), ("a/#", false), ("a\0b", false), (String(repeating: "x", count: 65_536), false)])
+    @Test(arguments: [
+        ("a/b", true), ("", false), ("a+", false), ("a/#", false), ("a\0b", false),
+        (String(repeating: "x", count: 65_536), false),
+    ])
     func namesToPublishAt(name: String, isGood: Bool) { #expect(TopicName.isPublishable(name) == isGood) }
 
     @Test func aMissingLibraryIsTold() {

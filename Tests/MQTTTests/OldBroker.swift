@@ -20,7 +20,9 @@ final class OldBroker: Sendable {
         address.sin_port = UInt16(port).bigEndian
         address.sin_addr.s_addr = inet_addr("127.0.0.1")
         let isBound = withUnsafePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(listener, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0 && listen(listener, 4) == 0 }
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(listener, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0 && listen(listener, 4) == 0
+            }
         }
         guard isBound else { throw Broker.Missing(description: "no port") }
         Thread { [self] in
@@ -46,7 +48,10 @@ final class OldBroker: Sendable {
         _ = send(client, [0x20, 2, 0, 0] as [UInt8], 4, Int32(MSG_NOSIGNAL))
         // PUBLISH at "c", at most once, 300,000 bytes of payload.
         let (payload, length) = (300_000, 300_003)
-        var message: [UInt8] = [0x30, UInt8(length & 0x7f | 0x80), UInt8(length >> 7 & 0x7f | 0x80), UInt8(length >> 14), 0, 1, UInt8(ascii: "c")]
+        var message: [UInt8] = [
+            0x30, UInt8(length & 0x7f | 0x80), UInt8(length >> 7 & 0x7f | 0x80), UInt8(length >> 14), 0, 1,
+            UInt8(ascii: "c"),
+        ]
         message += [UInt8](repeating: 7, count: payload)
         var rest = message[...]
         while !rest.isEmpty {

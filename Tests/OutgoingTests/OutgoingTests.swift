@@ -14,12 +14,18 @@ struct OutgoingTests {
         try await peer.answers(#"[{"status": 418, "headers": {"Retry-After": "7", "X-Empty": ""}, "body": "tea ☕"}]"#)
         let body = "water 💧\u{0}\r\n"
         let answer = try await client.send(
-            OutgoingRequest("PUT", "\(peer.url)/a%20b?c=d", headers: [("Authorization", "Bearer s3cret"), ("X-Nothing", ""), ("Title", "Ä")], body: Array(body.utf8)))
+            OutgoingRequest(
+                "PUT", "\(peer.url)/a%20b?c=d",
+                headers: [("Authorization", "Bearer s3cret"), ("X-Nothing", ""), ("Title", "Ä")], body: Array(body.utf8)
+            ))
         #expect(answer.status == 418 && !answer.isSuccess && String(decoding: answer.body, as: UTF8.self) == "tea ☕")
-        #expect(answer.header("retry-after") == "7" && answer.header("X-EMPTY") == "" && answer.header("nowhere") == nil)
+        #expect(
+            answer.header("retry-after") == "7" && answer.header("X-EMPTY") == "" && answer.header("nowhere") == nil)
         let seen = try #require(try await peer.seen().first)
         #expect(seen.method == "PUT" && seen.path == "/a%20b?c=d" && seen.body == body)
-        #expect(seen.headers["authorization"] == "Bearer s3cret" && seen.headers["x-nothing"] == "" && seen.headers["user-agent"] == "waterh" && seen.headers["expect"] == nil)
+        #expect(
+            seen.headers["authorization"] == "Bearer s3cret" && seen.headers["x-nothing"] == ""
+                && seen.headers["user-agent"] == "waterh" && seen.headers["expect"] == nil)
     }
 
     @Test(arguments: ["GET", "POST", "DELETE", "HEAD"]) func methodsWithoutABody(method: String) async throws {
@@ -30,7 +36,9 @@ struct OutgoingTests {
     }
 
     /// A credential goes to one server only; and a file of this machine is no answer.
-    @Test(arguments: ["file:///etc/passwd", "ftp://127.0.0.1/", "http://127.0.0.1:1/"]) func nobodyIsFollowed(to place: String) async throws {
+    @Test(arguments: ["file:///etc/passwd", "ftp://127.0.0.1/", "http://127.0.0.1:1/"]) func nobodyIsFollowed(
+        to place: String
+    ) async throws {
         let peer = try await WebPeer()
         try await peer.answers(#"[{"status": 302, "headers": {"Location": "\#(place)"}}]"#)
         #expect(try await client.send(OutgoingRequest("GET", peer.url)).status == 302)
@@ -38,16 +46,21 @@ struct OutgoingTests {
     }
 
     @Test(arguments: [
-        ("file:///etc/passwd", "GET", ""), ("gopher://h/", "GET", ""), ("h", "GET", ""), ("http://a b/", "GET", ""), ("http://h/\r\nX: y", "GET", ""),
-        ("http://h/", "GET /", ""), ("http://h/", "", ""), ("http://h/", "GET", "a\r\nX: y"), ("http://h/", "GET", "a\0"),
+        ("file:///etc/passwd", "GET", ""), ("gopher://h/", "GET", ""), ("h", "GET", ""), ("http://a b/", "GET", ""),
+        ("http://h/\r\nX: y", "GET", ""),
+        ("http://h/", "GET /", ""), ("http://h/", "", ""), ("http://h/", "GET", "a\r\nX: y"),
+        ("http://h/", "GET", "a\0"),
     ])
     func whatCannotBeSentIsToldBefore(url: String, method: String, value: String) async throws {
-        let failure = await #expect(throws: OutgoingFailure.self) { try await client.send(OutgoingRequest(method, url, headers: [("X-A", value)])) }
+        let failure = await #expect(throws: OutgoingFailure.self) {
+            try await client.send(OutgoingRequest(method, url, headers: [("X-A", value)]))
+        }
         #expect(failure?.kind == .wrongUse && failure?.needsPerson == true)
     }
 
     static let bad: [(String, OutgoingFailure.Kind)] = [
-        (#"{"silent": 30}"#, .noAnswer), (#"{"drip": true}"#, .noAnswer), (#"{"close": true}"#, .broken), (#"{"cut": true, "body": "0123456789"}"#, .broken),
+        (#"{"silent": 30}"#, .noAnswer), (#"{"drip": true}"#, .noAnswer), (#"{"close": true}"#, .broken),
+        (#"{"cut": true, "body": "0123456789"}"#, .broken),
         (#"{"flood": 100000000}"#, .tooLong),
     ]
 
@@ -59,7 +72,9 @@ struct OutgoingTests {
         let began = ContinuousClock.now
         var sentences: Set<String> = []
         for _ in 0..<2 {
-            let failure = await #expect(throws: OutgoingFailure.self) { try await client.send(OutgoingRequest("POST", "\(peer.url)/secret-topic", body: [1])) }
+            let failure = await #expect(throws: OutgoingFailure.self) {
+                try await client.send(OutgoingRequest("POST", "\(peer.url)/secret-topic", body: [1]))
+            }
             #expect(failure?.kind == kind)
             sentences.insert(failure?.sentence ?? "")
         }
@@ -78,9 +93,13 @@ struct OutgoingTests {
 
     @Test func nobodyThere() async throws {
         let port = try Broker.freePort()
-        let failure = await #expect(throws: OutgoingFailure.self) { try await client.send(OutgoingRequest("GET", "http://me:s3cret@127.0.0.1:\(port)/topic")) }
+        let failure = await #expect(throws: OutgoingFailure.self) {
+            try await client.send(OutgoingRequest("GET", "http://me:s3cret@127.0.0.1:\(port)/topic"))
+        }
         #expect(failure?.kind == .unreachable && failure?.needsPerson == false)
-        #expect(failure?.sentence.contains("http://127.0.0.1:\(port)") == true && failure?.sentence.contains("s3cret") == false)
+        #expect(
+            failure?.sentence.contains("http://127.0.0.1:\(port)") == true
+                && failure?.sentence.contains("s3cret") == false)
     }
 
     @Test func whoDoesNotWaitAnyMoreIsNotKept() async throws {
@@ -88,7 +107,9 @@ struct OutgoingTests {
         try await peer.rule(#"{"silent": 30}"#)
         let client = OutgoingClient(limit: .seconds(30))
         let work = Task { () -> OutgoingFailure.Kind? in
-            do throws(OutgoingFailure) { _ = try await client.send(OutgoingRequest("GET", peer.url)) } catch { return error.kind }
+            do throws(OutgoingFailure) { _ = try await client.send(OutgoingRequest("GET", peer.url)) } catch {
+                return error.kind
+            }
             return nil
         }
         _ = try await peer.seen(1)
@@ -99,7 +120,9 @@ struct OutgoingTests {
         // One that was over before it began.
         let late = Task { () -> OutgoingFailure.Kind? in
             withUnsafeCurrentTask { $0?.cancel() }
-            do throws(OutgoingFailure) { _ = try await client.send(OutgoingRequest("GET", peer.url)) } catch { return error.kind }
+            do throws(OutgoingFailure) { _ = try await client.send(OutgoingRequest("GET", peer.url)) } catch {
+                return error.kind
+            }
             return nil
         }
         #expect(await late.value == .cancelled)
@@ -109,21 +132,28 @@ struct OutgoingTests {
     @Test func encryption() async throws {
         let folder = try TemporaryFolder()
         let script = """
-            openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=ca -addext basicConstraints=critical,CA:TRUE -keyout ca.key -out ca.pem
+            openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=ca -addext basicConstraints=critical,CA:TRUE \
+            -keyout ca.key -out ca.pem
             openssl req -newkey rsa:2048 -nodes -subj /CN=server -keyout server.key -out server.csr
             printf 'subjectAltName=DNS:localhost' > names
-            openssl x509 -req -days 2 -in server.csr -CA ca.pem -CAkey ca.key -CAcreateserial -extfile names -out server.pem
+            openssl x509 -req -days 2 -in server.csr -CA ca.pem -CAkey ca.key -CAcreateserial -extfile names -out \
+            server.pem
             """
         let made = try await Program(path: "/bin/sh").run(["-c", script], directory: folder.path)
         #expect(made.exitCode == 0, "\(made.error)")
         let peer = try await WebPeer(certificate: (folder.file("server.pem"), folder.file("server.key")))
         let (good, other) = ("https://localhost:\(peer.port)/", "\(peer.url)/")
-        #expect(try await OutgoingClient(authorities: folder.file("ca.pem")).send(OutgoingRequest("GET", good)).status == 200)
+        #expect(
+            try await OutgoingClient(authorities: folder.file("ca.pem")).send(OutgoingRequest("GET", good)).status
+                == 200)
         for (client, url) in [
-            (OutgoingClient(), good), (OutgoingClient(authorities: folder.file("ca.pem")), other), (OutgoingClient(authorities: folder.file("nowhere.pem")), good),
+            (OutgoingClient(), good), (OutgoingClient(authorities: folder.file("ca.pem")), other),
+            (OutgoingClient(authorities: folder.file("nowhere.pem")), good),
             (OutgoingClient(authorities: folder.file("server.key")), good),
         ] {
-            let failure = await #expect(throws: OutgoingFailure.self) { try await client.send(OutgoingRequest("GET", url)) }
+            let failure = await #expect(throws: OutgoingFailure.self) {
+                try await client.send(OutgoingRequest("GET", url))
+            }
             #expect(failure?.kind == .tls, "\(url): \(String(describing: failure))")
         }
     }
@@ -132,14 +162,21 @@ struct OutgoingTests {
         let peer = try await WebPeer()
         let client = client
         let statuses = await withTaskGroup(of: Int?.self) { group in
-            for number in 0..<40 { group.addTask { try? await client.send(OutgoingRequest("POST", "\(peer.url)/\(number)", body: Array("\(number)".utf8))).status } }
+            for number in 0..<40 {
+                group.addTask {
+                    try? await client.send(
+                        OutgoingRequest("POST", "\(peer.url)/\(number)", body: Array("\(number)".utf8))
+                    ).status
+                }
+            }
             return await group.reduce(into: [Int?]()) { $0.append($1) }
         }
         #expect(statuses.count == 40 && statuses.allSatisfy { $0 == 200 })
         #expect(Set(try await peer.seen().map(\.body)).count == 40)
     }
 
-    @Test(arguments: [("libnobody.so.77", "libnobody.so.77"), ("libc.so.6", "curl_")]) func aLibraryThatIsNotThereIsTold(name: String, word: String) {
+    @Test(arguments: [("libnobody.so.77", "libnobody.so.77"), ("libc.so.6", "curl_")])
+    func aLibraryThatIsNotThereIsTold(name: String, word: String) {
         guard case .failure(let failure) = CurlLibrary.load(name) else {
             Issue.record("\(name) speaks HTTP")
             return

@@ -20,7 +20,11 @@ import TrackerDesk
         let now = Instant(milliseconds: Int64(Date().timeIntervalSince1970 * 1000))
         let day = DayCalendar(zone: .utc, boundaryHour: 4)
         let start = day.start(of: day.day(of: now))
-        return TrackerDesk(store, WriteContext(now: start.advanced(seconds: hours * 3600), zone: .utc, source: "cli", makeID: { UUID().uuidString.lowercased() }))
+        return TrackerDesk(
+            store,
+            WriteContext(
+                now: start.advanced(seconds: hours * 3600), zone: .utc, source: "cli",
+                makeID: { UUID().uuidString.lowercased() }))
     }
 
     /// The rig's clock at this hour.
@@ -30,7 +34,9 @@ import TrackerDesk
         rig.lead.withLock { $0 = lead }
     }
 
-    private func ids(_ peer: WebPeer) async throws -> [String] { try await peer.seen().compactMap { ($0.json["data"] as? [String: Any])?["id"] as? String } }
+    private func ids(_ peer: WebPeer) async throws -> [String] {
+        try await peer.seen().compactMap { ($0.json["data"] as? [String: Any])?["id"] as? String }
+    }
 
     /// An adversary's finding: what a timer's check told never reached the webhook.
     @Test func whatATimerToldComesToAProgramInItsOrderOnce() async throws {
@@ -55,7 +61,10 @@ import TrackerDesk
         #expect(try await ids(peer) == told.map(\.notificationId))
         #expect(seen.map { $0.json["timestamp"] as? String } == told.map { $0.decidedAt?.description })
         // Whoever looks at what was told sees that it came.
-        #expect(await event { (try? rig.store.notifications().allSatisfy { $0.sinks == ["desktop", "webhook"] }) == true ? true : nil } == true)
+        #expect(
+            await event {
+                (try? rig.store.notifications().allSatisfy { $0.sinks == ["desktop", "webhook"] }) == true ? true : nil
+            } == true)
         await rig.stop()
         let last = try PocketRig(.webhook, [], store: rig.store)
         try turn(last, 8 + 73)
@@ -82,7 +91,8 @@ import TrackerDesk
     }
 
     /// A person is told what is still so, within its 15 minutes, and of a kind the last.
-    @Test(arguments: [(0.05, 1), (0.5, 0)]) func aPersonIsToldWhatIsStillSo(hoursLater: Double, count: Int) async throws {
+    @Test(arguments: [(0.05, 1), (0.5, 0)]) func aPersonIsToldWhatIsStillSo(hoursLater: Double, count: Int) async throws
+    {
         let peer = try await WebPeer()
         let rig = try PocketRig.ntfy(peer)
         try turn(rig, 3.1)
@@ -94,7 +104,9 @@ import TrackerDesk
         rig.start()
         #expect(await rig.tells(notice(9, .goal, "Goal", "reached")))
         let last = try #require(try rig.store.told(after: 0).last?.decision)
-        #expect(try await peer.seen().map { $0.json["message"] as? String } == (count == 1 ? [last.body] : []) + ["reached"])
+        #expect(
+            try await peer.seen().map { $0.json["message"] as? String } == (count == 1 ? [last.body] : []) + ["reached"]
+        )
         await rig.stop()
     }
 
@@ -129,7 +141,8 @@ import TrackerDesk
         await rig.stop()
     }
 
-    /// An adversary's finding, at the broker: words of a session that was nobody's business were told when sessions were shared later.
+    /// An adversary's finding, at the broker: words of a session that was nobody's business were told when sessions
+    /// were shared later.
     @Test func whatWasToldOfAPrivateSessionStaysSo() async throws {
         let peer = try await WebPeer()
         let rig = try PocketRig(.webhook, [("webhook.url", "\(peer.url)/hook"), ("reminders.enabled", "false")])
@@ -149,7 +162,9 @@ import TrackerDesk
         for _ in 0..<3 { _ = try desk(rig.store, 16.4).drink() }
         try await desk(rig.store, 16.5).tell([Screen()])
         rig.start()
-        #expect(try await event { try await ids(peer).contains { $0.hasPrefix("waterline-") } ? true : nil } == true, "\(rig.said)")
+        #expect(
+            try await event { try await ids(peer).contains { $0.hasPrefix("waterline-") } ? true : nil } == true,
+            "\(rig.said)")
         await rig.stop()
     }
 }

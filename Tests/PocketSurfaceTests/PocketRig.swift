@@ -19,14 +19,18 @@ final class PocketRig: Sendable {
     let late = Mutex(0)
     private let task = Mutex<Task<Void, Never>?>(nil)
 
-    init(_ service: PocketService, _ settings: [(name: String, text: String)], store: TrackerStore? = nil, person: String? = nil, isAnothers: @escaping @Sendable (String, String) -> Bool = { _, _ in false }) throws {
+    init(
+        _ service: PocketService, _ settings: [(name: String, text: String)], store: TrackerStore? = nil,
+        person: String? = nil, isAnothers: @escaping @Sendable (String, String) -> Bool = { _, _ in false }
+    ) throws {
         let store = try store ?? TrackerStore(inMemory: "UTC")
         self.store = store
         let boxed = Boxed()
         outlet = PocketOutlet(
             service,
             .init(
-                desk: { PocketRig.desk(store, boxed.rig?.lead.withLock { $0 } ?? 0) }, person: person, sharesWaterline: { boxed.rig?.shares.withLock { $0 } ?? false }, isAnothers: isAnothers,
+                desk: { PocketRig.desk(store, boxed.rig?.lead.withLock { $0 } ?? 0) }, person: person,
+                sharesWaterline: { boxed.rig?.shares.withLock { $0 } ?? false }, isAnothers: isAnothers,
                 say: { word in boxed.rig?.words.withLock { $0.append(word) } }, chance: { 0 }, limit: .seconds(2)))
         sink = PocketSink(outlet)
         boxed.rig = self
@@ -34,7 +38,9 @@ final class PocketRig: Sendable {
     }
 
     /// One with ntfy's place at the server.
-    static func ntfy(_ peer: WebPeer, _ more: [(name: String, text: String)] = [], store: TrackerStore? = nil) throws -> PocketRig {
+    static func ntfy(_ peer: WebPeer, _ more: [(name: String, text: String)] = [], store: TrackerStore? = nil) throws
+        -> PocketRig
+    {
         try PocketRig(.ntfy, [("ntfy.url", "\(peer.url)/my-water")] + more, store: store)
     }
 
@@ -42,7 +48,8 @@ final class PocketRig: Sendable {
 
     private static func desk(_ store: TrackerStore, _ lead: Double) -> TrackerDesk {
         let now = Instant(milliseconds: Int64((Date().timeIntervalSince1970 + lead) * 1000))
-        return TrackerDesk(store, WriteContext(now: now, zone: .utc, source: "pocket", makeID: { UUID().uuidString.lowercased() }))
+        return TrackerDesk(
+            store, WriteContext(now: now, zone: .utc, source: "pocket", makeID: { UUID().uuidString.lowercased() }))
     }
 
     func desk() -> TrackerDesk { Self.desk(store, lead.withLock { $0 }) }
@@ -60,20 +67,27 @@ final class PocketRig: Sendable {
     }
 
     /// Offers it until it counts as told, as the service does: on a busy machine the first answer may come too late.
-    func tells(_ notification: TrackerNotification) async -> Bool { await event { await sink.deliver(notification) ? true : nil } == true }
+    func tells(_ notification: TrackerNotification) async -> Bool {
+        await event { await sink.deliver(notification) ? true : nil } == true
+    }
 
     var said: [PocketOutlet.Word] { words.withLock { $0 } }
     var troubles: [String] { said.compactMap { if case .trouble(let words) = $0 { words } else { nil } } }
 
     /// Waits until it was said.
-    func says(_ fits: @Sendable (PocketOutlet.Word) -> Bool) async -> Bool { await event { said.contains(where: fits) ? true : nil } == true }
+    func says(_ fits: @Sendable (PocketOutlet.Word) -> Bool) async -> Bool {
+        await event { said.contains(where: fits) ? true : nil } == true
+    }
 }
 
 func notice(
-    _ number: Int = 1, _ kind: NotificationKind = .pace, _ title: String = "Hydration Reminder", _ body: String = "Time to hydrate! You're 100ml behind pace.",
+    _ number: Int = 1, _ kind: NotificationKind = .pace, _ title: String = "Hydration Reminder",
+    _ body: String = "Time to hydrate! You're 100ml behind pace.",
     urgency: NotificationUrgency = .normal, sound: Bool = true, session: String? = nil, discreet: Bool = false
 ) -> TrackerNotification {
     TrackerNotification(
-        kind: kind, notificationId: "\(kind.id)/2026-11-22/\(number)", title: title, body: body, urgency: urgency, sound: sound,
-        dayKey: LocalDay(year: 2026, month: 11, day: 22)!, sessionID: session, acceptance: .pace(.onTrack), isDiscreet: discreet)
+        kind: kind, notificationId: "\(kind.id)/2026-11-22/\(number)", title: title, body: body, urgency: urgency,
+        sound: sound,
+        dayKey: LocalDay(year: 2026, month: 11, day: 22)!, sessionID: session, acceptance: .pace(.onTrack),
+        isDiscreet: discreet)
 }

@@ -9,14 +9,18 @@ import TrackerDesk
 
 /// Notifications on their way to a phone, by way of a real server.
 @Suite("Notifications in the pocket") struct PocketTests {
-    private func titles(_ seen: [WebPeer.Seen]) -> [String] { seen.filter { $0.method == "POST" }.map { $0.json["message"] as? String ?? "?" } }
+    private func titles(_ seen: [WebPeer.Seen]) -> [String] {
+        seen.filter { $0.method == "POST" }.map { $0.json["message"] as? String ?? "?" }
+    }
 
     @Test func eachIsToldOnceInItsOrder() async throws {
         let peer = try await WebPeer()
         let rig = try PocketRig.ntfy(peer, [("ntfy.token", "tk_1")])
         rig.start()
         #expect(await rig.sink.canShow())
-        for number in 1...3 { #expect(await rig.tells(notice(number, number == 3 ? .goal : .pace, "T", "body \(number)"))) }
+        for number in 1...3 {
+            #expect(await rig.tells(notice(number, number == 3 ? .goal : .pace, "T", "body \(number)")))
+        }
         // Asked again, by whom it does not know that it was told.
         #expect(await rig.tells(notice(2, .pace, "T", "other words")))
         #expect(titles(try await peer.seen()) == ["body 1", "body 2", "body 3"])
@@ -44,42 +48,57 @@ import TrackerDesk
         await second.stop()
     }
 
-    /// The disk is full when it is to be noted that the server has it: it is noted when that works, and not sent again meanwhile.
+    /// The disk is full when it is to be noted that the server has it: it is noted when that works, and not sent again
+    /// meanwhile.
     @Test func whatCannotBeNotedIsNotSentAgain() async throws {
         let (peer, folder) = (try await WebPeer(), try TemporaryFolder())
         let store = try TrackerStore(path: folder.file("s.sqlite"), hostZone: "UTC")
         let rig = try PocketRig(.webhook, [("webhook.url", "\(peer.url)/hook")], store: store)
-        try await sqlite(store.path, "CREATE TRIGGER full BEFORE UPDATE ON pocket_message WHEN NEW.state = 'sent' BEGIN SELECT RAISE(ABORT, 'database or disk is full'); END")
+        try await sqlite(
+            store.path,
+            """
+            CREATE TRIGGER full BEFORE UPDATE ON pocket_message WHEN NEW.state = 'sent' BEGIN SELECT RAISE(ABORT, \
+            'database or disk is full'); END
+            """
+        )
         rig.start()
         #expect(await rig.sink.deliver(notice(1)) == false)
         // Each attempt takes it anew.
         var taken: Set<String> = []
-        #expect(try await event(within: 60) {
-            taken.insert(try await sqlite(store.path, "SELECT claimedAt FROM claim"))
-            return taken.count > 2 ? true : nil
-        } == true, "\(rig.said)")
+        #expect(
+            try await event(within: 60) {
+                taken.insert(try await sqlite(store.path, "SELECT claimedAt FROM claim"))
+                return taken.count > 2 ? true : nil
+            } == true, "\(rig.said)")
         #expect(try await peer.seen().count == 1)
         try await sqlite(store.path, "DROP TRIGGER full")
-        #expect(await event { (try? store.postState(notice(1).notificationId, at: "webhook")) == .sent ? true : nil } == true, "\(rig.said)")
+        #expect(
+            await event { (try? store.postState(notice(1).notificationId, at: "webhook")) == .sent ? true : nil }
+                == true, "\(rig.said)")
         await rig.stop()
         #expect(try await peer.seen().count == 1)
     }
 
     @discardableResult
     private func sqlite(_ store: String, _ sql: String) async throws -> String {
-        let result = try await #require(Program(system: "sqlite3"), "this test needs sqlite3: apt-get install sqlite3").run(["-cmd", ".timeout 5000", store, sql])
+        let result = try await #require(Program(system: "sqlite3"), "this test needs sqlite3: apt-get install sqlite3")
+            .run(["-cmd", ".timeout 5000", store, sql])
         #expect(result.exitCode == 0, "\(result.error)")
         return result.output
     }
 
     static let bad: [(String, String)] = [
-        (#"{"status": 500}"#, "status 500"), (#"{"status": 429, "headers": {"Retry-After": "1"}}"#, "status 429"), (#"{"close": true}"#, "broke"),
-        (#"{"cut": true, "body": "{\"id\": \"abcdefghijklmnop\"}"}"#, "broke"), (#"{"flood": 100000000}"#, "more than may"), (#"{"status": 401}"#, "ntfy.token"),
-        (#"{"status": 302, "headers": {"Location": "/login"}}"#, "elsewhere"), (#"{"body": "<html>Please log in</html>"}"#, "login"), (#"{"status": 404}"#, "ntfy.url"),
+        (#"{"status": 500}"#, "status 500"), (#"{"status": 429, "headers": {"Retry-After": "1"}}"#, "status 429"),
+        (#"{"close": true}"#, "broke"),
+        (#"{"cut": true, "body": "{\"id\": \"abcdefghijklmnop\"}"}"#, "broke"),
+        (#"{"flood": 100000000}"#, "more than may"), (#"{"status": 401}"#, "ntfy.token"),
+        (#"{"status": 302, "headers": {"Location": "/login"}}"#, "elsewhere"),
+        (#"{"body": "<html>Please log in</html>"}"#, "login"), (#"{"status": 404}"#, "ntfy.url"),
         (#"{"silent": 60}"#, "did not answer"),
     ]
 
-    /// Words once, and not at each try; nobody who tells reminders is kept for long; and once the server is well again, it comes once.
+    /// Words once, and not at each try; nobody who tells reminders is kept for long; and once the server is well again,
+    /// it comes once.
     @Test(arguments: bad.indices) func aBadServerIsToldOnceAndThenItComes(_ row: Int) async throws {
         let (rule, word) = Self.bad[row]
         let peer = try await WebPeer()
@@ -89,7 +108,8 @@ import TrackerDesk
         let began = ContinuousClock.now
         #expect(await rig.sink.deliver(notice(1)) == false)
         #expect(ContinuousClock.now - began < PocketOutlet.patience * 4)
-        #expect(await rig.says { if case .trouble(let words) = $0 { words.contains(word) } else { false } }, "\(rig.said)")
+        #expect(
+            await rig.says { if case .trouble(let words) = $0 { words.contains(word) } else { false } }, "\(rig.said)")
         let tries = try await peer.seen().count
         _ = try await peer.seen(tries + 1)
         try await peer.rule("{}")
@@ -135,7 +155,8 @@ import TrackerDesk
         await rig.stop()
     }
 
-    /// Reminders are of the moment: after a week without the server nobody gets the backlog, and a later one of a kind takes the place of an earlier.
+    /// Reminders are of the moment: after a week without the server nobody gets the backlog, and a later one of a kind
+    /// takes the place of an earlier.
     @Test func nobodyGetsTheBacklogOfAWeek() async throws {
         let peer = try await WebPeer()
         try await peer.rule(#"{"status": 503}"#)
@@ -149,7 +170,9 @@ import TrackerDesk
         rig.start()
         try await peer.rule("{}")
         let before = try await peer.seen().count
-        #expect(await event { await rig.sink.deliver(notice(6, .recovery, "T", "new")) ? true : nil } == true, "\(rig.said)")
+        #expect(
+            await event { await rig.sink.deliver(notice(6, .recovery, "T", "new")) ? true : nil } == true, "\(rig.said)"
+        )
         #expect(titles(Array(try await peer.seen().dropFirst(before))) == ["new"])
         let dropped = rig.said.compactMap { if case .dropped(let words) = $0 { words } else { nil } }
         #expect(dropped.count == 2 && dropped.allSatisfy { $0.contains("15 minutes") }, "\(dropped)")
@@ -177,7 +200,10 @@ import TrackerDesk
         #expect(await rig.tells(notice(1)))
         for _ in 0..<3 { await rig.sink.close(id: "hydration-reminder") }
         await rig.sink.close(id: "waterline-time")
-        #expect(try await peer.seen().map { "\($0.method) \($0.path)" } == ["POST /", "DELETE /my-water/hydration-reminder"])
+        #expect(
+            try await peer.seen().map { "\($0.method) \($0.path)" } == [
+                "POST /", "DELETE /my-water/hydration-reminder",
+            ])
         try await peer.rule(#"{"status": 503}"#)
         #expect(await rig.sink.deliver(notice(2)) == false)
         await rig.sink.close(id: "hydration-reminder")
@@ -186,8 +212,12 @@ import TrackerDesk
         await rig.stop()
     }
 
-    /// An adversary's finding: 403, a redirect and a network's login page counted as taken back, and what was over stayed on the phone.
-    @Test(arguments: [#"{"status": 403}"#, #"{"status": 302, "headers": {"Location": "/login"}}"#, #"{"body": "<html>Please log in</html>"}"#, #"{"status": 503}"#])
+    /// An adversary's finding: 403, a redirect and a network's login page counted as taken back, and what was over
+    /// stayed on the phone.
+    @Test(arguments: [
+        #"{"status": 403}"#, #"{"status": 302, "headers": {"Location": "/login"}}"#,
+        #"{"body": "<html>Please log in</html>"}"#, #"{"status": 503}"#,
+    ])
     func whatAServerDoesNotTakeBackIsTakenBackLater(rule: String) async throws {
         let peer = try await WebPeer()
         let rig = try PocketRig.ntfy(peer)
@@ -195,19 +225,27 @@ import TrackerDesk
         #expect(await rig.tells(notice(1)))
         try await peer.rule(rule)
         await rig.sink.close(id: "hydration-reminder")
-        #expect(await rig.says { if case .trouble(let words) = $0 { words.contains("cannot be taken back") } else { false } }, "\(rig.said)")
+        #expect(
+            await rig.says {
+                if case .trouble(let words) = $0 { words.contains("cannot be taken back") } else { false }
+            }, "\(rig.said)")
         #expect(try rig.store.shownPosts(from: "ntfy").count == 1)
         try await peer.rule("{}")
         // By itself: nobody has to say once more that it is over.
         await rig.outlet.poke()
-        #expect(try await event(within: 60) { try rig.store.shownPosts(from: "ntfy").isEmpty ? true : nil } == true, "\(rig.said)")
+        #expect(
+            try await event(within: 60) { try rig.store.shownPosts(from: "ntfy").isEmpty ? true : nil } == true,
+            "\(rig.said)")
         let seen = try await peer.seen()
-        #expect(seen.dropFirst().count >= 2 && seen.dropFirst().allSatisfy { $0.method == "DELETE" && $0.path == "/my-water/hydration-reminder" })
+        #expect(
+            seen.dropFirst().count >= 2
+                && seen.dropFirst().allSatisfy { $0.method == "DELETE" && $0.path == "/my-water/hydration-reminder" })
         await rig.stop()
     }
 
     /// An adversary's finding: under another name of its person what was shown was neither replaced nor taken back.
-    @Test(arguments: [("anna", "nora"), (nil, "anna"), ("anna", nil)] as [(String?, String?)]) func anotherNameOfItsPersonLeavesNothingBehind(before: String?, after: String?) async throws {
+    @Test(arguments: [("anna", "nora"), (nil, "anna"), ("anna", nil)] as [(String?, String?)])
+    func anotherNameOfItsPersonLeavesNothingBehind(before: String?, after: String?) async throws {
         func place(_ person: String?, _ id: String) -> String { (person.map { $0 + "-" } ?? "") + id }
         let peer = try await WebPeer()
         let settings = [(name: "ntfy.url", text: "\(peer.url)/my-water")]
@@ -219,17 +257,28 @@ import TrackerDesk
         let next = try PocketRig(.ntfy, settings, store: first.store, person: after)
         next.start()
         #expect(await next.tells(notice(2)))
-        #expect(try await event(within: 60) { try await peer.seen().count { $0.method == "DELETE" } == 2 ? true : nil } == true, "\(next.said)")
+        #expect(
+            try await event(within: 60) { try await peer.seen().count { $0.method == "DELETE" } == 2 ? true : nil }
+                == true, "\(next.said)")
         let seen = try await peer.seen()
-        #expect(Set(seen.filter { $0.method == "DELETE" }.map(\.path)) == ["/my-water/\(place(before, "hydration-reminder"))", "/my-water/\(place(before, "hydration-goal-reached"))"])
+        #expect(
+            Set(seen.filter { $0.method == "DELETE" }.map(\.path)) == [
+                "/my-water/\(place(before, "hydration-reminder"))",
+                "/my-water/\(place(before, "hydration-goal-reached"))",
+            ])
         #expect(seen.last { $0.method == "POST" }?.json["sequence_id"] as? String == place(after, "hydration-reminder"))
-        #expect(await event { (try? next.store.shownPosts(from: "ntfy").map(\.announcement.id)) == [notice(2).notificationId] ? true : nil } == true)
+        #expect(
+            await event {
+                (try? next.store.shownPosts(from: "ntfy").map(\.announcement.id)) == [notice(2).notificationId]
+                    ? true : nil
+            } == true)
         await next.sink.close(id: "hydration-reminder")
         #expect(try await peer.seen().last?.path == "/my-water/\(place(after, "hydration-reminder"))")
         await next.stop()
     }
 
-    /// Who looks at the day sees why a phone hears nothing, and since when; with other settings, or without, that is over.
+    /// Who looks at the day sees why a phone hears nothing, and since when; with other settings, or without, that is
+    /// over.
     @Test func theStoreKnowsThatAServerRefuses() async throws {
         let peer = try await WebPeer()
         try await peer.rule(#"{"status": 401}"#)
@@ -237,19 +286,29 @@ import TrackerDesk
         rig.start()
         _ = await rig.sink.deliver(notice(1))
         let first = try #require(try await event { try rig.store.outletTroubles().first })
-        #expect(first.outlet == "ntfy" && first.words.contains("does not let us in (status 401)") && first.waiting == 1 && first.since != nil)
+        #expect(
+            first.outlet == "ntfy" && first.words.contains("does not let us in (status 401)") && first.waiting == 1
+                && first.since != nil)
         // Another reason, and the same trouble.
         try await peer.rule(#"{"status": 503}"#)
-        let other = try #require(try await event(within: 60) { try rig.store.outletTroubles().first { $0.words.contains("503") } })
+        let other = try #require(
+            try await event(within: 60) { try rig.store.outletTroubles().first { $0.words.contains("503") } })
         #expect(other.since == first.since)
         // A file that is not there is a trouble of other settings.
         _ = try rig.desk().set([("ntfy.tokenFile", "/nowhere/token")])
         await rig.outlet.poke()
-        #expect(try await event { try rig.store.outletTroubles().first?.words.contains("/nowhere/token") == true ? true : nil } == true)
+        #expect(
+            try await event {
+                try rig.store.outletTroubles().first?.words.contains("/nowhere/token") == true ? true : nil
+            } == true)
         _ = try rig.desk().set([("ntfy.tokenFile", "unset")])
         try await peer.rule("{}")
         await rig.outlet.poke()
-        #expect(try await event(within: 60) { try rig.store.outletTroubles().isEmpty && rig.store.postState(notice(1).notificationId, at: "ntfy") == .sent ? true : nil } == true, "\(rig.said)")
+        #expect(
+            try await event(within: 60) {
+                try rig.store.outletTroubles().isEmpty
+                    && rig.store.postState(notice(1).notificationId, at: "ntfy") == .sent ? true : nil
+            } == true, "\(rig.said)")
         try await peer.rule(#"{"status": 401}"#)
         _ = await rig.sink.deliver(notice(2))
         #expect(try await event { try rig.store.outletTroubles().isEmpty ? nil : true } == true)
@@ -259,7 +318,8 @@ import TrackerDesk
         await rig.stop()
     }
 
-    /// An adversary's finding: who was taken off the list left what a phone showed; a server that is away is asked again.
+    /// An adversary's finding: who was taken off the list left what a phone showed; a server that is away is asked
+    /// again.
     @Test func whoIsNotServedAnyMoreLeavesNothingOnAPhone() async throws {
         let peer = try await WebPeer()
         let rig = try PocketRig(.ntfy, [("ntfy.url", "\(peer.url)/my-water"), ("ntfy.token", "tk_1")], person: "anna")
@@ -274,10 +334,13 @@ import TrackerDesk
         #expect(await goes.value)
         #expect(try !PocketOutlet.leavesSomething(rig.store))
         let last = try #require(try await peer.seen().last)
-        #expect(last.method == "DELETE" && last.path == "/my-water/anna-hydration-reminder" && last.headers["authorization"] == "Bearer tk_1")
+        #expect(
+            last.method == "DELETE" && last.path == "/my-water/anna-hydration-reminder"
+                && last.headers["authorization"] == "Bearer tk_1")
     }
 
-    /// An adversary's finding: a purge left its words on the phone. The service runs meanwhile, or comes later; the token went with the settings.
+    /// An adversary's finding: a purge left its words on the phone. The service runs meanwhile, or comes later; the
+    /// token went with the settings.
     @Test(arguments: [true, false]) func whatIsPurgedIsTakenBackFromThePhone(isServed: Bool) async throws {
         let peer = try await WebPeer()
         var rig = try PocketRig.ntfy(peer, [("ntfy.token", "tk_1")])
@@ -293,12 +356,15 @@ import TrackerDesk
         await rig.outlet.poke()
         #expect(try await event(within: 60) { try rig.desk().leftOnPhones() == 0 ? true : nil } == true, "\(rig.said)")
         let seen = try await peer.seen()
-        #expect(seen.map { "\($0.method) \($0.path)" } == ["POST /", "DELETE /my-water/hydration-reminder"] && seen.last?.headers["authorization"] == "Bearer tk_1")
+        #expect(
+            seen.map { "\($0.method) \($0.path)" } == ["POST /", "DELETE /my-water/hydration-reminder"]
+                && seen.last?.headers["authorization"] == "Bearer tk_1")
         await rig.stop()
     }
 
-    /// The topic changed, or ntfy was switched off, and a reminder stood at the old one for ever. A server that is away is asked again, also by the next service.
-    /// What is told after a purge stands in the place of what was left before it, and is not taken away with that.
+    /// The topic changed, or ntfy was switched off, and a reminder stood at the old one for ever. A server that is away
+    /// is asked again, also by the next service. What is told after a purge stands in the place of what was left before
+    /// it, and is not taken away with that.
     @Test func whatIsToldAfterAPurgeStaysOnThePhone() async throws {
         let peer = try await WebPeer()
         var rig = try PocketRig.ntfy(peer)
@@ -314,7 +380,8 @@ import TrackerDesk
         rig.start()
         #expect(try await event(within: 60) { try rig.desk().leftOnPhones() == 0 ? true : nil } == true, "\(rig.said)")
         #expect(try rig.store.postState(notice(2).notificationId, at: "ntfy") == .sent)
-        #expect(try await peer.seen().filter { $0.method == "DELETE" }.map(\.path) == ["/my-water/hydration-goal-reached"])
+        #expect(
+            try await peer.seen().filter { $0.method == "DELETE" }.map(\.path) == ["/my-water/hydration-goal-reached"])
         await rig.stop()
     }
 
@@ -326,14 +393,22 @@ import TrackerDesk
         #expect(await rig.tells(notice(1)))
         #expect(await rig.tells(notice(1, .goal, "Goal", "reached")))
         await rig.stop()
-        let next = try PocketRig(.ntfy, [], store: rig.store, person: "ben", isAnothers: { $0 == "\(peer.url)/house" && $1 == "anna-hydration-reminder" })
+        let next = try PocketRig(
+            .ntfy, [], store: rig.store, person: "ben",
+            isAnothers: { $0 == "\(peer.url)/house" && $1 == "anna-hydration-reminder" })
         next.start()
-        #expect(try await event(within: 60) { try next.store.shownPosts(from: "ntfy").isEmpty ? true : nil } == true, "\(next.said)")
-        #expect(try await peer.seen().filter { $0.method == "DELETE" }.map(\.path) == ["/house/anna-hydration-goal-reached"])
+        #expect(
+            try await event(within: 60) { try next.store.shownPosts(from: "ntfy").isEmpty ? true : nil } == true,
+            "\(next.said)")
+        #expect(
+            try await peer.seen().filter { $0.method == "DELETE" }.map(\.path) == ["/house/anna-hydration-goal-reached"]
+        )
         await next.stop()
     }
 
-    @Test(arguments: ["other topic", "off", "no service"]) func whatIsShownAtATopicThatIsNotNamedAnyMoreIsTakenBack(_ what: String) async throws {
+    @Test(arguments: ["other topic", "off", "no service"]) func whatIsShownAtATopicThatIsNotNamedAnyMoreIsTakenBack(
+        _ what: String
+    ) async throws {
         let peer = try await WebPeer()
         var rig = try PocketRig.ntfy(peer, [("ntfy.token", "tk_1")])
         rig.start()
@@ -351,7 +426,11 @@ import TrackerDesk
         let isGone: Bool? = try await event(within: 60) { try rig.store.shownPosts(from: "ntfy").isEmpty ? true : nil }
         #expect(isGone == true)
         let seen = try await peer.seen()
-        #expect(seen.dropFirst().allSatisfy { $0.method == "DELETE" && $0.path == "/my-water/hydration-reminder" && $0.headers["authorization"] == "Bearer tk_1" }, "\(seen.map(\.path))")
+        #expect(
+            seen.dropFirst().allSatisfy {
+                $0.method == "DELETE" && $0.path == "/my-water/hydration-reminder"
+                    && $0.headers["authorization"] == "Bearer tk_1"
+            }, "\(seen.map(\.path))")
         if what != "off" {
             #expect(await rig.tells(notice(2)))
             #expect(try await peer.seen().last?.json["topic"] as? String == "other")
@@ -371,7 +450,9 @@ import TrackerDesk
         await rig.outlet.poke()
         #expect(try await event { try await peer.seen().last?.path == "/my-water/waterline-time" ? true : nil } == true)
         #expect(try await peer.seen().map(\.method) == ["POST", "POST", "DELETE"])
-        #expect(await event { (try? rig.store.shownPosts(from: "ntfy").map(\.announcement.kind)) == [.pace] ? true : nil } == true)
+        #expect(
+            await event { (try? rig.store.shownPosts(from: "ntfy").map(\.announcement.kind)) == [.pace] ? true : nil }
+                == true)
         await rig.stop()
     }
 
@@ -436,8 +517,12 @@ import TrackerDesk
         rig.start()
         #expect(await rig.tells(notice(1)))
         let action = try #require((try await peer.seen().first?.json["actions"] as? [[String: Any]])?.first)
-        let body = try #require((action["body"] as? String).flatMap { try? JSONSerialization.jsonObject(with: Data($0.utf8)) } as? [String: String])
-        let (name, key) = (try #require(body["action"].flatMap(NotificationAction.init(rawValue:))), try #require(body["key"]))
+        let body = try #require(
+            (action["body"] as? String).flatMap { try? JSONSerialization.jsonObject(with: Data($0.utf8)) }
+                as? [String: String])
+        let (name, key) = (
+            try #require(body["action"].flatMap(NotificationAction.init(rawValue:))), try #require(body["key"])
+        )
         #expect(key.count == 64)
         #expect(try rig.desk().press(name, withKey: key) == true)
         #expect(try rig.desk().press(name, withKey: key) == false)
@@ -457,7 +542,9 @@ import TrackerDesk
         rig.start()
         #expect(await rig.tells(notice(1)))
         let action = try #require((try await peer.seen().first?.json["actions"] as? [[String: Any]])?.first)
-        let body = try #require((action["body"] as? String).flatMap { try? JSONSerialization.jsonObject(with: Data($0.utf8)) } as? [String: String])
+        let body = try #require(
+            (action["body"] as? String).flatMap { try? JSONSerialization.jsonObject(with: Data($0.utf8)) }
+                as? [String: String])
         let key = try #require(body["key"])
         rig.lead.withLock { $0 = 0 }
         #expect(try rig.desk().press(.logCup, withKey: key) == true)
@@ -475,7 +562,10 @@ import TrackerDesk
         rig.start()
         #expect(await rig.tells(notice(1, .waterlineAbandoned, "Session", "End it?")))
         let actions = try #require(try await peer.seen().first?.json["actions"] as? [[String: Any]])
-        let keys = actions.compactMap { (($0["body"] as? String).flatMap { try? JSONSerialization.jsonObject(with: Data($0.utf8)) } as? [String: String])?["key"] }
+        let keys = actions.compactMap {
+            (($0["body"] as? String).flatMap { try? JSONSerialization.jsonObject(with: Data($0.utf8)) }
+                as? [String: String])?["key"]
+        }
         let key = try #require(keys.first)
         _ = try rig.desk().endSession()
         rig.lead.withLock { $0 = 60 }
@@ -489,7 +579,9 @@ import TrackerDesk
     @Test func aWebhookGetsEverythingAtLeastOnce() async throws {
         let peer = try await WebPeer()
         try await peer.rule(#"{"status": 500}"#)
-        let rig = try PocketRig(.webhook, [("webhook.url", "\(peer.url)/hook?x=y"), ("webhook.secret", "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")])
+        let rig = try PocketRig(
+            .webhook,
+            [("webhook.url", "\(peer.url)/hook?x=y"), ("webhook.secret", "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")])
         rig.start()
         for number in 1...20 { #expect(await rig.sink.deliver(notice(number, .pace, "T", "body \(number)")) == false) }
         await rig.sink.close(id: "hydration-reminder")
@@ -501,14 +593,23 @@ import TrackerDesk
         let seen = try await peer.seen()
         let bodies = seen.suffix(20).compactMap { ($0.json["data"] as? [String: Any])?["body"] as? String }
         #expect(bodies == (1...20).map { "body \($0)" })
-        #expect(Set(seen.suffix(20).compactMap { $0.headers["webhook-id"] }).count == 20 && seen[0].headers["webhook-id"] == seen[seen.count - 20].headers["webhook-id"])
-        #expect(seen.allSatisfy { $0.path == "/hook?x=y" && $0.headers["webhook-signature"]?.hasPrefix("v1,") == true && $0.headers["webhook-timestamp"] != nil })
+        #expect(
+            Set(seen.suffix(20).compactMap { $0.headers["webhook-id"] }).count == 20
+                && seen[0].headers["webhook-id"] == seen[seen.count - 20].headers["webhook-id"])
+        #expect(
+            seen.allSatisfy {
+                $0.path == "/hook?x=y" && $0.headers["webhook-signature"]?.hasPrefix("v1,") == true
+                    && $0.headers["webhook-timestamp"] != nil
+            })
         #expect(rig.troubles.count == 1)
         await rig.stop()
     }
 
-    /// An adversary's finding: a clock that was a year fast for a moment gave up what waited for a webhook. And one that was fast when the service began.
-    @Test(arguments: ["while it runs", "when it begins"]) func aClockThatIsFastForAWhileLosesNothingForAProgram(_ when: String) async throws {
+    /// An adversary's finding: a clock that was a year fast for a moment gave up what waited for a webhook. And one
+    /// that was fast when the service began.
+    @Test(arguments: ["while it runs", "when it begins"]) func aClockThatIsFastForAWhileLosesNothingForAProgram(
+        _ when: String
+    ) async throws {
         let peer = try await WebPeer()
         try await peer.rule(#"{"status": 503}"#)
         let settings = [(name: "webhook.url", text: "\(peer.url)/hook")]
@@ -527,7 +628,10 @@ import TrackerDesk
         #expect(await rig.sink.deliver(notice(2, .goal)) == false)
         rig.lead.withLock { $0 = 0 }
         try await peer.rule("{}")
-        #expect(await event(within: 60) { (try? rig.store.postState(notice(2, .goal).notificationId, at: "webhook")) == .sent ? true : nil } == true, "\(rig.said)")
+        #expect(
+            await event(within: 60) {
+                (try? rig.store.postState(notice(2, .goal).notificationId, at: "webhook")) == .sent ? true : nil
+            } == true, "\(rig.said)")
         let ids = try await peer.seen().suffix(2).compactMap { ($0.json["data"] as? [String: Any])?["id"] as? String }
         #expect(ids == [notice(1).notificationId, notice(2, .goal).notificationId])
         await rig.stop()
@@ -538,10 +642,15 @@ import TrackerDesk
         let store = try TrackerStore(inMemory: "UTC")
         var givenUp = 0
         for number in 1...(TrackerStore.pocketLimit + 5) {
-            givenUp += try store.post(notice(number).announcement, to: "webhook", keepsAll: true, at: Instant(seconds: 1), makeKey: { "\(number)" }).givenUp
+            givenUp += try store.post(
+                notice(number).announcement, to: "webhook", keepsAll: true, at: Instant(seconds: 1),
+                makeKey: { "\(number)" }
+            ).givenUp
         }
         #expect(givenUp == 5)
-        guard case .message(let oldest) = try store.nextPost(from: "webhook", as: "me", at: Instant(seconds: 1)) else { throw Broker.Missing(description: "nothing waits") }
+        guard case .message(let oldest) = try store.nextPost(from: "webhook", as: "me", at: Instant(seconds: 1)) else {
+            throw Broker.Missing(description: "nothing waits")
+        }
         #expect(oldest.announcement.id == notice(6).notificationId)
     }
 }

@@ -8,7 +8,9 @@ import TrackerCore
 
 /// What goes over the wire, against the protocols' public documentation.
 @Suite("The shape of what is sent to a phone") struct WireTests {
-    private func plan(_ service: PocketService, _ changes: [(name: String, text: String)], person: String? = nil) throws -> PocketPlan? {
+    private func plan(_ service: PocketService, _ changes: [(name: String, text: String)], person: String? = nil) throws
+        -> PocketPlan?
+    {
         var settings = Settings()
         try settings.set(changes)
         return try PocketPlan(service, settings.service, person: person)
@@ -20,19 +22,33 @@ import TrackerCore
 
     private let now = Instant(seconds: 1_614_265_330)
 
-    private func json(_ bytes: [UInt8]?) throws -> NSDictionary { try #require(try JSONSerialization.jsonObject(with: Data(bytes ?? [])) as? NSDictionary) }
+    private func json(_ bytes: [UInt8]?) throws -> NSDictionary {
+        try #require(try JSONSerialization.jsonObject(with: Data(bytes ?? [])) as? NSDictionary)
+    }
 
     @Test func ntfy() throws {
-        let plan = try #require(try plan(.ntfy, [("ntfy.url", "https://ntfy.example/my-water"), ("ntfy.token", "tk_1"), ("http.publicUrl", "https://shelf.example/")]))
+        let plan = try #require(
+            try plan(
+                .ntfy,
+                [
+                    ("ntfy.url", "https://ntfy.example/my-water"), ("ntfy.token", "tk_1"),
+                    ("http.publicUrl", "https://shelf.example/"),
+                ]))
         let request = try plan.request(message(notice(urgency: .critical)), now: now)
-        #expect(request.method == "POST" && request.url == "https://ntfy.example/" && request.headers.contains(.init(name: "Authorization", value: "Bearer tk_1")))
+        #expect(
+            request.method == "POST" && request.url == "https://ntfy.example/"
+                && request.headers.contains(.init(name: "Authorization", value: "Bearer tk_1")))
         let expected: NSDictionary = [
-            "topic": "my-water", "sequence_id": "hydration-reminder", "title": "Hydration Reminder", "message": "Time to hydrate! You're 100ml behind pace.", "priority": 4,
+            "topic": "my-water", "sequence_id": "hydration-reminder", "title": "Hydration Reminder",
+            "message": "Time to hydrate! You're 100ml behind pace.", "priority": 4,
             "tags": ["droplet"], "click": "https://shelf.example/",
-            "actions": [[
-                "action": "http", "label": "Log a cup", "url": "https://shelf.example/api/v1/press", "method": "POST", "headers": ["Content-Type": "application/json"],
-                "body": #"{"action":"log-cup","key":"k3y"}"#, "clear": true,
-            ]],
+            "actions": [
+                [
+                    "action": "http", "label": "Log a cup", "url": "https://shelf.example/api/v1/press",
+                    "method": "POST", "headers": ["Content-Type": "application/json"],
+                    "body": #"{"action":"log-cup","key":"k3y"}"#, "clear": true,
+                ]
+            ],
         ]
         #expect(try json(request.body) == expected)
         let standing = try #require(plan.standing(of: message(notice())))
@@ -43,8 +59,14 @@ import TrackerCore
     /// Discreet words stay so: nothing beside them says more; and a phone that finds no service has nothing to press.
     @Test func ntfyWithLess() throws {
         let plan = try #require(try plan(.ntfy, [("ntfy.url", "http://h:80/t/")], person: "anna"))
-        let body = try json(try plan.request(message(notice(1, .waterlinePerDrink, "Time for a break", "", discreet: true)), now: now).body)
-        #expect(body == ["topic": "t", "sequence_id": "anna-waterline-per-drink", "message": "Time for a break", "priority": 3, "tags": ["bell"]])
+        let body = try json(
+            try plan.request(message(notice(1, .waterlinePerDrink, "Time for a break", "", discreet: true)), now: now)
+                .body)
+        #expect(
+            body == [
+                "topic": "t", "sequence_id": "anna-waterline-per-drink", "message": "Time for a break", "priority": 3,
+                "tags": ["bell"],
+            ])
     }
 
     /// An adversary's finding: what was shown under a former name was deleted under today's.
@@ -61,19 +83,28 @@ import TrackerCore
 
     @Test func gotify() throws {
         let plan = try #require(
-            try plan(.gotify, [("gotify.url", "https://gotify.example/sub"), ("gotify.token", "A1"), ("http.publicUrl", "https://shelf.example")], person: "anna"))
+            try plan(
+                .gotify,
+                [
+                    ("gotify.url", "https://gotify.example/sub"), ("gotify.token", "A1"),
+                    ("http.publicUrl", "https://shelf.example"),
+                ], person: "anna"))
         let request = try plan.request(message(notice(urgency: .critical)), now: now)
-        #expect(request.method == "POST" && request.url == "https://gotify.example/sub/message" && request.headers.contains(.init(name: "X-Gotify-Key", value: "A1")))
+        #expect(
+            request.method == "POST" && request.url == "https://gotify.example/sub/message"
+                && request.headers.contains(.init(name: "X-Gotify-Key", value: "A1")))
         let expected: NSDictionary = [
             "title": "Hydration Reminder", "message": "Time to hydrate! You're 100ml behind pace.", "priority": 8,
             "extras": ["client::notification": ["click": ["url": "https://shelf.example/people/anna/"]]],
         ]
         #expect(try json(request.body) == expected)
-        #expect(plan.standing(of: message(notice())) == nil && !plan.tells(.waterlineLive) && plan.tells(.waterlineTime))
+        #expect(
+            plan.standing(of: message(notice())) == nil && !plan.tells(.waterlineLive) && plan.tells(.waterlineTime))
     }
 
     @Test(arguments: [
-        (NotificationUrgency.low, true, 2, 2), (.normal, true, 3, 5), (.critical, true, 4, 8), (.low, false, 2, 2), (.normal, false, 2, 2), (.critical, false, 2, 2),
+        (NotificationUrgency.low, true, 2, 2), (.normal, true, 3, 5), (.critical, true, 4, 8), (.low, false, 2, 2),
+        (.normal, false, 2, 2), (.critical, false, 2, 2),
     ])
     func priorities(urgency: NotificationUrgency, sound: Bool, ntfy: Int, gotify: Int) {
         let announcement = notice(urgency: urgency, sound: sound).announcement
@@ -81,34 +112,49 @@ import TrackerCore
     }
 
     static let wrong: [(PocketService, [(name: String, text: String)], String)] = [
-        (.ntfy, [("ntfy.url", "https://ntfy.example")], "topic"), (.ntfy, [("ntfy.url", "https://ntfy.example/a b".replacing(" ", with: "%20"))], "topic"),
-        (.ntfy, [("ntfy.url", "https://h/\(String(repeating: "a", count: 65))")], "topic"), (.ntfy, [("ntfy.url", "https://me:s3cret@h/t")], "password"),
-        (.ntfy, [("ntfy.url", "https://h/t"), ("ntfy.tokenFile", "/nowhere/token")], "/nowhere/token"), (.ntfy, [("ntfy.url", "http://h/t"), ("ntfy.caFile", "/ca")], "https"),
-        (.gotify, [("gotify.url", "https://h")], "gotify.token"), (.webhook, [("webhook.url", "https://h"), ("webhook.secret", "whsec_%")], "base64"),
-        (.webhook, [("webhook.url", "https://h"), ("webhook.templateFile", "/nowhere/hook")], "/nowhere/hook"), (.webhook, [("webhook.url", "https://a:s3cret@h/")], "password"),
+        (.ntfy, [("ntfy.url", "https://ntfy.example")], "topic"),
+        (.ntfy, [("ntfy.url", "https://ntfy.example/a b".replacing(" ", with: "%20"))], "topic"),
+        (.ntfy, [("ntfy.url", "https://h/\(String(repeating: "a", count: 65))")], "topic"),
+        (.ntfy, [("ntfy.url", "https://me:s3cret@h/t")], "password"),
+        (.ntfy, [("ntfy.url", "https://h/t"), ("ntfy.tokenFile", "/nowhere/token")], "/nowhere/token"),
+        (.ntfy, [("ntfy.url", "http://h/t"), ("ntfy.caFile", "/ca")], "https"),
+        (.gotify, [("gotify.url", "https://h")], "gotify.token"),
+        (.webhook, [("webhook.url", "https://h"), ("webhook.secret", "whsec_%")], "base64"),
+        (.webhook, [("webhook.url", "https://h"), ("webhook.templateFile", "/nowhere/hook")], "/nowhere/hook"),
+        (.webhook, [("webhook.url", "https://a:s3cret@h/")], "password"),
     ]
 
     @Test(arguments: wrong.indices) func wrongSettingsAreToldInASentence(_ row: Int) throws {
         let (service, changes, word) = Self.wrong[row]
         // What a setting refuses by itself, and what only the plan can see.
         let problem = #expect(throws: (any Error).self) { try plan(service, changes) } as? any Problem
-        #expect(problem?.sentence.contains(word) == true && problem?.sentence.contains("s3cret") == false, "\(String(describing: problem))")
+        #expect(
+            problem?.sentence.contains(word) == true && problem?.sentence.contains("s3cret") == false,
+            "\(String(describing: problem))")
     }
 
-    @Test func withoutAPlaceThereIsNothingToDo() throws { for service in PocketService.byAddress { #expect(try plan(service, []) == nil) } }
+    @Test func withoutAPlaceThereIsNothingToDo() throws {
+        for service in PocketService.byAddress { #expect(try plan(service, []) == nil) }
+    }
 
     /// A credential from a file, as systemd's LoadCredential brings it; neither it nor the topic is in what is said.
     @Test func theTokenIsInAFileAndNowhereElse() throws {
         let folder = try TemporaryFolder()
         try Data("  tk_s3cret  \n# for ntfy\n".utf8).write(to: folder.url("token"))
-        let plan = try #require(try plan(.ntfy, [("ntfy.url", "https://ntfy.example/hard-to-guess"), ("ntfy.tokenFile", folder.file("token"))]))
-        #expect(try plan.request(message(notice()), now: now).headers.contains(.init(name: "Authorization", value: "Bearer tk_s3cret")))
+        let plan = try #require(
+            try plan(
+                .ntfy, [("ntfy.url", "https://ntfy.example/hard-to-guess"), ("ntfy.tokenFile", folder.file("token"))]))
+        #expect(
+            try plan.request(message(notice()), now: now).headers.contains(
+                .init(name: "Authorization", value: "Bearer tk_s3cret")))
         #expect("\(plan)" == "ntfy at https://ntfy.example, with a token")
     }
 
-    @Test(arguments: [
-        ("7", 7.0), ("0", 0), ("-5", 0), ("99999999", 3600), ("inf", nil), ("nan", nil), ("soon", nil), ("", nil), ("Sun, 22 Nov 2026 12:00:30 GMT", 30), ("Sun, 22 Nov 2020 12:00:30 GMT", 0),
-    ] as [(String, Double?)])
+    @Test(
+        arguments: [
+            ("7", 7.0), ("0", 0), ("-5", 0), ("99999999", 3600), ("inf", nil), ("nan", nil), ("soon", nil), ("", nil),
+            ("Sun, 22 Nov 2026 12:00:30 GMT", 30), ("Sun, 22 Nov 2020 12:00:30 GMT", 0),
+        ] as [(String, Double?)])
     func retryAfter(text: String, seconds: Double?) {
         #expect(PocketOutcome.pause(text, now: Instant(seconds: 1_795_348_800)) == seconds.map { .seconds($0) })
     }

@@ -1,11 +1,13 @@
 import Support
 
-/// A conversation as a sniffer hears it: link-layer packets with sequence bits, retransmissions, refusals, and packets that the sniffer missed
-/// or heard damaged. Made by the rules of Core 5.4, Vol 6 Part B, 4.5.9, on its own: nothing of `Sources` is used.
+/// A conversation as a sniffer hears it: link-layer packets with sequence bits, retransmissions, refusals, and packets
+/// that the sniffer missed or heard damaged. Made by the rules of Core 5.4, Vol 6 Part B, 4.5.9, on its own: nothing of
+/// `Sources` is used.
 struct AirSniff {
     /// How the link and the sniffer behave.
     struct Weather: CustomStringConvertible {
-        /// Share of packets that the sniffer does not hear; that it hears damaged; that the other end does not hear; that the other end refuses.
+        /// Share of packets that the sniffer does not hear; that it hears damaged; that the other end does not hear;
+        /// that the other end refuses.
         var missed = 0.0
         var damaged = 0.0
         var lost = 0.0
@@ -17,7 +19,12 @@ struct AirSniff {
         /// Stamps are rounded down to so many microseconds.
         var grain = 1
 
-        var description: String { "missed \(missed), damaged \(damaged), lost \(lost), refused \(refused), longest \(longest), beginning \(hasBeginning)" }
+        var description: String {
+            """
+            missed \(missed), damaged \(damaged), lost \(lost), refused \(refused), longest \(longest), beginning \
+            \(hasBeginning)
+            """
+        }
     }
 
     struct Packet {
@@ -55,7 +62,8 @@ struct AirSniff {
 
         /// The same until it is acknowledged.
         mutating func toSend() -> Fragment {
-            let fragment = inFlight ?? (queue.isEmpty ? Fragment(kind: 1, payload: [], value: nil) : queue.removeFirst())
+            let fragment =
+                inFlight ?? (queue.isEmpty ? Fragment(kind: 1, payload: [], value: nil) : queue.removeFirst())
             inFlight = fragment
             return fragment
         }
@@ -77,10 +85,15 @@ struct AirSniff {
                 var pdu = [header | fragment.kind, UInt8(payload.count)] + payload
                 let crc = Self.crc(pdu, Self.seed)
                 let isDamaged = !isKept && happens(weather.damaged)
-                if isDamaged { pdu[Int.random(in: (pdu.count > 2 ? 2 : 0)..<pdu.count, using: &random)] ^= UInt8.random(in: 1...255, using: &random) }
-                packets.append(Packet(
-                    time: time / weather.grain * weather.grain, channel: channel, bytes: Self.le(Self.accessAddress, 4) + pdu + Self.le(crc, 3),
-                    isFromCentral: isFromCentral, isDamaged: isDamaged))
+                if isDamaged {
+                    pdu[Int.random(in: (pdu.count > 2 ? 2 : 0)..<pdu.count, using: &random)] ^= UInt8.random(
+                        in: 1...255, using: &random)
+                }
+                packets.append(
+                    Packet(
+                        time: time / weather.grain * weather.grain, channel: channel,
+                        bytes: Self.le(Self.accessAddress, 4) + pdu + Self.le(crc, 3),
+                        isFromCentral: isFromCentral, isDamaged: isDamaged))
                 // A damaged empty packet can have another length.
                 if isDamaged, payload.isEmpty { packets.removeLast() }
                 if let value = fragment.value, !isDamaged {
@@ -99,7 +112,9 @@ struct AirSniff {
                 if next < values.count {
                     let frame = Self.le(UInt32(values[next].pdu.count), 2) + [4, 0] + values[next].pdu
                     let parts = stride(from: 0, to: frame.count, by: weather.longest).map { start in
-                        Fragment(kind: start == 0 ? 2 : 1, payload: Array(frame[start..<min(frame.count, start + weather.longest)]), value: next)
+                        Fragment(
+                            kind: start == 0 ? 2 : 1,
+                            payload: Array(frame[start..<min(frame.count, start + weather.longest)]), value: next)
                     }
                     missing[next] = Set(parts.map { Self.part($0, next) }).count
                     if values[next].isFromCentral { central.queue = parts } else { peripheral.queue = parts }
@@ -115,12 +130,14 @@ struct AirSniff {
                 let mine = central.toSend()
                 time += capture(mine, central.expected << 2 | central.sn << 3, isFromCentral: true)
                 guard !happens(weather.lost) else { break }
-                Self.receive(&peripheral, sn: central.sn, expected: central.expected, isRefused: happens(weather.refused))
+                Self.receive(
+                    &peripheral, sn: central.sn, expected: central.expected, isRefused: happens(weather.refused))
                 time += 150
                 let answer = peripheral.toSend()
                 time += capture(answer, peripheral.expected << 2 | peripheral.sn << 3, isFromCentral: false)
                 guard !happens(weather.lost) else { break }
-                Self.receive(&central, sn: peripheral.sn, expected: peripheral.expected, isRefused: happens(weather.refused))
+                Self.receive(
+                    &central, sn: peripheral.sn, expected: peripheral.expected, isRefused: happens(weather.refused))
                 guard mine.value != nil || answer.value != nil, Bool.random(using: &random) else { break }
                 time += 150
             }
@@ -165,7 +182,9 @@ struct AirSniff {
         return state
     }
 
-    static func le(_ value: UInt32, _ count: Int) -> [UInt8] { (0..<count).map { UInt8(truncatingIfNeeded: value >> (8 * UInt32($0))) } }
+    static func le(_ value: UInt32, _ count: Int) -> [UInt8] {
+        (0..<count).map { UInt8(truncatingIfNeeded: value >> (8 * UInt32($0))) }
+    }
 
     // MARK: files
 
@@ -196,7 +215,10 @@ struct AirSniff {
                 data += [0, 0, 0, 0, 0, 0xE8, 0xDC, 0xEE, 0x3C]
             case .nordic:
                 let index = isAdvertising ? 37 : Self.index(packet.channel)
-                data = [1, UInt8(packet.bytes.count + 10), 0, 3, 0, 0, 6, 10, packet.isDamaged ? 0 : 1, index, 40, 0, 0, 0, 0, 0, 0]
+                data = [
+                    1, UInt8(packet.bytes.count + 10), 0, 3, 0, 0, 6, 10, packet.isDamaged ? 0 : 1, index, 40, 0, 0, 0,
+                    0, 0, 0,
+                ]
             }
             data += packet.bytes
             file += Self.le(UInt32(1_770_000_000 + packet.time / 1_000_000), 4)

@@ -5,7 +5,8 @@ import Replay
 import Support
 import Testing
 
-/// Drinks from sniffs that say nothing of directions, in all weathers: everything that was heard is found, once, and nothing else.
+/// Drinks from sniffs that say nothing of directions, in all weathers: everything that was heard is found, once, and
+/// nothing else.
 @Suite struct AirSniffTests {
     struct Case: CustomTestStringConvertible {
         var weather: AirSniff.Weather
@@ -16,7 +17,10 @@ import Testing
     static let cases: [Case] = AirSniff.LinkType.allCases.flatMap { type in
         [0, 0.01, 0.05, 0.15].flatMap { share in
             [27, 251].map { longest in
-                Case(weather: .init(missed: share, damaged: share / 2, lost: share, refused: share / 3, longest: longest), type: type)
+                Case(
+                    weather: .init(
+                        missed: share, damaged: share / 2, lost: share, refused: share / 3, longest: longest),
+                    type: type)
             }
         } + [
             // One retransmission, one refusal here and there, and nothing else.
@@ -28,7 +32,9 @@ import Testing
     }
 
     /// A retail bottle's session: discovery, then the log twice, in entries of at most 8.
-    static func session(_ records: [[UInt8]]) -> (values: [(isFromCentral: Bool, pdu: [UInt8])], discovery: Range<Int>, entries: [Int: [[UInt8]]]) {
+    static func session(_ records: [[UInt8]]) -> (
+        values: [(isFromCentral: Bool, pdu: [UInt8])], discovery: Range<Int>, entries: [Int: [[UInt8]]]
+    ) {
         var values: [(isFromCentral: Bool, pdu: [UInt8])] = [
             (true, [0x02, 0x05, 0x02]), (false, [0x03, 0x05, 0x02]),
             (true, [0x08, 0x01, 0x00, 0xFF, 0xFF, 0x03, 0x28]),
@@ -52,7 +58,9 @@ import Testing
 
     static func drinks(_ file: [UInt8]) throws -> [[Int]] {
         var found: [[Int]] = []
-        let reader = DrinkReader(DrinkReader.Options(hostYear: 2026)) { found.append([$0.record.hour * 60 + $0.record.minute, $0.record.amountMl]) }
+        let reader = DrinkReader(DrinkReader.Options(hostYear: 2026)) {
+            found.append([$0.record.hour * 60 + $0.record.minute, $0.record.amountMl])
+        }
         var capture = CaptureReader()
         var reassembler = ConversationReassembler()
         _ = try capture.read(file.span.bytes, isLast: true) { packet, bytes in
@@ -70,12 +78,18 @@ import Testing
             let records = (0..<40).map { record(400 + $0 * 7, Int.random(in: 20...400, using: &random)) }
             let session = Self.session(records)
             let sniff = AirSniff(session.values, one.weather, seed: seed, keep: session.discovery)
-            let heard = Set(session.entries.filter { sniff.heard.contains($0.key) }.values.joined().map { [Int($0[3]) * 60 + Int($0[4]), Int($0[6]) << 8 | Int($0[7])] })
+            let heard = Set(
+                session.entries.filter { sniff.heard.contains($0.key) }.values.joined().map {
+                    [Int($0[3]) * 60 + Int($0[4]), Int($0[6]) << 8 | Int($0[7])]
+                })
             let found = try Self.drinks(sniff.pcap(one.type))
-            // Where a fifth of all short parts is missing, four in a row can be, and what follows fits as if nothing were.
+            // Where a fifth of all short parts is missing, four in a row can be, and what follows fits as if nothing
+            // were.
             let isRough = one.weather.missed > 0.1 && one.weather.longest == 27
             let missing = heard.subtracting(found), extra = Set(found).subtracting(heard)
-            #expect(missing.count <= (isRough ? 8 : 0), "seed \(seed): \(missing.count) of \(heard.count) heard drinks are missing")
+            #expect(
+                missing.count <= (isRough ? 8 : 0),
+                "seed \(seed): \(missing.count) of \(heard.count) heard drinks are missing")
             #expect(extra.count <= (isRough ? 3 : 0), "seed \(seed): drinks that were not heard whole")
             if !isRough { #expect(Set(found).count == found.count, "seed \(seed): a drink twice") }
         }

@@ -18,7 +18,10 @@ struct Host {
     private var token: UInt64 = 0
     let central = CentralID("host")
 
-    init(_ script: AnsweringScript, _ mode: AnsweringMachine.Mode = .once, pace: AnsweringMachine.Pace = .flush, subscribes: Bool = true) {
+    init(
+        _ script: AnsweringScript, _ mode: AnsweringMachine.Mode = .once, pace: AnsweringMachine.Pace = .flush,
+        subscribes: Bool = true
+    ) {
         machine = AnsweringMachine(script, mode: mode, pace: pace, hostTime: LocalTime(milliseconds: 0), at: now)
         connect(subscribes: subscribes)
     }
@@ -26,7 +29,9 @@ struct Host {
     mutating func connect(subscribes: Bool = true) {
         isConnected = true
         feed(.link(.connected(central)))
-        if subscribes { feed(.link(.subscribed(central, BluetoothUUID(machine.script.profile.responseCharacteristic)))) }
+        if subscribes {
+            feed(.link(.subscribed(central, BluetoothUUID(machine.script.profile.responseCharacteristic))))
+        }
     }
 
     mutating func disconnect() {
@@ -39,14 +44,18 @@ struct Host {
     mutating func write(_ bytes: [UInt8]) -> [[UInt8]] {
         notified = []
         times = []
-        feed(.link(.write(central, BluetoothUUID(machine.script.profile.commandCharacteristic), value: bytes, token: nil)))
+        feed(
+            .link(
+                .write(central, BluetoothUUID(machine.script.profile.commandCharacteristic), value: bytes, token: nil)))
         settle()
         return notified
     }
 
     mutating func read() -> [UInt8] {
         token += 1
-        feed(.link(.read(central, BluetoothUUID(machine.script.profile.responseCharacteristic), offset: 0, token: token)))
+        feed(
+            .link(.read(central, BluetoothUUID(machine.script.profile.responseCharacteristic), offset: 0, token: token))
+        )
         return reads[token] ?? []
     }
 
@@ -93,7 +102,9 @@ struct Host {
     static var session: String {
         var lines = ["# waterh-bench hex text", "address: A4:C1:38:01:02:03", "name: WaterH-Boost-24oz"]
         func line(_ time: String, _ sign: String, _ uuid: String, _ bytes: [UInt8]) {
-            lines.append("2026-02-02T\(time)Z \(sign) \(uuid) " + bytes.map { String(format: "%02X", $0) }.joined(separator: " "))
+            lines.append(
+                "2026-02-02T\(time)Z \(sign) \(uuid) " + bytes.map { String(format: "%02X", $0) }.joined(separator: " ")
+            )
         }
         var second = 0
         func time() -> String {
@@ -106,7 +117,9 @@ struct Host {
             line(time(), ">", "FFE9", ask)
             line(time(), "<", "FFE4", follows)
             for value in Conversation.log(records) { line(time(), "<", "FFE4", value) }
-            if acknowledged > 0 { line(time(), ">", "FFE9", HostCommand.acknowledge(bytes: UInt16(13 * acknowledged)).encoded) }
+            if acknowledged > 0 {
+                line(time(), ">", "FFE9", HostCommand.acknowledge(bytes: UInt16(13 * acknowledged)).encoded)
+            }
             line(time(), ">", "FFE9", ask)
             line(time(), "<", "FFE4", empty)
         }
@@ -126,7 +139,9 @@ struct Host {
         var assembler = LogAssembler()
         return values.flatMap { assembler.receive($0) }.flatMap { event -> [[UInt8]] in
             guard case .log(let transfer) = event else { return [] }
-            return stride(from: 0, to: transfer.recordBytes.count, by: 13).map { Array(transfer.recordBytes[$0..<($0 + 13)]) }
+            return stride(from: 0, to: transfer.recordBytes.count, by: 13).map {
+                Array(transfer.recordBytes[$0..<($0 + 13)])
+            }
         }
     }
 
@@ -134,7 +149,10 @@ struct Host {
         let script = try Self.script()
         #expect(script.address?.description == "A4:C1:38:01:02:03")
         #expect(script.model == .boost)
-        #expect(script.exchanges.map(\.request) == [Self.snapshot, Self.ask, [0x52, 0x50, 0x00, 0x04, 0x03, 0x06, 0x00, 0x82], Self.ask, Self.ask, Self.ask])
+        #expect(
+            script.exchanges.map(\.request) == [
+                Self.snapshot, Self.ask, [0x52, 0x50, 0x00, 0x04, 0x03, 0x06, 0x00, 0x82], Self.ask, Self.ask, Self.ask,
+            ])
         #expect(script.exchanges.map(\.records.count) == [0, 10, 0, 0, 6, 0])
         #expect(script.records.count == 14)
     }
@@ -183,10 +201,11 @@ struct Host {
         var strict = Host(try Self.script(), .strict)
         #expect(strict.write(goal).isEmpty)
         #expect(!strict.isConnected)
-        #expect(strict.mismatches == [
-            "the host wrote 50 54 00 04 03 05 09 C4 (set the goal to 2500 ml), which the capture never saw; "
-                + "the capture's host wrote 47 54 00 01 FF (ask for a snapshot) in frame 1"
-        ])
+        #expect(
+            strict.mismatches == [
+                "the host wrote 50 54 00 04 03 05 09 C4 (set the goal to 2500 ml), which the capture never saw; "
+                    + "the capture's host wrote 47 54 00 01 FF (ask for a snapshot) in frame 1"
+            ])
     }
 
     @Test(arguments: [(AnsweringMachine.Pace.recorded(speed: 1), 1.0), (.recorded(speed: 4), 0.25), (.flush, 0.0)])
@@ -197,9 +216,13 @@ struct Host {
     }
 
     @Test func `a draft recording can be read instead of notified`() throws {
-        let packets = [Conversation.log(Array(Self.first.prefix(8)))[0], Conversation.log(Array(Self.first.suffix(2)))[0]]
+        let packets = [
+            Conversation.log(Array(Self.first.prefix(8)))[0], Conversation.log(Array(Self.first.suffix(2)))[0],
+        ]
         func hex(_ bytes: [UInt8]) -> String { bytes.map { String(format: "%02X", $0) }.joined() }
-        let text = "address: A4:C1:38:01:02:03\n- > FF01 01\n" + packets.map { "- < FF02 \(hex($0))\n" }.joined() + "- < FF02 50540000\n"
+        let text =
+            "address: A4:C1:38:01:02:03\n- > FF01 01\n" + packets.map { "- < FF02 \(hex($0))\n" }.joined()
+            + "- < FF02 50540000\n"
         var host = Host(try Self.script(text), subscribes: false)
         #expect(host.write([0x01]).isEmpty)
         #expect(host.read() == packets[0])

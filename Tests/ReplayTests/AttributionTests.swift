@@ -43,13 +43,18 @@ import Testing
         #expect(reader.peers.first { $0.isBottle }?.basis == .discovered)
     }
 
-    @Test func `the same bytes from another characteristic, another device or another side are not the bottle's`() throws {
+    @Test func `the same bytes from another characteristic, another device or another side are not the bottle's`()
+        throws
+    {
         var talk = Conversation()
         talk.discoverRetail()
         talk.notifyLog([record(600, 200)], from: 9)  // another characteristic
-        for value in Conversation.log([record(601, 201)]) { talk.sent([0x1B, 0x06, 0x00] + value) }  // the host's own server, same handle
-        talk.write([0x50, 0x54, 0x00, 0x0F, 0x0E, 0x06] + record(602, 202))  // written, not notified
-        talk.connect(BluetoothAddress(0x1122_3344_5566), handle: 0x41)  // another device, same handle, known to be something else
+        // the host's own server, same handle
+        for value in Conversation.log([record(601, 201)]) { talk.sent([0x1B, 0x06, 0x00] + value) }
+        // written, not notified
+        talk.write([0x50, 0x54, 0x00, 0x0F, 0x0E, 0x06] + record(602, 202))
+        // another device, same handle, known to be something else
+        talk.connect(BluetoothAddress(0x1122_3344_5566), handle: 0x41)
         talk.sent([0x08, 0x01, 0x00, 0xFF, 0xFF, 0x03, 0x28])
         talk.received([0x09, 0x07] + talk.characteristic(5, 0x10, 6, 0x2A37))
         talk.notifyLog([record(603, 203)], from: 6)
@@ -106,7 +111,10 @@ import Testing
         talk.connect(other, handle: 0x40, adapter: 1)
         talk.discoverRetail(response: 9)
         talk.resume(1)
-        let logs = [Conversation.log([record(600, 200), record(601, 201)], entry: 1), Conversation.log([record(602, 202), record(603, 203)], entry: 1)]
+        let logs = [
+            Conversation.log([record(600, 200), record(601, 201)], entry: 1),
+            Conversation.log([record(602, 202), record(603, 203)], entry: 1),
+        ]
         for index in 0..<2 {
             talk.resume(1)
             talk.notify(logs[0][index])
@@ -114,7 +122,9 @@ import Testing
             talk.notify(logs[1][index], from: 9)
         }
         let drinks = try talk.drinks().drinks
-        #expect(drinks.map(\.amount) == [200, 202, 201, 203], "in the order of their frames, although the transfers overlap")
+        #expect(
+            drinks.map(\.amount) == [200, 202, 201, 203], "in the order of their frames, although the transfers overlap"
+        )
         #expect(drinks.map(\.bottle) == [Self.bottle, "A4:C1:38:AA:BB:CC", Self.bottle, "A4:C1:38:AA:BB:CC"])
     }
 
@@ -126,7 +136,8 @@ import Testing
         let (drinks, reader) = try talk.drinks(given: given)
         #expect(drinks.map(\.amount) == [200])
         #expect(reader.peers.first { $0.isBottle }?.basis == .given)
-        #expect(try talk.drinks(given: GivenHandles(response: 0x20)).drinks.isEmpty, "a given handle is not second-guessed")
+        #expect(
+            try talk.drinks(given: GivenHandles(response: 0x20)).drinks.isEmpty, "a given handle is not second-guessed")
         #expect(try talk.commands(given: given).map(\.meaning) == ["ask for the drink log"])
     }
 
@@ -148,7 +159,10 @@ import Testing
         let (drinks, reader) = try talk.drinks()
         #expect(drinks.map(\.amount) == Array(200..<220))
         #expect(reader.peers.first { $0.isBottle }?.basis == .guessed)
-        #expect(try talk.commands().map(\.meaning) == ["ask for the drink log", "acknowledge 20 records of the log (260 bytes)"])
+        #expect(
+            try talk.commands().map(\.meaning) == [
+                "ask for the drink log", "acknowledge 20 records of the log (260 bytes)",
+            ])
     }
 
     @Test func `a draft bottle is guessed from its one-byte command`() throws {
@@ -160,9 +174,13 @@ import Testing
     }
 
     /// A bottle that has lost its clock writes dates that cannot be: beside drinks that have one they hide nothing.
-    @Test(arguments: [[0], [4], [0, 1, 2, 3], [0, 1, 2, 4]]) func `a record whose date cannot be hides no log that nobody discovered`(lost: [Int]) throws {
+    @Test(arguments: [[0], [4], [0, 1, 2, 3], [0, 1, 2, 4]])
+    func `a record whose date cannot be hides no log that nobody discovered`(lost: [Int]) throws {
         var talk = Conversation()
-        talk.notifyLog((0..<5).map { lost.contains($0) ? [0, 0, 0, 1, 2, UInt8($0), 0, 44, 0, 0, 1, 0x61, 0] : record(600 + $0, 200 + $0) }, from: 0x12)
+        talk.notifyLog(
+            (0..<5).map {
+                lost.contains($0) ? [0, 0, 0, 1, 2, UInt8($0), 0, 44, 0, 0, 1, 0x61, 0] : record(600 + $0, 200 + $0)
+            }, from: 0x12)
         let (drinks, _) = try talk.drinks()
         #expect(drinks.map(\.amount) == (0..<5).map { lost.contains($0) ? 44 : 200 + $0 })
         var nothing = Conversation()
@@ -282,7 +300,8 @@ import Testing
         #expect(found.peers.first { $0.isBottle }?.basis == .discovered)
     }
 
-    @Test func `discovery on a later connection of the same address tells too, of another address it does not`() throws {
+    @Test func `discovery on a later connection of the same address tells too, of another address it does not`() throws
+    {
         var talk = Conversation()
         talk.notifyLog([record(600, 199)], from: 9)
         talk.notifyLog([record(601, 200)])
@@ -296,8 +315,11 @@ import Testing
         #expect(try read(talk).amounts == [200, 202])
     }
 
-    /// Byte 11 of a record is the battery of a Boost, and nothing of a Vita: who is told only in the end which it was has told nothing of the first drinks.
-    @Test func `a name that is read on a later connection of the same address tells the model of the drinks before it`() throws {
+    /// Byte 11 of a record is the battery of a Boost, and nothing of a Vita: who is told only in the end which it was
+    /// has told nothing of the first drinks.
+    @Test func `a name that is read on a later connection of the same address tells the model of the drinks before it`()
+        throws
+    {
         var talk = Conversation()
         talk.discoverRetail()
         talk.notifyLog([record(601, 200)])

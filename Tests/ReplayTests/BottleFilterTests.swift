@@ -9,7 +9,8 @@ import Testing
     private static let little: [UInt8] = [0x03, 0x02, 0x01, 0x38, 0xC1, 0xA4]
     private static let other: [UInt8] = [1, 2, 3, 4, 5, 6]
 
-    private static func connection(_ subevent: UInt8, _ handle: UInt8, _ address: [UInt8], status: UInt8 = 0) -> [UInt8] {
+    private static func connection(_ subevent: UInt8, _ handle: UInt8, _ address: [UInt8], status: UInt8 = 0) -> [UInt8]
+    {
         [0x3E, 19, subevent, status, handle, 0x00, 0, 0] + address + [24, 0, 0, 0, 42, 0, 0]
     }
 
@@ -30,20 +31,26 @@ import Testing
     static let stories: [[Step]] = [
         // Nothing of a connection that began before; then its own, until it ends.
         [
-            Step(.hci(.acl), data(0x40), false), Step(.hci(.event), connection(0x01, 0x40, little), true), Step(.hci(.acl), data(0x40), true),
-            Step(.hci(.acl), data(0x41), false), Step(.hci(.event), end(0x41), false), Step(.hci(.event), end(0x40), true), Step(.hci(.acl), data(0x40), false),
+            Step(.hci(.acl), data(0x40), false), Step(.hci(.event), connection(0x01, 0x40, little), true),
+            Step(.hci(.acl), data(0x40), true),
+            Step(.hci(.acl), data(0x41), false), Step(.hci(.event), end(0x41), false),
+            Step(.hci(.event), end(0x40), true), Step(.hci(.acl), data(0x40), false),
         ],
         // The enhanced forms; a handle that goes over to somebody else.
         [
-            Step(.hci(.event), connection(0x0A, 0x42, little), true), Step(.hci(.acl), data(0x42), true), Step(.hci(.event), connection(0x29, 0x42, other), false),
-            Step(.hci(.acl), data(0x42), false), Step(.hci(.event), connection(0x29, 0x43, little), true), Step(.hci(.acl), data(0x43), true),
+            Step(.hci(.event), connection(0x0A, 0x42, little), true), Step(.hci(.acl), data(0x42), true),
+            Step(.hci(.event), connection(0x29, 0x42, other), false),
+            Step(.hci(.acl), data(0x42), false), Step(.hci(.event), connection(0x29, 0x43, little), true),
+            Step(.hci(.acl), data(0x43), true),
         ],
         // An attempt that failed names it, and no handle.
         [Step(.hci(.event), connection(0x01, 0x40, little, status: 2), true), Step(.hci(.acl), data(0x40), false)],
         // Whatever names its address: advertisements, commands; whatever does not: not. Notes always.
         [
-            Step(.hci(.event), [0x3E, 12, 0x02, 1, 0, 0] + little + [0, 0xC0], true), Step(.hci(.event), [0x3E, 12, 0x02, 1, 0, 0] + other + [0, 0xC0], false),
-            Step(.hci(.command), [0x0D, 0x20, 25, 0x60, 0, 0x30, 0, 0, 0] + little, true), Step(.hci(.command), [0x03, 0x0C, 0], false), Step(.note(.monitor(0)), [], true),
+            Step(.hci(.event), [0x3E, 12, 0x02, 1, 0, 0] + little + [0, 0xC0], true),
+            Step(.hci(.event), [0x3E, 12, 0x02, 1, 0, 0] + other + [0, 0xC0], false),
+            Step(.hci(.command), [0x0D, 0x20, 25, 0x60, 0, 0x30, 0, 0, 0] + little, true),
+            Step(.hci(.command), [0x03, 0x0C, 0], false), Step(.note(.monitor(0)), [], true),
         ],
     ]
 

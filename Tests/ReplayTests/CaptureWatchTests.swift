@@ -32,7 +32,8 @@ import Testing
         #expect(watch.tally.drinks == 40 && watch.commandCount > 2)
         #expect(lines.count { $0.contains(" ml ") } == 40)
         #expect(lines.first { $0.contains("connected") }?.contains("hci0") == true)
-        let ask = lines.firstIndex { $0.contains("ask for a snapshot") }, drink = lines.firstIndex { $0.contains(" ml ") }
+        let ask = lines.firstIndex { $0.contains("ask for a snapshot") },
+            drink = lines.firstIndex { $0.contains(" ml ") }
         #expect(ask != nil && drink != nil && (ask ?? 0) < (drink ?? 0), "in the order in which they passed")
     }
 

@@ -41,14 +41,17 @@ struct Conversation {
 
     mutating func add(_ pdu: [UInt8], _ direction: TrafficDirection?) {
         frame += 1
-        let observation = ATTObservation(frame: frame, time: .seconds(start + frame), connection: connection, direction: direction)
+        let observation = ATTObservation(
+            frame: frame, time: .seconds(start + frame), connection: connection, direction: direction)
         events.append((.att(observation), pdu))
     }
 
     /// Discovery of the retail bottle: command at 3, response at 6.
     mutating func discoverRetail(command: UInt16 = 3, response: UInt16 = 6) {
         sent([0x08, 0x01, 0x00, 0xFF, 0xFF, 0x03, 0x28])
-        received([0x09, 0x07] + characteristic(command - 1, 0x04, command, 0xFFE9) + characteristic(response - 1, 0x10, response, 0xFFE4))
+        received(
+            [0x09, 0x07] + characteristic(command - 1, 0x04, command, 0xFFE9)
+                + characteristic(response - 1, 0x10, response, 0xFFE4))
         sent([0x08] + little(response) + [0xFF, 0xFF, 0x03, 0x28])
         received([0x01, 0x08] + little(response) + [0x0A])
     }
@@ -106,9 +109,10 @@ struct Conversation {
         options.given = given
         var found: [Found] = []
         let reader = DrinkReader(options) { delivery in
-            found.append(Found(
-                bottle: delivery.bottle.address?.description, at: delivery.at, amount: delivery.record.amountMl,
-                frame: delivery.frame, isDuplicate: delivery.isDuplicate))
+            found.append(
+                Found(
+                    bottle: delivery.bottle.address?.description, at: delivery.at, amount: delivery.record.amountMl,
+                    frame: delivery.frame, isDuplicate: delivery.isDuplicate))
         }
         for (event, bytes) in events { try reader.receive(event, bytes.span.bytes) }
         try reader.finishCapture()
@@ -125,6 +129,11 @@ struct Conversation {
 }
 
 /// A drink record of 2026-02-02 at that minute of the day.
-func record(_ minute: Int, _ amount: Int, second: Int = 0, flag: UInt8 = 0, year: UInt8 = 0x1A, day: UInt8 = 2) -> [UInt8] {
-    [year, 2, day, UInt8(minute / 60), UInt8(minute % 60), UInt8(second), UInt8(amount >> 8), UInt8(amount & 0xFF), 0, 0, 1, 0x61, flag]
+func record(_ minute: Int, _ amount: Int, second: Int = 0, flag: UInt8 = 0, year: UInt8 = 0x1A, day: UInt8 = 2)
+    -> [UInt8]
+{
+    [
+        year, 2, day, UInt8(minute / 60), UInt8(minute % 60), UInt8(second), UInt8(amount >> 8), UInt8(amount & 0xFF),
+        0, 0, 1, 0x61, flag,
+    ]
 }

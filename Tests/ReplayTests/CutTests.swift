@@ -6,7 +6,8 @@ import Replay
 import Support
 import Testing
 
-/// The shipped captures cut at every byte, and damaged at random: everything whole before the cut is delivered, nothing traps.
+/// The shipped captures cut at every byte, and damaged at random: everything whole before the cut is delivered, nothing
+/// traps.
 @Suite struct CutTests {
     private func amounts(_ bytes: ArraySlice<UInt8>) throws -> (amounts: [Int], trouble: CaptureError?) {
         var amounts: [Int] = []
@@ -16,7 +17,9 @@ import Testing
         var trouble: CaptureError?
         do {
             _ = try capture.read(bytes.span.bytes, isLast: true) { packet, packetBytes in
-                try reassembler.receive(ObservedPacket(packet), packetBytes) { event, pdu in try reader.receive(event, pdu) }
+                try reassembler.receive(ObservedPacket(packet), packetBytes) { event, pdu in
+                    try reader.receive(event, pdu)
+                }
             }
         } catch let error as CaptureError {
             trouble = error
@@ -36,7 +39,9 @@ import Testing
             let cut = try amounts(whole[..<size])
             #expect(all.amounts.starts(with: cut.amounts), "cut at \(size)")
             // A line of text cut between two bytes looks like a shorter value.
-            if !name.hasSuffix(".hex") { #expect(cut.amounts.count >= most, "cut at \(size): fewer drinks than in a shorter piece") }
+            if !name.hasSuffix(".hex") {
+                #expect(cut.amounts.count >= most, "cut at \(size): fewer drinks than in a shorter piece")
+            }
             most = cut.amounts.count
         }
     }

@@ -57,7 +57,9 @@ import Testing
             cut.notify(Array(bytes[at..<min(at + 20, bytes.count)]))
             at += 20
         }
-        #expect(try cut.drinks().drinks.map(\.frame) == [6, 7, 8], "19, 32 and 45 bytes end in the first, second and third value")
+        #expect(
+            try cut.drinks().drinks.map(\.frame) == [6, 7, 8],
+            "19, 32 and 45 bytes end in the first, second and third value")
     }
 
     @Test func `whole entries in any order`() throws {
@@ -123,8 +125,8 @@ import Testing
         #expect(refused.first?.reason.found == 0x1B)
     }
 
-    /// A2: the latest year in which the date exists and is no more than a day ahead of the packet. An adversary's finding: a sip of New Year's Eve that
-    /// was captured after midnight stood eleven months in the future.
+    /// A2: the latest year in which the date exists and is no more than a day ahead of the packet. An adversary's
+    /// finding: a sip of New Year's Eve that was captured after midnight stood eleven months in the future.
     @Test(
         arguments: [
             ("A2-02", 1798761900, [12, 31, 23, 50, 0], "2026-12-31T23:50:00"),
@@ -132,9 +134,11 @@ import Testing
             ("A2-04", 1770071400, [2, 3, 22, 30, 0], "2026-02-03T22:30:00"),
             ("A2-05", 1770071400, [2, 3, 22, 31, 0], "2025-02-03T22:31:00"),
             ("A2-06", 1835438400, [2, 29, 10, 0, 0], "2028-02-29T10:00:00"),
-            ("A2-07", 1803891600, [2, 29, 10, 0, 0], "2024-02-29T10:00:00")
+            ("A2-07", 1803891600, [2, 29, 10, 0, 0], "2024-02-29T10:00:00"),
         ] as [(String, Int, [UInt8], String)])
-    func `the strict dialect takes the year from the packet's time`(_ vector: String, _ start: Int, _ date: [UInt8], _ at: String) throws {
+    func `the strict dialect takes the year from the packet's time`(
+        _ vector: String, _ start: Int, _ date: [UInt8], _ at: String
+    ) throws {
         var talk = retail()
         // The log is the sixth thing that happens.
         talk.start = start - 6
@@ -171,7 +175,8 @@ import Testing
             talk.received([0x03, 24, 0])
             talk.sent([0x08, 0x01, 0x00, 0xFF, 0xFF, 0x03, 0x28])
             talk.received([0x09, 0x07] + talk.characteristic(4, 0x12, 5, 0xFF02))
-            let long = packet + Conversation.log([record(601, 201), record(602, 202)])[0].prefix(4)  // 23 bytes fill an answer
+            // 23 bytes fill an answer
+            let long = packet + Conversation.log([record(601, 201), record(602, 202)])[0].prefix(4)
             talk.sent([0x0A, 0x05, 0x00])
             talk.received([0x0B] + long)
             talk.sent([0x0C, 0x05, 0x00, 23, 0])
@@ -193,7 +198,11 @@ import Testing
         talk.notifyLog([[0x1A, 2, 2, 10, 0, 0, 0, 200, 0, 115, 21, 0, 0]])
         var seen: [(Int?, Int?, Int?)] = []
         let reader = DrinkReader(DrinkReader.Options(hostYear: 2026)) { delivery in
-            seen.append((delivery.record.temperatureC(delivery.model), delivery.record.tdsPpm(model: delivery.model), delivery.record.batteryPercent(delivery.model)))
+            seen.append(
+                (
+                    delivery.record.temperatureC(delivery.model), delivery.record.tdsPpm(model: delivery.model),
+                    delivery.record.batteryPercent(delivery.model)
+                ))
         }
         for (event, bytes) in talk.events { try reader.receive(event, bytes.span.bytes) }
         try reader.finishCapture()
@@ -203,7 +212,8 @@ import Testing
         #expect(seen.first?.2 == nil)
     }
 
-    /// Logs of any size, cut anywhere, with reports between, from several bottles at once: every drink exactly once, in frame order.
+    /// Logs of any size, cut anywhere, with reports between, from several bottles at once: every drink exactly once, in
+    /// frame order.
     @Test(arguments: 0..<40)
     func `random logs`(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
@@ -219,7 +229,8 @@ import Testing
             let sizes = (0..<2).map { _ in Int.random(in: 1...8, using: &random) }
             var queues = (0..<2).map { Conversation.log(logs[$0], entry: sizes[$0])[...] }
             for bottle in 0..<2 {
-                expected["\(bottle)", default: []].formUnion(logs[bottle].map { Int($0[3]) * 3600 + Int($0[4]) * 60 + Int($0[7]) * 100_000 })
+                expected["\(bottle)", default: []].formUnion(
+                    logs[bottle].map { Int($0[3]) * 3600 + Int($0[4]) * 60 + Int($0[7]) * 100_000 })
                 talk.resume(bottle + 1)
                 talk.write([0x47, 0x54, 0x00, 0x01, 0x06])
             }
@@ -230,7 +241,9 @@ import Testing
                 let handle: UInt16 = bottle == 0 ? 6 : 9
                 talk.notify(value, from: handle)
                 if Int.random(in: 0..<4, using: &random) == 0 { talk.notify(value, from: handle) }
-                if Int.random(in: 0..<4, using: &random) == 0 { talk.notify([0x52, 0x54, 0x00, 0x03, 0x02, 0x02, UInt8(round)], from: handle) }
+                if Int.random(in: 0..<4, using: &random) == 0 {
+                    talk.notify([0x52, 0x54, 0x00, 0x03, 0x02, 0x02, UInt8(round)], from: handle)
+                }
             }
         }
         let (drinks, reader) = try talk.drinks()

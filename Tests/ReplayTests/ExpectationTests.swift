@@ -19,8 +19,14 @@ import Testing
     }
 
     @Test(arguments: [
-        ("\"amountMl\":200", "\"amountMl\":201", "drink 1 (2026-02-02T10:00:00, 200 ml): amountMl is 201, expected 200"),
-        ("\"hex\":\"4754000106\"", "\"hex\":\"47540001ff\"", "command 1 (frame 1): hex is 47540001ff, expected 4754000106"),
+        (
+            "\"amountMl\":200", "\"amountMl\":201",
+            "drink 1 (2026-02-02T10:00:00, 200 ml): amountMl is 201, expected 200"
+        ),
+        (
+            "\"hex\":\"4754000106\"", "\"hex\":\"47540001ff\"",
+            "command 1 (frame 1): hex is 47540001ff, expected 4754000106"
+        ),
         ("\"packets\":3", "\"packets\":4", "capture: packets is 4, expected 3"),
     ])
     func aChangeIsNamed(old: String, new: String, sentence: String) throws {
@@ -33,17 +39,24 @@ import Testing
         let whole = try CaptureReading(expectation: Self.text)
         var fewer = whole
         fewer.drinks.removeFirst()
-        #expect(ReadingComparison().differences(whole, fewer).map(\.description) == ["drink 1 (2026-02-02T10:00:00, 200 ml): expected, and is not found"])
-        #expect(ReadingComparison().differences(fewer, whole).map(\.description) == ["drink 1 (2026-02-02T10:00:00, 200 ml): found, and was not expected"])
+        #expect(
+            ReadingComparison().differences(whole, fewer).map(\.description) == [
+                "drink 1 (2026-02-02T10:00:00, 200 ml): expected, and is not found"
+            ])
+        #expect(
+            ReadingComparison().differences(fewer, whole).map(\.description) == [
+                "drink 1 (2026-02-02T10:00:00, 200 ml): found, and was not expected"
+            ])
     }
 
     @Test func anExpectationMayLeaveKeysOut() throws {
         let whole = try CaptureReading(expectation: Self.text)
-        let short = try CaptureReading(expectation: """
-            {"command":{"hex":"4754000106"}}
-            {"drink":{"amountMl":200}}
-            {"drink":{"amountMl":150}}
-            """)
+        let short = try CaptureReading(
+            expectation: """
+                {"command":{"hex":"4754000106"}}
+                {"drink":{"amountMl":200}}
+                {"drink":{"amountMl":150}}
+                """)
         #expect(ReadingComparison().differences(short, whole).isEmpty)
     }
 

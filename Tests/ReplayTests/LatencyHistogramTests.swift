@@ -20,7 +20,9 @@ import Testing
     @Test(arguments: [1, 2, 255, 256, 257, 1000, 20_000], 0..<4)
     func sharesAreAsCloseAsSaid(_ count: Int, _ seed: UInt64) {
         var random = SeededGenerator(seed: seed)
-        let values = (0..<count).map { _ in Int64.random(in: 0...(Int64(1) << Int64.random(in: 1...50, using: &random)), using: &random) }
+        let values = (0..<count).map { _ in
+            Int64.random(in: 0...(Int64(1) << Int64.random(in: 1...50, using: &random)), using: &random)
+        }
         var histogram = LatencyHistogram()
         for value in values { histogram.add(.nanoseconds(value)) }
         #expect(histogram.isExact == (count <= 256))

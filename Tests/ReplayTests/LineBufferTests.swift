@@ -16,7 +16,10 @@ import Testing
         #expect(try text { $0.put(number: value) } == String(value))
     }
 
-    @Test(arguments: [(UInt(0), 1, "0"), (5, 3, "005"), (123, 3, "123"), (1234, 3, "1234"), (42, 9, "000000042"), (.max, 20, String(UInt.max))])
+    @Test(arguments: [
+        (UInt(0), 1, "0"), (5, 3, "005"), (123, 3, "123"), (1234, 3, "1234"), (42, 9, "000000042"),
+        (.max, 20, String(UInt.max)),
+    ])
     func paddedNumbers(value: UInt, width: Int, expected: String) throws {
         #expect(try text { $0.put(number: value, width: width) } == expected)
     }
@@ -34,7 +37,10 @@ import Testing
             let expected = bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
             for capacity in [64, 65, 1000] {
                 #expect(try text(capacity: capacity) { $0.put(hex: bytes.span.bytes) } == expected)
-                #expect(try text(capacity: capacity) { $0.put(text: "x"); $0.put(hex: bytes) } == "x" + expected)
+                #expect(
+                    try text(capacity: capacity) {
+                        $0.put(text: "x"); $0.put(hex: bytes)
+                    } == "x" + expected)
             }
         }
     }
@@ -54,7 +60,8 @@ import Testing
 
     @Test(arguments: [
         (Duration.zero, "1970-01-01T00:00:00.000Z"), (.milliseconds(-1), "1969-12-31T23:59:59.999Z"),
-        (.seconds(1_770_070_880) + .microseconds(450_999), "2026-02-02T22:21:20.450Z"), (.seconds(951_782_399), "2000-02-28T23:59:59.000Z"),
+        (.seconds(1_770_070_880) + .microseconds(450_999), "2026-02-02T22:21:20.450Z"),
+        (.seconds(951_782_399), "2000-02-28T23:59:59.000Z"),
         (.seconds(951_782_400), "2000-02-29T00:00:00.000Z"), (.seconds(-62_167_219_200), "0000-01-01T00:00:00.000Z"),
     ])
     func moments(time: Duration, expected: String) {

@@ -5,11 +5,14 @@ import Replay
 import Support
 import Testing
 
-/// Formats that keep no directions, or not what a sniffer says of its packets: rewritten into them, a capture says the same.
+/// Formats that keep no directions, or not what a sniffer says of its packets: rewritten into them, a capture says the
+/// same.
 @Suite struct LossyFormatTests {
     private static let source = RewritingTests.folder + "/boost_two-days.btsnoop"
 
-    private static func rewrite(_ packets: [(CapturePacket, [UInt8])], as name: String, in folder: TemporaryFolder) throws -> String {
+    private static func rewrite(_ packets: [(CapturePacket, [UInt8])], as name: String, in folder: TemporaryFolder)
+        throws -> String
+    {
         let format = try #require(CaptureFormat(name: name))
         var writer = CaptureWriter(format)
         for (packet, bytes) in packets { try writer.write(packet, bytes.span.bytes) }
@@ -25,8 +28,8 @@ import Testing
         return packets
     }
 
-    /// A sniffer that has the key wrote what it decrypted, and left the check codes on. Link type 251 has no word for that: read back, all of it
-    /// would be ciphertext.
+    /// A sniffer that has the key wrote what it decrypted, and left the check codes on. Link type 251 has no word for
+    /// that: read back, all of it would be ciphertext.
     @Test(arguments: [true, false])
     func whatASnifferDecryptedStaysReadable(keepsMIC: Bool) throws {
         let folder = try TemporaryFolder()
@@ -59,11 +62,14 @@ import Testing
         let decrypted = try Self.rewrite(made, as: "pcap-ll-phdr", in: folder)
         #expect(try RewritingTests.drinks(decrypted).count == 40)
         for format in ["pcap-ll", "pcapng-ll", "pcap-ll-phdr", "btsnoop", "hex"] {
-            #expect(try RewritingTests.drinks(RewritingTests.convert(decrypted, to: format, in: folder)).count == 40, "\(format)")
+            #expect(
+                try RewritingTests.drinks(RewritingTests.convert(decrypted, to: format, in: folder)).count == 40,
+                "\(format)")
         }
     }
 
-    /// What the host sends goes out in parts between the parts of a log. With directions everybody knows whose each is; link type 187 has none.
+    /// What the host sends goes out in parts between the parts of a log. With directions everybody knows whose each is;
+    /// link type 187 has none.
     @Test(arguments: [UInt64(1), 2, 3, 4, 5, 6, 7, 8])
     func fragmentsOfBothDirectionsThatMingleStayTwo(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
@@ -76,7 +82,10 @@ import Testing
                 made.append((packet, bytes))
                 continue
             }
-            let ask: [UInt8] = [0x0C, 0, 0x04, 0, 0x52, 0x12, 0, 0x50, 0x54, 0, 4, 3, 5, 7, UInt8.random(in: 0...255, using: &random), 0]
+            let ask: [UInt8] = [
+                0x0C, 0, 0x04, 0, 0x52, 0x12, 0, 0x50, 0x54, 0, 4, 3, 5, 7, UInt8.random(in: 0...255, using: &random),
+                0,
+            ]
             func parts(_ frame: [UInt8], _ start: UInt8) -> [[UInt8]] {
                 stride(from: 0, to: frame.count, by: size).map { at in
                     let part = Array(frame[at..<min(frame.count, at + size)])
@@ -95,7 +104,9 @@ import Testing
         let expected = try RewritingTests.drinks(mingled)
         #expect(expected.count == 40)
         for format in ["pcap-h4", "pcapng-h4", "pcap", "pcap-ll"] {
-            #expect(try RewritingTests.drinks(RewritingTests.convert(mingled, to: format, in: folder)) == expected, "\(format), parts of \(size)")
+            #expect(
+                try RewritingTests.drinks(RewritingTests.convert(mingled, to: format, in: folder)) == expected,
+                "\(format), parts of \(size)")
         }
         // What has no directions, in formats that want them.
         let undirected = try Self.rewrite(made, as: "pcap-h4", in: folder)
@@ -104,7 +115,9 @@ import Testing
         func drink(_ line: String) -> String { line.replacing(/"capturedAt":"[^"]*"/, with: "") }
         #expect(Set(found.map(drink)).isSubset(of: Set(expected.map(drink))), "nothing is invented")
         for format in ["btsnoop", "pcapng", "pklg", "pcap-monitor"] {
-            #expect(try RewritingTests.drinks(RewritingTests.convert(undirected, to: format, in: folder)) == found, "\(format), parts of \(size)")
+            #expect(
+                try RewritingTests.drinks(RewritingTests.convert(undirected, to: format, in: folder)) == found,
+                "\(format), parts of \(size)")
         }
     }
 }

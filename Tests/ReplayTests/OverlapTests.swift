@@ -6,7 +6,8 @@ import Replay
 import Support
 import Testing
 
-/// One bottle in several files, sections, interfaces and adapters: each drink once, though not every part shows the address.
+/// One bottle in several files, sections, interfaces and adapters: each drink once, though not every part shows the
+/// address.
 @Suite struct OverlapTests {
     static let source = RewritingTests.folder + "/boost_two-days.btsnoop"
 
@@ -26,7 +27,9 @@ import Testing
     /// What `drinks FILE…` counts.
     static func drinks(_ paths: [String]) throws -> [String] {
         var found: [String] = []
-        let reader = DrinkReader(DrinkReader.Options(hostYear: 2026)) { found.append("\($0.at ?? "-") \($0.record.amountMl)") }
+        let reader = DrinkReader(DrinkReader.Options(hostYear: 2026)) {
+            found.append("\($0.at ?? "-") \($0.record.amountMl)")
+        }
         for (index, path) in paths.enumerated() {
             var file = CaptureFile(path: path)
             do { try reader.read(&file, isLast: index == paths.count - 1) } catch is CaptureError {}
@@ -51,7 +54,8 @@ import Testing
             let parts = try Self.halves(folder, at: cut)
             let both = try Self.drinks(parts)
             #expect(Set(both) == Set(whole) && both.count == 40, "cut before record \(cut + 1)")
-            // In the wrong order a transfer that was cut is not whole; but nothing counts twice, and what both hold is there.
+            // In the wrong order a transfer that was cut is not whole; but nothing counts twice, and what both hold is
+            // there.
             let turned = try Self.drinks(parts.reversed())
             #expect(Set(turned).count == turned.count, "cut before record \(cut + 1), turned around")
             #expect(try Self.drinks([parts[1], Self.source, parts[0]]).sorted() == whole.sorted())
@@ -75,7 +79,10 @@ import Testing
             return (count, reader)
         }
         let all = try deliveries([Self.source])
-        for (first, second) in [(30, 29), (30, 28), (30, 20), (44, 42), (60, 12), (25, 3), (50, 49), (records.count - 1, 14), (records.count, 30)] {
+        for (first, second) in [
+            (30, 29), (30, 28), (30, 20), (44, 42), (60, 12), (25, 3), (50, 49), (records.count - 1, 14),
+            (records.count, 30),
+        ] {
             let paths = try [records[..<first], records[second...]].enumerated().map { index, part in
                 let path = folder.file("overlap\(first)-\(second)-\(index).btsnoop")
                 try Data(head + part.joined()).write(to: URL(fileURLWithPath: path))
@@ -83,7 +90,9 @@ import Testing
             }
             let parts = try deliveries(paths)
             #expect(try Self.drinks(paths) == whole, "\(first) records, then from \(second)")
-            #expect(parts.count == all.count && parts.reader.tally == all.reader.tally, "\(first) records, then from \(second): \(parts.count) deliveries")
+            #expect(
+                parts.count == all.count && parts.reader.tally == all.reader.tally,
+                "\(first) records, then from \(second): \(parts.count) deliveries")
             // Rewritten into one file, each record stands there once.
             var converter = CaptureConverter(to: CaptureFormat(.btsnoop, .h4))
             var bytes: [UInt8] = []
@@ -92,7 +101,9 @@ import Testing
         }
         // Everybody's own: the same packets at another time are no overlap, nor is one that breaks off.
         let (early, late) = (records[..<30], records[20...])
-        let other = late.enumerated().map { index, record in index == 3 ? Array(record.dropLast()) + [record[record.count - 1] ^ 1] : record }
+        let other = late.enumerated().map { index, record in
+            index == 3 ? Array(record.dropLast()) + [record[record.count - 1] ^ 1] : record
+        }
         for (index, part) in [Array(early), other].enumerated() {
             try Data(head + part.joined()).write(to: URL(fileURLWithPath: folder.file("broken\(index).btsnoop")))
         }
@@ -107,7 +118,8 @@ import Testing
         #expect(try Self.drinks([parts[1], parts[1], Self.source]).count == 40)
     }
 
-    /// A part without request and discovery looks like anybody's; the bottle that comes after it has the same records, and tells its address.
+    /// A part without request and discovery looks like anybody's; the bottle that comes after it has the same records,
+    /// and tells its address.
     @Test func aPartThatOnlyLooksLikeABottleIsTheOneWhoseLogItIs() throws {
         let log = (0..<12).map { record(600 + $0, 200 + $0) }
         var talk = Conversation(peer: nil)
@@ -179,7 +191,8 @@ import Testing
                 for (event, bytes) in talk.events {
                     guard case .att(var att) = event else { continue }
                     att.connection = ObservedConnection(
-                        id: turn + 1, handle: 0x40, peer: BluetoothAddress(address + UInt64(turn)), isPeerRandom: true, isCentral: true)
+                        id: turn + 1, handle: 0x40, peer: BluetoothAddress(address + UInt64(turn)), isPeerRandom: true,
+                        isCentral: true)
                     att.frame += turn * 100
                     events.append((.att(att), bytes))
                 }
@@ -200,7 +213,9 @@ import Testing
         let whole = try Self.drinks([Self.source])
         let count = try Self.btsnoop(Self.source).records.count
         for cut in stride(from: 3, to: count, by: 7) {
-            let parts = try Self.halves(folder, at: cut).map { [UInt8](try Data(contentsOf: URL(fileURLWithPath: RewritingTests.convert($0, to: format, in: folder)))) }
+            let parts = try Self.halves(folder, at: cut).map {
+                [UInt8](try Data(contentsOf: URL(fileURLWithPath: RewritingTests.convert($0, to: format, in: folder))))
+            }
             let path = folder.file("sections.pcapng")
             try Data(parts.joined()).write(to: URL(fileURLWithPath: path))
             let found = try Self.drinks([path])
@@ -221,7 +236,8 @@ import Testing
         let count = try Self.btsnoop(Self.source).records.count
         for cut in stride(from: 3, to: count, by: 11) {
             let path = folder.file("merged\(cut).pcapng")
-            let result = try await mergecap.run(["-I", mode, "-F", "pcapng", "-w", path] + Self.halves(folder, at: cut))
+            let result = try await mergecap.run(
+                ["-I", mode, "-F", "pcapng", "-w", path] + Self.halves(folder, at: cut))
             #expect(result.exitCode == 0, "\(result.error)")
             let found = try Self.drinks([path])
             #expect(Set(found) == Set(whole) && found.count == 40, "cut before record \(cut + 1)")

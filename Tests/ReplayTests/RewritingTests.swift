@@ -7,9 +7,10 @@ import Testing
 /// The shipped captures, and what is made of them.
 @Suite struct RewritingTests {
     static let folder = Program.repository + "/captures"
-    static let shipped = (try? FileManager.default.contentsOfDirectory(atPath: folder))?.filter { name in
-        [".btsnoop", ".pcapng", ".hex"].contains { name.hasSuffix($0) }
-    }.sorted() ?? []
+    static let shipped =
+        (try? FileManager.default.contentsOfDirectory(atPath: folder))?.filter { name in
+            [".btsnoop", ".pcapng", ".hex"].contains { name.hasSuffix($0) }
+        }.sorted() ?? []
     static let formats = CaptureFormat.named.map(\.name)
 
     /// The lines of `drinks --json`, without the record numbers.
@@ -54,7 +55,9 @@ import Testing
                 #expect(expected.allSatisfy { $0.contains("\"capturedAt\":null") }, "\(format)")
                 continue
             }
-            #expect(try Self.drinks(made).map(Self.withoutMissingTime) == expected.map(Self.withoutMissingTime), "\(name) as \(format)")
+            #expect(
+                try Self.drinks(made).map(Self.withoutMissingTime) == expected.map(Self.withoutMissingTime),
+                "\(name) as \(format)")
         }
     }
 
@@ -76,10 +79,13 @@ import Testing
         }
     }
 
-    /// Two bottles without any read of their names: the model, and with it the battery, is known by the advertised name alone.
+    /// Two bottles without any read of their names: the model, and with it the battery, is known by the advertised name
+    /// alone.
     @Test func namesOfSeveralBottlesSurviveInEveryFormat() throws {
         let folder = try TemporaryFolder()
-        let lines = ["A4:C1:38:01:02:03": "WaterH-Boost-24oz", "A4:C1:38:01:02:04": "WaterH-Bottle-B003"].sorted { $0.key < $1.key }.enumerated().map { index, bottle in
+        let lines = ["A4:C1:38:01:02:03": "WaterH-Boost-24oz", "A4:C1:38:01:02:04": "WaterH-Bottle-B003"].sorted {
+            $0.key < $1.key
+        }.enumerated().map { index, bottle in
             """
             address: \(bottle.key)
             name: \(bottle.value)
@@ -116,7 +122,10 @@ import Testing
             for bridge in ["btsnoop", "hex"] {
                 let made = try Self.convert(Self.convert(source, to: bridge, in: folder), to: format, in: folder)
                 let result = try await tshark.run(
-                    ["-r", made, "-Y", "_ws.malformed || btle.crc.incorrect", "-T", "fields", "-e", "frame.number", "-e", "_ws.col.Info"], limit: 120)
+                    [
+                        "-r", made, "-Y", "_ws.malformed || btle.crc.incorrect", "-T", "fields", "-e", "frame.number",
+                        "-e", "_ws.col.Info",
+                    ], limit: 120)
                 #expect(result.lines.isEmpty, "\(name) by \(bridge) as \(format): \(result.output)")
                 #expect(result.exitCode == 0)
             }

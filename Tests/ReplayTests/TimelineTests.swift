@@ -13,7 +13,8 @@ import Testing
         let statistics = CaptureStatistics(timeline: timeline)
         let connection = ObservedConnection(id: 1, handle: 0x40, peer: Conversation.bottle)
         for (index, time) in times.enumerated() {
-            let observation = ATTObservation(frame: index + 1, time: time, connection: connection, direction: index % 3 == 0 ? .sent : .received)
+            let observation = ATTObservation(
+                frame: index + 1, time: time, connection: connection, direction: index % 3 == 0 ? .sent : .received)
             try statistics.receive(.att(observation), pdu.span.bytes)
         }
         statistics.finish()
@@ -27,23 +28,34 @@ import Testing
         let times: [Duration?] = (0..<count).map { _ in
             // Also backwards, and from one end of time to the other.
             time += .microseconds(Int64.random(in: -2_000_000...20_000_000, using: &random))
-            return Int.random(in: 0..<1000, using: &random) == 0 ? .seconds(Int64.random(in: -100_000_000_000...100_000_000_000, using: &random)) : time
+            return Int.random(in: 0..<1000, using: &random) == 0
+                ? .seconds(Int64.random(in: -100_000_000_000...100_000_000_000, using: &random)) : time
         }
         let timeline = try Self.read(times)
         let pieces = timeline.pieces
         #expect(pieces.count <= Timeline.mostPieces + 1 && timeline.count == count && timeline.timeless == 0)
         #expect(pieces.reduce(0) { $0 + $1.piece.sent + $1.piece.received } == count, "seed \(seed)")
-        #expect(pieces.reduce(0) { $0 + $1.piece.sent } == (count + 2) / 3 && pieces.reduce(0) { $0 + $1.piece.bytes } == 4 * count)
+        #expect(
+            pieces.reduce(0) { $0 + $1.piece.sent } == (count + 2) / 3
+                && pieces.reduce(0) { $0 + $1.piece.bytes } == 4 * count)
         #expect(zip(pieces, pieces.dropFirst()).allSatisfy { $1.begin - $0.begin >= .nanoseconds(timeline.width) })
         #expect(timeline.entries.count == min(count, Timeline.mostEntries))
         if count <= 100 {
-            for time in times { #expect(pieces.contains { $0.begin <= time! && time! < $0.begin + .nanoseconds(timeline.width) } || abs(time!.components.seconds) > 9_000_000_000) }
+            for time in times {
+                #expect(
+                    pieces.contains { $0.begin <= time! && time! < $0.begin + .nanoseconds(timeline.width) }
+                        || abs(time!.components.seconds) > 9_000_000_000)
+            }
         }
     }
 
     @Test func laterErrorsAreKept() throws {
-        let timeline = try Self.read([Duration?](repeating: nil, count: Timeline.mostEntries + 2 * Timeline.mostNotable), pdu: [0x01, 0x0A, 0x06, 0x00, 0x02])
-        #expect(timeline.entries.count == Timeline.mostEntries + Timeline.mostNotable && timeline.pieces.isEmpty && timeline.timeless == timeline.count)
+        let timeline = try Self.read(
+            [Duration?](repeating: nil, count: Timeline.mostEntries + 2 * Timeline.mostNotable),
+            pdu: [0x01, 0x0A, 0x06, 0x00, 0x02])
+        #expect(
+            timeline.entries.count == Timeline.mostEntries + Timeline.mostNotable && timeline.pieces.isEmpty
+                && timeline.timeless == timeline.count)
     }
 
     /// Shipped captures cut at every byte, as files: pictures and no trap.
@@ -57,7 +69,9 @@ import Testing
             var file = CaptureFile(path: folder.file("cut"))
             let picture = try CapturePicture(&file, options: DrinkReader.Options(hostYear: 2026))
             most = max(most, picture.drinks.count)
-            #expect(picture.drinks.count <= picture.tally.drinks && picture.days.values.reduce(0) { $0 + $1.drinks } == picture.drinks.count, "cut at \(size)")
+            #expect(
+                picture.drinks.count <= picture.tally.drinks
+                    && picture.days.values.reduce(0) { $0 + $1.drinks } == picture.drinks.count, "cut at \(size)")
         }
         var file = CaptureFile(path: RewritingTests.folder + "/" + name)
         let picture = try CapturePicture(&file, options: DrinkReader.Options(hostYear: 2026))

@@ -4,7 +4,8 @@ import Testing
 
 /// Which PDUs a filter lets through: by their record numbers.
 @Suite struct TrafficFilterTests {
-    /// 2–5 discovery, 6–7 a read, 8–9 a write, 10 a command, 11 a notification, 12–13 an indication, 14–15 a read that is refused; 17 another device.
+    /// 2–5 discovery, 6–7 a read, 8–9 a write, 10 a command, 11 a notification, 12–13 an indication, 14–15 a read that
+    /// is refused; 17 another device.
     static let talk: Conversation = {
         var talk = Conversation()
         talk.discoverRetail()
@@ -32,29 +33,36 @@ import Testing
         return filter
     }
 
-    @Test(arguments: [
-        (filter { _ in }, Array(2...15) + [17]),
-        (filter { $0.device = other }, [17]),
-        (filter { $0.device = Conversation.bottle }, Array(2...15)),
-        (filter { $0.handles = [3] }, [8, 9, 10, 14, 15]),
-        (filter { $0.handles = [6] }, [6, 7, 11, 12, 13, 17]),
-        (filter { $0.kinds = [.notifications] }, [11, 17]),
-        (filter { $0.kinds = [.requests] }, [2, 4, 6, 8, 14]),
-        (filter { $0.kinds = [.responses] }, [3, 5, 7, 9, 15]),
-        (filter { $0.kinds = [.errors] }, [5, 15]),
-        (filter { $0.kinds = [.indications] }, [12, 13]),
-        (filter { $0.kinds = [.commands] }, [10]),
-        (filter { $0.kinds = [.writes] }, [8, 9, 10]),
-        (filter { $0.kinds = [.reads] }, [6, 7, 14, 15]),
-        (filter { $0.kinds = [.discovery] }, [2, 3, 4, 5]),
-        (filter { $0.kinds = [.commands, .errors] }, [5, 10, 15]),
-        (filter { ($0.kinds, $0.handles) = ([.responses], [3]) }, [9, 15]),
-        (filter { $0.from = .absolute(start + .seconds(13)) }, [14, 15, 17]),
-        (filter { $0.to = .absolute(start + .seconds(3)) }, [2, 3]),
-        (filter { ($0.from, $0.to) = (.afterStart(.seconds(8)), .afterStart(.seconds(10))) }, [10, 11]),
-        (filter { ($0.from, $0.to) = (.timeOfDay(.seconds(2 * 3600 + 40 * 60 + 10)), .timeOfDay(.seconds(2 * 3600 + 40 * 60 + 12))) }, [10, 11]),
-        (filter { $0.handles = [99] }, []),
-    ] as [(TrafficFilter, [Int])])
+    @Test(
+        arguments: [
+            (filter { _ in }, Array(2...15) + [17]),
+            (filter { $0.device = other }, [17]),
+            (filter { $0.device = Conversation.bottle }, Array(2...15)),
+            (filter { $0.handles = [3] }, [8, 9, 10, 14, 15]),
+            (filter { $0.handles = [6] }, [6, 7, 11, 12, 13, 17]),
+            (filter { $0.kinds = [.notifications] }, [11, 17]),
+            (filter { $0.kinds = [.requests] }, [2, 4, 6, 8, 14]),
+            (filter { $0.kinds = [.responses] }, [3, 5, 7, 9, 15]),
+            (filter { $0.kinds = [.errors] }, [5, 15]),
+            (filter { $0.kinds = [.indications] }, [12, 13]),
+            (filter { $0.kinds = [.commands] }, [10]),
+            (filter { $0.kinds = [.writes] }, [8, 9, 10]),
+            (filter { $0.kinds = [.reads] }, [6, 7, 14, 15]),
+            (filter { $0.kinds = [.discovery] }, [2, 3, 4, 5]),
+            (filter { $0.kinds = [.commands, .errors] }, [5, 10, 15]),
+            (filter { ($0.kinds, $0.handles) = ([.responses], [3]) }, [9, 15]),
+            (filter { $0.from = .absolute(start + .seconds(13)) }, [14, 15, 17]),
+            (filter { $0.to = .absolute(start + .seconds(3)) }, [2, 3]),
+            (filter { ($0.from, $0.to) = (.afterStart(.seconds(8)), .afterStart(.seconds(10))) }, [10, 11]),
+            (
+                filter {
+                    ($0.from, $0.to) = (
+                        .timeOfDay(.seconds(2 * 3600 + 40 * 60 + 10)), .timeOfDay(.seconds(2 * 3600 + 40 * 60 + 12))
+                    )
+                }, [10, 11]
+            ),
+            (filter { $0.handles = [99] }, []),
+        ] as [(TrafficFilter, [Int])])
     func whatIsWanted(_ filter: TrafficFilter, _ frames: [Int]) {
         var gate = TrafficGate(filter)
         var found: [Int] = []
@@ -69,10 +77,10 @@ import Testing
     @Test func drinksOfATimeAreReadWithADiscoveryFromBefore() throws {
         var talk = Conversation()
         talk.discoverRetail()
-        talk.write([0x47, 0x54, 0x00, 0x01, 0x06]) // 6
-        talk.notifyLog([record(10, 100)]) // 7
-        talk.write([0x47, 0x54, 0x00, 0x01, 0x06]) // 8
-        talk.notifyLog([record(10, 100), record(11, 200)]) // 9
+        talk.write([0x47, 0x54, 0x00, 0x01, 0x06])  // 6
+        talk.notifyLog([record(10, 100)])  // 7
+        talk.write([0x47, 0x54, 0x00, 0x01, 0x06])  // 8
+        talk.notifyLog([record(10, 100), record(11, 200)])  // 9
         func amounts(_ filter: TrafficFilter) throws -> [Int] {
             var options = DrinkReader.Options(hostYear: 2026)
             options.filter = filter
@@ -83,7 +91,8 @@ import Testing
             return found
         }
         #expect(try amounts(TrafficFilter()) == [100, 200])
-        // Read as if the capture held nothing else: a drink delivered before counts with its first delivery in that time.
+        // Read as if the capture held nothing else: a drink delivered before counts with its first delivery in that
+        // time.
         #expect(try amounts(Self.filter { $0.from = .absolute(.seconds(1_770_000_008)) }) == [100, 200])
         #expect(try amounts(Self.filter { $0.to = .absolute(.seconds(1_770_000_008)) }) == [100])
         #expect(try amounts(Self.filter { $0.handles = [3] }) == [])

@@ -8,7 +8,8 @@ import TrackerCore
 @Suite struct BrokerDayTests {
     private static let latency = Duration.milliseconds(10)
 
-    /// Twenty drinks are asked for at noon, and the broker goes while it hears of them; more are drunk while it is away.
+    /// Twenty drinks are asked for at noon, and the broker goes while it hears of them; more are drunk while it is
+    /// away.
     private static var day: Scenario {
         var day = Scenario(title: "A broker that goes")
         day.latency = latency
@@ -22,7 +23,9 @@ import TrackerCore
         return day
     }
 
-    private static func play(_ day: Scenario, _ spoil: @escaping @Sendable (any ScenarioOutlet) -> any ScenarioOutlet = { $0 }) throws -> World {
+    private static func play(
+        _ day: Scenario, _ spoil: @escaping @Sendable (any ScenarioOutlet) -> any ScenarioOutlet = { $0 }
+    ) throws -> World {
         var world = try World(day) { SpoiltJournal(try StoreJournal(zone: day.zone.id), spoil) }
         world.keepsStory = true
         world.run()
@@ -44,11 +47,15 @@ import TrackerCore
     @Test("a process that dies in the middle of it tells again, too; a host that sleeps tells when it wakes")
     func diesAndSleeps() throws {
         var day = Self.day
-        day.steps = day.steps.map { step in if case .brokerAway = step.act { ScenarioStep(step.at, .kill) } else { step } }
+        day.steps = day.steps.map { step in
+            if case .brokerAway = step.act { ScenarioStep(step.at, .kill) } else { step }
+        }
         let killed = try Self.play(day)
         #expect(killed.violations == [])
         #expect((1..<20).contains(killed.outcome.heardAgain), "\(killed.story)")
-        day.steps = day.steps.map { step in if case .kill = step.act { ScenarioStep(step.at, .sleep(.seconds(3600))) } else { step } }
+        day.steps = day.steps.map { step in
+            if case .kill = step.act { ScenarioStep(step.at, .sleep(.seconds(3600))) } else { step }
+        }
         let slept = try Self.play(day)
         #expect(slept.violations == [])
         let told = try #require(slept.story.first { $0.line.hasPrefix("The broker has") })
@@ -74,14 +81,26 @@ import TrackerCore
 
     @Test("a journal that tells nobody has no such day")
     func noOutlet() {
-        #expect(throws: (any Error).self) { try World(Self.day) { SpoiltJournal(try StoreJournal(zone: "UTC"), { _ in nil }) } }
+        #expect(throws: (any Error).self) {
+            try World(Self.day) { SpoiltJournal(try StoreJournal(zone: "UTC"), { _ in nil }) }
+        }
     }
 
     @Test("where no broker is installed, such a day is not played for real, in words")
     func noProgram() throws {
-        func live(_ mosquitto: String?) throws { _ = try LiveScenario(Self.day, control: "nowhere", pause: .zero, mosquitto: mosquitto) { _ in fatalError("nothing is opened") } }
+        func live(_ mosquitto: String?) throws {
+            _ = try LiveScenario(Self.day, control: "nowhere", pause: .zero, mosquitto: mosquitto) { _ in
+                fatalError("nothing is opened")
+            }
+        }
         let refused = try #require(throws: LiveScenario.Unplayable.self) { try live(nil) }
-        #expect(refused.description == "\"A broker that goes\" cannot be played for real: it has a broker, and no mosquitto is installed here")
+        #expect(
+            refused.description
+                == """
+                \"A broker that goes\" cannot be played for real: it has a broker, and no mosquitto is installed \
+                here
+                """
+        )
         #expect(throws: Never.self) { try live("/usr/sbin/mosquitto") }
     }
 
@@ -129,7 +148,10 @@ struct SpoiltOutlet: ScenarioOutlet {
             memory.confirmed = due
         case .tellsAnotherTime: for index in due.indices { due[index].at = due[index].at?.advanced(seconds: 60) }
         case .tellsAnotherAmount: for index in due.indices { due[index].ml = 1 }
-        case .invents: if let last = due.last { due.append(HeardDrink(sequence: last.sequence, id: "nobody's", ml: 77, at: last.at, isDeleted: false)) }
+        case .invents:
+            if let last = due.last {
+                due.append(HeardDrink(sequence: last.sequence, id: "nobody's", ml: 77, at: last.at, isDeleted: false))
+            }
         case .tellsBackwards: due.reverse()
         }
         return due
@@ -137,7 +159,9 @@ struct SpoiltOutlet: ScenarioOutlet {
 
     func confirmed(through sequence: Int64) throws {
         // Backwards the last is the first.
-        try base.confirmed(through: sin == .tellsBackwards ? try base.due(now: Instant(seconds: 0)).map(\.sequence).max() ?? sequence : sequence)
+        try base.confirmed(
+            through: sin == .tellsBackwards
+                ? try base.due(now: Instant(seconds: 0)).map(\.sequence).max() ?? sequence : sequence)
     }
 }
 
@@ -146,7 +170,9 @@ private final class SpoiltJournal: ScenarioJournal {
     private let base: StoreJournal
     private let spoil: @Sendable (any ScenarioOutlet) -> (any ScenarioOutlet)?
 
-    init(_ base: StoreJournal, _ spoil: @escaping @Sendable (any ScenarioOutlet) -> (any ScenarioOutlet)?) { (self.base, self.spoil) = (base, spoil) }
+    init(_ base: StoreJournal, _ spoil: @escaping @Sendable (any ScenarioOutlet) -> (any ScenarioOutlet)?) {
+        (self.base, self.spoil) = (base, spoil)
+    }
 
     func openOutlet() throws -> (any ScenarioOutlet)? { try base.openOutlet().flatMap(spoil) }
     var entries: [JournalEntry] { base.entries }
@@ -155,11 +181,18 @@ private final class SpoiltJournal: ScenarioJournal {
     func recall(_ names: BottleNames) throws -> BottleMemory { try base.recall(names) }
     func adopt(_ names: BottleNames) throws { try base.adopt(names) }
     func isOwn(_ bottle: String) throws -> Bool { try base.isOwn(bottle) }
-    func unsettled(of bottle: String, reading: String, since: Int64?, openYears: Bool, ahead: Instant?, after id: Int64, limit: Int) throws -> [UnsettledRecord] {
-        try base.unsettled(of: bottle, reading: reading, since: since, openYears: openYears, ahead: ahead, after: id, limit: limit)
+    func unsettled(
+        of bottle: String, reading: String, since: Int64?, openYears: Bool, ahead: Instant?, after id: Int64, limit: Int
+    ) throws -> [UnsettledRecord] {
+        try base.unsettled(
+            of: bottle, reading: reading, since: since, openYears: openYears, ahead: ahead, after: id, limit: limit)
     }
-    func noteClockSetting(of bottle: String, _ mark: ClockMark, wasNear: Bool) throws { try base.noteClockSetting(of: bottle, mark, wasNear: wasNear) }
-    func standing(of records: [[UInt8]], from bottle: String) throws -> [Instant?] { try base.standing(of: records, from: bottle) }
+    func noteClockSetting(of bottle: String, _ mark: ClockMark, wasNear: Bool) throws {
+        try base.noteClockSetting(of: bottle, mark, wasNear: wasNear)
+    }
+    func standing(of records: [[UInt8]], from bottle: String) throws -> [Instant?] {
+        try base.standing(of: records, from: bottle)
+    }
     func likeness(of log: [[UInt8]], to bottle: String) throws -> LogLikeness { try base.likeness(of: log, to: bottle) }
     func finishPoll(_ report: PollRecord) throws { try base.finishPoll(report) }
     func quarantine(bottle: String, bytes: [UInt8], reason: String, received: Instant) throws {

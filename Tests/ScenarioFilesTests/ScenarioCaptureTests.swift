@@ -7,10 +7,13 @@ import Testing
 
 /// Captures as days.
 @Suite struct ScenarioCaptureTests {
-    private static let captures = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+    private static let captures = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+        .deletingLastPathComponent().deletingLastPathComponent()
         .appending(path: "captures")
 
-    @Test("a capture is a day on which each of its drinks is there once", arguments: ["boost_two-days.btsnoop", "boost_draft.btsnoop"])
+    @Test(
+        "a capture is a day on which each of its drinks is there once",
+        arguments: ["boost_two-days.btsnoop", "boost_draft.btsnoop"])
     func plays(name: String) throws {
         let made = try ScenarioCapture(path: Self.captures.appending(path: name).path)
         #expect(made.scenario.promise.sips ?? 0 > 0 && !made.scenario.polls.isEmpty, "\(made.remarks)")
@@ -27,7 +30,9 @@ import Testing
         for count in stride(from: 0, to: bytes.count, by: max(1, bytes.count / 60)) {
             let path = folder.file("cut.btsnoop")
             try bytes.prefix(count).write(to: URL(fileURLWithPath: path))
-            do { _ = try ScenarioCapture(path: path) } catch { #expect(error is CommandFailure, "cut at \(count): \(error)") }
+            do { _ = try ScenarioCapture(path: path) } catch {
+                #expect(error is CommandFailure, "cut at \(count): \(error)")
+            }
         }
     }
 

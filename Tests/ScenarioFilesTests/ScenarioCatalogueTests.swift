@@ -6,11 +6,14 @@ import Testing
 
 /// The days that ship: each holds, each tells its story, and the page tells of all.
 @Suite struct ScenarioCatalogueTests {
-    private static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+    private static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent()
         .appending(path: "hardware/scenarios")
 
     private static func catalogue() throws -> [(name: String, scenario: Scenario)] {
-        try ScenarioCatalogue.files([folder.path]).map { (URL(fileURLWithPath: $0).lastPathComponent, try ScenarioFile(path: $0).scenario) }
+        try ScenarioCatalogue.files([folder.path]).map {
+            (URL(fileURLWithPath: $0).lastPathComponent, try ScenarioFile(path: $0).scenario)
+        }
     }
 
     @Test("every day of the catalogue keeps what it promises")
@@ -40,6 +43,8 @@ import Testing
         let marker = "# The days\n\n"
         let begins = try #require(readme.range(of: marker))
         let page = ScenarioCatalogue.page(try Self.catalogue())
-        #expect(readme[begins.upperBound...] == page + "\n", "the part after \"# The days\" is to be what `waterh-gateway scenario list hardware/scenarios` prints")
+        #expect(
+            readme[begins.upperBound...] == page + "\n",
+            "the part after \"# The days\" is to be what `waterh-gateway scenario list hardware/scenarios` prints")
     }
 }

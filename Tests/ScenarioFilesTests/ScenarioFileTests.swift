@@ -35,7 +35,9 @@ import Testing
         let scenario = try ScenarioFile(text: Self.good, name: "day.toml").scenario
         #expect(scenario.steps.count == 7)
         #expect(scenario.steps[6] == ScenarioStep(.seconds(12 * 3600), .brokerAway(.seconds(5400))))
-        #expect(scenario.hasBroker && scenario.promise.heard == 4 && scenario.promise.heardAgain == 0 && scenario.promise.hearsInOrder)
+        #expect(
+            scenario.hasBroker && scenario.promise.heard == 4 && scenario.promise.heardAgain == 0
+                && scenario.promise.hearsInOrder)
         #expect(try ScenarioFile(text: ScenarioText.text(scenario), name: "again").scenario == scenario)
         #expect(scenario.steps[4] == ScenarioStep(.seconds(10 * 3600 + 1200), .sip(ml: 50)))
         #expect(scenario.habits.ring == 20)
@@ -52,24 +54,51 @@ import Testing
     @Test(
         "a bad file is told with line and column, and what to do",
         arguments: [
-            ("title = \"A\"\nsteps = [\n  { at = \"8h\", sip = -1 },\n]", "line 3, column 3: step 1: 'sip' is to be a whole number from 0 to 65535"),
-            ("title = \"A\"\nsteps = [\n  { at = \"8h\", sip = 1 }, { at = \"9h\", sup = 1 },\n]", "line 3, column 27: step 2: the key 'sup' is unknown"),
+            (
+                "title = \"A\"\nsteps = [\n  { at = \"8h\", sip = -1 },\n]",
+                "line 3, column 3: step 1: 'sip' is to be a whole number from 0 to 65535"
+            ),
+            (
+                "title = \"A\"\nsteps = [\n  { at = \"8h\", sip = 1 }, { at = \"9h\", sup = 1 },\n]",
+                "line 3, column 27: step 2: the key 'sup' is unknown"
+            ),
             ("title = \"A\"\nsteps = [ { sip = 1 } ]", "line 2, column 11: step 1: it does not say when"),
             ("title = \"A\"\nsteps = [ { at = \"8h\" } ]", "nothing happens"),
             ("title = \"A\"\nsteps = [ { at = \"8h\", sip = 1, kill = true } ]", "kill and sip are two steps"),
-            ("title = \"A\"\nsteps = [ { at = \"8h\", sip = 1, times = 20000, every = \"1s\" }, { at = \"8h\", sip = 1 } ]", "more than 20000 steps"),
-            ("title = \"A\"\nsteps = [ { at = \"8h\", sip = 1, times = 20000, every = \"1d\" } ]", "more than 400 days"),
+            (
+                """
+                title = \"A\"\nsteps = [ { at = \"8h\", sip = 1, times = 20000, every = \"1s\" }, { at = \"8h\", \
+                sip = 1 } ]
+                """,
+                "more than 20000 steps"
+            ),
+            (
+                "title = \"A\"\nsteps = [ { at = \"8h\", sip = 1, times = 20000, every = \"1d\" } ]",
+                "more than 400 days"
+            ),
             ("title = \"A\"\nsteps = [ { at = \"8h\", sip = 1, times = 2 } ]", "'times' and 'every' belong together"),
             ("title = \"A\"\nsteps = [ { at = \"99999999999999999999d\", sip = 1 } ]", "'at' is to be a time"),
             ("title = \"A\"\nsteps = [ { at = \"8h\", poll = \"lose\" } ]", "'lose' is no fault"),
             ("title = \"A\"\nsteps = [ { at = \"8h\", sip = 1, by = \"x\" } ]", "'by' belongs to a poll"),
             ("title = \"A\"\nsteps = [ { at = \"8h\", zone = \"Europe/Atlantis\" } ]", "'zone' is to be an IANA name"),
-            ("title = \"A\"\nsteps = []\n[bottle]\n  habits = \"drip=5\"", "line 4, column 3: 'drip=5' is no fault of a bottle"),
-            ("title = \"A\"\nsteps = []\n[host]\nstart = \"tomorrow\"", "line 4, column 1: 'host.start' is to be a time"),
+            (
+                "title = \"A\"\nsteps = []\n[bottle]\n  habits = \"drip=5\"",
+                "line 4, column 3: 'drip=5' is no fault of a bottle"
+            ),
+            (
+                "title = \"A\"\nsteps = []\n[host]\nstart = \"tomorrow\"",
+                "line 4, column 1: 'host.start' is to be a time"
+            ),
             ("title = \"A\"\nsteps = []\n[host]\nstart = \"2000-01-01T00:00:00Z\"", "a time from 2026 to 2099"),
             ("title = \"A\"\nsteps = [ { at = \"8h\", broker-away = true } ]", "'broker-away' is to be a time"),
-            ("title = \"A\"\nsteps = []\n[promise]\nheard-in-order = false", "line 4, column 1: 'promise.heard-in-order' is to be true"),
-            ("title = \"A\"\nsteps = []\n[promise]\nsips = \"all\"", "line 4, column 1: 'promise.sips' is to be a whole number"),
+            (
+                "title = \"A\"\nsteps = []\n[promise]\nheard-in-order = false",
+                "line 4, column 1: 'promise.heard-in-order' is to be true"
+            ),
+            (
+                "title = \"A\"\nsteps = []\n[promise]\nsips = \"all\"",
+                "line 4, column 1: 'promise.sips' is to be a whole number"
+            ),
             ("title = \"A\"\nsteps = []\n[[[bottle]]]", "line 3, column 1: no name follows the bracket"),
             ("title = \"A\"\nsteps = [", "this is no TOML"),
             ("steps = []", "'title' is to be there"),
@@ -86,7 +115,9 @@ import Testing
     func cutAndDamaged() {
         let bytes = Array(Self.good.utf8)
         func read(_ bytes: [UInt8]) -> Bool {
-            do { _ = try ScenarioFile(text: String(decoding: bytes, as: UTF8.self), name: "day.toml") } catch { return error is CommandFailure }
+            do { _ = try ScenarioFile(text: String(decoding: bytes, as: UTF8.self), name: "day.toml") } catch {
+                return error is CommandFailure
+            }
             return true
         }
         for count in 0..<bytes.count { #expect(read(Array(bytes.prefix(count))), "cut at \(count)") }
@@ -101,9 +132,16 @@ import Testing
 
     @Test("what is promised and does not hold is told, with what was found instead")
     func brokenPromise() throws {
-        let text = "title = \"A\"\nsteps = [ { at = \"8h\", sip = 100 }, { at = \"9h\", poll = \"\" } ]\n[promise]\nsips = 2\ntold = [\"notFound\"]"
+        let text =
+            """
+            title = \"A\"\nsteps = [ { at = \"8h\", sip = 100 }, { at = \"9h\", poll = \"\" } ]\n[promise]\nsips = \
+            2\ntold = [\"notFound\"]
+            """
         let played = try PlayedScenario(ScenarioFile(text: text, name: "day.toml").scenario)
-        #expect(played.violations.map(\.sentence) == ["sips: 2 promised, 1 found", "told: notFound promised, and told were: nothing"])
+        #expect(
+            played.violations.map(\.sentence) == [
+                "sips: 2 promised, 1 found", "told: notFound promised, and told were: nothing",
+            ])
         #expect(played.violations.allSatisfy { $0.code == .promised })
         #expect(played.lines(file: "day.toml", tellsStory: false).first == "BROKEN  A (day.toml)")
         #expect(played.story.contains { $0.line == "The gateway asked: 1 received, 1 new, 1 acknowledged." })
@@ -112,7 +150,8 @@ import Testing
     @Test(
         "spans of time are read and written",
         arguments: [
-            ("0s", 0), ("1500ms", 1_500_000), ("1d2h3m4s5ms6us", 93_784_005_006), ("-51d", -4_406_400_000_000), ("0.5s", 500_000), ("1.25h", 4_500_000_000),
+            ("0s", 0), ("1500ms", 1_500_000), ("1d2h3m4s5ms6us", 93_784_005_006), ("-51d", -4_406_400_000_000),
+            ("0.5s", 500_000), ("1.25h", 4_500_000_000),
         ] as [(String, Int64)])
     func spans(text: String, micros: Int64) throws {
         let span = try #require(ScenarioTime.span(text))
@@ -120,7 +159,9 @@ import Testing
         #expect(ScenarioTime.span(ScenarioTime.text(span)) == span)
     }
 
-    @Test("what is no span of time is none", arguments: ["", "-", "5", "s", "5x", "1.2345s", "1..5s", "4001d", "9223372036854775807d", "1h-2m", "１h"])
+    @Test(
+        "what is no span of time is none",
+        arguments: ["", "-", "5", "s", "5x", "1.2345s", "1..5s", "4001d", "9223372036854775807d", "1h-2m", "１h"])
     func noSpans(text: String) {
         #expect(ScenarioTime.span(text) == nil)
     }

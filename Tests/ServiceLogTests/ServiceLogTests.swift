@@ -20,19 +20,29 @@ import Testing
         #expect(line.text(.journal, time: "") == event.journal)
         #expect(
             line.text(.json, time: "2026-06-15T08:00:00.000Z")
-                == #"{"time":"2026-06-15T08:00:00.000Z","level":"\#(event.level.rawValue)","message":"It broke.","bottle":"Blue","poll":"7"}"#)
+                == #"""
+                {"time":"2026-06-15T08:00:00.000Z","level":"\#(event.level.rawValue)","message":"It \#
+                broke.","bottle":"Blue","poll":"7"}
+                """#
+        )
     }
 
     /// In a file nobody else says when it was.
     @Test func aLineOfTextBeginsWithItsTimeWhereNoTerminalShowsIt() throws {
         let pipe = Pipe()
-        let handler = ServiceLogHandler(.text, isTimed: true, output: LogOutput(descriptor: pipe.fileHandleForWriting.fileDescriptor), time: { Date(timeIntervalSince1970: 0) })
+        let handler = ServiceLogHandler(
+            .text, isTimed: true, output: LogOutput(descriptor: pipe.fileHandleForWriting.fileDescriptor),
+            time: { Date(timeIntervalSince1970: 0) })
         Logger(label: "test") { _ in handler }.warning("It broke.", metadata: ["poll": "7"])
         try pipe.fileHandleForWriting.close()
-        #expect(String(decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self) == "1970-01-01T00:00:00.000Z warning: It broke. [poll=7]\n")
+        #expect(
+            String(decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+                == "1970-01-01T00:00:00.000Z warning: It broke. [poll=7]\n")
         // The journal has its own, and JSON a key.
         let line = LogLine(level: .notice, message: "It works.", metadata: [])
-        #expect(line.text(.journal, isTimed: true, time: "now") == "<5>It works." && line.text(.text, time: "now") == "It works.")
+        #expect(
+            line.text(.journal, isTimed: true, time: "now") == "<5>It works."
+                && line.text(.text, time: "now") == "It works.")
     }
 
     /// A name from the air stays inside its line, and inside its JSON string.
@@ -60,14 +70,19 @@ import Testing
         let descriptor = pipe.fileHandleForWriting.fileDescriptor
         var status = stat()
         fstat(descriptor, &status)
-        #expect(LogFormat.usual(["JOURNAL_STREAM": "\(status.st_dev):\(status.st_ino)"], descriptor: descriptor) == .journal)
+        #expect(
+            LogFormat.usual(["JOURNAL_STREAM": "\(status.st_dev):\(status.st_ino)"], descriptor: descriptor) == .journal
+        )
         #expect(LogFormat.usual(["JOURNAL_STREAM": "8:1"], descriptor: descriptor) == .text)
         #expect(LogFormat.usual([:], descriptor: descriptor) == .text)
     }
 
     /// A name from the air says nothing in the place of the service.
     @Test func aValueOfSeveralWordsStandsInQuotes() {
-        func text(_ bottle: String) -> String { LogLine(level: .notice, message: "It works.", metadata: [("bottle", bottle), ("poll", "7")]).text(.text, time: "") }
+        func text(_ bottle: String) -> String {
+            LogLine(level: .notice, message: "It works.", metadata: [("bottle", bottle), ("poll", "7")]).text(
+                .text, time: "")
+        }
         #expect(text("A4:C1:38:01:02:03") == "It works. [bottle=A4:C1:38:01:02:03 poll=7]")
         #expect(text("x poll=99] error:") == #"It works. [bottle="x poll=99] error:" poll=7]"#)
         #expect(text(#"x" poll="9\"#) == #"It works. [bottle="x\" poll=\"9\\" poll=7]"#)
@@ -79,18 +94,29 @@ import Testing
     /// A sentence and the advice that goes with it are read one after the other.
     @Test func sentencesOfAMessageStandBesideEachOther() {
         let line = LogLine(level: .notice, message: "It broke.\nMend it.", metadata: [])
-        #expect(line.text(.text, time: "") == "It broke. Mend it." && line.text(.journal, time: "") == "<5>It broke. Mend it.")
+        #expect(
+            line.text(.text, time: "") == "It broke. Mend it."
+                && line.text(.journal, time: "") == "<5>It broke. Mend it.")
     }
 
     /// systemd's journal begins another line after 48 KiB, whose own priority and words would be the name's.
     @Test(arguments: LogFormat.allCases) func aLineIsNoLongerThanTheJournalTakes(format: LogFormat) throws {
         let name = String(repeating: "\u{85}<0>waterh-", count: 3000)
-        let line = try Self.lines(format) { $0.warning("A bottle called \(name) answers.", metadata: ["bottle": "\(name)", "link": "\(name)", "person": "\(name)"]) }
+        let line = try Self.lines(format) {
+            $0.warning(
+                "A bottle called \(name) answers.",
+                metadata: ["bottle": "\(name)", "link": "\(name)", "person": "\(name)"])
+        }
         #expect(line.count == 1 && line.allSatisfy { $0.utf8.count < 48 << 10 && $0.utf8.count > 4096 })
-        if format == .json { #expect((try JSONSerialization.jsonObject(with: Data(line.joined().utf8)) as? [String: String])?["message"]?.hasSuffix("…") == true) }
+        if format == .json {
+            #expect(
+                (try JSONSerialization.jsonObject(with: Data(line.joined().utf8)) as? [String: String])?["message"]?
+                    .hasSuffix("…") == true)
+        }
     }
 
-    /// A service goes on for years, and its log with it: what a full disk took is counted, and what comes afterwards is there.
+    /// A service goes on for years, and its log with it: what a full disk took is counted, and what comes afterwards is
+    /// there.
     @Test func theLogGoesOnWhenTheDiskHasRoomAgain() throws {
         let full = try FileHandle(forWritingTo: URL(fileURLWithPath: "/dev/full"))
         let pipe = Pipe()
@@ -103,7 +129,8 @@ import Testing
         try pipe.fileHandleForWriting.close()
         try full.close()
         let text = String(decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-        #expect(text == "<4>2 lines before this one could not be written: No space left on device.\n<5>Three.\n<5>Four.\n")
+        #expect(
+            text == "<4>2 lines before this one could not be written: No space left on device.\n<5>Three.\n<5>Four.\n")
     }
 
     /// Who stops reading (a pager, a terminal that is held) does not stop the service.
@@ -118,9 +145,14 @@ import Testing
         let first = pipe.fileHandleForReading.availableData
         log.notice("Again.")
         try pipe.fileHandleForWriting.close()
-        let lines = String(decoding: first + pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self).split(separator: "\n")
+        let lines = String(decoding: first + pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self).split(
+            separator: "\n")
         #expect(lines.first == "1 \(long)" && lines.last == "Again.", "\(lines.map { $0.prefix(80) })")
-        #expect(lines.contains { $0.hasPrefix("warning: ") && $0.hasSuffix(" lines before this one could not be written: nobody read them.") })
+        #expect(
+            lines.contains {
+                $0.hasPrefix("warning: ")
+                    && $0.hasSuffix(" lines before this one could not be written: nobody read them.")
+            })
     }
 
     /// A line that was cut off is not glued to the next.
@@ -141,7 +173,8 @@ import Testing
     private static let setPipeSize: Int32 = 1031
 
     private static func logger(_ format: LogFormat, _ descriptor: Int32) -> Logger {
-        let handler = ServiceLogHandler(format, output: LogOutput(descriptor: descriptor), time: { Date(timeIntervalSince1970: 0) })
+        let handler = ServiceLogHandler(
+            format, output: LogOutput(descriptor: descriptor), time: { Date(timeIntervalSince1970: 0) })
         return Logger(label: "test") { _ in handler }
     }
 

@@ -4,8 +4,9 @@ import Simulation
 import Synchronization
 
 /// `simulate [SEEDS] [--from SEED]`: the simulation without the test's frame, for long runs in a release build.
-/// `simulate --seed SEED` replays one and prints everything that passes. The first seed that breaks a promise is shrunk to the fewest steps and written as a
-/// scenario: to `--write-scenario FILE`, or `seed-N.toml` in the folder where it runs.
+/// `simulate --seed SEED` replays one and prints everything that passes. The first seed that breaks a promise is shrunk
+/// to the fewest steps and written as a scenario: to `--write-scenario FILE`, or `seed-N.toml` in the folder where it
+/// runs.
 @main enum Simulate {
     static func main() async throws {
         var count: UInt64 = 100_000
@@ -23,7 +24,8 @@ import Synchronization
             } else if let seeds = UInt64(word), seeds > 0 {
                 count = seeds
             } else {
-                FileHandle.standardError.write(Data("usage: simulate [SEEDS] [--from SEED] | --seed SEED   [--write-scenario FILE]\n".utf8))
+                FileHandle.standardError.write(
+                    Data("usage: simulate [SEEDS] [--from SEED] | --seed SEED   [--write-scenario FILE]\n".utf8))
                 exit(2)
             }
         }
@@ -47,10 +49,15 @@ import Synchronization
                 return sofar.violations[min(told, most)..<min(sofar.violations.count, most)]
             }
             for violation in new { say(violation) }
-            if sofar.seeds % 50_000 == 0 { say("\(sofar.seeds) seeds, \(sofar.violations.count) violations, \(start.duration(to: .now))") }
+            if sofar.seeds % 50_000 == 0 {
+                say("\(sofar.seeds) seeds, \(sofar.violations.count) violations, \(start.duration(to: .now))")
+            }
         }
         say(
-            "simulation: seeds \(from) to \(from + count - 1), \(outcome.polls) polls, \(outcome.violations.count) violations, "
+            """
+            simulation: seeds \(from) to \(from + count - 1), \(outcome.polls) polls, \(outcome.violations.count) \
+            violations, 
+            """
                 + "\(outcome.swallowed) records lost on the air in every reading, \(start.duration(to: .now))")
         try write(outcome, to: file)
         exit(outcome.violations.isEmpty ? 0 : 1)

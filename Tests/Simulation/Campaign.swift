@@ -68,14 +68,16 @@ public struct Campaign: Sendable {
             for report in world.reports { print(report) }
         }
         return Outcome(
-            seeds: 1, polls: world.reports.count, swallowed: world.swallowedForGood.count, violations: world.violations.map { "seed \(seed): \($0)" },
+            seeds: 1, polls: world.reports.count, swallowed: world.swallowedForGood.count,
+            violations: world.violations.map { "seed \(seed): \($0)" },
             failed: world.violations.isEmpty ? nil : seed)
     }
 
     /// One day, with journals in memory.
     /// - Parameter spoiled: what a test makes of the journal of the house, to break a promise on purpose.
     public static func play(
-        _ scenario: Scenario, trace: ((String) -> Void)? = nil, spoiled: @escaping (MemoryJournal) -> any ScenarioJournal = { $0 }
+        _ scenario: Scenario, trace: ((String) -> Void)? = nil,
+        spoiled: @escaping (MemoryJournal) -> any ScenarioJournal = { $0 }
     ) throws -> World {
         var world = try World(scenario) { spoiled(MemoryJournal()) }
         world.trace = trace
@@ -83,8 +85,11 @@ public struct Campaign: Sendable {
         return world
     }
 
-    /// The day of a seed that breaks a promise, with the fewest steps that still do, so that the same promise breaks; `nil` where it keeps all.
-    public static func shrunk(seed: UInt64, spoiled: @escaping (MemoryJournal) -> any ScenarioJournal = { $0 }) throws -> Scenario? {
+    /// The day of a seed that breaks a promise, with the fewest steps that still do, so that the same promise breaks;
+    /// `nil` where it keeps all.
+    public static func shrunk(seed: UInt64, spoiled: @escaping (MemoryJournal) -> any ScenarioJournal = { $0 }) throws
+        -> Scenario?
+    {
         try ScenarioShrinker { try play($0, spoiled: spoiled).violations }.shrunk(Scenario(seed: seed))
     }
 }

@@ -14,11 +14,13 @@ extension Scenario {
         self.init(title: "Seed \(seed) of the simulation", seed: seed)
         var random = SeededGenerator(seed: seed)
         func chance(_ percent: Int) -> Bool { Int.random(in: 0..<100, using: &random) < percent }
-        bottle = VirtualBottle.BottleIdentity(profile: chance(60) ? .retail : .draft, model: chance(70) ? .boost : .vita)
+        bottle = VirtualBottle.BottleIdentity(
+            profile: chance(60) ? .retail : .draft, model: chance(70) ? .boost : .vita)
         latency = .microseconds(Int.random(in: 100...4000, using: &random))
         habits.ring = chance(30) ? Int.random(in: 1...30, using: &random) : 500
         if chance(30) {
-            // It drops the oldest that it has; see `LogDrain` for how small its ring may be beside the sips of one poll.
+            // It drops the oldest that it has; see `LogDrain` for how small its ring may be beside the sips of one
+            // poll.
             habits.counts = true
             habits.ring = max(habits.ring, 2 * Self.sipsInPoll)
         }
@@ -40,34 +42,52 @@ extension Scenario {
 
         // A day of drinks before the first poll, then an hour of polls with more of them in between and during.
         // A last entry of seven, cut small: what is left over has the size of a record.
-        let day = habits.split > 0 && chance(50) ? 8 * Int.random(in: 0...4, using: &random) + 7 : Int.random(in: 0...40, using: &random)
-        for _ in 0..<day { act(.seconds(Int.random(in: 0..<36_000, using: &random)), .sip(ml: Int.random(in: 0...700, using: &random))) }
+        let day =
+            habits.split > 0 && chance(50)
+            ? 8 * Int.random(in: 0...4, using: &random) + 7 : Int.random(in: 0...40, using: &random)
+        for _ in 0..<day {
+            act(.seconds(Int.random(in: 0..<36_000, using: &random)), .sip(ml: Int.random(in: 0...700, using: &random)))
+        }
         // Sometimes over days, several times a day.
         let count = Int.random(in: 2...5, using: &random)
         let pause = chance(25) ? Int.random(in: 3_600...43_200, using: &random) : 300
         for index in 0..<count {
             let start = Duration.seconds(36_000 + index * pause)
             let poll = ScenarioStep.Poll(
-                link: Self.linkFaults(&random, isPieced: habits.split > 0), killAfter: chance(25) ? Int.random(in: 1...90, using: &random) : nil, beforeIt: chance(50))
+                link: Self.linkFaults(&random, isPieced: habits.split > 0),
+                killAfter: chance(25) ? Int.random(in: 1...90, using: &random) : nil, beforeIt: chance(50))
             polls.append(ScenarioStep(start, .poll(poll)))
             // Nobody drinks twice in a second.
             for sip in 0..<Int.random(in: 0...Self.sipsInPoll, using: &random) {
-                act(start + .milliseconds(sip * 2000 + Int.random(in: 0..<1000, using: &random)), .sip(ml: Int.random(in: 1...300, using: &random)))
+                act(
+                    start + .milliseconds(sip * 2000 + Int.random(in: 0..<1000, using: &random)),
+                    .sip(ml: Int.random(in: 1...300, using: &random)))
             }
             if pause > 300 {
                 for _ in 0..<Int.random(in: 0...20, using: &random) {
-                    act(start + .seconds(Int.random(in: 250..<(pause - 50), using: &random)), .sip(ml: Int.random(in: 1...300, using: &random)))
+                    act(
+                        start + .seconds(Int.random(in: 250..<(pause - 50), using: &random)),
+                        .sip(ml: Int.random(in: 1...300, using: &random)))
                 }
             }
             if chance(20) {
-                act(start + .seconds(Int.random(in: 40..<250, using: &random)), .sip(ml: Int.random(in: 1...300, using: &random)))
+                act(
+                    start + .seconds(Int.random(in: 40..<250, using: &random)),
+                    .sip(ml: Int.random(in: 1...300, using: &random)))
             }
-            if chance(10) { act(start - .seconds(5), .hostClock(.seconds(Int.random(in: -3600...3600, using: &random)))) }
-            if chance(10) { act(start - .seconds(4), .bottleClock(.seconds(Int.random(in: -5000...5000, using: &random)))) }
+            if chance(10) {
+                act(start - .seconds(5), .hostClock(.seconds(Int.random(in: -3600...3600, using: &random))))
+            }
+            if chance(10) {
+                act(start - .seconds(4), .bottleClock(.seconds(Int.random(in: -5000...5000, using: &random))))
+            }
             if chance(6) { act(start - .seconds(3), .powerLoss) }
             if chance(10) { act(start + .seconds(Int.random(in: 35..<200, using: &random)), .restart) }
         }
-        if chance(50) { failingWrites = Set((0..<Int.random(in: 1...4, using: &random)).map { _ in Int.random(in: 0..<10, using: &random) }) }
+        if chance(50) {
+            failingWrites = Set(
+                (0..<Int.random(in: 1...4, using: &random)).map { _ in Int.random(in: 0..<10, using: &random) })
+        }
         // Drawn apart, so that each seed keeps the rest of its story.
         var apart = SeededGenerator(seed: ~seed)
         hasTimeServer = Int.random(in: 0..<100, using: &apart) < 40
@@ -77,11 +97,12 @@ extension Scenario {
             act(poll.at + .seconds(260), .hostClock(.seconds(-seconds)))
         }
         // What people do comes before a poll of the same moment.
-        steps = (acts + polls).enumerated().sorted { ($0.element.at, $0.offset) < ($1.element.at, $1.offset) }.map(\.element)
+        steps = (acts + polls).enumerated().sorted { ($0.element.at, $0.offset) < ($1.element.at, $1.offset) }.map(
+            \.element)
     }
 
-    /// What no gateway can tell is left out: where a bottle cuts its entries anywhere, none is overtaken, for such pieces carry no
-    /// sign of their order.
+    /// What no gateway can tell is left out: where a bottle cuts its entries anywhere, none is overtaken, for such
+    /// pieces carry no sign of their order.
     private static func linkFaults(_ random: inout SeededGenerator, isPieced: Bool) -> FaultPlan {
         func chance(_ percent: Int) -> Bool { Int.random(in: 0..<100, using: &random) < percent }
         func at(_ range: ClosedRange<Int>) -> FaultPlan.Moment { .at(Int.random(in: range, using: &random)) }
@@ -89,11 +110,19 @@ extension Scenario {
         if chance(30) { plan.faults.append(.init(.disconnect, at(1...70))) }
         if chance(10) { plan.faults.append(.init(.disconnect, at(71...160))) }
         if chance(30) { plan.faults.append(.init(.lose, at(1...14))) }
-        if chance(15) { plan.faults.append(.init(.lose, .chance([0.02, 0.1, 0.2].randomElement(using: &random) ?? 0.1))) }
+        if chance(15) {
+            plan.faults.append(.init(.lose, .chance([0.02, 0.1, 0.2].randomElement(using: &random) ?? 0.1)))
+        }
         if chance(25) { plan.faults.append(.init(.repeat, at(1...14))) }
         if chance(15), !isPieced { plan.faults.append(.init(.swap, at(1...14))) }
-        if chance(10) { plan.faults.append(.init(.delay, at(1...10), time: .milliseconds(Int.random(in: 20...4000, using: &random)))) }
-        if chance(15) { plan.faults.append(.init(.late, at(1...30), time: .milliseconds(Int.random(in: 100...12_000, using: &random)))) }
+        if chance(10) {
+            plan.faults.append(
+                .init(.delay, at(1...10), time: .milliseconds(Int.random(in: 20...4000, using: &random))))
+        }
+        if chance(15) {
+            plan.faults.append(
+                .init(.late, at(1...30), time: .milliseconds(Int.random(in: 100...12_000, using: &random))))
+        }
         if chance(10) { plan.faults.append(.init(.silent, at(1...30))) }
         if chance(20) { plan.faults.append(.init(.deaf, at(1...6))) }
         if chance(8) { plan.mtu = 23 }

@@ -23,9 +23,13 @@ import TrackerCore
         #expect(try store.revokeTokens(String(first.id.prefix(8)), now) == 1)
         #expect(try !store.accepts(token: "secret one") && store.accepts(token: "secret two"))
         // An adversary's finding: what begins with a NUL was an empty beginning, which is everybody's.
-        for beginning in ["\u{0}", "", "\u{0}" + first.id, first.id + "\u{0}"] { #expect(throws: Refusal.self) { try store.revokeTokens(beginning, now) } }
+        for beginning in ["\u{0}", "", "\u{0}" + first.id, first.id + "\u{0}"] {
+            #expect(throws: Refusal.self) { try store.revokeTokens(beginning, now) }
+        }
         #expect(try store.revokeTokens(nil, now) == 1)
-        let bytes = try Data(contentsOf: URL(fileURLWithPath: scratch.path + "-wal")) + Data(contentsOf: URL(fileURLWithPath: scratch.path))
+        let bytes =
+            try Data(contentsOf: URL(fileURLWithPath: scratch.path + "-wal"))
+            + Data(contentsOf: URL(fileURLWithPath: scratch.path))
         #expect(bytes.range(of: Data("secret one".utf8)) == nil)
     }
 
@@ -56,7 +60,8 @@ import TrackerCore
         #expect(try keys("waterh.sqlite-drinks.csv") == stored())
     }
 
-    /// Service, poll and commands follow their commits with the files, at once: a drink was in them twice, and stayed so.
+    /// Service, poll and commands follow their commits with the files, at once: a drink was in them twice, and stayed
+    /// so.
     @Test func healthFilesThatManyKeepAtOnceHaveEachDrinkOnce() throws {
         let now = try context("2026-02-03T18:00:00Z")
         let path = scratch.path
@@ -77,7 +82,8 @@ import TrackerCore
         let stored = try store.allDrinks().map(\.key).sorted()
         #expect(stored.count == 150)
         for name in ["waterh.sqlite-drinks.xml", "waterh.sqlite-drinks.csv"] {
-            let text = try String(contentsOf: scratch.directory.appendingPathComponent("health/\(name)"), encoding: .utf8)
+            let text = try String(
+                contentsOf: scratch.directory.appendingPathComponent("health/\(name)"), encoding: .utf8)
             #expect(try HealthReader.samples(text).compactMap(\.uuid).sorted() == stored, "\(name)")
         }
     }
@@ -88,11 +94,25 @@ import TrackerCore
         try Data().write(to: scratch.directory.appendingPathComponent("health"))
         _ = try store.logDrink(ml: 100, now)
         let troubles = store.afterCommit(now)
-        #expect(troubles == ["The health files beside the store could not be written (the store is right): Not a directory, at \(scratch.directory.path)/health"])
+        #expect(
+            troubles == [
+                """
+                The health files beside the store could not be written (the store is right): Not a directory, at \
+                \(scratch.directory.path)/health
+                """
+            ])
         for (error, words) in [
-            (CocoaError(.fileWriteOutOfSpace, userInfo: [NSFilePathErrorKey: "/a"]) as any Error, "No space left on device, at /a"),
+            (
+                CocoaError(.fileWriteOutOfSpace, userInfo: [NSFilePathErrorKey: "/a"]) as any Error,
+                "No space left on device, at /a"
+            ),
             (POSIXError(.ENOSPC), "No space left on device"),
-            (NSError(domain: NSCocoaErrorDomain, code: 640, userInfo: [NSUnderlyingErrorKey: NSError(domain: NSPOSIXErrorDomain, code: 28)]), "No space left on device"),
+            (
+                NSError(
+                    domain: NSCocoaErrorDomain, code: 640,
+                    userInfo: [NSUnderlyingErrorKey: NSError(domain: NSPOSIXErrorDomain, code: 28)]),
+                "No space left on device"
+            ),
             (NSError(domain: "odd", code: 7), "it cannot be written or read (odd 7)"),
             (StoreError(.busy, "It is busy", at: "/b"), "\(StoreError(.busy, "It is busy", at: "/b"))"),
         ] { #expect(FileTrouble.words(error) == words) }
@@ -126,7 +146,9 @@ import TrackerCore
             #expect(try other.importSamples(samples, now).added == 10)
             #expect(try other.importSamples(samples, now).known == 10)
             _ = try other.append(batch)
-            #expect(try other.allDrinks().map(\.key) == (try store.allDrinks().map(\.key)), "the bottle's own delivery adds nothing")
+            #expect(
+                try other.allDrinks().map(\.key) == (try store.allDrinks().map(\.key)),
+                "the bottle's own delivery adds nothing")
             _ = try other.resetToday(now)
             #expect(try other.importSamples(samples, now).added == 0)
         }
@@ -145,9 +167,11 @@ import TrackerCore
         #expect(try store.importSamples([soon, late], now).added == 2)
     }
 
-    /// An adversary's finding: drinks of a store that knows the bottle by its new address, imported into one that knows it by both, counted once more
-    /// when the bottle delivered them itself.
-    @Test(arguments: [true, false]) func aDrinkUnderTheBottlesOtherNameCountsOnceWhereItWasImported(isCorrected: Bool) throws {
+    /// An adversary's finding: drinks of a store that knows the bottle by its new address, imported into one that knows
+    /// it by both, counted once more when the bottle delivered them itself.
+    @Test(arguments: [true, false]) func aDrinkUnderTheBottlesOtherNameCountsOnceWhereItWasImported(isCorrected: Bool)
+        throws
+    {
         let now = try context("2026-02-03T18:00:00Z")
         let (old, new) = ("A4:C1:38:00:00:01", "A4:C1:38:00:00:02")
         let (store, other) = (try TrackerStore(inMemory: nil), try TrackerStore(inMemory: nil))
@@ -166,7 +190,8 @@ import TrackerCore
         #expect(try other.importSamples(samples, now).added == 0)
     }
 
-    /// An adversary's finding: 102 ml of the bottle were corrected to 150; exported, imported elsewhere, and polled there, both counted.
+    /// An adversary's finding: 102 ml of the bottle were corrected to 150; exported, imported elsewhere, and polled
+    /// there, both counted.
     @Test(arguments: [true, false], [HealthFiles.Format.json, .appleHealth])
     func aCorrectedDrinkCountsOnceAlsoWhereItWasImported(isPolledFirst: Bool, format: HealthFiles.Format) throws {
         let now = try context("2026-02-03T18:00:00Z")
@@ -185,7 +210,9 @@ import TrackerCore
         if isPolledFirst { _ = try other.append(batch) }
         #expect(try other.importSamples(samples, now).added == (isPolledFirst ? 1 : 3))
         _ = try other.append(batch)
-        #expect(try other.allDrinks().map(\.ml) == (try store.allDrinks().map(\.ml)) && other.allDrinks().contains { $0.key == again.key })
+        #expect(
+            try other.allDrinks().map(\.ml) == (try store.allDrinks().map(\.ml))
+                && other.allDrinks().contains { $0.key == again.key })
         #expect(try other.importSamples(samples, now).added == 0 && other.allDrinks().count == 3)
         // Handed on once more, it still says what it was.
         var originals: [String] = []
@@ -193,7 +220,8 @@ import TrackerCore
         #expect(originals == [original.key])
     }
 
-    /// Apple Health gives a drink of ours back under another app's name, before ours or after it in one file: it is one drink.
+    /// Apple Health gives a drink of ours back under another app's name, before ours or after it in one file: it is one
+    /// drink.
     @Test func ourDrinkFromAnotherAppInOneFileIsOneDrink() throws {
         let now = try context("2026-02-03T18:00:00Z")
         let ours = HealthSample(at: Instant(seconds: 40_000), ml: 250, uuid: "k1", sourceName: HealthFiles.sourceName)
@@ -204,7 +232,9 @@ import TrackerCore
             let outcome = try store.importSamples(samples, now)
             #expect(outcome.added == 2 && outcome.known == samples.count - 2, "\(samples): \(outcome)")
             let drinks = try store.allDrinks()
-            #expect(Set(drinks.map(\.key)) == ["k1", foreign.importKey] && drinks.allSatisfy { $0.zone == "UTC" && $0.source == .health }, "\(drinks)")
+            #expect(
+                Set(drinks.map(\.key)) == ["k1", foreign.importKey]
+                    && drinks.allSatisfy { $0.zone == "UTC" && $0.source == .health }, "\(drinks)")
             #expect(drinks.allSatisfy { $0.localDay.description == "1970-01-01" }, "\(drinks)")
             #expect(try store.importSamples(samples, now).known == samples.count)
         }

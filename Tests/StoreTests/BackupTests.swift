@@ -17,7 +17,9 @@ import TrackerCore
 
     /// Every row of every table, as text.
     /// All rows but what is this file's own: files that it wrote, and the places of its changes.
-    private func dump(_ store: TrackerStore, without: Set<String> = ["written_file", "drink_sequence"]) throws -> [String] {
+    private func dump(_ store: TrackerStore, without: Set<String> = ["written_file", "drink_sequence"]) throws
+        -> [String]
+    {
         try store.read { db in
             try (TrackerStore.tables(db) + ["sqlite_sequence"]).filter { !without.contains($0) }.flatMap { table in
                 try Row.fetchAll(db, sql: "SELECT * FROM \"\(table)\"").map { row in
@@ -35,9 +37,18 @@ import TrackerCore
         let snapshot = String(decoding: try encoder.encode(store.look(context).snapshot), as: UTF8.self)
         let settings = try store.settings()
         let values = Settings.catalogue.map { "\($0.name)=\(settings.value(of: $0.name)?.text ?? "")" }
-        let sessions = try store.pastSessions(limit: 100).map { "\(try store.session(named: $0.id, at: context.now).map { "\($0)" } ?? "")" }
-        return "\(snapshot)\n\(try store.allDrinks())\n\(try store.totals(from: day.adding(days: -40), through: day))\n\(sessions)\n"
-            + "\(try store.presets())\n\(values)\n\(try store.journalCounts())\n\(try store.bottles())\n\(try store.tokens())"
+        let sessions = try store.pastSessions(limit: 100).map {
+            "\(try store.session(named: $0.id, at: context.now).map { "\($0)" } ?? "")"
+        }
+        return
+            """
+            \(snapshot)\n\(try store.allDrinks())\n\(try store.totals(from: day.adding(days: -40), through: day))\n\
+            \(sessions)\n
+            """
+                + """
+                \(try store.presets())\n\(values)\n\(try store.journalCounts())\n\(try store.bottles())\n\
+                \(try store.tokens())
+                """
     }
 
     @Test(arguments: [UInt64(1), 2, 3, 4])
@@ -47,7 +58,9 @@ import TrackerCore
         let zones = ["Europe/Berlin", "America/New_York", "Asia/Kathmandu"]
         var now = try #require(Instant(iso: "2026-02-03T18:00:00Z"))
         func context() throws -> WriteContext {
-            WriteContext(now: now, zone: try Zone(zones[Int(now.milliseconds / 1000 % 3)]), source: "cli", makeID: { UUID().uuidString })
+            WriteContext(
+                now: now, zone: try Zone(zones[Int(now.milliseconds / 1000 % 3)]), source: "cli",
+                makeID: { UUID().uuidString })
         }
         for step in 0..<60 {
             now = now.advanced(seconds: Double(Int.random(in: 1...20_000, using: &random)))
@@ -55,11 +68,17 @@ import TrackerCore
             let drinks = try store.allDrinks()
             switch Int.random(in: 0..<12, using: &random) {
             case 0...2: _ = try store.logDrink(ml: Int.random(in: 1...900, using: &random), at)
-            case 3: _ = try store.append([try sip("2026-02-03T10:00:\(10 + step % 50)", 100 + step), entry(verdict: .quarantined(reason: "r"))])
+            case 3:
+                _ = try store.append([
+                    try sip("2026-02-03T10:00:\(10 + step % 50)", 100 + step),
+                    entry(verdict: .quarantined(reason: "r")),
+                ])
             case 4: if let drink = drinks.randomElement(using: &random) { _ = try store.deleteDrink(drink.key, at) }
-            case 5: if let drink = drinks.randomElement(using: &random) { _ = try store.editDrink(drink.key, ml: 7, at) }
+            case 5:
+                if let drink = drinks.randomElement(using: &random) { _ = try store.editDrink(drink.key, ml: 7, at) }
             case 6: _ = try? store.undo(at)
-            case 7: try store.changeSettings([("hydration.goalMl", "\(1000 + 50 * step)"), ("health.enabled", "true")], at)
+            case 7:
+                try store.changeSettings([("hydration.goalMl", "\(1000 + 50 * step)"), ("health.enabled", "true")], at)
             case 8: _ = try store.startSession(at)
             case 9: _ = try? store.addLog(.drink(estimate: 1.5), at: nil, at)
             case 10: _ = try? store.endSession(at)
@@ -86,7 +105,10 @@ import TrackerCore
         let writer = Task.detached {
             let store = try TrackerStore(path: path)
             for number in 1...300 {
-                _ = try store.append([try sip("2026-02-03T10:\(10 + number / 60):\(10 + number % 60 * 49 / 60)", number), try sip("2026-02-04T10:00:00", 1000 + number)])
+                _ = try store.append([
+                    try sip("2026-02-03T10:\(10 + number / 60):\(10 + number % 60 * 49 / 60)", number),
+                    try sip("2026-02-04T10:00:00", 1000 + number),
+                ])
             }
         }
         let store = try TrackerStore(path: path)
@@ -111,7 +133,10 @@ import TrackerCore
         let bytes = try Data(contentsOf: URL(fileURLWithPath: good))
         var damaged = bytes
         damaged.replaceSubrange(5000..<9000, with: Data(repeating: 0x5A, count: 4000))
-        let files: [(String, Data)] = [("empty", Data()), ("text", Data("Dear diary".utf8)), ("cut", bytes.prefix(bytes.count / 2)), ("damaged", damaged)]
+        let files: [(String, Data)] = [
+            ("empty", Data()), ("text", Data("Dear diary".utf8)), ("cut", bytes.prefix(bytes.count / 2)),
+            ("damaged", damaged),
+        ]
         for (name, data) in files {
             let file = folder.appendingPathComponent(name)
             try data.write(to: file)
@@ -119,7 +144,9 @@ import TrackerCore
             #expect(try Data(contentsOf: file) == data, "the file is only read")
         }
         let foreign = try DatabaseQueue(path: good)
-        try foreign.write { try $0.execute(sql: "CREATE TRIGGER evil AFTER INSERT ON drink BEGIN DELETE FROM drink; END") }
+        try foreign.write {
+            try $0.execute(sql: "CREATE TRIGGER evil AFTER INSERT ON drink BEGIN DELETE FROM drink; END")
+        }
         try foreign.close()
         for file in [good, folder.appendingPathComponent("nowhere").path] {
             #expect(throws: StoreError.self) { try store.restore(from: file, scratch: try newFolder()) }
@@ -127,9 +154,12 @@ import TrackerCore
         #expect(try dump(store) == before)
     }
 
-    /// How the last poll went is of this machine and of now: no backup brings an old error, and none takes away one that stands.
+    /// How the last poll went is of this machine and of now: no backup brings an old error, and none takes away one
+    /// that stands.
     @Test func aRestoreBringsNoOldError() throws {
-        let (now, other) = (try context("2026-02-03T18:00:00Z"), try TrackerStore(path: folder.appendingPathComponent("other.db").path))
+        let (now, other) = (
+            try context("2026-02-03T18:00:00Z"), try TrackerStore(path: folder.appendingPathComponent("other.db").path)
+        )
         let store = try TrackerStore(path: scratch.path)
         try store.noteConnection(.bottleNotFound, at: now.now)
         let file = folder.appendingPathComponent("backup").path
@@ -144,10 +174,18 @@ import TrackerCore
     /// An adversary's finding: what waited for a phone when the backup was made was sent once more after a restore.
     @Test func aRestoreSendsNothingThatWaitedInTheBackup() throws {
         let now = try context("2026-02-03T18:00:00Z")
-        func words(_ id: String) -> Announcement { Announcement(kind: .pace, id: id, title: "t", body: "b", urgency: .normal, sound: false) }
-        let (store, other) = (try TrackerStore(path: scratch.path), try TrackerStore(path: folder.appendingPathComponent("other.db").path))
+        func words(_ id: String) -> Announcement {
+            Announcement(kind: .pace, id: id, title: "t", body: "b", urgency: .normal, sound: false)
+        }
+        let (store, other) = (
+            try TrackerStore(path: scratch.path), try TrackerStore(path: folder.appendingPathComponent("other.db").path)
+        )
         func next(_ store: TrackerStore) throws -> PocketMessage? {
-            if case .message(let message) = try store.nextPost(from: "ntfy", as: "me", at: now.now) { message } else { nil }
+            if case .message(let message) = try store.nextPost(from: "ntfy", as: "me", at: now.now) {
+                message
+            } else {
+                nil
+            }
         }
         for id in ["r/1", "r/2"] { _ = try store.post(words(id), to: "ntfy", keepsAll: true, at: now.now) { id } }
         let file = folder.appendingPathComponent("backup").path
@@ -166,7 +204,8 @@ import TrackerCore
         #expect(try next(other)?.announcement.id == "r/3")
     }
 
-    /// An adversary's finding: an old backup was restored beside a bottle that had given its records away since, and those were nowhere any more.
+    /// An adversary's finding: an old backup was restored beside a bottle that had given its records away since, and
+    /// those were nowhere any more.
     @Test func whatARestoreReplacesIsKeptAsABackup() async throws {
         let now = try context("2026-02-03T18:00:00Z")
         let store = try TrackerStore(path: scratch.path)
@@ -176,7 +215,11 @@ import TrackerCore
         let path = scratch.path
         let others = Task.detached {
             let other = try TrackerStore(path: path)
-            for number in 1...200 { _ = try other.append([try sip("2026-02-03T10:\(10 + number / 60):\(10 + number % 60 * 49 / 60)", number)]) }
+            for number in 1...200 {
+                _ = try other.append([
+                    try sip("2026-02-03T10:\(10 + number / 60):\(10 + number % 60 * 49 / 60)", number)
+                ])
+            }
         }
         _ = try store.logDrink(ml: 500, now)
         var found: [Int] = []
@@ -193,9 +236,17 @@ import TrackerCore
         try await others.value
         found += try store.allDrinks().map(\.ml)
         #expect(found.sorted() == Array(1...200) + [500])
-        let names = { try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { $0.contains("-replaced-") }.sorted() }
-        #expect(try names().prefix(2) == ["waterh.sqlite-replaced-20260203T180000Z", "waterh.sqlite-replaced-20260203T180000Z-2"])
-        let foreign = ["waterh.sqlite-replaced-", "waterh.sqlite-replaced-20260203T180000Z.txt", "other-replaced-20260203T180000Z"]
+        let names = {
+            try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { $0.contains("-replaced-") }
+                .sorted()
+        }
+        #expect(
+            try names().prefix(2) == [
+                "waterh.sqlite-replaced-20260203T180000Z", "waterh.sqlite-replaced-20260203T180000Z-2",
+            ])
+        let foreign = [
+            "waterh.sqlite-replaced-", "waterh.sqlite-replaced-20260203T180000Z.txt", "other-replaced-20260203T180000Z",
+        ]
         for name in foreign { try Data().write(to: folder.appendingPathComponent(name)) }
         try store.removeWrittenFiles()
         #expect(try names() == foreign.sorted(), "a purge deletes those, and nobody else's")
@@ -215,31 +266,47 @@ import TrackerCore
             defer { close(descriptor) }
             try #require(flock(descriptor, LOCK_EX | LOCK_NB) == 0)
             #expect(throws: ReplacedStore.Taken.self) { try store.restore(from: old, scratch: place, keeping: kept) }
-            #expect(try String(contentsOfFile: file, encoding: .utf8) == "another's" && store.allDrinks().map(\.ml) == [500])
+            #expect(
+                try String(contentsOfFile: file, encoding: .utf8) == "another's" && store.allDrinks().map(\.ml) == [500]
+            )
             unlink(file)
         }
         try store.restore(from: old, scratch: place, keeping: kept)
         #expect(try store.allDrinks().isEmpty)
     }
 
-    /// An adversary's finding: a restore that was killed left an empty file, which looked like a store that had been empty.
+    /// An adversary's finding: a restore that was killed left an empty file, which looked like a store that had been
+    /// empty.
     @Test func whatAKilledRestoreLeftGoesAndOneThatLivesKeepsItsFile() throws {
         let now = try context("2026-02-03T18:00:00Z")
         let store = try TrackerStore(path: scratch.path)
         let old = folder.appendingPathComponent("old").path
         try store.backUp(to: old)
-        let (dead, living) = (scratch.path + "-replaced-20260203T170000Z.new", scratch.path + "-replaced-20260203T170000Z-2.new")
-        for file in [dead, dead + "-journal", living, living + "-journal"] { try Data("half".utf8).write(to: URL(fileURLWithPath: file)) }
+        let (dead, living) = (
+            scratch.path + "-replaced-20260203T170000Z.new", scratch.path + "-replaced-20260203T170000Z-2.new"
+        )
+        for file in [dead, dead + "-journal", living, living + "-journal"] {
+            try Data("half".utf8).write(to: URL(fileURLWithPath: file))
+        }
         let descriptor = open(living, O_RDWR | O_CLOEXEC)
         defer { close(descriptor) }
         try #require(flock(descriptor, LOCK_EX | LOCK_NB) == 0)
         let kept = try #require(ReplacedStore.newFile(beside: scratch.path, at: now.now))
         try store.restore(from: old, scratch: try newFolder(), keeping: kept)
-        let names = try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { $0.contains("-replaced-") }.sorted()
-        #expect(names == ["waterh.sqlite-replaced-20260203T170000Z-2.new", "waterh.sqlite-replaced-20260203T170000Z-2.new-journal", "waterh.sqlite-replaced-20260203T180000Z"])
-        #expect(try #require(ReplacedStore.newFile(beside: scratch.path, at: try context("2026-02-03T17:00:00Z").now)).hasSuffix("T170000Z"))
+        let names = try FileManager.default.contentsOfDirectory(atPath: folder.path).filter {
+            $0.contains("-replaced-")
+        }.sorted()
+        #expect(
+            names == [
+                "waterh.sqlite-replaced-20260203T170000Z-2.new",
+                "waterh.sqlite-replaced-20260203T170000Z-2.new-journal", "waterh.sqlite-replaced-20260203T180000Z",
+            ])
+        #expect(
+            try #require(ReplacedStore.newFile(beside: scratch.path, at: try context("2026-02-03T17:00:00Z").now))
+                .hasSuffix("T170000Z"))
         try store.removeWrittenFiles()
-        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).allSatisfy { !$0.contains("-replaced-") })
+        #expect(
+            try FileManager.default.contentsOfDirectory(atPath: folder.path).allSatisfy { !$0.contains("-replaced-") })
     }
 
     /// What cannot be kept is not replaced.
@@ -250,7 +317,9 @@ import TrackerCore
         try store.backUp(to: old)
         _ = try store.logDrink(ml: 500, now)
         let kept = folder.appendingPathComponent("nowhere/kept").path
-        #expect { try store.restore(from: old, scratch: try newFolder(), keeping: kept) } throws: { ($0 as? StoreError)?.description.contains("cannot be kept") == true }
+        #expect { try store.restore(from: old, scratch: try newFolder(), keeping: kept) } throws: {
+            ($0 as? StoreError)?.description.contains("cannot be kept") == true
+        }
         #expect(try store.allDrinks().map(\.ml) == [500])
     }
 
@@ -267,8 +336,14 @@ import TrackerCore
         }
         try Data("mine".utf8).write(to: health.appendingPathComponent("notes.txt"))
         func names() throws -> [String] { try FileManager.default.contentsOfDirectory(atPath: health.path).sorted() }
-        #expect(try names() == ["notes.txt", "other.db-drinks.csv", "other.db-drinks.xml", "waterh.sqlite-drinks.csv", "waterh.sqlite-drinks.xml"])
-        let mode = try FileManager.default.attributesOfItem(atPath: health.path + "/waterh.sqlite-drinks.csv")[.posixPermissions] as? Int
+        #expect(
+            try names() == [
+                "notes.txt", "other.db-drinks.csv", "other.db-drinks.xml", "waterh.sqlite-drinks.csv",
+                "waterh.sqlite-drinks.xml",
+            ])
+        let mode =
+            try FileManager.default.attributesOfItem(atPath: health.path + "/waterh.sqlite-drinks.csv")[
+                .posixPermissions] as? Int
         #expect(mode == 0o600)
         try store.removeWrittenFiles()
         try store.purge()
@@ -308,15 +383,22 @@ import TrackerCore
         }
         let file = health + "/waterh.sqlite-drinks.csv"
         _ = try store.logDrink(ml: 333, now)
-        let isUpdated = try begin { try store.updateHealthFiles() } thenBeside: {
+        let isUpdated = try begin {
+            try store.updateHealthFiles()
+        } thenBeside: {
             try store.changeSettings([("health.enabled", "false")], now)
             unlink(file)
         }
         #expect(isUpdated && !FileManager.default.fileExists(atPath: file), "nobody wants it any more")
         try store.changeSettings([("health.enabled", "true")], now)
         try store.updateHealthFiles()
-        let isPurged = try begin { try store.removeWrittenFiles { try store.purge() } } thenBeside: { try Data("777 ml".utf8).write(to: URL(fileURLWithPath: file)) }
-        #expect(isPurged && !FileManager.default.fileExists(atPath: health), "it was written in the middle of the purge")
+        let isPurged = try begin {
+            try store.removeWrittenFiles { try store.purge() }
+        } thenBeside: {
+            try Data("777 ml".utf8).write(to: URL(fileURLWithPath: file))
+        }
+        #expect(
+            isPurged && !FileManager.default.fileExists(atPath: health), "it was written in the middle of the purge")
         try store.updateHealthFiles()
         #expect(!FileManager.default.fileExists(atPath: health))
     }

@@ -20,7 +20,8 @@ import TrackerCore
     @Test func `what a bottle says itself goes before the store's, and the rest follows it`() throws {
         try store.changeSettings([("bottle.timeZone", "Asia/Tokyo"), ("bottle.maxRecordAgeDays", "90")], context)
         #expect(try store.ownSettings(ofBottle: "A4:C1:38:00:00:01") == nil)
-        let changed = try store.changeSettings([("bottle.recorddialect", "strict"), ("bottle.timeZone", "")], ofBottle: "A4:C1:38:00:00:01")
+        let changed = try store.changeSettings(
+            [("bottle.recorddialect", "strict"), ("bottle.timeZone", "")], ofBottle: "A4:C1:38:00:00:01")
         #expect(changed.own == ["bottle.recordDialect", "bottle.timeZone"])
         let own = try #require(try store.ownSettings(ofBottle: "A4:C1:38:00:00:01"))
         #expect(own.recordDialect == .strict && own.zone == nil && own.maxRecordAgeDays == 90)
@@ -29,14 +30,16 @@ import TrackerCore
         try store.changeSettings([("bottle.maxRecordAgeDays", "30")], context)
         #expect(try store.ownSettings(ofBottle: "A4:C1:38:00:00:01")?.maxRecordAgeDays == 30)
         #expect(try store.settings().bottle.recordDialect == .calendar)
-        let back = try store.changeSettings([("bottle.recordDialect", nil), ("bottle.timeZone", nil)], ofBottle: "A4:C1:38:00:00:01")
+        let back = try store.changeSettings(
+            [("bottle.recordDialect", nil), ("bottle.timeZone", nil)], ofBottle: "A4:C1:38:00:00:01")
         let all = try store.settings().bottle
         #expect(back.own.isEmpty && back.settings.bottle == all)
         #expect(try store.ownSettings(ofBottle: "A4:C1:38:00:00:01") == nil)
     }
 
     @Test(arguments: [
-        ("hydration.goalMl", "2000", "settingRule"), ("bottle.recordDialect", "loose", "settingRule"), ("bottle.colour", "red", "noSuchSetting"),
+        ("hydration.goalMl", "2000", "settingRule"), ("bottle.recordDialect", "loose", "settingRule"),
+        ("bottle.colour", "red", "noSuchSetting"),
         ("bottle.alias", "", "settingRule"),
     ]) func `what is refused changes nothing`(name: String, text: String, code: String) throws {
         let problem = #expect(throws: SettingRefusal.self) {
@@ -56,7 +59,9 @@ import TrackerCore
 
     @Test func `a stored value that no longer fits is the store's`() throws {
         try store.changeSettings([("bottle.maxRecordAgeDays", "30")], ofBottle: "A4:C1:38:00:00:01")
-        try DatabaseQueue(path: scratch.path).write { try $0.execute(sql: "UPDATE bottle_setting SET value = '9223372036854775808'") }
+        try DatabaseQueue(path: scratch.path).write {
+            try $0.execute(sql: "UPDATE bottle_setting SET value = '9223372036854775808'")
+        }
         #expect(try store.ownSettings(ofBottle: "A4:C1:38:00:00:01")?.maxRecordAgeDays == 180)
     }
 }

@@ -49,7 +49,8 @@ import TrackerCore
         #expect(try store.look(later).snapshot.remindersSent == 1)
     }
 
-    /// Many banners and slow servers: a claim lasts as long as the showing, because it is held anew; what went to another is not shown.
+    /// Many banners and slow servers: a claim lasts as long as the showing, because it is held anew; what went to
+    /// another is not shown.
     @Test func aClaimLastsAsLongAsTheShowingMayTake() throws {
         let store = try TrackerStore(path: scratch.path)
         let slow = try store.offer(berlin("12:00"))
@@ -109,10 +110,13 @@ import TrackerCore
         for _ in 0..<2 { _ = try store.addLog(.drink(), night) }
         let plain = MemorySink()
         _ = try store.evaluate(night, sinks: [plain])
-        #expect(plain.delivered.map(\.kind).prefix(2) == [.waterlinePerDrink, .waterlineWarning], "different words are two banners")
+        #expect(
+            plain.delivered.map(\.kind).prefix(2) == [.waterlinePerDrink, .waterlineWarning],
+            "different words are two banners")
     }
 
-    /// B8: a drink re-arms at its commit, although no check looked in between; K-B11: back on track is told later, once.
+    /// B8: a drink re-arms at its commit, although no check looked in between; K-B11: back on track is told later,
+    /// once.
     @Test func everyCommitIsEvaluated() throws {
         let store = try TrackerStore(path: scratch.path)
         try store.changeSettings([("reminders.backOnTrack", "true")], berlin("07:00"))
@@ -134,13 +138,16 @@ import TrackerCore
         let store = try TrackerStore(path: scratch.path)
         _ = try store.startSession(berlin("21:00"))
         try store.changeSettings([("waterline.intervalMinutes", "30")], berlin("21:07"))
-        func next(_ wall: String) throws -> Double? { try store.look(berlin(wall)).snapshot.waterline?.nextReminderSeconds }
+        func next(_ wall: String) throws -> Double? {
+            try store.look(berlin(wall)).snapshot.waterline?.nextReminderSeconds
+        }
         #expect(try next("21:20") == 17 * 60, "21:37, not 21:50")
         try store.changeSettings([("waterline.discreet", "false")], berlin("21:25"))
         #expect(try next("21:30") == 7 * 60, "another setting moves nothing")
     }
 
-    /// D3: the days before a change keep their goal, with and without drinks; a person who sets the program up has it for all.
+    /// D3: the days before a change keep their goal, with and without drinks; a person who sets the program up has it
+    /// for all.
     @Test func aLaterGoalDoesNotRewriteEarlierDays() throws {
         func goals(_ store: TrackerStore) throws -> [Int] {
             let days = (10...16).compactMap { LocalDay("2026-06-\($0)") }
@@ -179,17 +186,22 @@ import TrackerCore
         func known(_ wall: String) throws -> [Int] {
             let then = try asked(wall).asked
             return [
-                try store.drinks(on: day, knownAt: then).reduce(0) { $0 + $1.ml }, try store.totals(from: day, through: day, knownAt: then).first?.totalMl ?? 0,
+                try store.drinks(on: day, knownAt: then).reduce(0) { $0 + $1.ml },
+                try store.totals(from: day, through: day, knownAt: then).first?.totalMl ?? 0,
                 try store.history(from: day, through: day, knownAt: then)[day].totalMl,
             ]
         }
-        for (wall, ml) in [("09:00", 0), ("12:00", 250), ("14:30", 550), ("15:00", 600)] { #expect(try known(wall) == [ml, ml, ml], "at \(wall)") }
+        for (wall, ml) in [("09:00", 0), ("12:00", 250), ("14:30", 550), ("15:00", 600)] {
+            #expect(try known(wall) == [ml, ml, ml], "at \(wall)")
+        }
         try store.changeSettings([("hydration.goalMl", "500")], isFirstChoice: true, berlin("16:00"))
-        #expect(try store.streak(today: day, knownAt: asked("12:00").asked) == 0 && store.streak(today: day, knownAt: asked("14:00").asked) == 1)
+        #expect(
+            try store.streak(today: day, knownAt: asked("12:00").asked) == 0
+                && store.streak(today: day, knownAt: asked("14:00").asked) == 1)
     }
 
-    /// What was drunk before the host's clock was set back was drunk all the same, and so the session goes on: only who asks for
-    /// an earlier moment hears of what was known then.
+    /// What was drunk before the host's clock was set back was drunk all the same, and so the session goes on: only who
+    /// asks for an earlier moment hears of what was known then.
     @Test func aClockThatWasSetBackTakesNoDrinkAway() throws {
         let store = try TrackerStore(path: scratch.path)
         _ = try store.logDrink(ml: 1800, berlin("17:00"))
@@ -197,7 +209,9 @@ import TrackerCore
         let before = try store.look(berlin("16:00")).snapshot
         #expect(before.pace.dailyTotalMl == 1800 && before.waterline?.elapsedSeconds == 0)
         let offer = try store.offer(berlin("16:00"))
-        #expect(offer.banners.allSatisfy { $0.shown.kind == .waterlineLive }, "1800 ml is more than is due at four: \(offer.banners)")
+        #expect(
+            offer.banners.allSatisfy { $0.shown.kind == .waterlineLive },
+            "1800 ml is more than is due at four: \(offer.banners)")
         #expect(try store.look(asked("16:00")).snapshot.pace.dailyTotalMl == 0)
     }
 }

@@ -8,7 +8,8 @@ import TrackerCore
 /// What came of the last poll, as every surface shows it (tracker law A8).
 @Suite struct ConnectionTests {
     private static let problems: [ConnectionProblem] = [
-        .bottleNotFound, .bluetoothOff, .permissionDenied, .noAdapter, .failedToConnect("le-connection-abort-by-local"), .failedToConnect(nil),
+        .bottleNotFound, .bluetoothOff, .permissionDenied, .noAdapter, .failedToConnect("le-connection-abort-by-local"),
+        .failedToConnect(nil),
         .unexpectedResponse, .noAnswer, .connectionLost("The bottle went away."), .notOurs, .clockDoubtful,
     ]
 
@@ -37,11 +38,14 @@ import TrackerCore
             try store.adopt(BottleNames(name))
             try store.finishPoll(
                 PollRecord(
-                    bottle: name, name: "WaterH-Boost-24oz", model: "boost", batteryPercent: battery, clockDriftSeconds: -3,
+                    bottle: name, name: "WaterH-Boost-24oz", model: "boost", batteryPercent: battery,
+                    clockDriftSeconds: -3,
                     endedAt: sampleInstant.advanced(seconds: Double(number)), complete: number == 1))
         }
         // A recording that was read since is no bottle of this store.
-        try store.finishPoll(PollRecord(bottle: "recorded", batteryPercent: 5, endedAt: sampleInstant.advanced(seconds: 9), complete: true))
+        try store.finishPoll(
+            PollRecord(
+                bottle: "recorded", batteryPercent: 5, endedAt: sampleInstant.advanced(seconds: 9), complete: true))
         let bottle = try #require(store.look(context).snapshot.bottle)
         #expect(bottle.name == "A4:C1:38:00:00:02" && bottle.batteryPercent == 40 && bottle.clockDriftSeconds == -3)
         #expect(bottle.lastPoll == sampleInstant.advanced(seconds: 2) && bottle.lastCompletePoll == nil)

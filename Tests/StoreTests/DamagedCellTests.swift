@@ -7,17 +7,22 @@ import TrackerCore
 
 @testable import Store
 
-/// A damaged page says of a column what the schema forbids: nothing, or bytes where a text or a number stood. Nobody traps, whatever is asked.
+/// A damaged page says of a column what the schema forbids: nothing, or bytes where a text or a number stood. Nobody
+/// traps, whatever is asked.
 @Suite struct DamagedCellTests {
     let scratch: ScratchStore
 
     init() throws { scratch = try ScratchStore() }
 
-    /// A store in which every table that a person's day fills has rows, and whose schema no longer says what its columns hold: as a page may that was damaged.
+    /// A store in which every table that a person's day fills has rows, and whose schema no longer says what its
+    /// columns hold: as a page may that was damaged.
     private func template() throws -> [(table: String, column: String)] {
         do {
             let store = try TrackerStore(path: scratch.path), now = try context("2026-02-02T22:41:00Z")
-            _ = try store.append([entry(), entry(ml: 40), entry(second: 59, verdict: .notADrink(reason: "flag")), entry(minute: 59, verdict: .quarantined(reason: "bottleClock"), hasWall: false)])
+            _ = try store.append([
+                entry(), entry(ml: 40), entry(second: 59, verdict: .notADrink(reason: "flag")),
+                entry(minute: 59, verdict: .quarantined(reason: "bottleClock"), hasWall: false),
+            ])
             try store.quarantine(bottle: "A4:C1:38:00:00:01", bytes: [1, 2, 3], reason: "no frame", received: now.now)
             _ = try store.finishOnboarding(now)
             try store.changeSettings([("hydration.goalMl", "2000"), ("sync.url", "http://127.0.0.1:9")], now)
@@ -32,16 +37,27 @@ import TrackerCore
         let raw = try DatabaseQueue(path: scratch.path)
         defer { try? raw.close() }
         return try raw.writeWithoutTransaction { db in
-            let names = try String.fetchAll(db, sql: "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%' AND name <> 'migration' ORDER BY name")
+            let names = try String.fetchAll(
+                db,
+                sql:
+                    """
+                    SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%' AND name <> \
+                    'migration' ORDER BY name
+                    """
+            )
             var columns: [(table: String, column: String)] = []
             for name in names where try Int.fetchOne(db, sql: "SELECT count(*) FROM \(name)") ?? 0 > 0 {
-                columns += try Row.fetchAll(db, sql: "SELECT name FROM pragma_table_info(?)", arguments: [name]).map { (name, try $0.checked("name")) }
+                columns += try Row.fetchAll(db, sql: "SELECT name FROM pragma_table_info(?)", arguments: [name]).map {
+                    (name, try $0.checked("name"))
+                }
             }
-            try db.execute(sql: """
-                PRAGMA writable_schema = ON;
-                UPDATE sqlite_schema SET sql = replace(replace(replace(replace(sql, ' NOT NULL', ''), ', STRICT', ''), 'STRICT, ', ''), ') STRICT', ')') WHERE type = 'table';
-                PRAGMA writable_schema = RESET;
-                """)
+            try db.execute(
+                sql: """
+                    PRAGMA writable_schema = ON;
+                    UPDATE sqlite_schema SET sql = replace(replace(replace(replace(sql, ' NOT NULL', ''), ', STRICT', \
+                    ''), 'STRICT, ', ''), ') STRICT', ')') WHERE type = 'table';
+                    PRAGMA writable_schema = RESET;
+                    """)
             return columns
         }
     }
@@ -51,19 +67,33 @@ import TrackerCore
         let now = try context("2026-02-02T23:00:00Z"), bottle = "A4:C1:38:00:00:01"
         let today = DayCalendar(zone: now.zone, boundaryHour: 4).day(of: now.now)
         let asked: [() throws -> Any] = [
-            { try store.look(now) }, { try store.evaluate(now, sinks: []) }, { try store.facts(now) }, { try store.history(from: today.adding(days: -40), through: today) },
-            { try store.streak(today: today) }, { try store.allDrinks() }, { try store.lastDrink() as Any }, { try store.activeSession(at: now.now) as Any },
-            { try store.pastSessions(limit: 9) }, { try store.tokens() }, { try store.notifications() }, { try store.bottles() },
-            { try store.lastCompletePoll(of: bottle) as Any }, { try store.outbox() }, { try store.syncReport() }, { try store.quarantinedBytes() },
-            { try store.doubtfulRecords() }, { try store.doubts() }, { try store.journalCounts() }, { try store.journalRecord(1) as Any }, { try store.unreadableRows() },
-            { try store.unsettled(of: bottle, reading: "calendar/u16be", since: nil, openYears: true, ahead: now.now, after: 0, limit: 9) },
-            { try store.forEachWireEntry(gateway: "g") { _ in } }, { try store.forEachDrink { _, _ in } }, { try store.changes(for: "mqtt", limit: 9) },
-            { try store.settings(ofBottle: bottle) }, { try store.presets() }, { try store.profile() as Any }, { try store.recall(BottleNames(bottle)) },
+            { try store.look(now) }, { try store.evaluate(now, sinks: []) }, { try store.facts(now) },
+            { try store.history(from: today.adding(days: -40), through: today) },
+            { try store.streak(today: today) }, { try store.allDrinks() }, { try store.lastDrink() as Any },
+            { try store.activeSession(at: now.now) as Any },
+            { try store.pastSessions(limit: 9) }, { try store.tokens() }, { try store.notifications() },
+            { try store.bottles() },
+            { try store.lastCompletePoll(of: bottle) as Any }, { try store.outbox() }, { try store.syncReport() },
+            { try store.quarantinedBytes() },
+            { try store.doubtfulRecords() }, { try store.doubts() }, { try store.journalCounts() },
+            { try store.journalRecord(1) as Any }, { try store.unreadableRows() },
+            {
+                try store.unsettled(
+                    of: bottle, reading: "calendar/u16be", since: nil, openYears: true, ahead: now.now, after: 0,
+                    limit: 9)
+            },
+            { try store.forEachWireEntry(gateway: "g") { _ in } }, { try store.forEachDrink { _, _ in } },
+            { try store.changes(for: "mqtt", limit: 9) },
+            { try store.settings(ofBottle: bottle) }, { try store.presets() }, { try store.profile() as Any },
+            { try store.recall(BottleNames(bottle)) },
             { try store.drinks(named: "d1") }, { try store.rowCounts() }, { try store.integrityProblems() },
             { try store.undo(now) }, { try store.append([entry(), entry(second: 58)]) },
-            { try store.append([entry(verdict: .quarantined(reason: "bottleClock"))]) }, { try store.logDrink(ml: 100, now) }, { try store.undo(now) }, { try store.undo(now) },
-            { try store.editDrink("d1", ml: 20, now) }, { try store.startSession(now) }, { try store.addLog(.water(oz: 8), now) }, { try store.endSession(now) },
-            { try store.resetToday(now) }, { try store.changeSettings([("hydration.goalMl", "2100")], now) }, { try store.take([]) },
+            { try store.append([entry(verdict: .quarantined(reason: "bottleClock"))]) },
+            { try store.logDrink(ml: 100, now) }, { try store.undo(now) }, { try store.undo(now) },
+            { try store.editDrink("d1", ml: 20, now) }, { try store.startSession(now) },
+            { try store.addLog(.water(oz: 8), now) }, { try store.endSession(now) },
+            { try store.resetToday(now) }, { try store.changeSettings([("hydration.goalMl", "2100")], now) },
+            { try store.take([]) },
         ]
         return asked.count { (try? $0()) == nil }
     }

@@ -11,7 +11,8 @@ import TrackerCore
     init() throws { scratch = try ScratchStore() }
 
     private func berlin(_ instant: Instant) throws -> WriteContext {
-        WriteContext(now: instant, zone: try Zone("Europe/Berlin"), source: "cli", makeID: { UUID().uuidString.lowercased() })
+        WriteContext(
+            now: instant, zone: try Zone("Europe/Berlin"), source: "cli", makeID: { UUID().uuidString.lowercased() })
     }
 
     /// B4-S2 through the store, minute by minute, the process restarted before every single evaluation.
@@ -31,10 +32,12 @@ import TrackerCore
             _ = try store.evaluate(context, sinks: [sink])
             heard += sink.delivered.map { "\(time) \($0.kind.rawValue)" }
         }
-        #expect(heard == [
-            "07:18 pace", "10:00 pace", "11:48 pace", "11:50 recovery", "12:42 pace", "15:00 recovery", "16:54 pace",
-            "19:00 recovery", "19:54 pace", "20:00 goal",
-        ])
+        #expect(
+            heard == [
+                "07:18 pace", "10:00 pace", "11:48 pace", "11:50 recovery", "12:42 pace", "15:00 recovery",
+                "16:54 pace",
+                "19:00 recovery", "19:54 pace", "20:00 goal",
+            ])
         #expect(try store.notifications().count == 10)
         #expect(Set(try store.notifications().map(\.id)).count == 10)
     }
@@ -49,7 +52,9 @@ import TrackerCore
         #expect(try store.look(berlin(noon)).snapshot.remindersSent == 0)
         let sink = MemorySink()
         let second = try store.evaluate(berlin(noon.advanced(seconds: 60)), sinks: [deaf, sink])
-        #expect(second.decisions.map(\.notificationId) == first.decisions.map(\.notificationId) && sink.delivered.count == 1)
+        #expect(
+            second.decisions.map(\.notificationId) == first.decisions.map(\.notificationId) && sink.delivered.count == 1
+        )
         #expect(try store.evaluate(berlin(noon.advanced(seconds: 61)), sinks: [sink]).decisions.isEmpty)
         #expect(try store.look(berlin(noon.advanced(seconds: 62))).snapshot.remindersSent == 1)
     }
@@ -71,7 +76,9 @@ import TrackerCore
     @Test func goalsStayWithTheirDays() throws {
         let store = try TrackerStore(path: scratch.path)
         let days = try (10...14).map { try #require(LocalDay("2026-06-\($0)")) }
-        func noon(_ day: LocalDay) throws -> WriteContext { try berlin(try #require(Instant(iso: "\(day)T12:00:00+02:00"))) }
+        func noon(_ day: LocalDay) throws -> WriteContext {
+            try berlin(try #require(Instant(iso: "\(day)T12:00:00+02:00")))
+        }
         for day in days.prefix(3) {
             let context = try noon(day)
             _ = try store.logDrink(ml: 1300, context)
@@ -95,7 +102,8 @@ import TrackerCore
         }
         #expect(refusal?.description.contains("500 to 5000") == true)
         let again = try TrackerStore(path: scratch.path).settings()
-        #expect(again.wake == TimeOfDay("06:30") && again.dayZone == "America/Nuuk" && again.glassMl == 200, "all or none")
+        #expect(
+            again.wake == TimeOfDay("06:30") && again.dayZone == "America/Nuuk" && again.glassMl == 200, "all or none")
         try store.database.write { try $0.execute(sql: "INSERT INTO setting VALUES ('hydration.goalMl', '7')") }
         let (settings, refused) = try store.settingsAndRefused()
         #expect(settings.goalMl == 2500 && refused.map(\.name) == ["hydration.goalMl"])

@@ -27,7 +27,9 @@ import TrackerCore
             let found = try store.drinkLines(after: at, known: position, through: last, limit: limit)
             #expect(found.position > at || found.position == last)
             #expect(found.lines.allSatisfy { $0.position > at && $0.position <= found.position })
-            lines += found.lines.map { "\($0.change) \($0.drink.key) \($0.drink.ml)\($0.original.map { " of \($0)" } ?? "")" }
+            lines += found.lines.map {
+                "\($0.change) \($0.drink.key) \($0.drink.ml)\($0.original.map { " of \($0)" } ?? "")"
+            }
             at = found.position
         } while at < last
         return lines
@@ -59,14 +61,19 @@ import TrackerCore
         _ = try store.logDrink(ml: 200, context)
         _ = try store.append([entry(second: 2), entry(second: 3)])
         _ = try store.editDrink("d1", ml: 110, context)
-        let rows = try DatabaseQueue(path: scratch.path).read { try Row.fetchAll($0, sql: "SELECT born, place FROM drink ORDER BY id").map { [$0["born"], $0["place"]] as [Int64] } }
+        let rows = try DatabaseQueue(path: scratch.path).read {
+            try Row.fetchAll($0, sql: "SELECT born, place FROM drink ORDER BY id").map {
+                [$0["born"], $0["place"]] as [Int64]
+            }
+        }
         // The edit is a drink of its own, and the one that it stands for is deleted behind it, or before.
         let last = try store.lastDrinkPlace()
         #expect(rows.dropFirst().prefix(4).map { $0.map { $0 - rows[0][0] } } == [[1, 1], [2, 2], [3, 3], [4, 4]])
         #expect(Set(rows.map { $0[1] }).count == 6 && rows.map { $0[1] }.max() == last, "\(rows)")
     }
 
-    /// A batch keeps the number of places to itself; the trigger that gives one to a sip that moves takes it from the store.
+    /// A batch keeps the number of places to itself; the trigger that gives one to a sip that moves takes it from the
+    /// store.
     @Test func `a sip that moves within a batch stands between the new ones`() throws {
         _ = try store.append([entry(second: 1)])
         let seen = try store.lastDrinkPlace()
@@ -75,11 +82,15 @@ import TrackerCore
         #expect(try store.append([entry(second: 2), moved, entry(second: 3)]) == [.stored, .duplicate, .stored])
         let last = try store.lastDrinkPlace()
         let lines = try store.drinkLines(after: seen, known: seen, through: last, limit: 10).lines
-        #expect(lines.map { "\($0.position - seen) \($0.change) d\($0.number)" } == ["1 added d2", "2 changed d1", "3 added d3"])
+        #expect(
+            lines.map { "\($0.position - seen) \($0.change) d\($0.number)" } == [
+                "1 added d2", "2 changed d1", "3 added d3",
+            ])
         #expect(last == seen + 3)
     }
 
-    /// A reader that went on with its position after a purge got the rest of a store that it did not know, and never what stood before.
+    /// A reader that went on with its position after a purge got the rest of a store that it did not know, and never
+    /// what stood before.
     @Test func `a position of before a purge, or of another store, is none of this one's`() throws {
         for ml in [100, 200] { _ = try store.logDrink(ml: ml, context) }
         let seen = try store.lastDrinkPlace()
@@ -92,7 +103,8 @@ import TrackerCore
         #expect(try !store.isDrinkPlace(seen) && store.isDrinkPlace(store.lastDrinkPlace()))
         for ml in 1...5 { _ = try store.logDrink(ml: ml, context) }
         #expect(try !store.isDrinkPlace(seen) && store.isDrinkPlace(0) && told(after: 0).count == 5)
-        // It goes on where it was, whoever opens it, and is exact in a program that has no other numbers than JavaScript's.
+        // It goes on where it was, whoever opens it, and is exact in a program that has no other numbers than
+        // JavaScript's.
         let last = try store.lastDrinkPlace()
         #expect(try TrackerStore(path: scratch.path, for: .looking).isDrinkPlace(last) && last < 1 << 53)
     }
@@ -111,7 +123,8 @@ import TrackerCore
         #expect(try store.lastDrinkPlace() == before)
     }
 
-    /// An adversary's finding: who followed was told the drinks of the backup once more, and never that the others were gone.
+    /// An adversary's finding: who followed was told the drinks of the backup once more, and never that the others were
+    /// gone.
     @Test func `a backup that takes the store's place begins anew for who reads by position`() throws {
         _ = try store.logDrink(ml: 100, context)
         let backup = scratch.path + ".backup"
@@ -144,7 +157,8 @@ import TrackerCore
         #expect(try told(after: restored, limit: limit) == ["added 7 300"])
     }
 
-    @Test(arguments: [1, 2, 500]) func `what an import adds is told in the file's order, and what comes after it behind it`(limit: Int) throws {
+    @Test(arguments: [1, 2, 500])
+    func `what an import adds is told in the file's order, and what comes after it behind it`(limit: Int) throws {
         func sample(_ key: String, _ ml: Int) -> HealthSample { HealthSample(at: sampleInstant, ml: ml, uuid: key) }
         _ = try store.logDrink(ml: 100, context)
         let seen = try store.lastDrinkPlace()
@@ -161,5 +175,9 @@ import TrackerCore
 
 private final class Numbers: Sendable {
     private let last = Mutex(0)
-    func next() -> String { last.withLock { $0 += 1; return "\($0)" } }
+    func next() -> String {
+        last.withLock {
+            $0 += 1; return "\($0)"
+        }
+    }
 }

@@ -6,7 +6,8 @@ import Testing
 import TrackerCore
 
 /// A write at an instant given as text, in a zone; `counted` gives the same identifiers at every call.
-func context(_ now: String, zone: String = "UTC", source: String = "cli", counted: Bool = false) throws -> WriteContext {
+func context(_ now: String, zone: String = "UTC", source: String = "cli", counted: Bool = false) throws -> WriteContext
+{
     let count = Atomic(0)
     return WriteContext(
         now: try #require(Instant(iso: now)), zone: try Zone(zone), source: source,
@@ -20,8 +21,11 @@ func sip(_ wall: String, _ ml: Int, bottle: String = "b1", zone: String = "UTC")
     let wall = try #require(WallTime(wall))
     let at = try #require(Instant(iso: "\(wall)Z"))
     return JournalEntry(
-        bottle: bottle, raw: [0x1A, UInt8(wall.month), UInt8(wall.day), UInt8(wall.hour), UInt8(wall.minute), UInt8(wall.second),
-            UInt8(ml >> 8), UInt8(ml & 255), 0, 0, 1, 0x61, 0],
+        bottle: bottle,
+        raw: [
+            0x1A, UInt8(wall.month), UInt8(wall.day), UInt8(wall.hour), UInt8(wall.minute), UInt8(wall.second),
+            UInt8(ml >> 8), UInt8(ml & 255), 0, 0, 1, 0x61, 0,
+        ],
         wall: wall, amountMl: ml, received: at, verdict: .drink(at: at, zone: zone))
 }
 
@@ -69,7 +73,8 @@ func sip(_ wall: String, _ ml: Int, bottle: String = "b1", zone: String = "UTC")
         #expect(try total("2026-10-24") == 300 && total("2026-10-25") == 200)
     }
 
-    /// An adversary's findings: 23:50 put right to 00:10 went to the midnight before, and after a journey an edit moved the drink by the zones' difference.
+    /// An adversary's findings: 23:50 put right to 00:10 went to the midnight before, and after a journey an edit moved
+    /// the drink by the zones' difference.
     @Test(arguments: [
         // boundary hour, logged at, in the zone, day, time on its clock, instant then
         (4, "2026-02-03T22:50:00Z", "Europe/Berlin", "2026-02-03", "00:10", "2026-02-03T23:10:00Z"),
@@ -85,19 +90,27 @@ func sip(_ wall: String, _ ml: Int, bottle: String = "b1", zone: String = "UTC")
         (4, "2026-10-25T01:20:00Z", "Europe/Berlin", "2026-10-24", "02:40", "2026-10-25T01:40:00Z"),
         (4, "2026-03-28T22:00:00Z", "Europe/Berlin", "2026-03-28", "02:30", "2026-03-29T01:30:00Z"),
     ])
-    func aTimePutRightStaysInItsDayAndItsZone(boundary: Int, at: String, zone: String, day: String, time: String, then: String) throws {
+    func aTimePutRightStaysInItsDayAndItsZone(
+        boundary: Int, at: String, zone: String, day: String, time: String, then: String
+    ) throws {
         try store.changeSettings([("day.boundaryHour", "\(boundary)")], context(at, zone: zone))
         let logged = try store.logDrink(ml: 250, context(at, zone: zone))
         #expect(logged.localDay.description == day)
-        let edited = try store.editDrink("d\(logged.number)", time: TimeOfDay(time), context("2026-12-01T12:00:00Z", zone: "Europe/Berlin"))
-        #expect(edited.at == Instant(iso: then) && edited.zone == zone && edited.localDay.description == day, "\(edited)")
+        let edited = try store.editDrink(
+            "d\(logged.number)", time: TimeOfDay(time), context("2026-12-01T12:00:00Z", zone: "Europe/Berlin"))
+        #expect(
+            edited.at == Instant(iso: then) && edited.zone == zone && edited.localDay.description == day, "\(edited)")
     }
 
     @Test func aTimePutRightThatIsStillToComeIsRefused() throws {
         let now = try context("2026-02-03T22:50:00Z", zone: "Europe/Berlin")
         let logged = try store.logDrink(ml: 250, now)
-        let refusal = #expect(throws: Refusal.self) { try store.editDrink("d\(logged.number)", time: TimeOfDay("00:10"), now) }
-        #expect(refusal?.sentence == "00:10 is before 04:00: on this day that is the morning after, and lies in the future.")
+        let refusal = #expect(throws: Refusal.self) {
+            try store.editDrink("d\(logged.number)", time: TimeOfDay("00:10"), now)
+        }
+        #expect(
+            refusal?.sentence == "00:10 is before 04:00: on this day that is the morning after, and lies in the future."
+        )
         #expect(throws: Refusal.self) { try store.editDrink("d\(logged.number)", time: TimeOfDay("23:55"), now) }
     }
 
@@ -106,13 +119,16 @@ func sip(_ wall: String, _ ml: Int, bottle: String = "b1", zone: String = "UTC")
         let logged = try store.logDrink(ml: 250, night)
         try store.changeSettings([("day.boundaryHour", "0")], night)
         let edited = try store.editDrink("d\(logged.number)", time: TimeOfDay("01:50"), context("2026-02-05T12:00:00Z"))
-        #expect(edited.at == Instant(iso: "2026-02-04T01:50:00Z") && edited.localDay.description == "2026-02-03", "\(edited)")
+        #expect(
+            edited.at == Instant(iso: "2026-02-04T01:50:00Z") && edited.localDay.description == "2026-02-03",
+            "\(edited)")
     }
 
     @Test func resetTodayLeavesTombstonesAndOnlyToday() throws {
         let now = try context("2026-02-03T18:00:00Z")
         let rows = [
-            try sip("2026-02-03T16:00:00", 100), try sip("2026-02-03T16:30:00", 100), try sip("2026-02-03T17:00:00", 200),
+            try sip("2026-02-03T16:00:00", 100), try sip("2026-02-03T16:30:00", 100),
+            try sip("2026-02-03T17:00:00", 200),
         ]
         _ = try store.append(rows + [try sip("2026-02-02T16:00:00", 70)])
         _ = try store.logDrink(ml: 300, now)
@@ -158,8 +174,9 @@ func sip(_ wall: String, _ ml: Int, bottle: String = "b1", zone: String = "UTC")
     @Test(arguments: [UInt64](1...20)) func ingestIsASet(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         let all = try (0..<120).map { _ in
-            try sip("2026-0\(Int.random(in: 1...3, using: &random))-1\(Int.random(in: 0...9, using: &random))"
-                + "T\(Int.random(in: 10...23, using: &random)):00:0\(Int.random(in: 0...9, using: &random))",
+            try sip(
+                "2026-0\(Int.random(in: 1...3, using: &random))-1\(Int.random(in: 0...9, using: &random))"
+                    + "T\(Int.random(in: 10...23, using: &random)):00:0\(Int.random(in: 0...9, using: &random))",
                 Int.random(in: 1...3, using: &random), bottle: "b\(Int.random(in: 1...2, using: &random))")
         }
         _ = try store.append(all)

@@ -83,9 +83,10 @@ final class ScratchStore {
 
     @Test func pollsAreRemembered() throws {
         #expect(try store.lastCompletePoll(of: "b1") == nil)
-        try store.finishPoll(PollRecord(
-            bottle: "b1", name: "WaterH", model: "boost", batteryPercent: 97, clockDriftSeconds: -3,
-            endedAt: Instant(seconds: 10), complete: true))
+        try store.finishPoll(
+            PollRecord(
+                bottle: "b1", name: "WaterH", model: "boost", batteryPercent: 97, clockDriftSeconds: -3,
+                endedAt: Instant(seconds: 10), complete: true))
         try store.finishPoll(PollRecord(bottle: "b1", endedAt: Instant(seconds: 20), complete: false))
         #expect(try store.lastCompletePoll(of: "b1") == Instant(seconds: 10))
         let bottle = try #require(try store.bottles().first)
@@ -95,8 +96,9 @@ final class ScratchStore {
     @Test func aRenamedBottleKeepsItsHistory() throws {
         _ = try store.append([entry("b1"), entry("b2")])
         try store.renameBottle("b1", to: "kitchen")
-        #expect(try store.append([entry("kitchen"), entry("b1"), entry("kitchen", ml: 20)])
-            == [.duplicate, .duplicate, .stored])
+        #expect(
+            try store.append([entry("kitchen"), entry("b1"), entry("kitchen", ml: 20)])
+                == [.duplicate, .duplicate, .stored])
         #expect(try store.bottles().map(\.name) == ["kitchen", "b2"])
         #expect(throws: Refusal.self) { try store.renameBottle("kitchen", to: "b2") }
         #expect(throws: Refusal.self) { try store.renameBottle("nobody", to: "b3") }
@@ -114,7 +116,8 @@ final class ScratchStore {
         #expect(cut.length == long.count && cut.bytes.count == TrackerStore.quarantineByteLimit)
         for number in 0..<TrackerStore.quarantineRowLimit {
             try store.quarantine(
-                bottle: "b2", bytes: [UInt8(number >> 8), UInt8(number & 255)], reason: "r", received: Instant(seconds: 4))
+                bottle: "b2", bytes: [UInt8(number >> 8), UInt8(number & 255)], reason: "r",
+                received: Instant(seconds: 4))
         }
         #expect(try store.quarantinedBytes().count == TrackerStore.quarantineRowLimit)
         let counts = try store.quarantineCounts()

@@ -16,10 +16,11 @@ import TrackerCore
     /// Everything in the folder: names and bytes. (`-shm` is SQLite's scratch memory: its bytes are no state.)
     private func folder() throws -> [String: Data] {
         let files = FileManager.default
-        return try Dictionary(uniqueKeysWithValues: files.contentsOfDirectory(atPath: scratch.directory.path).map { name in
-            let path = scratch.directory.path + "/" + name
-            return (name, name.hasSuffix("-shm") ? Data() : files.contents(atPath: path) ?? Data("unreadable".utf8))
-        })
+        return try Dictionary(
+            uniqueKeysWithValues: files.contentsOfDirectory(atPath: scratch.directory.path).map { name in
+                let path = scratch.directory.path + "/" + name
+                return (name, name.hasSuffix("-shm") ? Data() : files.contents(atPath: path) ?? Data("unreadable".utf8))
+            })
     }
 
     /// Opens, reads everything a doctor reads, and closes.
@@ -53,7 +54,9 @@ import TrackerCore
         do {
             let store = try TrackerStore(path: copy.path)
             _ = try store.append([entry()])
-            for suffix in ["", "-wal"] { try FileManager.default.copyItem(atPath: copy.path + suffix, toPath: scratch.path + suffix) }
+            for suffix in ["", "-wal"] {
+                try FileManager.default.copyItem(atPath: copy.path + suffix, toPath: scratch.path + suffix)
+            }
         }
         let before = try folder()
         #expect(try look() == (1, .store))
@@ -119,10 +122,11 @@ import TrackerCore
                 try db.execute(sql: "INSERT INTO migration VALUES (?)", arguments: [migration.name])
             }
             try db.execute(sql: "PRAGMA application_id = \(Schema.applicationID); PRAGMA user_version = \(steps)")
-            try db.execute(sql: """
-                INSERT INTO drink (key, instant, zone, localDay, ml, source, updatedAt)
-                    VALUES ('b1|2026-02-02T22:21:15|16', 1770070875000, 'UTC', '2026-02-02', 16, 'bottle', 0)
-                """)
+            try db.execute(
+                sql: """
+                    INSERT INTO drink (key, instant, zone, localDay, ml, source, updatedAt)
+                        VALUES ('b1|2026-02-02T22:21:15|16', 1770070875000, 'UTC', '2026-02-02', 16, 'bottle', 0)
+                    """)
         }
         _ = try old.writeWithoutTransaction { try $0.execute(sql: "PRAGMA journal_mode = WAL") }
         try old.close()

@@ -4,7 +4,8 @@ import Testing
 
 /// The other tests make their old stores with the steps of now. The stores of people were made with those of then.
 @Suite struct MigrationTests {
-    /// A step that has landed, by its name and the digest of its text. A new one is added at the end; no line is changed.
+    /// A step that has landed, by its name and the digest of its text. A new one is added at the end; no line is
+    /// changed.
     private static let landed: [(name: String, digest: String)] = [
         ("journal", "c2710ffb9abcd269"),
         ("tracker", "8d6996f579a0a0a4"),
@@ -40,6 +41,7 @@ import Testing
 
     @Test func aStepThatHasLandedIsNeverChanged() {
         let steps = Schema.migrations.map { "(\"\($0.name)\", \"\(TextDigest.of($0.sql))\")," }
-        #expect(steps == Self.landed.map { "(\"\($0.name)\", \"\($0.digest)\")," }, "\n\(steps.joined(separator: "\n"))")
+        #expect(
+            steps == Self.landed.map { "(\"\($0.name)\", \"\($0.digest)\")," }, "\n\(steps.joined(separator: "\n"))")
     }
 }

@@ -34,7 +34,8 @@ import TrackerCore
         #expect(try FileManager.default.contentsOfDirectory(atPath: scratch.directory.path).count == 1)
     }
 
-    /// SQLite keeps its log beside the file, not beside the link: that was taken for a log that somebody had removed, after each write.
+    /// SQLite keeps its log beside the file, not beside the link: that was taken for a log that somebody had removed,
+    /// after each write.
     @Test func aStoreBehindASymbolicLinkTakesWritesAndSaysSo() throws {
         let folder = scratch.directory.appendingPathComponent("elsewhere").path
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -60,7 +61,8 @@ import TrackerCore
         #expect(try TrackerStore(path: scratch.path).append([entry(hour: 3)]) == [.stored])
     }
 
-    /// A container's volume of one file: its log would lie beside another name than everybody else's. A folder may be mounted.
+    /// A container's volume of one file: its log would lie beside another name than everybody else's. A folder may be
+    /// mounted.
     @Test func aFileThatIsMountedByItselfIsKnownFromTheKernelsList() {
         let mounts = """
             22 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw
@@ -69,8 +71,11 @@ import TrackerCore
             303 22 254:0 /home/me/folder /data/folder rw,relatime - ext4 /dev/vda rw
             304 22
             """
-        #expect(StoreFile.isMounted("/data/w.sqlite", in: mounts) && StoreFile.isMounted("/data/a b\\c.sqlite", in: mounts))
-        for other in ["/data/folder/w.sqlite", "/home/me/w.sqlite", "/data/w.sqlite2", "/data/a", ""] { #expect(!StoreFile.isMounted(other, in: mounts), "\(other)") }
+        #expect(
+            StoreFile.isMounted("/data/w.sqlite", in: mounts) && StoreFile.isMounted("/data/a b\\c.sqlite", in: mounts))
+        for other in ["/data/folder/w.sqlite", "/home/me/w.sqlite", "/data/w.sqlite2", "/data/a", ""] {
+            #expect(!StoreFile.isMounted(other, in: mounts), "\(other)")
+        }
     }
 
     @Test func anEmptyFileBecomesAStore() throws {
@@ -106,24 +111,30 @@ import TrackerCore
         #expect(try TrackerStore(path: scratch.path).append([entry()]) == [.duplicate])
     }
 
-    /// Whoever looks while a new file is being made sees a store or none, and so does whoever comes after a power cut: never some of the tables.
+    /// Whoever looks while a new file is being made sees a store or none, and so does whoever comes after a power cut:
+    /// never some of the tables.
     @Test func aNewFileGetsAllItsTablesAtOnce() throws {
         let path = scratch.path
         let seen = Mutex<Set<Int>>([])
-        _ = try TrackerStore(path: path, hostZone: nil, beforeStatement: { _ in
-            let version = try? DatabaseQueue(path: path).read { try Int.fetchOne($0, sql: "PRAGMA user_version") }
-            if let version { _ = seen.withLock { $0.insert(version) } }
-        })
+        _ = try TrackerStore(
+            path: path, hostZone: nil,
+            beforeStatement: { _ in
+                let version = try? DatabaseQueue(path: path).read { try Int.fetchOne($0, sql: "PRAGMA user_version") }
+                if let version { _ = seen.withLock { $0.insert(version) } }
+            })
         #expect(seen.withLock { $0.isSubset(of: [0, Schema.migrations.count]) && $0.contains(0) })
         #expect(try TrackerStore(path: path).append([entry()]) == [.stored])
     }
 
-    /// An empty file takes the steps as one text, in which columns of later steps stand in their tables: nothing differs by a letter.
+    /// An empty file takes the steps as one text, in which columns of later steps stand in their tables: nothing
+    /// differs by a letter.
     @Test func aNewStoresTablesAreThoseThatTheStepsMake() throws {
         func tables(_ fill: (Database) throws -> Void) throws -> [String] {
             try DatabaseQueue().write { db in
                 try fill(db)
-                return try Row.fetchAll(db, sql: "SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name").map(\.description)
+                return try Row.fetchAll(
+                    db, sql: "SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name"
+                ).map(\.description)
             }
         }
         for count in 1...Schema.migrations.count {
@@ -136,7 +147,9 @@ import TrackerCore
 
     @Test func aReadChangesNothing() throws {
         let store = try TrackerStore(path: scratch.path)
-        let error = #expect(throws: StoreError.self) { try store.read { try $0.execute(sql: "INSERT INTO counter (name, value) VALUES ('read', 1)") } }
+        let error = #expect(throws: StoreError.self) {
+            try store.read { try $0.execute(sql: "INSERT INTO counter (name, value) VALUES ('read', 1)") }
+        }
         #expect(error?.kind == .readOnly)
         struct Failure: Error {}
         #expect(throws: Failure.self) {
@@ -162,11 +175,13 @@ import TrackerCore
                     try db.execute(sql: "INSERT INTO migration VALUES (?)", arguments: [migration.name])
                 }
                 try db.execute(sql: "PRAGMA application_id = \(Schema.applicationID); PRAGMA user_version = \(steps)")
-                try db.execute(sql: """
-                    INSERT INTO bottle (origin, name) VALUES ('b1', 'b1'); INSERT INTO bottle_name (name, bottle) VALUES ('b1', 1);
-                    INSERT INTO drink (key, instant, zone, localDay, ml, source, bottle, updatedAt)
-                        VALUES ('b1|2026-02-02T22:21:15|16', 1770070875000, 'UTC', '2026-02-02', 16, 'bottle', 1, 0)
-                    """)
+                try db.execute(
+                    sql: """
+                        INSERT INTO bottle (origin, name) VALUES ('b1', 'b1'); INSERT INTO bottle_name (name, bottle) \
+                        VALUES ('b1', 1);
+                        INSERT INTO drink (key, instant, zone, localDay, ml, source, bottle, updatedAt)
+                            VALUES ('b1|2026-02-02T22:21:15|16', 1770070875000, 'UTC', '2026-02-02', 16, 'bottle', 1, 0)
+                        """)
             }
             try old.close()
             let store = try TrackerStore(path: path)
@@ -188,10 +203,12 @@ import TrackerCore
                     try db.execute(sql: migration.sql)
                     try db.execute(sql: "INSERT INTO migration VALUES (?)", arguments: [migration.name])
                 }
-                try db.execute(sql: """
-                    INSERT INTO drink (key, instant, zone, localDay, ml, source, updatedAt) VALUES ('k', 1770070875000, 'UTC', '2026-02-02', 16, 'manual', 0);
-                    PRAGMA application_id = \(Schema.applicationID); PRAGMA user_version = \(steps)
-                    """)
+                try db.execute(
+                    sql: """
+                        INSERT INTO drink (key, instant, zone, localDay, ml, source, updatedAt) VALUES ('k', \
+                        1770070875000, 'UTC', '2026-02-02', 16, 'manual', 0);
+                        PRAGMA application_id = \(Schema.applicationID); PRAGMA user_version = \(steps)
+                        """)
             }
             try old.close()
         }
@@ -234,7 +251,8 @@ import TrackerCore
         }
         try checkpoint()
         let whole = try Data(contentsOf: URL(fileURLWithPath: scratch.path))
-        let cuts = [0, 1, 15, 16, 50, 99, 100, 101, 511, 512, 1023] + Array(stride(from: 2048, to: whole.count, by: 2048))
+        let cuts =
+            [0, 1, 15, 16, 50, 99, 100, 101, 511, 512, 1023] + Array(stride(from: 2048, to: whole.count, by: 2048))
         for cut in cuts {
             let copy = scratch.directory.appendingPathComponent("cut-\(cut).sqlite")
             try whole.prefix(cut).write(to: copy)
@@ -261,18 +279,23 @@ import TrackerCore
         #expect(throws: StoreError.self) { _ = try store.append([entry(hour: 4)]) }
     }
 
-    /// What was refused with "the file was removed" stood in the moved file all the same: whoever brought it back and tried again had it twice.
+    /// What was refused with "the file was removed" stood in the moved file all the same: whoever brought it back and
+    /// tried again had it twice.
     @Test func whatIsRefusedIsNotInTheFileThatWasMovedAway() throws {
         let store = try TrackerStore(path: scratch.path)
         _ = try store.logDrink(ml: 100, try context("2026-02-02T12:00:00Z"))
         let away = scratch.path + "-away"
-        for suffix in ["", "-wal", "-shm"] { try FileManager.default.moveItem(atPath: scratch.path + suffix, toPath: away + suffix) }
+        for suffix in ["", "-wal", "-shm"] {
+            try FileManager.default.moveItem(atPath: scratch.path + suffix, toPath: away + suffix)
+        }
         #expect(throws: StoreError.self) { _ = try store.logDrink(ml: 200, try context("2026-02-02T12:10:00Z")) }
         #expect(throws: StoreError.self) { try store.checkPlace() }
         // What stands in it is nobody's day any more: a service went on showing it.
         #expect(throws: StoreError.self) { _ = try store.allDrinks() }
         #expect(!store.isInPlace && !store.hasSuccessor())
-        for suffix in ["", "-wal", "-shm"] { try FileManager.default.moveItem(atPath: away + suffix, toPath: scratch.path + suffix) }
+        for suffix in ["", "-wal", "-shm"] {
+            try FileManager.default.moveItem(atPath: away + suffix, toPath: scratch.path + suffix)
+        }
         try store.checkPlace()
         #expect(store.isInPlace && !store.hasSuccessor())
         _ = try store.logDrink(ml: 200, try context("2026-02-02T12:10:00Z"))
@@ -320,7 +343,9 @@ import TrackerCore
     }
 
     /// A table without one of its columns ended the program at the first row.
-    @Test(arguments: ["ALTER TABLE bottle RENAME COLUMN name TO ame", "ALTER TABLE session DROP COLUMN sealed", "DROP TABLE day"])
+    @Test(arguments: [
+        "ALTER TABLE bottle RENAME COLUMN name TO ame", "ALTER TABLE session DROP COLUMN sealed", "DROP TABLE day",
+    ])
     func aTableThatIsNotOursIsADamagedStore(_ sql: String) throws {
         _ = try TrackerStore(path: scratch.path).append([entry()])
         let raw = try DatabaseQueue(path: scratch.path)
@@ -336,7 +361,9 @@ import TrackerCore
     @Test func theColumnsAreThoseThatTheMigrationsMake() throws {
         let store = try TrackerStore(inMemory: nil)
         let tables = try store.read { db in
-            try String.fetchAll(db, sql: "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%' ORDER BY name").map { table in
+            try String.fetchAll(
+                db, sql: "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%' ORDER BY name"
+            ).map { table in
                 table + ": " + (try db.columns(in: table).map(\.name).joined(separator: " "))
             }
         }
@@ -355,7 +382,9 @@ import TrackerCore
         var random = SeededGenerator(seed: 5)
         for round in 0..<60 {
             var damaged = whole
-            for _ in 0..<20 { damaged[Int.random(in: 16..<whole.count, using: &random)] = UInt8.random(in: 0...255, using: &random) }
+            for _ in 0..<20 {
+                damaged[Int.random(in: 16..<whole.count, using: &random)] = UInt8.random(in: 0...255, using: &random)
+            }
             let copy = scratch.directory.appendingPathComponent("flip-\(round).sqlite")
             try damaged.write(to: copy)
             do {
@@ -409,7 +438,9 @@ import TrackerCore
             print("skipped: this user may write read-only files (root)")
             return
         }
-        let error = #expect(throws: StoreError.self) { _ = try TrackerStore(path: scratch.path).append([entry(ml: 99)]) }
+        let error = #expect(throws: StoreError.self) {
+            _ = try TrackerStore(path: scratch.path).append([entry(ml: 99)])
+        }
         #expect(error?.kind == .readOnly)
     }
 

@@ -14,7 +14,8 @@ import TrackerCore
     init() throws { store = try TrackerStore(inMemory: "UTC") }
 
     private func context(_ seconds: Double = 0) -> WriteContext {
-        WriteContext(now: now.advanced(seconds: seconds), zone: .utc, source: "cli", makeID: { UUID().uuidString.lowercased() })
+        WriteContext(
+            now: now.advanced(seconds: seconds), zone: .utc, source: "cli", makeID: { UUID().uuidString.lowercased() })
     }
 
     private func told(_ name: String = "a") throws -> [String] {
@@ -23,7 +24,8 @@ import TrackerCore
         }
     }
 
-    /// An outlet whose store was purged under it begins with what was drunk since; one that was only closed does not begin anew.
+    /// An outlet whose store was purged under it begins with what was drunk since; one that was only closed does not
+    /// begin anew.
     @Test func whatWasDrunkBetweenAPurgeAndTheNextLookIsTold() throws {
         _ = try store.openOutlet("a") { "1" }
         _ = try store.openOutlet("b") { "2" }
@@ -42,14 +44,19 @@ import TrackerCore
         #expect(try told("b") == ["200", "300", "400"])
     }
 
-    /// A store is known elsewhere by its outlet's name: a copy is not it, a file that was moved is, and of another machine's nobody can know.
+    /// A store is known elsewhere by its outlet's name: a copy is not it, a file that was moved is, and of another
+    /// machine's nobody can know.
     @Test func aCopyIsNotWhoItsOriginalIs() throws {
         let folder = try TemporaryFolder()
-        func home(_ name: String, machine: String = "m1\n") -> OutletHome { OutletHome(machine: machine, path: folder.file(name)) }
+        func home(_ name: String, machine: String = "m1\n") -> OutletHome {
+            OutletHome(machine: machine, path: folder.file(name))
+        }
         let original = try TrackerStore(path: folder.file("a"))
         let id = try original.openOutlet("mqtt") { "first" }.id
         try original.noteKept(["h/state"], of: "mqtt")
-        #expect(try original.standing(of: "mqtt", at: home("a")) == .known && original.standing(of: "mqtt", at: home("a")) == .known)
+        #expect(
+            try original.standing(of: "mqtt", at: home("a")) == .known
+                && original.standing(of: "mqtt", at: home("a")) == .known)
         try original.backUp(to: folder.file("b"))
         try FileManager.default.createSymbolicLink(atPath: folder.file("link"), withDestinationPath: folder.file("a"))
         #expect(try original.standing(of: "mqtt", at: home("link")) == .known)
@@ -59,7 +66,9 @@ import TrackerCore
         #expect(try copy.standing(of: "mqtt", at: home("b", machine: "m2")) == .fromElsewhere(path))
         // As somebody else: what is kept at the other end is the original's.
         try copy.beginAnew("mqtt", id: "second", at: home("b"))
-        #expect(try copy.standing(of: "mqtt", at: home("b")) == .known && copy.identity(of: "mqtt")?.id == "second" && copy.keptTopics(of: "mqtt").isEmpty)
+        #expect(
+            try copy.standing(of: "mqtt", at: home("b")) == .known && copy.identity(of: "mqtt")?.id == "second"
+                && copy.keptTopics(of: "mqtt").isEmpty)
         // A file that was moved, also where another store lies there by now.
         try copy.backUp(to: folder.file("c"))
         let moved = try TrackerStore(path: folder.file("c"))
@@ -73,7 +82,9 @@ import TrackerCore
         let brought = try TrackerStore(path: folder.file("d"))
         #expect(try brought.standing(of: "mqtt", at: home("d", machine: "m2")) == .fromElsewhere(home("c").path))
         try brought.move("mqtt", to: home("d", machine: "m2"))
-        #expect(try brought.standing(of: "mqtt", at: home("d", machine: "m2")) == .known && brought.identity(of: "mqtt")?.id == "second")
+        #expect(
+            try brought.standing(of: "mqtt", at: home("d", machine: "m2")) == .known
+                && brought.identity(of: "mqtt")?.id == "second")
         #expect(id == "first")
     }
 
@@ -83,7 +94,9 @@ import TrackerCore
         func home(_ name: String) -> OutletHome { OutletHome(machine: "\n", path: folder.file(name)) }
         func shell(_ text: String) throws {
             let process = Process()
-            (process.executableURL, process.arguments) = (URL(fileURLWithPath: "/bin/sh"), ["-c", "cd \(folder.path) && \(text)"])
+            (process.executableURL, process.arguments) = (
+                URL(fileURLWithPath: "/bin/sh"), ["-c", "cd \(folder.path) && \(text)"]
+            )
             try process.run()
             process.waitUntilExit()
         }
@@ -94,14 +107,17 @@ import TrackerCore
         }
         // As another machine of no number has it: the same path, and another file.
         try shell("cp a x && mv a b && mv x a")
-        #expect(try TrackerStore(path: folder.file("a")).standing(of: "mqtt", at: home("a")) == .fromElsewhere(home("a").path))
+        #expect(
+            try TrackerStore(path: folder.file("a")).standing(of: "mqtt", at: home("a"))
+                == .fromElsewhere(home("a").path))
         try shell("rm -f a a-wal a-shm")
         #expect(try TrackerStore(path: folder.file("b")).standing(of: "mqtt", at: home("b")) == .known)
         // What was noted without anything goes on.
         let old = try TrackerStore(path: folder.file("c"))
         _ = try old.openOutlet("mqtt") { "old" }
         try old.write { try $0.execute(sql: "UPDATE outlet SET home = ' ' || ?", arguments: [home("c").path]) }
-        #expect(try old.standing(of: "mqtt", at: home("c")) == .known && old.standing(of: "mqtt", at: home("c")) == .known)
+        #expect(
+            try old.standing(of: "mqtt", at: home("c")) == .known && old.standing(of: "mqtt", at: home("c")) == .known)
     }
 
     @Test func sinceWhenAndWhatWaitsIsKnown() throws {
@@ -110,7 +126,8 @@ import TrackerCore
         _ = try store.logDrink(ml: 100, context())
         // Other words are the same trouble.
         try store.noteTrouble("not let in", of: "mqtt", at: now.advanced(seconds: 60))
-        #expect(try store.outletTroubles() == [OutletTrouble(outlet: "mqtt", words: "not let in", since: now, waiting: 1)])
+        #expect(
+            try store.outletTroubles() == [OutletTrouble(outlet: "mqtt", words: "not let in", since: now, waiting: 1)])
         try store.noteTrouble(nil, of: "mqtt", at: now.advanced(seconds: 120))
         #expect(try store.outletTroubles().isEmpty)
         try store.noteTrouble("away", of: "mqtt", at: now.advanced(seconds: 180))
@@ -123,8 +140,10 @@ import TrackerCore
         let mark = try store.changeMark()
         try store.notePocketTrouble("away", of: "ntfy", with: "a", at: now.advanced(seconds: 5))
         #expect(try store.changeMark() == mark)
-        try store.notePocketTrouble(String(repeating: "x", count: 9000), of: "ntfy", with: "a", at: now.advanced(seconds: 60))
-        #expect(try troubles() == [OutletTrouble(outlet: "ntfy", words: String(repeating: "x", count: 2000), since: now)])
+        try store.notePocketTrouble(
+            String(repeating: "x", count: 9000), of: "ntfy", with: "a", at: now.advanced(seconds: 60))
+        #expect(
+            try troubles() == [OutletTrouble(outlet: "ntfy", words: String(repeating: "x", count: 2000), since: now)])
         // With other settings it is another one.
         try store.forgetPocketTrouble(of: "ntfy", unlessWith: "a")
         try store.notePocketTrouble("away", of: "ntfy", with: "b", at: now.advanced(seconds: 90))
@@ -210,7 +229,9 @@ import TrackerCore
         let raw: [UInt8] = [0x1A, 0x06, 0x0F, 0x0A, 0x00, 0x00, 0x00, 0x64, 0x00, 0x00, 0x01, 0x61, 0x00]
         let wall = try #require(WallTime("2026-06-15T10:00:00"))
         let at = try #require(Instant(iso: "2026-06-15T10:00:00Z"))
-        var entry = JournalEntry(bottle: "A", raw: raw, wall: wall, amountMl: 100, received: now, verdict: .drink(at: at, zone: "UTC"), reading: "calendar/u16be")
+        var entry = JournalEntry(
+            bottle: "A", raw: raw, wall: wall, amountMl: 100, received: now, verdict: .drink(at: at, zone: "UTC"),
+            reading: "calendar/u16be")
         _ = try store.append([entry, entry])
         let first = try store.changes(for: "a", limit: 9)
         #expect(first.map { $0.drink?.ml } == [100])
@@ -223,7 +244,8 @@ import TrackerCore
         entry.reading = "strict/u8"
         _ = try store.append([entry])
         let second = try store.changes(for: "a", limit: 9)
-        #expect(second.map { $0.drink.map { "\($0.ml)" } ?? "gone \($0.key)" } == ["gone A|2026-06-15T10:00:00|100", "25"])
+        #expect(
+            second.map { $0.drink.map { "\($0.ml)" } ?? "gone \($0.key)" } == ["gone A|2026-06-15T10:00:00|100", "25"])
     }
 
     @Test func aMeterNeverRunsBackwards() throws {
@@ -276,10 +298,14 @@ import TrackerCore
         try store.speak("a", at: "HERE") { $0.lowercased() == "here" }
         #expect(try store.leavings().isEmpty && store.keptTopics(of: "a").count == 2)
         try store.speak("a", at: "there") { $0 == "there" }
-        #expect(try store.leavings() == [Leavings(place: "HERE", id: "a", topics: ["t/1", "t/2"])] && store.keptTopics(of: "a").isEmpty)
+        #expect(
+            try store.leavings() == [Leavings(place: "HERE", id: "a", topics: ["t/1", "t/2"])]
+                && store.keptTopics(of: "a").isEmpty)
         try store.noteKept(["t/3"], of: "a")
         try store.speak("a", at: "here") { $0.lowercased() == "here" }
-        #expect(try store.leavings() == [Leavings(place: "there", id: "a", topics: ["t/3"])] && store.keptTopics(of: "a") == ["t/1", "t/2"])
+        #expect(
+            try store.leavings() == [Leavings(place: "there", id: "a", topics: ["t/3"])]
+                && store.keptTopics(of: "a") == ["t/1", "t/2"])
         try store.leave("a")
         #expect(try store.leavings().map(\.place) == ["here", "there"])
     }
@@ -289,7 +315,10 @@ import TrackerCore
         try store.noteKept(["t"], of: "a")
         _ = try store.logDrink(ml: 100, context())
         try store.purge()
-        #expect(try store.rowCounts().allSatisfy { $0.rows == 0 || ["drink_sequence", "leaving", "migration"].contains($0.table) })
+        #expect(
+            try store.rowCounts().allSatisfy {
+                $0.rows == 0 || ["drink_sequence", "leaving", "migration"].contains($0.table)
+            })
         // The other end keeps it until it is taken back.
         let left = try #require(try store.leavings().first)
         #expect(left == Leavings(place: "", id: "a", topics: ["t"]))

@@ -8,8 +8,8 @@ import TrackerCore
 
 @testable import Store
 
-/// The plug is pulled before every single SQL statement: the files as they are at that moment are what `kill -9` leaves.
-/// Whatever that leaves must open and show the state before the write or after it, and nothing in between.
+/// The plug is pulled before every single SQL statement: the files as they are at that moment are what `kill -9`
+/// leaves. Whatever that leaves must open and show the state before the write or after it, and nothing in between.
 @Suite struct PlugTests {
     let scratch: ScratchStore
 
@@ -25,7 +25,8 @@ import TrackerCore
         Step(testDescription: "append") { store in
             _ = try store.append([
                 try sip("2026-02-03T10:00:00", 50), try sip("2026-02-03T10:05:00", 60, bottle: "b9"),
-                entry(verdict: .quarantined(reason: "implausibleTimestamp")), try sip("2026-02-03T10:05:00", 60, bottle: "b9"),
+                entry(verdict: .quarantined(reason: "implausibleTimestamp")),
+                try sip("2026-02-03T10:05:00", 60, bottle: "b9"),
             ])
         },
         Step(testDescription: "promote") { _ = try $0.append([entry("b2"), entry("b2", ml: 90)]) },
@@ -43,7 +44,8 @@ import TrackerCore
             try $0.finishPoll(PollRecord(bottle: "b7", name: "x", endedAt: Instant(seconds: 5), complete: true))
         },
         Step(testDescription: "settings") {
-            try $0.changeSettings([("hydration.goalMl", "2000"), ("bottle.alias", "b1")], try context("2026-02-03T18:00:00Z"))
+            try $0.changeSettings(
+                [("hydration.goalMl", "2000"), ("bottle.alias", "b1")], try context("2026-02-03T18:00:00Z"))
         },
         Step(testDescription: "session entry") {
             _ = try $0.addLog(.drink(), id: "new", try context("2026-02-03T13:00:00Z"))
@@ -52,10 +54,13 @@ import TrackerCore
         Step(testDescription: "late sip in an ended session") {
             _ = try $0.append([try sip("2026-02-03T08:30:00", 255)])
         },
-        Step(testDescription: "onboarding") { _ = try $0.finishOnboarding(try context("2026-02-03T18:00:00Z", counted: true)) },
+        Step(testDescription: "onboarding") {
+            _ = try $0.finishOnboarding(try context("2026-02-03T18:00:00Z", counted: true))
+        },
         Step(testDescription: "import") {
             let sample = HealthSample(at: Instant(seconds: 1000), ml: 5)
-            _ = try $0.importSamples([sample, HealthSample(at: Instant(seconds: 2000), ml: 6)], try context("2026-02-03T18:00:00Z"))
+            _ = try $0.importSamples(
+                [sample, HealthSample(at: Instant(seconds: 2000), ml: 6)], try context("2026-02-03T18:00:00Z"))
         },
         Step(testDescription: "quarantine") {
             try $0.quarantine(bottle: "b1", bytes: [1, 2, 3], reason: "short", received: Instant(seconds: 9))
@@ -71,10 +76,13 @@ import TrackerCore
         let isArmed = Mutex(false)
         let store = try TrackerStore(path: path, hostZone: nil) { _ in
             guard isArmed.withLock({ $0 }) else { return }
-            let number = copies.withLock { $0 += 1; return $0 }
+            let number = copies.withLock {
+                $0 += 1; return $0
+            }
             for suffix in ["", "-wal"] {
                 try? FileManager.default.copyItem(
-                    atPath: path + suffix, toPath: directory.appendingPathComponent("kill-\(number).sqlite").path + suffix)
+                    atPath: path + suffix,
+                    toPath: directory.appendingPathComponent("kill-\(number).sqlite").path + suffix)
             }
         }
         isArmed.withLock { $0 = true }
@@ -138,12 +146,14 @@ import TrackerCore
     private func dump(_ path: String) throws -> [String] {
         let store = try TrackerStore(path: path)
         return try store.read { db in
-            let tables = try String.fetchAll(db, sql: "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
+            let tables = try String.fetchAll(
+                db, sql: "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
             return try tables.filter { $0 != "sqlite_sequence" }.flatMap { table in
                 try Row.fetchAll(db, sql: "SELECT * FROM \"\(table)\"").map { row in
-                    "\(table): " + row.map { column, value in
-                        column == "key" && !value.description.contains("|") ? "key" : "\(column)=\(value)"
-                    }.joined(separator: " ")
+                    "\(table): "
+                        + row.map { column, value in
+                            column == "key" && !value.description.contains("|") ? "key" : "\(column)=\(value)"
+                        }.joined(separator: " ")
                 }.sorted()
             }
         }

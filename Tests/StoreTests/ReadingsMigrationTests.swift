@@ -28,12 +28,14 @@ import TrackerCore
     }
 
     @Test func `refused records leave the junk and become records; the others stay`() throws {
-        try old("""
+        try old(
+            """
             INSERT INTO bottle (id, origin, name) VALUES (1, 'b1', 'b1');
             INSERT INTO bottle_name (name, bottle) VALUES ('b1', 1);
             INSERT INTO setting (name, value) VALUES ('bottle.recordDialect', 'strict');
             INSERT INTO quarantine (bottle, bytes, length, reason, received, times) VALUES
-                ('b1', x'1B0105140000012C0000016100', 13, 'a record that the strict dialect refuses: whatever', 1000, 1),
+                ('b1', x'1B0105140000012C0000016100', 13, 'a record that the strict dialect refuses: whatever', 1000, \
+            1),
                 ('b1', x'0102', 2, 'no frame', 1000, 1);
             """)
         let store = try TrackerStore(path: scratch.path)
@@ -42,21 +44,25 @@ import TrackerCore
         let waiting = try store.unsettled(of: "b1", reading: "calendar/u16be", after: 0, limit: 10)
         #expect(waiting.map(\.doubt) == [JournalDoubt.refused])
         let dated = JournalEntry(
-            bottle: "b1", raw: waiting[0].raw, wall: WallTime("2027-01-05T20:00:00"), amountMl: 300, received: Instant(seconds: 1_799_200_000),
-            verdict: .drink(at: try #require(Instant(iso: "2027-01-05T20:00:00Z")), zone: "UTC"), reading: "calendar/u16be")
+            bottle: "b1", raw: waiting[0].raw, wall: WallTime("2027-01-05T20:00:00"), amountMl: 300,
+            received: Instant(seconds: 1_799_200_000),
+            verdict: .drink(at: try #require(Instant(iso: "2027-01-05T20:00:00Z")), zone: "UTC"),
+            reading: "calendar/u16be")
         #expect(try store.append([dated]) == [.promoted])
         #expect(try store.append([dated]) == [.duplicate])
     }
 
     @Test func `a drink of an old store read in another dialect is changed, not doubled`() throws {
-        try old("""
+        try old(
+            """
             INSERT INTO bottle (id, origin, name) VALUES (1, 'b1', 'b1');
             INSERT INTO bottle_name (name, bottle) VALUES ('b1', 1);
             INSERT INTO setting (name, value) VALUES ('bottle.recordDialect', 'strict');
             INSERT INTO bottle_record (bottle, raw, wall, amountMl, isDrink, verdict, received)
                 VALUES (1, x'1A0202140000012C0000016100', '2026-02-02T20:00:00', 44, 1, 'drink', 1770070875000);
             INSERT INTO bottle_record (bottle, raw, wall, amountMl, isDrink, verdict, reason, received)
-                VALUES (1, x'1A020214000100000000016100', '2026-02-02T20:00:01', 0, 0, 'notADrink', 'zero', 1770070875000);
+                VALUES (1, x'1A020214000100000000016100', '2026-02-02T20:00:01', 0, 0, 'notADrink', 'zero', \
+            1770070875000);
             INSERT INTO drink (key, instant, zone, localDay, ml, source, bottle, updatedAt)
                 VALUES ('b1|2026-02-02T20:00:00|44', 1770062400000, 'UTC', '2026-02-02', 44, 'bottle', 1, 0);
             """)
@@ -79,13 +85,15 @@ import TrackerCore
     }
 
     @Test func `a bottle known by its alias alone gets its address when it answers`() throws {
-        try old("""
+        try old(
+            """
             INSERT INTO bottle (id, origin, name, lastPoll) VALUES (1, 'kitchen', 'kitchen', 5000);
             INSERT INTO bottle_name (name, bottle) VALUES ('kitchen', 1);
             INSERT INTO setting (name, value) VALUES ('bottle.alias', 'kitchen');
             """)
         let store = try TrackerStore(path: scratch.path)
-        #expect(try store.recall(BottleNames("A4:C1:38:00:00:01", alias: "kitchen")).newestReceipt == Instant(seconds: 5))
+        #expect(
+            try store.recall(BottleNames("A4:C1:38:00:00:01", alias: "kitchen")).newestReceipt == Instant(seconds: 5))
         try store.adopt(BottleNames("A4:C1:38:00:00:01", alias: "kitchen"))
         let bottle = try #require(try store.bottles().first)
         #expect(bottle.identities == ["A4:C1:38:00:00:01"] && bottle.name == "kitchen")

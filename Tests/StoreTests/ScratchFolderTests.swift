@@ -4,7 +4,8 @@ import Support
 import Testing
 
 @Suite("Folders for copies") struct ScratchFolderTests {
-    /// An adversary's finding: what a killed restore left in the temporary folder, a whole day in it, outlived the purge of everything.
+    /// An adversary's finding: what a killed restore left in the temporary folder, a whole day in it, outlived the
+    /// purge of everything.
     @Test("what a killed process left goes with the next one; what somebody is at work in stays")
     func leftovers() throws {
         let busy = try ScratchFolder()
@@ -13,12 +14,20 @@ import Testing
         let temporary = FileManager.default.temporaryDirectory.path
         let left = temporary + "/waterh-" + UUID().uuidString.prefix(6)
         let foreign = temporary + "/waterh-" + UUID().uuidString.prefix(6)
-        for folder in [left, foreign] { try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false) }
+        for folder in [left, foreign] {
+            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+        }
         defer { try? FileManager.default.removeItem(atPath: foreign) }
-        for file in [left + "/lock", left + "/copy.sqlite", foreign + "/copy.sqlite"] { try Data("a drink".utf8).write(to: URL(fileURLWithPath: file)) }
+        for file in [left + "/lock", left + "/copy.sqlite", foreign + "/copy.sqlite"] {
+            try Data("a drink".utf8).write(to: URL(fileURLWithPath: file))
+        }
         let next = try ScratchFolder()
         #expect(!FileManager.default.fileExists(atPath: left))
-        #expect(FileManager.default.fileExists(atPath: busy.file("copy.sqlite")) && FileManager.default.fileExists(atPath: next.path))
-        #expect(FileManager.default.fileExists(atPath: foreign + "/copy.sqlite"), "without a lock it may be another program's")
+        #expect(
+            FileManager.default.fileExists(atPath: busy.file("copy.sqlite"))
+                && FileManager.default.fileExists(atPath: next.path))
+        #expect(
+            FileManager.default.fileExists(atPath: foreign + "/copy.sqlite"),
+            "without a lock it may be another program's")
     }
 }

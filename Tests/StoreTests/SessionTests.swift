@@ -22,11 +22,13 @@ import TrackerCore
         let context = try at(time)
         let wall = context.zone.wall(at: context.now)
         return JournalEntry(
-            bottle: "b1", raw: [0x1A, 6, 15, UInt8(wall.hour), UInt8(wall.minute), 0, 0, UInt8(ml), 0, 0, 1, 0, 0], wall: wall,
+            bottle: "b1", raw: [0x1A, 6, 15, UInt8(wall.hour), UInt8(wall.minute), 0, 0, UInt8(ml), 0, 0, 1, 0, 0],
+            wall: wall,
             amountMl: ml, received: context.now, verdict: .drink(at: context.now, zone: "Europe/Berlin"))
     }
 
-    /// An adversary's finding: a session that was begun while the clock was two hours fast took no entry until the clock had caught up.
+    /// An adversary's finding: a session that was begun while the clock was two hours fast took no entry until the
+    /// clock had caught up.
     @Test func aSessionOfAFastClockTakesEntriesOnceTheClockIsRight() throws {
         _ = try store.startSession(at("22:00"))
         let first = try store.addLog(.drink(), at("22:05"))
@@ -66,14 +68,17 @@ import TrackerCore
         #expect(first.started && !second.started && first.session.id == second.session.id)
         #expect(throws: DatabaseError.self) {
             try store.database.write { db in
-                try db.execute(sql: """
-                    INSERT INTO session (id, userId, startTime, isActive, updatedAt, deviceId) VALUES ('x', 'u', 1, 1, 1, 'd')
-                    """)
+                try db.execute(
+                    sql: """
+                        INSERT INTO session (id, userId, startTime, isActive, updatedAt, deviceId) VALUES ('x', 'u', \
+                        1, 1, 1, 'd')
+                        """)
             }
         }
     }
 
-    /// US-002: an entry belongs to a session, a session and a preset to the one user, and neither is what the models do not know.
+    /// US-002: an entry belongs to a session, a session and a preset to the one user, and neither is what the models do
+    /// not know.
     @Test("E2: entries belong to a session, sessions and presets to the user; the database allows nothing else")
     func relations() throws {
         #expect(try store.finishOnboarding(at("20:00")))
@@ -81,12 +86,22 @@ import TrackerCore
         let log = try store.addLog(.drink(), at("21:10"))
         let user = try #require(try store.profile()).userID
         #expect(session.userID == user && log.sessionID == session.id)
-        let owners = try store.database.read { db in try Set(String.fetchAll(db, sql: "SELECT userId FROM preset UNION SELECT userId FROM session")) }
+        let owners = try store.database.read { db in
+            try Set(String.fetchAll(db, sql: "SELECT userId FROM preset UNION SELECT userId FROM session"))
+        }
         #expect(owners == [user])
-        for values in ["'x', 'nobody', 1, 'water'", "'x', '\(session.id)', 1, 'tea'", "'\(log.id)', '\(session.id)', 1, 'water'"] {
+        for values in [
+            "'x', 'nobody', 1, 'water'", "'x', '\(session.id)', 1, 'tea'", "'\(log.id)', '\(session.id)', 1, 'water'",
+        ] {
             #expect(throws: DatabaseError.self, "\(values)") {
                 try store.database.write { db in
-                    try db.execute(sql: "INSERT INTO log_entry (id, sessionId, timestamp, type, source, updatedAt, deviceId) VALUES (\(values), 'cli', 1, 'd')")
+                    try db.execute(
+                        sql:
+                            """
+                            INSERT INTO log_entry (id, sessionId, timestamp, type, source, updatedAt, deviceId) \
+                            VALUES (\(values), 'cli', 1, 'd')
+                            """
+                    )
                 }
             }
         }
@@ -94,7 +109,9 @@ import TrackerCore
         let second = try store.addLog(.water(oz: 8), at("21:10"))
         #expect(second.seq > log.seq && second.amountOz == 8 && second.source.rawValue == "cli")
         // A session takes its entries with it.
-        try store.database.write { db in try db.execute(sql: "DELETE FROM session WHERE id = ?", arguments: [session.id]) }
+        try store.database.write { db in
+            try db.execute(sql: "DELETE FROM session WHERE id = ?", arguments: [session.id])
+        }
         #expect(try store.database.read { db in try Int.fetchOne(db, sql: "SELECT count(*) FROM log_entry") } == 0)
     }
 
@@ -104,9 +121,13 @@ import TrackerCore
         #expect(error == .noActiveSession)
         _ = try store.startSession(at("21:00"))
         let early = try at("20:59").now
-        #expect(throws: WaterlineSession.Refusal.outsideSession) { try store.addLog(.drink(), at: early, try at("21:10")) }
+        #expect(throws: WaterlineSession.Refusal.outsideSession) {
+            try store.addLog(.drink(), at: early, try at("21:10"))
+        }
         #expect(throws: WaterlineSession.Refusal.estimate) { try store.addLog(.drink(estimate: 10.5), try at("21:10")) }
-        #expect(try store.addLog(.drink(), id: "once", at("21:10")).id == store.addLog(.drink(), id: "once", at("21:10")).id)
+        #expect(
+            try store.addLog(.drink(), id: "once", at("21:10")).id == store.addLog(.drink(), id: "once", at("21:10")).id
+        )
         #expect(try store.activeSession(at: at("21:11").now)?.state.drinks == 1, "a repeated delivery is one entry")
     }
 
@@ -234,7 +255,9 @@ import TrackerCore
         try store.deletePreset(shot.id, at("20:02"))
         #expect(try !store.finishOnboarding(at("20:03")))
         #expect(try store.presets().count == 4 && store.settings().defaultPreset == nil)
-        #expect(throws: SettingRefusal.self) { try store.changeSettings([("waterline.defaultPreset", shot.id)], at("20:04")) }
+        #expect(throws: SettingRefusal.self) {
+            try store.changeSettings([("waterline.defaultPreset", shot.id)], at("20:04"))
+        }
         let names = ["beer", "", String(repeating: "x", count: 65), "tab\t"]
         for name in names {
             #expect(throws: Refusal.self) {
@@ -247,11 +270,15 @@ import TrackerCore
     @Test func presetsWhoseNamesDifferByCaseOrNormalFormAreOne() throws {
         _ = try store.addPreset(name: "\u{C4}pfel", drinkType: .beer, sizeOz: nil, abv: nil, estimate: 9, at("20:00"))
         for name in ["\u{E4}pfel", "A\u{308}pfel", "a\u{308}PFEL"] {
-            #expect(throws: Refusal.self) { try store.addPreset(name: name, drinkType: .beer, sizeOz: nil, abv: nil, estimate: 1, at("20:01")) }
+            #expect(throws: Refusal.self) {
+                try store.addPreset(name: name, drinkType: .beer, sizeOz: nil, abv: nil, estimate: 1, at("20:01"))
+            }
         }
         // As a store of an earlier version has them: who is named exactly is meant.
         let other = try store.addPreset(name: "x", drinkType: .beer, sizeOz: nil, abv: nil, estimate: 1, at("20:02"))
-        try store.write { try $0.execute(sql: "UPDATE preset SET name = ? WHERE id = ?", arguments: ["\u{E4}pfel", other.id]) }
+        try store.write {
+            try $0.execute(sql: "UPDATE preset SET name = ? WHERE id = ?", arguments: ["\u{E4}pfel", other.id])
+        }
         #expect(try store.preset(named: "\u{E4}pfel")?.id == other.id)
         #expect(try store.preset(named: "\u{C4}PFEL")?.id != nil)
     }

@@ -15,7 +15,8 @@ import Testing
             } catch { return error.words }
         }
         try Data("abc".utf8).write(to: folder.url("file"))
-        try FileManager.default.createSymbolicLink(atPath: folder.file("link"), withDestinationPath: folder.file("file"))
+        try FileManager.default.createSymbolicLink(
+            atPath: folder.file("link"), withDestinationPath: folder.file("file"))
         for name in ["file", "link"] { #expect(try SmallFile.read(folder.file(name), limit: 100) == Data("abc".utf8)) }
         #expect(try SmallFile.read(folder.file("file"), limit: 2) == Data("ab".utf8))
         try Data().write(to: folder.url("empty"))
@@ -29,7 +30,11 @@ import Testing
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
         withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: folder.file("s").utf8.prefix(107)) }
-        let isBound = withUnsafePointer(to: &address) { $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(socket, $0, socklen_t(MemoryLayout<sockaddr_un>.size)) } }
+        let isBound = withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(socket, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
         if isBound == 0 { #expect(words(folder.file("s")) == "is a socket") }
         #expect(words(folder.file("none"))?.contains("No such file") == true)
     }

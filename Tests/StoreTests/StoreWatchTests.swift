@@ -52,7 +52,9 @@ struct StoreWatchTests {
     init() throws { folder = try TemporaryFolder() }
 
     private func context() throws -> WriteContext {
-        WriteContext(now: Instant(milliseconds: 1_781_000_000_000), zone: try Zone("Europe/Berlin"), source: "cli", makeID: { UUID().uuidString })
+        WriteContext(
+            now: Instant(milliseconds: 1_781_000_000_000), zone: try Zone("Europe/Berlin"), source: "cli",
+            makeID: { UUID().uuidString })
     }
 
     @Test("every write by anybody is heard, and who only looks is not")
@@ -120,7 +122,8 @@ struct StoreWatchTests {
     func link() async throws {
         try FileManager.default.createDirectory(atPath: folder.file("real"), withIntermediateDirectories: true)
         let store = try TrackerStore(path: folder.file("real/s.sqlite"))
-        try FileManager.default.createSymbolicLink(atPath: folder.file("link.sqlite"), withDestinationPath: folder.file("real/s.sqlite"))
+        try FileManager.default.createSymbolicLink(
+            atPath: folder.file("link.sqlite"), withDestinationPath: folder.file("real/s.sqlite"))
         let ear = try Ear(folder.file("link.sqlite"))
         let before = ear.heard
         _ = try store.logDrink(ml: 100, at: nil, context())
@@ -128,14 +131,19 @@ struct StoreWatchTests {
     }
 
     /// What stands on the way to a store, and comes to mean something else.
-    enum Turn: String, CaseIterable { case folderAbove, folderAboveIsGone, link, linkToAFolder, folderAboveALinksTarget }
+    enum Turn: String, CaseIterable {
+        case folderAbove, folderAboveIsGone, link, linkToAFolder, folderAboveALinksTarget
+    }
 
     @Test("a folder above that is another one, and a link that leads elsewhere", arguments: Turn.allCases)
     func aWayThatLeadsElsewhere(_ turn: Turn) async throws {
         let files = FileManager.default
-        func make(_ name: String) throws { _ = try TrackerStore(path: folder.file(name)).logDrink(ml: 100, at: nil, context()) }
+        func make(_ name: String) throws {
+            _ = try TrackerStore(path: folder.file(name)).logDrink(ml: 100, at: nil, context())
+        }
         func link(_ name: String, _ target: String) throws {
-            try files.createDirectory(atPath: (folder.file(name) as NSString).deletingLastPathComponent, withIntermediateDirectories: true)
+            try files.createDirectory(
+                atPath: (folder.file(name) as NSString).deletingLastPathComponent, withIntermediateDirectories: true)
             let draft = folder.file("draft")
             try files.createSymbolicLink(atPath: draft, withDestinationPath: target)
             #expect(rename(draft, folder.file(name)) == 0)

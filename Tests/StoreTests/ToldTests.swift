@@ -5,7 +5,8 @@ import TrackerCore
 
 @testable import Store
 
-/// What was told stands in one order, with its words, for whoever was away; and what a killed process left half told comes to its end as it began.
+/// What was told stands in one order, with its words, for whoever was away; and what a killed process left half told
+/// comes to its end as it began.
 @Suite struct ToldTests {
     let scratch: ScratchStore
 
@@ -13,12 +14,15 @@ import TrackerCore
 
     private func berlin(_ wall: String) throws -> WriteContext {
         let now = try #require(Instant(iso: "2026-06-15T\(wall):00+02:00"))
-        return WriteContext(now: now, zone: try Zone("Europe/Berlin"), source: "cli", makeID: { UUID().uuidString.lowercased() })
+        return WriteContext(
+            now: now, zone: try Zone("Europe/Berlin"), source: "cli", makeID: { UUID().uuidString.lowercased() })
     }
 
     /// One look of a process whose sinks are these.
     @discardableResult
-    private func tell(_ store: TrackerStore, _ wall: String, by names: [String] = ["desktop"]) throws -> [TrackerNotification] {
+    private func tell(_ store: TrackerStore, _ wall: String, by names: [String] = ["desktop"]) throws
+        -> [TrackerNotification]
+    {
         let context = try berlin(wall)
         let offer = try store.offer(context)
         for banner in offer.banners { try store.settle(banner, of: offer, shownBy: names, context) }
@@ -34,12 +38,16 @@ import TrackerCore
         #expect(told.map(\.decision) == first + second && told.map(\.sinks) == [["desktop"], ["desktop"]])
         #expect(told.map(\.place) == told.map(\.place).sorted() && Set(told.map(\.place)).count == 2)
         #expect(try told.map(\.decision.decidedAt) == [berlin("08:00").now, berlin("11:00").now])
-        #expect(try store.told(after: told[0].place).map(\.decision) == second && store.toldThrough("later") == told[1].place, "who is new begins with what is told from now on")
+        #expect(
+            try store.told(after: told[0].place).map(\.decision) == second
+                && store.toldThrough("later") == told[1].place, "who is new begins with what is told from now on")
         try store.hasHeard([told[0]], "mqtt", through: told[0].place)
         try store.hasHeard([told[1]], "mqtt", missed: [told[1].place: .replaced], through: told[1].place)
         #expect(try store.toldThrough("mqtt") == told[1].place)
         let list = try store.notifications()
-        #expect(list.map(\.sinks) == [["desktop"], ["desktop", "mqtt"]] && list.map(\.missed) == [["mqtt": "replaced"], [:]])
+        #expect(
+            list.map(\.sinks) == [["desktop"], ["desktop", "mqtt"]]
+                && list.map(\.missed) == [["mqtt": "replaced"], [:]])
     }
 
     /// A clock that was set back, and a place that is taken already: the order is that of telling.
@@ -52,7 +60,8 @@ import TrackerCore
         #expect(try store.told(after: 0).map(\.decision.kind) == [.pace, .goal])
     }
 
-    /// Killed after it was shown somewhere, and hours later everything is otherwise: it keeps its name and words, comes before anything new, and counts.
+    /// Killed after it was shown somewhere, and hours later everything is otherwise: it keeps its name and words, comes
+    /// before anything new, and counts.
     @Test func whatAKilledProcessBeganComesToItsEndAsItBegan() throws {
         let store = try TrackerStore(path: scratch.path)
         let begun = try store.offer(berlin("08:00")).banners.map(\.shown)
@@ -61,7 +70,9 @@ import TrackerCore
         #expect(try store.offer(berlin("08:00")).banners.isEmpty, "its claim still holds")
         #expect(try tell(store, "14:00", by: []) == begun, "although nobody shows it: who died may have")
         let red = try tell(store, "14:00")
-        #expect(red.map(\.urgency) == [.critical] && red.map(\.notificationId) == ["hydration-reminder/2026-06-15/2"], "a name stands for one thing")
+        #expect(
+            red.map(\.urgency) == [.critical] && red.map(\.notificationId) == ["hydration-reminder/2026-06-15/2"],
+            "a name stands for one thing")
         #expect(try store.told(after: 0).map(\.decision) == begun + red)
         #expect(try store.look(berlin("14:01")).snapshot.remindersSent == 2)
     }
@@ -72,7 +83,8 @@ import TrackerCore
         let offer = try store.offer(berlin("08:00"))
         let banner = try #require(offer.banners.first)
         _ = try store.post(banner.shown.announcement, to: "webhook", keepsAll: true, at: berlin("08:00").now) { "key" }
-        guard case .message(let message) = try store.nextPost(from: "webhook", as: "service", at: berlin("08:00").now) else { throw StoreError(.damaged, "nothing waits", at: "") }
+        guard case .message(let message) = try store.nextPost(from: "webhook", as: "service", at: berlin("08:00").now)
+        else { throw StoreError(.damaged, "nothing waits", at: "") }
         // It was slow, and nobody else showed it.
         try store.settle(banner, of: offer, shownBy: [], berlin("08:00"))
         try store.endPost(message, from: "webhook", as: "service", at: berlin("08:00").now, .sent)
@@ -111,10 +123,13 @@ import TrackerCore
         try store.restore(from: folder.file("backup.sqlite"), scratch: folder.file("scratch"))
         #expect(try store.toldThrough("mqtt") == first[0].place && store.told(after: 0).map(\.decision) == first)
         let next = try tell(store, "14:00")
-        #expect(try next.map(\.decidedAt) == [berlin("14:00").now] && store.told(after: store.toldThrough("mqtt")).map(\.decision) == next)
+        #expect(
+            try next.map(\.decidedAt) == [berlin("14:00").now]
+                && store.told(after: store.toldThrough("mqtt")).map(\.decision) == next)
     }
 
-    /// As many as are remembered were told by a clock that is years behind by now: what is told next is still there for who was away.
+    /// As many as are remembered were told by a clock that is years behind by now: what is told next is still there for
+    /// who was away.
     @Test func whatIsToldByAClockFarBehindIsNotForgottenAtOnce() throws {
         let store = try TrackerStore(path: scratch.path)
         let through = try store.toldThrough("mqtt")
@@ -122,12 +137,16 @@ import TrackerCore
         try store.database.write { db in
             for number in 0..<Int64(NotificationTable.limit) {
                 try db.execute(
-                    sql: "INSERT INTO notification (id, kind, sentAt, sinks, place) VALUES (?, 'goal', ?, 'desktop', ?)", arguments: ["g/\(number)", later + number, later + number])
+                    sql:
+                        "INSERT INTO notification (id, kind, sentAt, sinks, place) VALUES (?, 'goal', ?, 'desktop', ?)",
+                    arguments: ["g/\(number)", later + number, later + number])
             }
         }
         let told = try tell(store, "08:00")
         #expect(try told.count == 1 && store.told(after: through).map(\.decision) == told)
-        #expect(try store.notifications(limit: 2000).count == NotificationTable.limit && store.toldPlaces().forgotten == later)
+        #expect(
+            try store.notifications(limit: 2000).count == NotificationTable.limit
+                && store.toldPlaces().forgotten == later)
     }
 
     @Test func whatIsTooLongAgoIsForgottenAndThatIsKnown() throws {
@@ -137,7 +156,8 @@ import TrackerCore
         try store.database.write { db in
             for number in 0..<NotificationTable.limit {
                 try db.execute(
-                    sql: "INSERT INTO notification (id, kind, sentAt, sinks) VALUES (?, 'goal', ?, 'desktop')", arguments: ["g/\(number)", first[0].place + 1])
+                    sql: "INSERT INTO notification (id, kind, sentAt, sinks) VALUES (?, 'goal', ?, 'desktop')",
+                    arguments: ["g/\(number)", first[0].place + 1])
             }
         }
         try tell(store, "11:00")

@@ -13,35 +13,48 @@ import TrackerCore
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         var lines: [String] = []
-        try store.forEachWireEntry(gateway: "g") { lines.append(String(decoding: try encoder.encode($0), as: UTF8.self)) }
+        try store.forEachWireEntry(gateway: "g") {
+            lines.append(String(decoding: try encoder.encode($0), as: UTF8.self))
+        }
         return lines
     }
 
-    private static func read(_ line: String) throws -> WireEntry { try JSONDecoder().decode(WireEntry.self, from: Data(line.utf8)) }
+    private static func read(_ line: String) throws -> WireEntry {
+        try JSONDecoder().decode(WireEntry.self, from: Data(line.utf8))
+    }
 
     @Test func `an entry keeps all that it is`() throws {
         let store = try TrackerStore(inMemory: "Etc/UTC")
         _ = try store.append([entry()])
-        #expect(try Self.lines(store) == [
-            #"{"at":1770070875000,"bottle":"A4:C1:38:00:00:01","gateway":"g","ml":16,"raw":"1A020216150F00100000016100","received":1770070875000,"verdict":"drink","version":1,"wall":"2026-02-02T22:21:15","zone":"Etc/UTC"}"#
-        ])
+        #expect(
+            try Self.lines(store) == [
+                #"""
+                {"at":1770070875000,"bottle":"A4:C1:38:00:00:01","gateway":"g","ml":16,"raw":"1A020216150F00100000016100","received":1770070875000,"verdict":"drink","version":1,"wall":"2026-02-02T22:21:15","zone":"Etc/UTC"}
+                """#
+            ])
     }
 
-    @Test(arguments: 1...40 as ClosedRange<UInt64>) func `two journals that have read each other are equal`(seed: UInt64) throws {
+    @Test(arguments: 1...40 as ClosedRange<UInt64>) func `two journals that have read each other are equal`(
+        seed: UInt64
+    ) throws {
         var random = SeededGenerator(seed: seed)
         let (left, right) = (try TrackerStore(inMemory: "Etc/UTC"), try TrackerStore(inMemory: "Etc/UTC"))
         for store in [left, right] {
             for _ in 0..<Int.random(in: 0...30, using: &random) {
                 let verdict: JournalEntry.Verdict? =
-                    [nil, nil, .notADrink(reason: "flag"), .quarantined(reason: "impossibleDate")].randomElement(using: &random) ?? nil
+                    [nil, nil, .notADrink(reason: "flag"), .quarantined(reason: "impossibleDate")].randomElement(
+                        using: &random) ?? nil
                 var one = entry(
-                    ["A4:C1:38:00:00:01", "A4:C1:38:00:00:02"].randomElement(using: &random) ?? "", hour: Int.random(in: 0...23, using: &random),
-                    minute: Int.random(in: 0...2, using: &random), ml: Int.random(in: 1...3, using: &random), verdict: verdict)
+                    ["A4:C1:38:00:00:01", "A4:C1:38:00:00:02"].randomElement(using: &random) ?? "",
+                    hour: Int.random(in: 0...23, using: &random),
+                    minute: Int.random(in: 0...2, using: &random), ml: Int.random(in: 1...3, using: &random),
+                    verdict: verdict)
                 one.reading = "calendar/u16be"
                 if case .notADrink = one.verdict { one.raw[12] = 1 }
                 _ = try store.append([one])
             }
-            for drink in try store.drinks(on: LocalDay(year: 2026, month: 2, day: 2)!).prefix(2) where Bool.random(using: &random) {
+            for drink in try store.drinks(on: LocalDay(year: 2026, month: 2, day: 2)!).prefix(2)
+            where Bool.random(using: &random) {
                 _ = try store.deleteDrink("d\(drink.number)", Self.context)
             }
         }
@@ -54,10 +67,14 @@ import TrackerCore
     }
 
     @Test(arguments: [
-        (#""version":1"#, #""version":2"#), (#""version":1"#, #""version":0"#), (#""ml":16"#, #""ml":65536"#), (#""ml":16"#, #""ml":0"#), (#""ml":16"#, #""ml":-1"#),
-        (#""raw":"1A"#, #""raw":"1G"#), (#""raw":"1A02"#, #""raw":"1A"#), (#""verdict":"drink""#, #""verdict":"drunk""#), (#""zone":"Etc/UTC""#, #""zone":"Mars""#),
-        (#""at":1770070875000"#, #""at":9223372036854775807"#), (#""received":1770070875000"#, #""received":-9223372036854775808"#),
-        (#""gateway":"g""#, #""gateway":"""#), (#""wall":"2026-02-02T22:21:15""#, #""wall":"2026-02-30T22:21:15""#), (#""bottle":"A4:C1:38:00:00:01""#, #""bottle":"a\u0007b""#),
+        (#""version":1"#, #""version":2"#), (#""version":1"#, #""version":0"#), (#""ml":16"#, #""ml":65536"#),
+        (#""ml":16"#, #""ml":0"#), (#""ml":16"#, #""ml":-1"#),
+        (#""raw":"1A"#, #""raw":"1G"#), (#""raw":"1A02"#, #""raw":"1A"#),
+        (#""verdict":"drink""#, #""verdict":"drunk""#), (#""zone":"Etc/UTC""#, #""zone":"Mars""#),
+        (#""at":1770070875000"#, #""at":9223372036854775807"#),
+        (#""received":1770070875000"#, #""received":-9223372036854775808"#),
+        (#""gateway":"g""#, #""gateway":"""#), (#""wall":"2026-02-02T22:21:15""#, #""wall":"2026-02-30T22:21:15""#),
+        (#""bottle":"A4:C1:38:00:00:01""#, #""bottle":"a\u0007b""#),
         (#""at":1770070875000,"#, ""),
     ]) func `what is no entry is refused`(part: String, other: String) throws {
         let store = try TrackerStore(inMemory: "Etc/UTC")
@@ -71,7 +88,9 @@ import TrackerCore
         let store = try TrackerStore(inMemory: "Etc/UTC")
         _ = try store.append([entry()])
         let line = try #require(try Self.lines(store).first)
-        for length in 0..<line.utf8.count { #expect(throws: (any Error).self) { try Self.read(String(line.utf8.prefix(length)) ?? "") } }
+        for length in 0..<line.utf8.count {
+            #expect(throws: (any Error).self) { try Self.read(String(line.utf8.prefix(length)) ?? "") }
+        }
     }
 
     private static func drinks(_ store: TrackerStore) throws -> [Int] {
@@ -90,7 +109,10 @@ import TrackerCore
         // And what comes from either address afterwards is known, too.
         let empty = try TrackerStore(inMemory: "Etc/UTC")
         _ = try empty.take(try Self.lines(there).map(Self.read))
-        #expect(try empty.append([entry("A4:C1:38:00:00:02", ml: 101), entry("A4:C1:38:00:00:01", ml: 250)]) == [.duplicate, .duplicate])
+        #expect(
+            try empty.append([entry("A4:C1:38:00:00:02", ml: 101), entry("A4:C1:38:00:00:01", ml: 250)]) == [
+                .duplicate, .duplicate,
+            ])
     }
 
     @Test func `a bottle of one's own gets no addresses from elsewhere`() throws {
@@ -109,18 +131,21 @@ import TrackerCore
         _ = try here.append([wide])
         _ = try there.append([narrow])
         let before = try Self.lines(here)
-        #expect(try here.take(try Self.lines(there).map(Self.read)) == {
-            var outcome = WireOutcome()
-            outcome.known = 1
-            return outcome
-        }())
+        #expect(
+            try here.take(try Self.lines(there).map(Self.read))
+                == {
+                    var outcome = WireOutcome()
+                    outcome.known = 1
+                    return outcome
+                }())
         #expect(try Self.lines(here) == before)
         #expect(try Self.drinks(here) == [300])
     }
 
     @Test func `a corrected drink travels as it was corrected`() throws {
         let (here, there) = (try TrackerStore(inMemory: "Etc/UTC"), try TrackerStore(inMemory: "Etc/UTC"))
-        let context = WriteContext(now: sampleInstant.advanced(seconds: 3600), zone: .utc, source: "cli", makeID: { UUID().uuidString })
+        let context = WriteContext(
+            now: sampleInstant.advanced(seconds: 3600), zone: .utc, source: "cli", makeID: { UUID().uuidString })
         _ = try there.append([entry(ml: 200), entry(minute: 5, ml: 300), entry(minute: 7, ml: 40)])
         let names = try there.drinks(on: LocalDay(year: 2026, month: 2, day: 2)!).map { "d\($0.number)" }
         _ = try there.editDrink(names[0], ml: 250, context)
@@ -138,13 +163,15 @@ import TrackerCore
     }
 
     /// An adversary's journal: the other store took the date for a reading's, and the next dialect put the drink on the bottle's wrong date.
-    @Test(arguments: [false, true]) func `a drink that a person dated stays so in another store, whatever reads it anew`(waits: Bool) throws {
+    @Test(arguments: [false, true])
+    func `a drink that a person dated stays so in another store, whatever reads it anew`(waits: Bool) throws {
         let (here, there) = (try TrackerStore(inMemory: "Etc/UTC"), try TrackerStore(inMemory: "Etc/UTC"))
         _ = try there.append([entry(ml: 200, verdict: .quarantined(reason: JournalDoubt.bottleClock))])
         if waits { _ = try here.append([entry(ml: 200, verdict: .quarantined(reason: JournalDoubt.bottleClock))]) }
         let record = try #require(try there.doubtfulRecords().first)
         let day = sampleInstant.advanced(seconds: 20 * 86_400)
-        _ = try there.dateRecord(record.id, at: day, WriteContext(now: day, zone: .utc, source: "cli", makeID: { "id" }))
+        _ = try there.dateRecord(
+            record.id, at: day, WriteContext(now: day, zone: .utc, source: "cli", makeID: { "id" }))
         let lines = try Self.lines(there)
         #expect(lines.count == 1 && lines[0].contains(#""byHand":true"#), "\(lines)")
         _ = try here.take(try lines.map(Self.read))
@@ -162,7 +189,8 @@ import TrackerCore
     @Test func `a drink counts on its own day in a store of another zone`() throws {
         let (here, there) = (try TrackerStore(inMemory: "Asia/Tokyo"), try TrackerStore(inMemory: "America/New_York"))
         var sip = entry(hour: 12, ml: 90)
-        sip.verdict = .drink(at: Instant(milliseconds: 1_770_058_800_000), zone: "America/New_York") // 2026-02-02T14:00 there, the 3rd in Tokyo
+        // 2026-02-02T14:00 there, the 3rd in Tokyo
+        sip.verdict = .drink(at: Instant(milliseconds: 1_770_058_800_000), zone: "America/New_York")
         _ = try there.append([sip])
         _ = try here.take(try Self.lines(there).map(Self.read))
         #expect(try Self.drinks(there) == [90] && Self.drinks(here) == [90])

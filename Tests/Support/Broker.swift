@@ -8,7 +8,9 @@ public final class Broker: @unchecked Sendable {
     private var running: RunningProgram?
 
     /// - Parameter lines: what stands in its configuration instead of letting everybody in.
-    public init(_ lines: (TemporaryFolder) throws -> [String] = { _ in ["allow_anonymous true"] }, port: Int? = nil) async throws {
+    public init(_ lines: (TemporaryFolder) throws -> [String] = { _ in ["allow_anonymous true"] }, port: Int? = nil)
+        async throws
+    {
         folder = try TemporaryFolder()
         self.port = try port ?? Self.freePort()
         self.lines = try lines(folder)
@@ -18,12 +20,17 @@ public final class Broker: @unchecked Sendable {
     public var url: String { "mqtt://127.0.0.1:\(port)" }
 
     public func start() async throws {
-        guard let program = Program(system: "mosquitto") else { throw Missing(description: "mosquitto is not installed: hardware/bench setup test") }
+        guard let program = Program(system: "mosquitto") else {
+            throw Missing(description: "mosquitto is not installed: hardware/bench setup test")
+        }
         let always = [
-            "listener \(port) 127.0.0.1", "persistence true", "persistence_location \(folder.path)/", "autosave_interval 1", "autosave_on_changes true",
-            "max_queued_messages 0", "user \(NSUserName())", "log_dest stderr", "log_type error", "log_type warning", "log_type notice", "log_type subscribe",
+            "listener \(port) 127.0.0.1", "persistence true", "persistence_location \(folder.path)/",
+            "autosave_interval 1", "autosave_on_changes true",
+            "max_queued_messages 0", "user \(NSUserName())", "log_dest stderr", "log_type error", "log_type warning",
+            "log_type notice", "log_type subscribe",
         ]
-        try (always + lines).joined(separator: "\n").write(to: folder.url("mosquitto.conf"), atomically: true, encoding: .utf8)
+        try (always + lines).joined(separator: "\n").write(
+            to: folder.url("mosquitto.conf"), atomically: true, encoding: .utf8)
         let running = try program.start(["-c", folder.file("mosquitto.conf")])
         self.running = running
         let answers: Bool? = await event { self.isListening ? true : running.isRunning ? nil : false }
@@ -45,20 +52,30 @@ public final class Broker: @unchecked Sendable {
 
     /// What others hear: a line `R TOPIC PAYLOAD` for each message, R being 1 for one that was kept for late comers.
     /// It returns when the broker has the subscription: what is said from then on is heard.
-    public func listen(_ filter: String = "#", as id: String? = nil, more: [String] = []) async throws -> RunningProgram {
-        guard let program = Program(system: "mosquitto_sub") else { throw Missing(description: "mosquitto_sub is not installed: hardware/bench setup test") }
+    public func listen(_ filter: String = "#", as id: String? = nil, more: [String] = []) async throws -> RunningProgram
+    {
+        guard let program = Program(system: "mosquitto_sub") else {
+            throw Missing(description: "mosquitto_sub is not installed: hardware/bench setup test")
+        }
         let remembered = id.map { ["-i", $0, "-c"] } ?? []
         let before = subscriptions(filter)
-        let ear = try program.start(["-h", "127.0.0.1", "-p", "\(port)", "-q", "1", "-F", "%r %t %p", "-t", filter] + remembered + more)
+        let ear = try program.start(
+            ["-h", "127.0.0.1", "-p", "\(port)", "-q", "1", "-F", "%r %t %p", "-t", filter] + remembered + more)
         guard running != nil else { return ear }
         let isHeard: Bool? = await event { self.subscriptions(filter) > before ? true : ear.isRunning ? nil : false }
-        guard isHeard == true else { throw Missing(description: "mosquitto_sub did not subscribe: \(ear.error) \(running?.error ?? "")") }
+        guard isHeard == true else {
+            throw Missing(description: "mosquitto_sub did not subscribe: \(ear.error) \(running?.error ?? "")")
+        }
         return ear
     }
 
     public func publish(_ topic: String, _ text: String, more: [String] = []) async throws {
-        guard let program = Program(system: "mosquitto_pub") else { throw Missing(description: "mosquitto_pub is not installed: hardware/bench setup test") }
-        let result = try await program.run(["-h", "127.0.0.1", "-p", "\(port)", "-q", "1", "-t", topic, text.isEmpty ? "-n" : "-s"] + more, input: Array(text.utf8))
+        guard let program = Program(system: "mosquitto_pub") else {
+            throw Missing(description: "mosquitto_pub is not installed: hardware/bench setup test")
+        }
+        let result = try await program.run(
+            ["-h", "127.0.0.1", "-p", "\(port)", "-q", "1", "-t", topic, text.isEmpty ? "-n" : "-s"] + more,
+            input: Array(text.utf8))
         guard result.exitCode == 0 else { throw Missing(description: "mosquitto_pub: \(result.error)") }
     }
 
@@ -70,7 +87,8 @@ public final class Broker: @unchecked Sendable {
         // Once more, behind all of them.
         try await publish("end", "y")
         _ = try await late.line { $0 == "0 end y" }
-        return late.output.split(separator: "\n").filter { $0.hasPrefix("1 ") && !$0.hasPrefix("1 end") }.map(String.init)
+        return late.output.split(separator: "\n").filter { $0.hasPrefix("1 ") && !$0.hasPrefix("1 end") }.map(
+            String.init)
     }
 
     public struct Missing: Error, CustomStringConvertible {
@@ -91,7 +109,9 @@ public final class Broker: @unchecked Sendable {
         address.sin_port = UInt16(port).bigEndian
         address.sin_addr.s_addr = inet_addr("127.0.0.1")
         return withUnsafePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(socket, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0 }
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(socket, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+            }
         }
     }
 
@@ -104,7 +124,9 @@ public final class Broker: @unchecked Sendable {
         address.sin_addr.s_addr = inet_addr("127.0.0.1")
         var size = socklen_t(MemoryLayout<sockaddr_in>.size)
         let isBound = withUnsafeMutablePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(socket, $0, size) == 0 && getsockname(socket, $0, &size) == 0 }
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(socket, $0, size) == 0 && getsockname(socket, $0, &size) == 0
+            }
         }
         guard isBound else { throw Missing(description: "no port is free") }
         return Int(UInt16(bigEndian: address.sin_port))

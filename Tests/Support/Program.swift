@@ -52,7 +52,8 @@ public struct Program: Sendable {
 
     /// Runs to the end. The program is killed, and the test fails, when it takes longer than `limit` seconds.
     public func run(
-        _ arguments: [String], input: [UInt8] = [], environment: [String: String] = [:], directory: String? = nil, limit: Double = 60
+        _ arguments: [String], input: [UInt8] = [], environment: [String: String] = [:], directory: String? = nil,
+        limit: Double = 60
     ) async throws -> Result {
         let running = try start(arguments, input: input, environment: environment, directory: directory)
         return try await running.finish(limit: limit)
@@ -62,7 +63,8 @@ public struct Program: Sendable {
     public func start(
         _ arguments: [String], input: [UInt8] = [], environment: [String: String] = [:], directory: String? = nil
     ) throws -> RunningProgram {
-        try RunningProgram(path: path, arguments: arguments, input: input, environment: environment, directory: directory)
+        try RunningProgram(
+            path: path, arguments: arguments, input: input, environment: environment, directory: directory)
     }
 }
 
@@ -78,7 +80,8 @@ public final class RunningProgram: @unchecked Sendable {
         commandLine = ([path] + arguments).joined(separator: " ")
         process.executableURL = URL(fileURLWithPath: path)
         process.arguments = arguments
-        // The page has one place on a machine, and many services run here: each shows it only where its test asks for it.
+        // The page has one place on a machine, and many services run here: each shows it only where its test asks for
+        // it.
         let usual = ["WATERH_LISTEN": "off"].merging(ProcessInfo.processInfo.environment) { $1 }
         // Nor does anything appear on the desktop of whoever runs the tests.
         process.environment = usual.merging(["DBUS_SESSION_BUS_ADDRESS": ""]) { $1 }.merging(environment) { $1 }
@@ -94,8 +97,8 @@ public final class RunningProgram: @unchecked Sendable {
         try Self.withoutBlockedSignals { try process.run() }
     }
 
-    /// A child inherits the mask of the thread that starts it, and a dispatch thread blocks SIGTERM among others: such a child could
-    /// not be asked to end.
+    /// A child inherits the mask of the thread that starts it, and a dispatch thread blocks SIGTERM among others: such
+    /// a child could not be asked to end.
     private static func withoutBlockedSignals<Result>(_ body: () throws -> Result) rethrows -> Result {
         var (none, before) = (sigset_t(), sigset_t())
         sigemptyset(&none)
@@ -122,10 +125,12 @@ public final class RunningProgram: @unchecked Sendable {
     public func line(limit: Double = 20, where fits: @Sendable (Substring) -> Bool) async throws -> String {
         let found = await event(within: limit) {
             // The last piece may be half a line.
-            self.output.split(separator: "\n", omittingEmptySubsequences: false).dropLast().first(where: fits).map(String.init)
+            self.output.split(separator: "\n", omittingEmptySubsequences: false).dropLast().first(where: fits).map(
+                String.init)
         }
         guard let found else {
-            throw Program.TookTooLong(description: "\(commandLine): no such line in \(limit) s.\nstdout: \(output)\nstderr: \(error)")
+            throw Program.TookTooLong(
+                description: "\(commandLine): no such line in \(limit) s.\nstdout: \(output)\nstderr: \(error)")
         }
         return found
     }
@@ -146,7 +151,8 @@ public final class RunningProgram: @unchecked Sendable {
         }
         guard inTime || !process.isRunning else {
             send(signal: SIGKILL)
-            throw Program.TookTooLong(description: "\(commandLine): still running after \(limit) s.\nstdout: \(output)\nstderr: \(error)")
+            throw Program.TookTooLong(
+                description: "\(commandLine): still running after \(limit) s.\nstdout: \(output)\nstderr: \(error)")
         }
         process.waitUntilExit()
         return Program.Result(
@@ -161,7 +167,9 @@ public final class TemporaryFolder: Sendable {
     public let path: String
 
     public init() throws {
-        path = FileManager.default.temporaryDirectory.appendingPathComponent("waterh-test-\(UUID().uuidString.prefix(8))").path
+        path =
+            FileManager.default.temporaryDirectory.appendingPathComponent("waterh-test-\(UUID().uuidString.prefix(8))")
+            .path
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
     }
 
@@ -173,7 +181,9 @@ public final class TemporaryFolder: Sendable {
 
 /// Asks again and again until there is an answer, or the limit (seconds) is over: for events of other processes,
 /// which cannot be awaited any other way.
-public func event<Answer: Sendable>(within limit: Double = 20, _ ask: () async throws -> Answer?) async rethrows -> Answer? {
+public func event<Answer: Sendable>(within limit: Double = 20, _ ask: () async throws -> Answer?) async rethrows
+    -> Answer?
+{
     let deadline = ContinuousClock.now.advanced(by: .seconds(limit))
     while true {
         if let answer = try await ask() { return answer }
@@ -182,19 +192,23 @@ public func event<Answer: Sendable>(within limit: Double = 20, _ ask: () async t
     }
 }
 
-/// The same on a thread of its own, for what is over sooner than tests that keep the pool's threads waiting let anybody look.
+/// The same on a thread of its own, for what is over sooner than tests that keep the pool's threads waiting let anybody
+/// look.
 /// - Parameter ask: is asked from that thread alone.
-public func eventAside<Answer: Sendable>(within limit: Double = 20, _ ask: @escaping @Sendable () throws -> Answer?) async throws -> Answer? {
+public func eventAside<Answer: Sendable>(within limit: Double = 20, _ ask: @escaping @Sendable () throws -> Answer?)
+    async throws -> Answer?
+{
     try await withCheckedThrowingContinuation { done in
         Thread.detachNewThread {
-            done.resume(with: Result {
-                let deadline = ContinuousClock.now.advanced(by: .seconds(limit))
-                while true {
-                    if let answer = try ask() { return answer }
-                    guard ContinuousClock.now < deadline else { return nil }
-                    usleep(10_000)
-                }
-            })
+            done.resume(
+                with: Result {
+                    let deadline = ContinuousClock.now.advanced(by: .seconds(limit))
+                    while true {
+                        if let answer = try ask() { return answer }
+                        guard ContinuousClock.now < deadline else { return nil }
+                        usleep(10_000)
+                    }
+                })
         }
     }
 }

@@ -9,7 +9,9 @@ public final class WebPeer: Sendable {
     /// - Parameter certificate: with its key: then it speaks TLS.
     public init(port: Int = 0, certificate: (file: String, key: String)? = nil) async throws {
         let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("peer.py").path
-        guard let python = Program(system: "python3") else { throw Broker.Missing(description: "these tests need python3; apt-get install python3-minimal") }
+        guard let python = Program(system: "python3") else {
+            throw Broker.Missing(description: "these tests need python3; apt-get install python3-minimal")
+        }
         program = try python.start([script, String(port)] + (certificate.map { [$0.file, $0.key] } ?? []))
         scheme = certificate == nil ? "http" : "https"
         let line = try await program.line { $0.hasPrefix("port ") }
@@ -34,7 +36,9 @@ public final class WebPeer: Sendable {
         public var bytes: [UInt8] { Data(base64Encoded: base64).map(Array.init) ?? [] }
 
         /// The body as an object of JSON.
-        public var json: [String: Any] { (try? JSONSerialization.jsonObject(with: Data(body.utf8)) as? [String: Any]) ?? [:] }
+        public var json: [String: Any] {
+            (try? JSONSerialization.jsonObject(with: Data(body.utf8)) as? [String: Any]) ?? [:]
+        }
     }
 
     /// How the next requests are answered, as a list of JSON.
@@ -42,7 +46,9 @@ public final class WebPeer: Sendable {
     /// How everything is answered from now on, as an object of JSON.
     public func rule(_ object: String) async throws { _ = try await control("rule", object) }
     /// Every request so far, in the order they came.
-    public func seen() async throws -> [Seen] { try JSONDecoder().decode([Seen].self, from: Data(try await control("seen").utf8)) }
+    public func seen() async throws -> [Seen] {
+        try JSONDecoder().decode([Seen].self, from: Data(try await control("seen").utf8))
+    }
 
     /// Waits for so many requests.
     public func seen(_ count: Int, within limit: Double = 20) async throws -> [Seen] {
@@ -63,7 +69,9 @@ public final class WebPeer: Sendable {
     private func control(_ name: String, _ body: String? = nil) async throws -> String {
         guard let curl = Program(system: "curl") else { throw Broker.Missing(description: "these tests need curl") }
         let more = body.map { _ in ["--data-binary", "@-"] } ?? []
-        let result = try await curl.run(["-sS", "-k", "--noproxy", "*", "-m", "20", "\(url)/control/\(name)"] + more, input: Array((body ?? "").utf8))
+        let result = try await curl.run(
+            ["-sS", "-k", "--noproxy", "*", "-m", "20", "\(url)/control/\(name)"] + more,
+            input: Array((body ?? "").utf8))
         guard result.exitCode == 0 else { throw Broker.Missing(description: "curl: \(result.error)") }
         return result.output
     }

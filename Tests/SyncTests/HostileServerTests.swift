@@ -14,7 +14,9 @@ import TrackerCore
     private static let now: Int64 = 1_781_526_000
 
     private func context(_ seconds: Int64 = 0) -> WriteContext {
-        WriteContext(now: Instant(seconds: Self.now + seconds), zone: .utc, source: "cli", makeID: { UUID().uuidString.lowercased() })
+        WriteContext(
+            now: Instant(seconds: Self.now + seconds), zone: .utc, source: "cli",
+            makeID: { UUID().uuidString.lowercased() })
     }
 
     private func pass(_ server: SyncServer, at seconds: Int64 = 10) async throws -> SyncClient.Pass {
@@ -30,13 +32,16 @@ import TrackerCore
     /// The whole address stood in the log, in the state that everybody on this machine may read, and at the broker.
     @Test func whatStandsBehindTheServersNameIsToldNowhere() async throws {
         for user in ["me@", "me:s3cret@"] {
-            let refusal = #expect(throws: SettingRefusal.self) { try store.changeSettings([("sync.url", "http://\(user)127.0.0.1:9/sync")], context()) }
+            let refusal = #expect(throws: SettingRefusal.self) {
+                try store.changeSettings([("sync.url", "http://\(user)127.0.0.1:9/sync")], context())
+            }
             #expect(refusal?.sentence.contains("s3cret") == false)
         }
         try store.changeSettings([("sync.url", "http://127.0.0.1:9/t0ken?key=s3cret")], context())
         _ = try store.startSession(context())
         let client = try #require(try SyncClient.named(by: store.settings(), timeoutSeconds: 5))
-        let trouble = try #require(try await client.pass(store, now: { Instant(seconds: Self.now + 10) }, zone: .utc).trouble)
+        let trouble = try #require(
+            try await client.pass(store, now: { Instant(seconds: Self.now + 10) }, zone: .utc).trouble)
         #expect(trouble == "The server at http://127.0.0.1:9 cannot be reached.")
         #expect(try store.syncReport().report.trouble == trouble)
     }
@@ -44,10 +49,12 @@ import TrackerCore
     /// Rows as a hostile or broken server sends them: what each is, and what the reason says.
     static let badSessions: [(String, String)] = [
         (#""startTime": -9223372036854775808"#, "startTime"), (#""startTime": 9223372036854775807"#, "startTime"),
-        (#""startTime": "yesterday""#, "startTime"), (#""startTime": null"#, "startTime"), (#""startTime": 1e30"#, "startTime"),
+        (#""startTime": "yesterday""#, "startTime"), (#""startTime": null"#, "startTime"),
+        (#""startTime": 1e30"#, "startTime"),
         (#""startTime": 1781526000000, "endTime": 1781525999999, "isActive": 0"#, "ends before"),
         (#""startTime": 1781526000000, "endTime": 1781526000000, "isActive": 1"#, "contradict"),
-        (#""startTime": 1781526000000, "isActive": 0"#, "contradict"), (#""startTime": 1781526000000, "isActive": 2"#, "isActive"),
+        (#""startTime": 1781526000000, "isActive": 0"#, "contradict"),
+        (#""startTime": 1781526000000, "isActive": 2"#, "isActive"),
         (#""startTime": 1781526000000, "isActive": 1, "sealed": 1"#, "sealed"),
         (#""startTime": 1781526000000, "isActive": 1, "ruleN": 0"#, "ruleN"),
         (#""startTime": 1781526000000, "isActive": 1, "threshold": 9223372036854775807"#, "threshold"),
@@ -59,7 +66,9 @@ import TrackerCore
         (#""startTime": {"a": [1]}"#, "plain values"),
     ]
 
-    @Test(arguments: badSessions) func aSessionThatBreaksARuleIsRefusedWithItsReason(fields: String, reason: String) throws {
+    @Test(arguments: badSessions) func aSessionThatBreaksARuleIsRefusedWithItsReason(fields: String, reason: String)
+        throws
+    {
         let updated = fields.contains("updatedAt") ? "" : #", "updatedAt": 1781526000000"#
         let user = fields.contains("userId") ? "" : #", "userId": "u""#
         let json = #"[{"id": "bad", "deviceId": "phone", \#(fields)\#(updated)\#(user)}]"#
@@ -72,20 +81,27 @@ import TrackerCore
 
     static let badLogs: [(String, String)] = [
         (#""timestamp": 9223372036854775807"#, "timestamp"), (#""timestamp": 1781525999000"#, "outside its session"),
-        (#""sessionId": "none""#, "no session"), (#""type": "gin""#, "type"), (#""standardDrinkEstimate": 1e300"#, "standardDrinkEstimate"),
-        (#""standardDrinkEstimate": "many""#, "standardDrinkEstimate"), (#""amountOz": -8"#, "amountOz"), (#""abv": 101"#, "abv"),
+        (#""sessionId": "none""#, "no session"), (#""type": "gin""#, "type"),
+        (#""standardDrinkEstimate": 1e300"#, "standardDrinkEstimate"),
+        (#""standardDrinkEstimate": "many""#, "standardDrinkEstimate"), (#""amountOz": -8"#, "amountOz"),
+        (#""abv": 101"#, "abv"),
         (#""source": "bottle""#, "sips"), (#""deleted": 7"#, "deleted"), (#""id": "a|b""#, "|"), (#""id": """#, "id"),
         (#""id": "a\u202eb""#, "id"), (#""deviceId": null"#, "deviceId"), (#""drinkType": "petrol""#, "drinkType"),
     ]
 
-    @Test(arguments: badLogs) func anEntryThatBreaksARuleIsRefusedAloneWithItsReason(field: String, reason: String) throws {
+    @Test(arguments: badLogs) func anEntryThatBreaksARuleIsRefusedAloneWithItsReason(field: String, reason: String)
+        throws
+    {
         let session = try store.startSession(context()).session
         func row(_ id: String, _ more: String) -> String {
             let base: [(String, String)] = [
-                ("id", #""\#(id)""#), ("sessionId", #""\#(session.id)""#), ("timestamp", "1781526000000"), ("type", #""alcohol""#),
+                ("id", #""\#(id)""#), ("sessionId", #""\#(session.id)""#), ("timestamp", "1781526000000"),
+                ("type", #""alcohol""#),
                 ("source", #""phone""#), ("updatedAt", "1781526000000"), ("deviceId", #""phone""#),
             ]
-            let fields = base.filter { !more.hasPrefix("\"\($0.0)\"") }.map { "\"\($0.0)\": \($0.1)" } + (more.isEmpty ? [] : [more])
+            let fields =
+                base.filter { !more.hasPrefix("\"\($0.0)\"") }.map { "\"\($0.0)\": \($0.1)" }
+                + (more.isEmpty ? [] : [more])
             return "{" + fields.joined(separator: ", ") + "}"
         }
         let outcome = try store.merge(.logEntry, json: "[\(row("bad", field)), \(row("good", ""))]", context(5))
@@ -98,17 +114,22 @@ import TrackerCore
     @Test(arguments: 1...8) func noRowStopsAnything(seed: Int) throws {
         var random = SeededGenerator(seed: UInt64(seed))
         let values = [
-            "null", "0", "1", "-1", "8", "1e300", "0.5", "9223372036854775807", "-9223372036854775808", "1781526000000", "1781526100000",
+            "null", "0", "1", "-1", "8", "1e300", "0.5", "9223372036854775807", "-9223372036854775808", "1781526000000",
+            "1781526100000",
             "\"\"", "\"x\"", "\"beer\"", "\"water\"", "\"alcohol\"", "true", "[]", "{}",
         ]
         let columns = [
-            "id", "userId", "startTime", "endTime", "isActive", "sealed", "ruleN", "bottleWater", "waterOz", "threshold", "computedSummary", "sessionId",
-            "timestamp", "type", "drinkType", "sizeOz", "abv", "standardDrinkEstimate", "presetId", "amountOz", "source", "deleted", "name",
+            "id", "userId", "startTime", "endTime", "isActive", "sealed", "ruleN", "bottleWater", "waterOz",
+            "threshold", "computedSummary", "sessionId",
+            "timestamp", "type", "drinkType", "sizeOz", "abv", "standardDrinkEstimate", "presetId", "amountOz",
+            "source", "deleted", "name",
             "position", "updatedAt", "deviceId",
         ]
         let good = [
-            "id": "\"s\"", "userId": "\"u\"", "deviceId": "\"phone\"", "updatedAt": "1781526000000", "startTime": "1781526000000", "isActive": "1",
-            "sessionId": "\"s\"", "timestamp": "1781526000000", "source": "\"phone\"", "name": "\"N\"", "standardDrinkEstimate": "1",
+            "id": "\"s\"", "userId": "\"u\"", "deviceId": "\"phone\"", "updatedAt": "1781526000000",
+            "startTime": "1781526000000", "isActive": "1",
+            "sessionId": "\"s\"", "timestamp": "1781526000000", "source": "\"phone\"", "name": "\"N\"",
+            "standardDrinkEstimate": "1",
         ]
         for _ in 0..<20 {
             for entity in RemoteEntity.allCases {
@@ -118,11 +139,15 @@ import TrackerCore
                 }
                 row["type"] = row["type"] ?? "\"alcohol\""
                 row["drinkType"] = row["drinkType"] ?? "\"beer\""
-                if row["id"] == good["id"], entity != .session { row["id"] = "\"e\(Int.random(in: 0...9, using: &random))\"" }
+                if row["id"] == good["id"], entity != .session {
+                    row["id"] = "\"e\(Int.random(in: 0...9, using: &random))\""
+                }
                 let json = "[{" + row.map { "\"\($0)\": \($1)" }.joined(separator: ", ") + "}]"
                 let outcome = try store.merge(entity, json: json, context())
                 #expect(outcome.taken + outcome.kept + outcome.refused == 1, "seed \(seed): \(json)")
-                #expect(outcome.refused == outcome.refusals.count && !outcome.refusals.contains { $0.reason.isEmpty }, "seed \(seed)")
+                #expect(
+                    outcome.refused == outcome.refusals.count && !outcome.refusals.contains { $0.reason.isEmpty },
+                    "seed \(seed)")
             }
             for moment in [context(), context(86_400 * 365)] { _ = try store.look(moment).snapshot }
             if Int.random(in: 0..<10, using: &random) == 0, try store.activeSession(at: context().now) != nil {
@@ -136,7 +161,11 @@ import TrackerCore
         let server = try await SyncServer.start()
         let session = try session(server)
         #expect(try await pass(server).trouble == nil)
-        let row = #"["logEntry", {"id": "x", "sessionId": "\#(session.id)", "timestamp": -9223372036854775808, "type": "water", "source": "phone", "updatedAt": 1781526000000, "deviceId": "phone"}]"#
+        let row =
+            #"""
+            ["logEntry", {"id": "x", "sessionId": "\#(session.id)", "timestamp": -9223372036854775808, "type": \#
+            "water", "source": "phone", "updatedAt": 1781526000000, "deviceId": "phone"}]
+            """#
         _ = try await server.control("/control/put", body: row)
         #expect(try await pass(server, at: 20).merged.refused == 1)
         let report = try store.look(context(30)).snapshot.syncReport
@@ -172,7 +201,8 @@ import TrackerCore
         _ = try await server.control("/control/token", body: "s3cret")
         _ = try session(server)
         let without = try await pass(server)
-        #expect(without.sent == 0 && without.parked == 0 && without.trouble?.contains("sync.token") == true, "\(without)")
+        #expect(
+            without.sent == 0 && without.parked == 0 && without.trouble?.contains("sync.token") == true, "\(without)")
         try store.changeSettings([("sync.token", "wrong")], context(20))
         #expect(try await pass(server, at: 21).trouble?.contains("does not take the credential") == true)
         try store.changeSettings([("sync.token", "s3cret")], context(30))
@@ -194,7 +224,9 @@ import TrackerCore
         let settings = try store.changeSettings([("sync.token", "s3cret")], context())
         #expect(settings.value(of: "sync.token") == .text("(set)") && settings.service.syncToken == "s3cret")
         #expect(try store.settings().service.syncToken == "s3cret")
-        let refusal = #expect(throws: SettingRefusal.self) { try store.changeSettings([("sync.token", "s3cret with blanks")], context()) }
+        let refusal = #expect(throws: SettingRefusal.self) {
+            try store.changeSettings([("sync.token", "s3cret with blanks")], context())
+        }
         #expect(refusal.map { !"\($0)".contains("s3cret") } == true, "\(String(describing: refusal))")
     }
 
@@ -207,7 +239,9 @@ import TrackerCore
         #expect(try store.outbox().items.map(\.operation) == [.createUser])
         _ = try await pass(server, at: 21)
         let last = try #require(try await server.log().last)
-        #expect(last[0] == "createUser" && last[2].contains(#""warningThreshold": 4"#) && last[2].contains(#""discreetNotifications": true"#))
+        #expect(
+            last[0] == "createUser" && last[2].contains(#""warningThreshold": 4"#)
+                && last[2].contains(#""discreetNotifications": true"#))
         #expect(!last.joined().contains("s3cret"))
         try store.changeSettings([("hydration.goalMl", "2000")], context(30))
         #expect(try store.outbox().items.isEmpty)

@@ -28,11 +28,14 @@ import TrackerCore
 
         func context() -> WriteContext {
             let seconds = state.withLock { $0.passed.components.seconds }
-            return WriteContext(now: Instant(seconds: 1_781_526_000 + seconds), zone: .utc, source: "test", makeID: { UUID().uuidString.lowercased() })
+            return WriteContext(
+                now: Instant(seconds: 1_781_526_000 + seconds), zone: .utc, source: "test",
+                makeID: { UUID().uuidString.lowercased() })
         }
 
         /// So many ticks; `each` happens at the end of one.
-        func run(ticks: Int, hasServer: Bool = true, each: @escaping @Sendable (Int, Stage) -> Void = { _, _ in }) async {
+        func run(ticks: Int, hasServer: Bool = true, each: @escaping @Sendable (Int, Stage) -> Void = { _, _ in }) async
+        {
             let left = Mutex(ticks)
             let loop = SyncLoop(
                 store: store, context: { self.context() }, now: { self.origin + self.state.withLock { $0.passed } },

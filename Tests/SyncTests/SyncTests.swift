@@ -12,8 +12,10 @@ struct SyncServer {
     let base: URL
 
     static func start(port: Int = 0) async throws -> SyncServer {
-        let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("server.py").path
-        let python = try #require(Program(system: "python3"), "these tests need python3; apt-get install python3-minimal")
+        let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("server.py")
+            .path
+        let python = try #require(
+            Program(system: "python3"), "these tests need python3; apt-get install python3-minimal")
         let program = try python.start([script, String(port)])
         let line = try await program.line { $0.hasPrefix("port ") }
         let found = try #require(Int(line.dropFirst(5)))
@@ -28,7 +30,9 @@ struct SyncServer {
     }
 
     /// Operations in the order they came.
-    func log() async throws -> [[String]] { try JSONDecoder().decode([[String]].self, from: try await control("/control/log")) }
+    func log() async throws -> [[String]] {
+        try JSONDecoder().decode([[String]].self, from: try await control("/control/log"))
+    }
 }
 
 @Suite struct SyncTests {
@@ -37,7 +41,8 @@ struct SyncServer {
     init() throws { store = try TrackerStore(inMemory: nil) }
 
     private func context(_ seconds: Int64) -> WriteContext {
-        WriteContext(now: Instant(seconds: seconds), zone: .utc, source: "cli", makeID: { UUID().uuidString.lowercased() })
+        WriteContext(
+            now: Instant(seconds: seconds), zone: .utc, source: "cli", makeID: { UUID().uuidString.lowercased() })
     }
 
     private func pass(_ client: SyncClient, at seconds: Int64) async throws -> SyncClient.Pass {
@@ -61,7 +66,8 @@ struct SyncServer {
         #expect(try store.outbox().items.map(\.operation) == [.createUser, .upsertSession, .addLogEntry])
     }
 
-    /// A sync server is the person's own account of Waterline (tracker law E8): it gets Waterline and nothing else, and only for as long as somebody has named it.
+    /// A sync server is the person's own account of Waterline (tracker law E8): it gets Waterline and nothing else, and
+    /// only for as long as somebody has named it.
     @Test func onlyWaterlineGoesOutAndOnlyWhileAnAccountIsNamed() async throws {
         let server = try await SyncServer.start()
         _ = try store.logDrink(ml: 250, context(999))
@@ -74,7 +80,9 @@ struct SyncServer {
         let pass = try await client.pass(store, now: { Instant(seconds: 1012) }, zone: .utc)
         #expect(pass.sent == 5 && pass.trouble == nil)
         let told = String(decoding: try await server.control("/control/rows"), as: UTF8.self)
-        #expect(try await Set(server.log().compactMap(\.first)).isSubset(of: ["createUser", "upsertSession", "addLogEntry"]), "\(told)")
+        #expect(
+            try await Set(server.log().compactMap(\.first)).isSubset(of: ["createUser", "upsertSession", "addLogEntry"]
+            ), "\(told)")
         // The account is given up: what was to be told, and all that follows, stays here.
         _ = try store.addLog(.drink(), context(1020))
         #expect(try store.outbox().items.count == 1)
@@ -125,19 +133,24 @@ struct SyncServer {
         #expect(try store.finishOnboarding(context(999)))
         let ids = try threeLogs(server.base)
         _ = try store.addLog(.water(oz: 12), context(1005))
-        let stout = try store.addPreset(name: "Stout", drinkType: .beer, sizeOz: 16, abv: 6, estimate: 1.6, context(1006))
+        let stout = try store.addPreset(
+            name: "Stout", drinkType: .beer, sizeOz: 16, abv: 6, estimate: 1.6, context(1006))
         _ = try await pass(client, at: 1010)
         try store.deleteLog(ids[1], context(1011))
         #expect(try await pass(client, at: 1012).status == .idle)
         let operations = try await server.log().map { $0[0] }
-        #expect(Set(operations) == ["createUser", "upsertSession", "addLogEntry", "deleteLogEntry", "upsertDrinkPreset"])
+        #expect(
+            Set(operations) == ["createUser", "upsertSession", "addLogEntry", "deleteLogEntry", "upsertDrinkPreset"])
         #expect(operations.count { $0 == "upsertDrinkPreset" } == 6 && operations.count { $0 == "addLogEntry" } == 4)
 
         let other = try TrackerStore(inMemory: nil)
         #expect(try other.finishOnboarding(context(1013)))
         try other.changeSettings([("sync.url", server.base.absoluteString)], context(1013))
         #expect(try await client.pass(other, now: { Instant(seconds: 1014) }, zone: .utc).merged.refused == 0)
-        let (here, there) = (try #require(try store.activeSession(at: Instant(seconds: 1015))), try #require(try other.activeSession(at: Instant(seconds: 1015))))
+        let (here, there) = (
+            try #require(try store.activeSession(at: Instant(seconds: 1015))),
+            try #require(try other.activeSession(at: Instant(seconds: 1015)))
+        )
         #expect(there.session.id == here.session.id && there.session.startTime == here.session.startTime)
         #expect(there.logs.map(\.id) == here.logs.map(\.id) && !there.logs.contains { $0.id == ids[1] })
         #expect(there.state == here.state && there.state.drinks == 2 && there.state.waters == 1)
@@ -167,7 +180,8 @@ struct SyncServer {
         try store.deleteLog(ids[1], context(1011))
         #expect(try await pass(client, at: 1012).sent == 1)
         #expect(try await server.log().last == ["deleteLogEntry", ids[1]])
-        #expect(try store.activeSession(at: Instant(seconds: 1012))?.state.drinks == 2, "the tombstone comes back as one")
+        #expect(
+            try store.activeSession(at: Instant(seconds: 1012))?.state.drinks == 2, "the tombstone comes back as one")
     }
 
     /// Another device's entry arrives; then the E8 vectors of the last write.
@@ -178,7 +192,8 @@ struct SyncServer {
         _ = try await pass(client, at: 1010)
         let session = try #require(try store.activeSession(at: Instant(seconds: 1010))).session
         let row = """
-            ["logEntry", {"id": "other", "sessionId": "\(session.id)", "timestamp": 1005000, "type": "water", "amountOz": 8,
+            ["logEntry", {"id": "other", "sessionId": "\(session.id)", "timestamp": 1005000, "type": "water", \
+            "amountOz": 8,
               "source": "phone", "deleted": 0, "updatedAt": 1005000, "deviceId": "phone"}]
             """
         _ = try await server.control("/control/put", body: row)
@@ -189,8 +204,10 @@ struct SyncServer {
 
         func write(_ at: Int, _ device: String, _ estimate: Double, deleted: Bool) throws -> Bool {
             let json = """
-                [{"id": "\(ids[0])", "sessionId": "\(session.id)", "timestamp": 1001000, "type": "alcohol", "source": "cli",
-                  "standardDrinkEstimate": \(estimate), "deleted": \(deleted), "updatedAt": \(at), "deviceId": "\(device)"}]
+                [{"id": "\(ids[0])", "sessionId": "\(session.id)", "timestamp": 1001000, "type": "alcohol", "source": \
+                "cli",
+                  "standardDrinkEstimate": \(estimate), "deleted": \(deleted), "updatedAt": \(at), "deviceId": \
+                "\(device)"}]
                 """
             return try store.merge(.logEntry, json: json, context(1013)).taken == 1
         }
@@ -210,7 +227,9 @@ struct SyncServer {
         #expect(try estimate() == 5, "equal t: the greater device id")
     }
 
-    @Test(arguments: ["{}", "[1]", "not json", "[{\"id\": 5}]", "[{\"id\": \"x\", \"updatedAt\": 1, \"deviceId\": \"d\"}]"])
+    @Test(arguments: [
+        "{}", "[1]", "not json", "[{\"id\": 5}]", "[{\"id\": \"x\", \"updatedAt\": 1, \"deviceId\": \"d\"}]",
+    ])
     func foreignAnswersChangeNothing(json: String) throws {
         _ = try store.startSession(context(1000))
         for entity in RemoteEntity.allCases {

@@ -11,18 +11,21 @@ import TrackerCore
 
     init() throws {
         store = try TrackerStore(inMemory: nil)
-        try store.changeSettings([("sync.url", "http://127.0.0.1:9"), ("hydration.countSessionWater", "true")], Self.context(1000))
+        try store.changeSettings(
+            [("sync.url", "http://127.0.0.1:9"), ("hydration.countSessionWater", "true")], Self.context(1000))
         session = try store.startSession(Self.context(1000)).session.id
     }
 
     private static func context(_ seconds: Int64) -> WriteContext {
-        WriteContext(now: Instant(seconds: seconds), zone: .utc, source: "cli", makeID: { UUID().uuidString.lowercased() })
+        WriteContext(
+            now: Instant(seconds: seconds), zone: .utc, source: "cli", makeID: { UUID().uuidString.lowercased() })
     }
 
     /// The other device's row of an entry: how many of them were taken.
     private func arrives(_ id: String, _ fields: String, at milliseconds: Int, on seconds: Int64) throws -> Int {
         let json = """
-            [{"id": "\(id)", "sessionId": "\(session)", "timestamp": 1001000, "source": "phone", "updatedAt": \(milliseconds), "deviceId": "~phone", \(fields)}]
+            [{"id": "\(id)", "sessionId": "\(session)", "timestamp": 1001000, "source": "phone", "updatedAt": \
+            \(milliseconds), "deviceId": "~phone", \(fields)}]
             """
         return try store.merge(.logEntry, json: json, Self.context(seconds)).taken
     }
@@ -44,15 +47,19 @@ import TrackerCore
     @Test func aWaterOfAnotherDeviceCountsInTheDayWhereSessionWaterDoes() throws {
         #expect(try arrives("theirs", #""type": "water", "amountOz": 8, "deleted": 0"#, at: 1_002_000, on: 1003) == 1)
         #expect(try arrives("gone", #""type": "water", "amountOz": 8, "deleted": 1"#, at: 1_002_000, on: 1003) == 1)
-        #expect(try arrives("beer", #""type": "alcohol", "standardDrinkEstimate": 1, "deleted": 0"#, at: 1_002_000, on: 1003) == 1)
+        #expect(
+            try arrives(
+                "beer", #""type": "alcohol", "standardDrinkEstimate": 1, "deleted": 0"#, at: 1_002_000, on: 1003) == 1)
         #expect(try counted() == [237])
         #expect(try arrives("theirs", #""type": "water", "amountOz": 8, "deleted": 0"#, at: 1_002_000, on: 1004) == 0)
         #expect(try counted() == [237])
     }
 
-    /// A deletion that had ended well was undone by the next look at the server, where another device's clock, or this one's before it was set
-    /// back, was ahead when it wrote what we had seen.
-    @Test(arguments: ["delete", "edit", "undo"]) func whatWasSeenHereAndChangedStaysChangedWhosesoeverClockIsAhead(change: String) throws {
+    /// A deletion that had ended well was undone by the next look at the server, where another device's clock, or this
+    /// one's before it was set back, was ahead when it wrote what we had seen.
+    @Test(arguments: ["delete", "edit", "undo"]) func whatWasSeenHereAndChangedStaysChangedWhosesoeverClockIsAhead(
+        change: String
+    ) throws {
         let id = try store.addLog(.drink(estimate: 1), Self.context(1001)).id
         let theirs = #""type": "alcohol", "standardDrinkEstimate": 2, "deleted": 0"#
         #expect(try arrives(id, theirs, at: 4_600_000, on: 1003) == 1)
@@ -61,7 +68,9 @@ import TrackerCore
         case "edit": _ = try store.editLog(id, estimate: 0.5, Self.context(1004))
         default: _ = try store.undo(Self.context(1004))
         }
-        func estimates() throws -> [Double?] { try #require(try store.activeSession(at: Instant(seconds: 1010))).logs.map(\.standardDrinkEstimate) }
+        func estimates() throws -> [Double?] {
+            try #require(try store.activeSession(at: Instant(seconds: 1010))).logs.map(\.standardDrinkEstimate)
+        }
         let after = try estimates()
         #expect(after == (change == "edit" ? [0.5] : []))
         #expect(try arrives(id, theirs, at: 4_600_000, on: 1005) == 0, "the server's row is the one that was seen")
@@ -71,9 +80,11 @@ import TrackerCore
     }
 
     @Test func aPresetAndASessionThatWereSeenHereAndChangedStayChanged() throws {
-        let preset = try store.addPreset(name: "Stout", drinkType: .beer, sizeOz: 16, abv: 6, estimate: 1.6, Self.context(1001))
+        let preset = try store.addPreset(
+            name: "Stout", drinkType: .beer, sizeOz: 16, abv: 6, estimate: 1.6, Self.context(1001))
         let theirs = """
-            [{"id": "\(preset.id)", "userId": "\(preset.userID)", "name": "Porter", "drinkType": "beer", "standardDrinkEstimate": 2, "position": 1,
+            [{"id": "\(preset.id)", "userId": "\(preset.userID)", "name": "Porter", "drinkType": "beer", \
+            "standardDrinkEstimate": 2, "position": 1,
               "deleted": 0, "updatedAt": 4600000, "deviceId": "~phone"}]
             """
         #expect(try store.merge(.preset, json: theirs, Self.context(1002)).taken == 1)
@@ -82,7 +93,8 @@ import TrackerCore
         #expect(try !store.presets().contains { $0.id == preset.id })
 
         let active = """
-            [{"id": "\(session)", "userId": "\(preset.userID)", "startTime": 1000000, "endTime": null, "isActive": true, "updatedAt": 4600000, "deviceId": "~phone"}]
+            [{"id": "\(session)", "userId": "\(preset.userID)", "startTime": 1000000, "endTime": null, "isActive": \
+            true, "updatedAt": 4600000, "deviceId": "~phone"}]
             """
         #expect(try store.merge(.session, json: active, Self.context(1005)).taken == 1)
         _ = try store.endSession(Self.context(1006))

@@ -7,7 +7,9 @@ import Testing
     private let start = Instant(seconds: 1_781_550_000)
     private var session: WaterlineSession { WaterlineSession(id: "s", userID: "u", startTime: start) }
 
-    private func refusal(_ session: WaterlineSession, _ log: LogEntry, after seconds: Double = 3600) -> WaterlineSession.Refusal? {
+    private func refusal(_ session: WaterlineSession, _ log: LogEntry, after seconds: Double = 3600) -> WaterlineSession
+        .Refusal?
+    {
         do throws(WaterlineSession.Refusal) {
             try session.checkEdit(log, now: start.advanced(seconds: seconds))
             return nil
@@ -43,7 +45,9 @@ import Testing
         ended.end(at: start.advanced(seconds: 12_300), logs: logs, settings: settings)
         #expect(!ended.isActive && ended.ruleN == 2)
         #expect(ended.computedSummary?.durationText == "3h 25m")
-        #expect(ended.computedSummary?.drinks == 3 && ended.computedSummary?.waters == 1 && ended.computedSummary?.waterOz == 8)
+        #expect(
+            ended.computedSummary?.drinks == 3 && ended.computedSummary?.waters == 1
+                && ended.computedSummary?.waterOz == 8)
         #expect(ended.computedSummary?.finalValue == 2 && ended.computedSummary?.adherencePercent == 100)
         // An edit, or a sip that came late, recomputes it with the rule of its end.
         ended.sealed = true
@@ -60,7 +64,8 @@ import Testing
         let now = start.advanced(seconds: 600)
         let all = BottleWater(sips: sips, session: session, now: now, mode: .accumulate, defaultWaterOz: 8)
         #expect(all.logs.map(\.id) == ["s|a", "s|a|1"] && all.carryMl == 42)
-        let some = BottleWater(sips: sips, session: session, now: now, mode: .accumulate, defaultWaterOz: 8, excluded: ["s|a"])
+        let some = BottleWater(
+            sips: sips, session: session, now: now, mode: .accumulate, defaultWaterOz: 8, excluded: ["s|a"])
         #expect(some.logs.map(\.id) == ["s|a|1"])
     }
 

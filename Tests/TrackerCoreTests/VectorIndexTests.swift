@@ -11,7 +11,8 @@ import Testing
 
     /// A page of the law, line by line.
     static func lines(_ page: String) throws -> [String] {
-        let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+        let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
         let file = root.appending(path: "Sources/TrackerCore/TrackerCore.docc/\(page)")
         return try String(contentsOf: file, encoding: .utf8).split(separator: "\n").map(String.init)
     }
@@ -21,9 +22,12 @@ import Testing
         var listed: [String] = []
         var sentences = 0
         for line in try Self.lines("Vectors.md") where line.hasPrefix("- ") {
-            let parts = try #require(line.firstRange(of: ": ").map { (String(line[..<$0.lowerBound].dropFirst(2)), line[$0.upperBound...]) }, "no sentence: \(line)")
+            let parts = try #require(
+                line.firstRange(of: ": ").map { (String(line[..<$0.lowerBound].dropFirst(2)), line[$0.upperBound...]) },
+                "no sentence: \(line)")
             #expect(parts.1.split(separator: " ").count > 1, "no sentence: \(line)")
-            listed += parts.0.contains("/zone") ? worldZones.map { parts.0.replacing("/zone", with: "/\($0)") } : [parts.0]
+            listed +=
+                parts.0.contains("/zone") ? worldZones.map { parts.0.replacing("/zone", with: "/\($0)") } : [parts.0]
             sentences += 1
         }
         let tested = Self.tables.flatMap { $0.map(\.id) }

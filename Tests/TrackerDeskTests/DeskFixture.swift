@@ -18,10 +18,12 @@ final class DeskFixture: Sendable {
         let now = try Moment.parse(wall.count == 5 ? "2026-06-15T\(wall)" : wall, now: nil, zone: zone)
         return try TrackerDesk(
             store, now: now, zone: ZoneChoice(named: zone.id, machine: .utc), source: source,
-            makeID: { self.counter.withLock { count in
-                count += 1
-                return "id-\(count)"
-            } }, remark: { text in self.remarks.withLock { $0.append(text) } })
+            makeID: {
+                self.counter.withLock { count in
+                    count += 1
+                    return "id-\(count)"
+                }
+            }, remark: { text in self.remarks.withLock { $0.append(text) } })
     }
 
     /// The same for those who cannot throw.

@@ -15,7 +15,12 @@ struct DeskTests {
     func drinks() throws {
         let logged = try fixture.desk("10:00").logDrink(.ml(250))
         #expect(logged.stored.ml == 250 && logged.state.pace.dailyTotalMl == 250)
-        #expect(try TrackerDesk.json(logged.drink) == #"{"at":"2026-06-15T08:00:00Z","day":"2026-06-15","key":"id-1","ml":250,"number":1,"source":"cli","zone":"Europe/Berlin"}"#)
+        #expect(
+            try TrackerDesk.json(logged.drink)
+                == #"""
+                {"at":"2026-06-15T08:00:00Z","day":"2026-06-15","key":"id-1","ml":250,"number":1,"source":"cli","zone":"Europe/Berlin"}
+                """#
+        )
         let desk = try fixture.desk("11:00")
         guard case .drink(let changed) = try desk.edit("d1", EntryChange(ml: 300)) else { throw Unexpected() }
         #expect(changed.stored.number == 2 && changed.state.pace.dailyTotalMl == 300)
@@ -28,20 +33,30 @@ struct DeskTests {
         #expect(reset.deleted.count == 2 && reset.state.pace.dailyTotalMl == 0)
     }
 
-    @Test("a time of day alone is that of the drink's own day: typed the day after, it moved the drink into the night before")
+    @Test(
+        """
+        a time of day alone is that of the drink's own day: typed the day after, it moved the drink into the night \
+        before
+        """
+    )
     func editedDrinkStaysInItsDay() throws {
         let desk = try fixture.desk("12:00")
         _ = try desk.logDrink(.ml(250), at: desk.moment("2026-06-13T23:50"))
         for (number, (typed, day, told)) in [
-            ("23:40", "2026-06-13", "2026-06-13T21:40:00Z"), ("00:10", "2026-06-13", "2026-06-13T22:10:00Z"), ("9:05", "2026-06-13", "2026-06-13T07:05:00Z"),
+            ("23:40", "2026-06-13", "2026-06-13T21:40:00Z"), ("00:10", "2026-06-13", "2026-06-13T22:10:00Z"),
+            ("9:05", "2026-06-13", "2026-06-13T07:05:00Z"),
             ("2026-06-14T09:05", "2026-06-14", "2026-06-14T07:05:00Z"),
         ].enumerated() {
-            guard case .drink(let moved) = try desk.edit("d\(number + 1)", EntryChange(typed: typed)) else { throw Unexpected() }
+            guard case .drink(let moved) = try desk.edit("d\(number + 1)", EntryChange(typed: typed)) else {
+                throw Unexpected()
+            }
             #expect(moved.stored.localDay.description == day && moved.stored.at.description == told, "\(typed)")
         }
     }
 
-    @Test("an amount is a number, the cup, or one of the quick ones", arguments: [("250", 250), ("cup", 250), ("quick2", 250)])
+    @Test(
+        "an amount is a number, the cup, or one of the quick ones",
+        arguments: [("250", 250), ("cup", 250), ("quick2", 250)])
     func amounts(text: String, ml: Int) throws {
         let settings = try fixture.store.settings()
         #expect(try Amount(text)?.millilitres(settings) == ml)
@@ -58,13 +73,19 @@ struct DeskTests {
         #expect(long.log.standardDrinkEstimate == 2 && long.log.presetID == nil)
         let water = try fixture.desk("20:40").water(id: "tap-1")
         #expect(try fixture.desk("20:41").water(id: "tap-1").log == water.log, "a tap that comes twice is one")
-        guard case .session(let edited) = try fixture.desk("20:45").edit("w1", EntryChange(estimate: 1.5)) else { throw Unexpected() }
+        guard case .session(let edited) = try fixture.desk("20:45").edit("w1", EntryChange(estimate: 1.5)) else {
+            throw Unexpected()
+        }
         #expect(edited.view.logs.first?.standardDrinkEstimate == 1.5)
         let ended = try fixture.desk("23:00").endSession()
         #expect(!ended.view.session.isActive && ended.view.session.computedSummary?.drinks == 2)
         #expect(try fixture.desk("23:01").sealLastSession().view.session.sealed)
         #expect(try fixture.desk("23:02").sessions().sessions.count == 1)
-        #expect(try keys(ended) == ["carryMl", "endTime", "id", "isActive", "isWarning", "logs", "sealed", "sinceWater", "startTime", "summary", "value"])
+        #expect(
+            try keys(ended) == [
+                "carryMl", "endTime", "id", "isActive", "isWarning", "logs", "sealed", "sinceWater", "startTime",
+                "summary", "value",
+            ])
     }
 
     @Test("settings: all that are named, or none; a preset may be named; the form commits what was touched")
@@ -75,7 +96,9 @@ struct DeskTests {
         let set = try desk.set([("hydration.glassMl", "250"), ("waterline.defaultPreset", "shot")])
         #expect(set.lines.map(\.name) == ["hydration.glassMl", "waterline.defaultPreset"])
         #expect(set.lines[1].value.text == setUp.presets.first { $0.preset.name == "Shot" }?.preset.id)
-        #expect(throws: SettingRefusal.self) { try desk.set([("hydration.glassMl", "300"), ("hydration.goalMl", "9000")]) }
+        #expect(throws: SettingRefusal.self) {
+            try desk.set([("hydration.glassMl", "300"), ("hydration.goalMl", "9000")])
+        }
         #expect(try TrackerDesk.json(desk.setting("hydration.glassMl")) == #"{"hydration.glassMl":250}"#, "all or none")
         var form = GoalForm()
         form.glasses = 10
@@ -94,21 +117,28 @@ struct DeskTests {
         #expect(week.days.first?.day == LocalDay("2026-06-08") && week.totalMl == 2600 && week.streak == 1)
         let month = try desk.month(of: DayText.month("2026-06"))
         #expect(month.month == "2026-06" && month.days.count == 30 && month.metDays == 1)
-        #expect(try TrackerDesk.json(month.days[29]) == #"{"class":null,"day":"2026-06-30","goalMl":null,"totalMl":null}"#)
+        #expect(
+            try TrackerDesk.json(month.days[29]) == #"{"class":null,"day":"2026-06-30","goalMl":null,"totalMl":null}"#)
         #expect(try TrackerDesk.json(desk.streak()) == #"{"streak":1,"today":"2026-06-15","todayClass":"none"}"#)
     }
 
     /// D3: where clocks change within a week it has seven days still, and each drink is on its own; so in a month.
-    @Test("a week in which clocks change has seven bars", arguments: [
-        ("Europe/Berlin", "2026-03-23", "2026-03-28T23:30"), ("Europe/Berlin", "2026-03-23", "2026-03-29T03:59"), ("Europe/Berlin", "2026-10-19", "2026-10-25T02:30"),
-        ("America/New_York", "2026-03-02", "2026-03-08T04:30"), ("America/Nuuk", "2026-03-23", "2026-03-28T22:30"), ("Australia/Lord_Howe", "2026-03-30", "2026-04-05T01:45"),
-        ("America/Havana", "2026-03-02", "2026-03-08T05:00"),
-    ])
+    @Test(
+        "a week in which clocks change has seven bars",
+        arguments: [
+            ("Europe/Berlin", "2026-03-23", "2026-03-28T23:30"), ("Europe/Berlin", "2026-03-23", "2026-03-29T03:59"),
+            ("Europe/Berlin", "2026-10-19", "2026-10-25T02:30"),
+            ("America/New_York", "2026-03-02", "2026-03-08T04:30"), ("America/Nuuk", "2026-03-23", "2026-03-28T22:30"),
+            ("Australia/Lord_Howe", "2026-03-30", "2026-04-05T01:45"),
+            ("America/Havana", "2026-03-02", "2026-03-08T05:00"),
+        ])
     func weeksOfChange(zone: String, monday: String, drink: String) throws {
         let store = try TrackerStore(inMemory: zone)
         let zone = try Zone(zone)
         func desk(_ wall: String) throws -> TrackerDesk {
-            try TrackerDesk(store, now: Moment.parse(wall, now: nil, zone: zone), zone: ZoneChoice(named: zone.id, machine: .utc), source: "cli")
+            try TrackerDesk(
+                store, now: Moment.parse(wall, now: nil, zone: zone), zone: ZoneChoice(named: zone.id, machine: .utc),
+                source: "cli")
         }
         _ = try desk(drink).logDrink(.ml(300))
         let (first, later) = (try #require(LocalDay(monday)), try desk("2026-12-01T12:00"))
@@ -136,7 +166,8 @@ struct DeskTests {
         let before = sink.delivered.count
         for minute in stride(from: 15, to: 14 * 60, by: 45) {
             let (hour, rest) = (20 + minute / 60, minute % 60)
-            let wall = "2026-06-\(hour < 24 ? 15 : 16)T\(hour % 24 < 10 ? "0" : "")\(hour % 24):\(rest < 10 ? "0" : "")\(rest)"
+            let wall =
+                "2026-06-\(hour < 24 ? 15 : 16)T\(hour % 24 < 10 ? "0" : "")\(hour % 24):\(rest < 10 ? "0" : "")\(rest)"
             try await fixture.desk(wall).tell([sink])
             #expect(!sink.shown.keys.contains { $0.hasPrefix("waterline") }, "\(wall)")
         }
@@ -153,7 +184,9 @@ struct DeskTests {
         #expect(try desk.deletePreset("PORTER").preset.name == "Porter" && desk.presets().presets.isEmpty)
         let token = try desk.makeToken(label: "phone", scope: .log)
         #expect(try fixture.store.accepts(token: token.token) && !TrackerDesk.json(desk.tokens()).contains(token.token))
-        #expect(try TrackerDesk.json(desk.tokens()).contains(#""scope":"log""#) && fixture.store.scope(of: token.token) == "log")
+        #expect(
+            try TrackerDesk.json(desk.tokens()).contains(#""scope":"log""#)
+                && fixture.store.scope(of: token.token) == "log")
         #expect(try desk.revokeTokens(String(token.id.prefix(4))).revoked == 1)
         #expect(try !fixture.store.accepts(token: token.token))
     }
@@ -167,7 +200,9 @@ struct DeskTests {
         let first = try other.desk().importDrinks { feed in try file.withUnsafeBytes(feed) }
         #expect(first.added == 1 && first.state.pace.dailyTotalMl == 250)
         #expect(try other.desk().importDrinks { feed in try file.withUnsafeBytes(feed) }.known == 1)
-        #expect(throws: HealthFileError.self) { try other.desk().importDrinks { feed in try Array("nonsense".utf8).withUnsafeBytes(feed) } }
+        #expect(throws: HealthFileError.self) {
+            try other.desk().importDrinks { feed in try Array("nonsense".utf8).withUnsafeBytes(feed) }
+        }
     }
 
     @Test("nothing that was asked for is there: everything is gone after a purge")

@@ -35,7 +35,9 @@ struct FollowingTests {
         #expect(await event(within: 60) { pauses.all == [.seconds(45)] ? true : nil } == true, "\(pauses.all)")
         #expect(looks.withLock { $0 } == 1)
         write.yield()
-        #expect(await event(within: 60) { pauses.all.count { $0 == .seconds(45) } == 2 ? true : nil } == true, "\(pauses.all)")
+        #expect(
+            await event(within: 60) { pauses.all.count { $0 == .seconds(45) } == 2 ? true : nil } == true,
+            "\(pauses.all)")
         #expect(pauses.all.contains(.milliseconds(1200)) && (9...11).contains(looks.withLock { $0 }), "\(pauses.all)")
         work.cancel()
         await work.value
@@ -62,28 +64,42 @@ struct FollowingTests {
         let folder = try TemporaryFolder()
         let path = folder.file("s.sqlite")
         let noon = try DeskFixture().desk().context
-        @Sendable func desk(_ store: TrackerStore) -> TrackerDesk { TrackerDesk(store, WriteContext(now: noon.now, zone: noon.zone, source: "cli", makeID: { UUID().uuidString })) }
-        let (store, other, third) = (try TrackerStore(path: path), try TrackerStore(path: path), try TrackerStore(path: path))
+        @Sendable func desk(_ store: TrackerStore) -> TrackerDesk {
+            TrackerDesk(
+                store, WriteContext(now: noon.now, zone: noon.zone, source: "cli", makeID: { UUID().uuidString }))
+        }
+        let (store, other, third) = (
+            try TrackerStore(path: path), try TrackerStore(path: path), try TrackerStore(path: path)
+        )
         _ = try desk(store).set([("reminders.enabled", "false")])
         let sink = Sink()
         let looks = Mutex(0)
-        let loop = ReminderLoop(sinks: [sink], desk: { desk(store) }, trouble: { _ in }, sleep: { _ in
-            looks.withLock { $0 += 1 }
-            // A service looks again within a minute: what the other held in its hands at the moment of a look waits so long.
-            try? await Task.sleep(for: .seconds(3))
-        })
+        let loop = ReminderLoop(
+            sinks: [sink], desk: { desk(store) }, trouble: { _ in },
+            sleep: { _ in
+                looks.withLock { $0 += 1 }
+                // A service looks again within a minute: what the other held in its hands at the moment of a look waits
+                // so long.
+                try? await Task.sleep(for: .seconds(3))
+            })
         // One that can show nothing, on the same store.
-        let deaf = ReminderLoop(sinks: [Deaf()], desk: { desk(third) }, trouble: { _ in }, sleep: { _ in try? await Task.sleep(for: .seconds(3600)) })
+        let deaf = ReminderLoop(
+            sinks: [Deaf()], desk: { desk(third) }, trouble: { _ in },
+            sleep: { _ in try? await Task.sleep(for: .seconds(3600)) })
         let watches = (try #require(StoreWatch(path)), try #require(StoreWatch(path)))
         let work = [
-            Task { await loop.run() }, Task { await loop.follow(watches.0.writes) }, Task { await deaf.run() }, Task { await deaf.follow(watches.1.writes) },
+            Task { await loop.run() }, Task { await loop.follow(watches.0.writes) }, Task { await deaf.run() },
+            Task { await deaf.follow(watches.1.writes) },
         ]
         #expect(await event(within: 60) { looks.withLock { $0 } > 0 ? true : nil } == true)
         _ = try desk(other).startSession()
         _ = try desk(other).drink()
-        #expect(await event(within: 60) { Set(sink.given.kinds) == [.waterlineLive, .waterlinePerDrink] ? true : nil } == true, "\(sink.given.kinds)")
+        #expect(
+            await event(within: 60) { Set(sink.given.kinds) == [.waterlineLive, .waterlinePerDrink] ? true : nil }
+                == true, "\(sink.given.kinds)")
         // What is written about the telling itself ends: nobody pokes the other for ever.
-        #expect(await event(within: 1) { looks.withLock { $0 } > 20 ? true : nil } == nil, "\(looks.withLock { $0 }) looks")
+        #expect(
+            await event(within: 1) { looks.withLock { $0 } > 20 ? true : nil } == nil, "\(looks.withLock { $0 }) looks")
         for task in work { task.cancel() }
     }
 

@@ -15,7 +15,9 @@ import TrackerDesk
         _ = try fixture.desk().set([("health.inbox", folder.path)])
     }
 
-    private func put(_ name: String, _ lines: [String]) throws { try Data((lines.joined(separator: "\n") + "\n").utf8).write(to: folder.url(name)) }
+    private func put(_ name: String, _ lines: [String]) throws {
+        try Data((lines.joined(separator: "\n") + "\n").utf8).write(to: folder.url(name))
+    }
     private func take() throws -> [String] { try fixture.desk().takeInbox().map(\.words) }
 
     @Test func eachFileOnceAndAgainWhenItHasChanged() throws {
@@ -40,7 +42,9 @@ import TrackerDesk
         #expect(mkfifo(folder.file("pipe.csv"), 0o600) == 0)
         try FileManager.default.createSymbolicLink(atPath: folder.file("link.csv"), withDestinationPath: "/etc/passwd")
         let first = try take()
-        #expect(first.count == 2 && first[0].hasPrefix("cut.json was not taken in: ") && first[1].hasPrefix("whole.csv: 1 drink added"), "\(first)")
+        #expect(
+            first.count == 2 && first[0].hasPrefix("cut.json was not taken in: ")
+                && first[1].hasPrefix("whole.csv: 1 drink added"), "\(first)")
         #expect(try take() == [])
         try put("cut.json", ["[{\"startDate\": \"2026-06-15T08:00:00+02:00\", \"value_ml\": 250}]"])
         #expect(try take() == ["cut.json: 1 drink added, 0 known already."])
@@ -48,17 +52,24 @@ import TrackerDesk
 
     @Test func aNameThatIsNoTextIsTold() throws {
         let made = [UInt8](folder.file("Caf").utf8) + [0xE9] + [UInt8](".csv".utf8) + [0]
-        let descriptor = made.withUnsafeBufferPointer { $0.withMemoryRebound(to: CChar.self) { open($0.baseAddress!, O_WRONLY | O_CREAT, 0o600) } }
+        let descriptor = made.withUnsafeBufferPointer {
+            $0.withMemoryRebound(to: CChar.self) { open($0.baseAddress!, O_WRONLY | O_CREAT, 0o600) }
+        }
         try #require(descriptor >= 0)
         close(descriptor)
         try put("whole.csv", ["startDate,value_ml", "2026-06-15T09:00:00+02:00,100"])
         let told = try take()
-        #expect(told.count == 2 && told[0].contains("no UTF-8") && told[1].hasPrefix("whole.csv: 1 drink added"), "\(told)")
+        #expect(
+            told.count == 2 && told[0].contains("no UTF-8") && told[1].hasPrefix("whole.csv: 1 drink added"), "\(told)")
     }
 
     /// Phones write a file a day, and nobody takes them away: what is new has its turn however many old ones there are.
     @Test func anyNumberOfFilesIsTakenInOneAfterTheOther() throws {
-        for number in 0..<450 { try put("drinks-\(1000 + number).csv", ["startDate,value_ml", "2026-06-14T09:\(10 + number / 60):\(10 + number % 50)+02:00,\(1 + number)"]) }
+        for number in 0..<450 {
+            try put(
+                "drinks-\(1000 + number).csv",
+                ["startDate,value_ml", "2026-06-14T09:\(10 + number / 60):\(10 + number % 50)+02:00,\(1 + number)"])
+        }
         var told: [Int] = []
         while case let count = try take().count, count > 0 { told.append(count) }
         #expect(told == [200, 200, 50])

@@ -4,7 +4,8 @@ import Testing
 import TrackerCore
 import TrackerDesk
 
-/// A desktop that was away: what others told meanwhile it shows afterwards, in order, as long as it is still so; the rest is on its list of what it missed (tracker law C).
+/// A desktop that was away: what others told meanwhile it shows afterwards, in order, as long as it is still so; the
+/// rest is on its list of what it missed (tracker law C).
 @Suite final class LateSinkTests: Sendable {
     /// A desktop, and somebody who hears everything.
     private final class Place: NotificationSink {
@@ -55,7 +56,9 @@ import TrackerDesk
 
     private func look(_ wall: String) async throws {
         now.withLock { $0 = wall }
-        let sink = LateSink(desktop, desk: { [self] in try fixture.desk(now.withLock { $0 }) }, wasShown: { [self] one in remembered.withLock { $0.contains(one.notificationId) } })
+        let sink = LateSink(
+            desktop, desk: { [self] in try fixture.desk(now.withLock { $0 }) },
+            wasShown: { [self] one in remembered.withLock { $0.contains(one.notificationId) } })
         try await fixture.desk(wall).tell([sink, phone])
     }
 
@@ -142,7 +145,8 @@ import TrackerDesk
         #expect(try desktop.shown.isEmpty && missed() == [first.notificationId: "over"])
         try await tell("08:05")
         #expect(try desktop.shown == [first] && missed().isEmpty)
-        #expect(try fixture.store.notifications().first { $0.id == first.notificationId }?.sinks == ["phone", "desktop"])
+        #expect(
+            try fixture.store.notifications().first { $0.id == first.notificationId }?.sinks == ["phone", "desktop"])
         try await tell("08:06")
         #expect(desktop.shown.count == 1)
         // What was told by the fast clock takes no place of what is of now.
@@ -168,7 +172,9 @@ import TrackerDesk
 
     @Test("a session's reminders are shown as long as it runs and no water came")
     func session() async throws {
-        _ = try fixture.desk("06:30").set([("waterline.discreet", "false"), ("reminders.enabled", "false"), ("waterline.warningThreshold", "2")])
+        _ = try fixture.desk("06:30").set([
+            ("waterline.discreet", "false"), ("reminders.enabled", "false"), ("waterline.warningThreshold", "2"),
+        ])
         desktop.isThere = false
         _ = try fixture.desk("20:00").startSession()
         _ = try fixture.desk("20:05").drink()
@@ -196,7 +202,12 @@ import TrackerDesk
         #expect(try missed().contains { $0.key.hasPrefix("waterline-per-drink") && $0.value == "over" })
     }
 
-    @Test("a person who is not to be disturbed is shown it afterwards; what is urgent does not wait, and then nothing older comes behind it")
+    @Test(
+        """
+        a person who is not to be disturbed is shown it afterwards; what is urgent does not wait, and then nothing \
+        older comes behind it
+        """
+    )
     func notDisturbed() async throws {
         desktop.accepts = false
         try await look("08:00")

@@ -15,11 +15,14 @@ import TrackerDesk
         _ = try fixture.desk().set([("bottle.light", "true")])
         _ = try fixture.desk().set([("bottle.light", "false")], ofBottle: Self.blue)
         let desk = try fixture.desk("15:00")
-        #expect(try desk.lightsDue() == [Self.red: .strong] && desk.light(ofBottle: Self.red) == .strong && desk.light(ofBottle: Self.blue) == nil)
+        #expect(
+            try desk.lightsDue() == [Self.red: .strong] && desk.light(ofBottle: Self.red) == .strong
+                && desk.light(ofBottle: Self.blue) == nil)
         try desk.noteLight(.strong, ofBottle: Self.red)
         #expect(try desk.lightsDue().isEmpty && desk.light(ofBottle: Self.red) == nil)
         // At night nobody is called for it; a bottle that is still lit is told at the next poll.
-        #expect(try fixture.desk("22:30").lightsDue().isEmpty && fixture.desk("22:30").light(ofBottle: Self.red) == .off)
+        #expect(
+            try fixture.desk("22:30").lightsDue().isEmpty && fixture.desk("22:30").light(ofBottle: Self.red) == .off)
         // Who takes the setting back finds the light out.
         _ = try fixture.desk().set([("bottle.light", "false")])
         #expect(try fixture.desk("15:01").lightsDue() == [Self.red: .off])

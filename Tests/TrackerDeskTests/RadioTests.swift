@@ -7,8 +7,8 @@ import Testing
 import TrackerCore
 import TrackerDesk
 
-/// Each row of tracker law A8 as a poll meets it, until the state that surfaces show: the words, the hint, and that the next good poll takes both
-/// away. The drinks stay.
+/// Each row of tracker law A8 as a poll meets it, until the state that surfaces show: the words, the hint, and that the
+/// next good poll takes both away. The drinks stay.
 @Suite("When the radio fails")
 struct RadioTests {
     struct Row: Sendable, CustomTestStringConvertible {
@@ -17,7 +17,10 @@ struct RadioTests {
         var hint: String?
         var spoil: @Sendable (inout ScriptedBottle) -> Void
 
-        init(_ condition: String, _ error: String, hint: String? = nil, _ spoil: @escaping @Sendable (inout ScriptedBottle) -> Void) {
+        init(
+            _ condition: String, _ error: String, hint: String? = nil,
+            _ spoil: @escaping @Sendable (inout ScriptedBottle) -> Void
+        ) {
             (testDescription, self.error, self.hint, self.spoil) = (condition, error, hint, spoil)
         }
 
@@ -28,11 +31,18 @@ struct RadioTests {
     }
 
     static let rows = [
-        Row("no bottle in the scan", "Bottle not found", hint: "Could not find bottle. Make sure it's nearby.") { $0.isSilent = true },
-        .connecting("adapter switched off", "Bluetooth is off", LinkError(.poweredOff, "The adapter hci0 is switched off.")),
-        .connecting("not permitted", "Bluetooth permission denied", LinkError(.permissionDenied, "The bus policy does not let us.")),
+        Row("no bottle in the scan", "Bottle not found", hint: "Could not find bottle. Make sure it's nearby.") {
+            $0.isSilent = true
+        },
+        .connecting(
+            "adapter switched off", "Bluetooth is off", LinkError(.poweredOff, "The adapter hci0 is switched off.")),
+        .connecting(
+            "not permitted", "Bluetooth permission denied",
+            LinkError(.permissionDenied, "The bus policy does not let us.")),
         .connecting("no adapter", "No Bluetooth adapter", LinkError(.noAdapter, "There is none.")),
-        .connecting("connection failed", "Failed to connect", hint: "abort-by-local", LinkError(.connectFailed, "le-connection-abort-by-local.", isTransient: true)),
+        .connecting(
+            "connection failed", "Failed to connect", hint: "abort-by-local",
+            LinkError(.connectFailed, "le-connection-abort-by-local.", isTransient: true)),
         Row("a service is missing", "Unexpected bottle response") { $0.services.removeAll { $0.uuid == 0xFFE0 } },
         Row("no PT in the answers", "Unexpected bottle response") { bottle in
             bottle.records = []
@@ -61,8 +71,14 @@ struct RadioTests {
         let report = try poll(broken)
         #expect(report.failure != nil && report.new == 0, "no drink comes of it")
         let state = try desk.state()
-        #expect(state.connection.error == row.error && state.connection.state.name == "error", "\(state.connection.error ?? "none"): \(report.failure?.sentence ?? "")")
-        if let hint = row.hint { #expect(state.connection.hint?.contains(hint) == true, "\(state.connection.hint ?? "none")") } else { #expect(state.connection.hint == nil) }
+        #expect(
+            state.connection.error == row.error && state.connection.state.name == "error",
+            "\(state.connection.error ?? "none"): \(report.failure?.sentence ?? "")")
+        if let hint = row.hint {
+            #expect(state.connection.hint?.contains(hint) == true, "\(state.connection.hint ?? "none")")
+        } else {
+            #expect(state.connection.hint == nil)
+        }
         #expect(state.pace.dailyTotalMl == 250 && state.drinkCount == 1)
 
         #expect(try poll(bottle).failure == nil)

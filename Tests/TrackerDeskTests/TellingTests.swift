@@ -17,7 +17,10 @@ struct TellingTests {
         private let show: @Sendable (TrackerNotification) async -> Bool
         private let heard = Mutex<[TrackerNotification]>([])
 
-        init(_ name: String, able: Bool = true, limit: Duration = .seconds(600), show: @escaping @Sendable (TrackerNotification) async -> Bool = { _ in true }) {
+        init(
+            _ name: String, able: Bool = true, limit: Duration = .seconds(600),
+            show: @escaping @Sendable (TrackerNotification) async -> Bool = { _ in true }
+        ) {
             (self.name, self.able, self.limit, self.show) = (name, able, limit, show)
         }
 
@@ -37,35 +40,45 @@ struct TellingTests {
 
     @Test("what one of several sinks has shown is told, under the names of those who showed it")
     func severalSinks() async throws {
-        let (desktop, deaf, broker, absent) = (Sink("desktop"), Sink("deaf") { _ in false }, Sink("mqtt"), Sink("absent", able: false))
+        let (desktop, deaf, broker, absent) = (
+            Sink("desktop"), Sink("deaf") { _ in false }, Sink("mqtt"), Sink("absent", able: false)
+        )
         let report = try await fixture.desk().tell([desktop, deaf, broker, absent])
-        #expect(report.notifications.map(\.isShown) == [true] && report.unseen.isEmpty && report.state.hasNotificationServer)
+        #expect(
+            report.notifications.map(\.isShown) == [true] && report.unseen.isEmpty && report.state.hasNotificationServer
+        )
         #expect(desktop.given == [.pace] && deaf.given == [.pace] && broker.given == [.pace] && absent.given == [])
         #expect(try fixture.store.notifications().map(\.sinks) == [["desktop", "mqtt"]])
         #expect(try await fixture.desk("12:01").tell([desktop]).notifications.isEmpty, "told")
         #expect(try fixture.desk("12:01").state().remindersSent == 1)
     }
 
-    @Test("what nobody showed is not counted and comes again; without any sink that can show, notifications are disabled")
+    @Test(
+        "what nobody showed is not counted and comes again; without any sink that can show, notifications are disabled")
     func nobody() async throws {
         let deaf = Sink("deaf") { _ in false }
         for _ in 0..<3 {
             let report = try await fixture.desk().tell([deaf])
-            #expect(report.unseen.map(\.kind) == [.pace] && report.notifications.map(\.isShown) == [false] && !report.state.hasNotificationServer)
+            #expect(
+                report.unseen.map(\.kind) == [.pace] && report.notifications.map(\.isShown) == [false]
+                    && !report.state.hasNotificationServer)
         }
         let report = try await fixture.desk().tell([Sink("absent", able: false)])
         #expect(report.unseen.count == 1 && !report.state.hasNotificationServer)
         #expect(try fixture.store.notifications().isEmpty && fixture.desk().state().remindersSent == 0)
     }
 
-    /// An adversary's findings: the state that a broker got said "disabled" when a session's reminder came that it may not have, and counted the session's changes.
+    /// An adversary's findings: the state that a broker got said "disabled" when a session's reminder came that it may
+    /// not have, and counted the session's changes.
     @Test("where sessions are nobody's business no number tells of one")
     func nothingTellsOfASession() async throws {
         _ = try fixture.desk().startSession()
         for _ in 0..<2 { _ = try fixture.desk("12:01").drink() }
         let blind = Sink("blind") { !$0.kind.isWaterline }
         let report = try await fixture.desk("12:02").tell([blind])
-        #expect(report.unseen.contains { $0.kind.isWaterline } && report.unseen.allSatisfy { $0.kind.isWaterline }, "\(report.unseen)")
+        #expect(
+            report.unseen.contains { $0.kind.isWaterline } && report.unseen.allSatisfy { $0.kind.isWaterline },
+            "\(report.unseen)")
         #expect(report.state.hasNotificationServer)
         _ = try await fixture.desk("12:03").tell([Sink("desktop")])
         let whole = try fixture.desk("12:04").state()
@@ -73,7 +86,9 @@ struct TellingTests {
         counted.syncReport.waiting = 7
         counted.sync = .pending(7)
         let shared = counted.withoutWaterline
-        #expect(whole.unread > shared.unread && shared.waterline == nil && shared.syncReport.waiting == 0 && shared.sync == .idle)
+        #expect(
+            whole.unread > shared.unread && shared.waterline == nil && shared.syncReport.waiting == 0
+                && shared.sync == .idle)
         #expect(try fixture.desk("12:04").seeing(waterline: false).state().unread == shared.unread)
     }
 
@@ -94,7 +109,9 @@ struct TellingTests {
     @Test("while a sink shows, another program writes: no transaction waits for it")
     func outsideEveryTransaction() async throws {
         let folder = try TemporaryFolder()
-        let (own, other) = (try TrackerStore(path: folder.file("waterh.sqlite")), try TrackerStore(path: folder.file("waterh.sqlite")))
+        let (own, other) = (
+            try TrackerStore(path: folder.file("waterh.sqlite")), try TrackerStore(path: folder.file("waterh.sqlite"))
+        )
         let noon = try fixture.desk().context
         let wrote = Mutex(false)
         let sink = Sink("desktop") { _ in
@@ -116,7 +133,10 @@ struct TellingTests {
                 group.addTask {
                     let sink = Sink("desktop")
                     let store = try TrackerStore(path: folder.file("waterh.sqlite"))
-                    try await TrackerDesk(store, WriteContext(now: noon.now, zone: noon.zone, source: "cli", makeID: { UUID().uuidString })).tell([sink])
+                    try await TrackerDesk(
+                        store,
+                        WriteContext(now: noon.now, zone: noon.zone, source: "cli", makeID: { UUID().uuidString })
+                    ).tell([sink])
                     return sink.given.count
                 }
             }
@@ -133,7 +153,12 @@ struct TellingTests {
         #expect(try await fixture.desk("12:01").tell([sink]).notifications.count == 1)
     }
 
-    @Test("a look that can reach nobody writes nothing, whatever is due; what another tells just now is no business of its")
+    @Test(
+        """
+        a look that can reach nobody writes nothing, whatever is due; what another tells just now is no business \
+        of its
+        """
+    )
     func writesNothing() async throws {
         let absent = Sink("absent", able: false)
         _ = try await fixture.desk().tell([absent])
@@ -190,7 +215,10 @@ struct TellingTests {
     @Test("a service tells in the second in which a drink is due, once an anchor")
     func punctual() async throws {
         let fixture = fixture
-        _ = try fixture.desk("05:00").set([("reminders.engine", "interval"), ("hydration.goalMl", "1600"), ("schedule.wake", "08:00"), ("schedule.sleep", "20:00")])
+        _ = try fixture.desk("05:00").set([
+            ("reminders.engine", "interval"), ("hydration.goalMl", "1600"), ("schedule.wake", "08:00"),
+            ("schedule.sleep", "20:00"),
+        ])
         let clock = Mutex(try fixture.desk("09:20").now)
         let told = Mutex<[Int64]>([])
         let end = try fixture.desk("09:45").now
@@ -201,7 +229,8 @@ struct TellingTests {
         }
         // Sleeping is letting the clock go on.
         let loop = ReminderLoop(
-            sinks: [sink], desk: { fixture.certainDesk(clock.withLock { $0 }.description) }, trouble: { Issue.record("\($0)") },
+            sinks: [sink], desk: { fixture.certainDesk(clock.withLock { $0 }.description) },
+            trouble: { Issue.record("\($0)") },
             sleep: { length in
                 clock.withLock { $0 = $0.advanced(seconds: length / .seconds(1)) }
                 await Task.yield()

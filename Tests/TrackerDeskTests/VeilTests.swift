@@ -3,7 +3,8 @@ import Testing
 import TrackerCore
 import TrackerDesk
 
-/// Where sessions are nobody's business, no method of the desk speaks of one, or touches one (adversary, 22 November 2026).
+/// Where sessions are nobody's business, no method of the desk speaks of one, or touches one (adversary, 22 November
+/// 2026).
 @Suite struct VeilTests {
     @Test func anEntryOfASessionIsNoEntry() throws {
         let fixture = try DeskFixture()
@@ -14,7 +15,9 @@ import TrackerDesk
         #expect(throws: (any Error).self) { try veiled.edit("w1", EntryChange(ml: 9)) }
         #expect(throws: (any Error).self) { try veiled.delete("w1") }
         // It is there, as it was, for whose business it is.
-        guard case .session(let report) = try fixture.desk("12:03").edit("w1", EntryChange(estimate: 1)) else { return #expect(Bool(false), "w1 is an entry") }
+        guard case .session(let report) = try fixture.desk("12:03").edit("w1", EntryChange(estimate: 1)) else {
+            return #expect(Bool(false), "w1 is an entry")
+        }
         #expect(report.view.logs.count == 1)
     }
 
@@ -35,7 +38,9 @@ import TrackerDesk
         _ = try fixture.desk().startSession()
         _ = try fixture.desk("12:01").drink()
         let veiled = try fixture.desk("12:02").seeing(waterline: false)
-        for reach in [UndoReach.everything, .drinks, .today, .session, .drink(1)] { #expect(throws: Refusal.self, "\(reach)") { try veiled.undo(reach) } }
+        for reach in [UndoReach.everything, .drinks, .today, .session, .drink(1)] {
+            #expect(throws: Refusal.self, "\(reach)") { try veiled.undo(reach) }
+        }
         #expect(try fixture.desk("12:03").undo(.session).undone == "drink")
     }
 

@@ -14,33 +14,48 @@ import TrackerDesk
     private static func desk() throws -> TrackerDesk {
         TrackerDesk(
             try TrackerStore(inMemory: "Etc/UTC"),
-            WriteContext(now: Instant(milliseconds: 1_770_070_900_000), zone: .utc, source: "cli", makeID: { UUID().uuidString }))
+            WriteContext(
+                now: Instant(milliseconds: 1_770_070_900_000), zone: .utc, source: "cli", makeID: { UUID().uuidString })
+        )
     }
 
     private static func take(_ text: String, into desk: TrackerDesk) throws -> JournalImportReport {
         try desk.importJournal { feed in try Array(text.utf8).withUnsafeBytes { try feed($0) } }
     }
 
-    @Test(arguments: [Self.sip, Self.sip.replacingOccurrences(of: #""reading":"calendar/u16be","#, with: ""), Self.sip.replacingOccurrences(of: #"12C"#, with: "02C").replacingOccurrences(of: ":300", with: ":44").replacingOccurrences(of: "calendar/u16be", with: "strict/u8")])
+    @Test(arguments: [
+        Self.sip, Self.sip.replacingOccurrences(of: #""reading":"calendar/u16be","#, with: ""),
+        Self.sip.replacingOccurrences(of: #"12C"#, with: "02C").replacingOccurrences(of: ":300", with: ":44")
+            .replacingOccurrences(of: "calendar/u16be", with: "strict/u8"),
+    ])
     func `an entry that says what its bytes say is taken`(line: String) throws {
         #expect(try Self.take(line + "\n", into: Self.desk()).added == 1)
     }
 
     @Test(arguments: [
         // Another sip's time or amount: it would take that sip's place.
-        (#""ml":300"#, #""ml":105"#, "another time or amount"), ("22:21:15", "22:21:16", "another time or amount"), ("2026-02-02T", "2025-02-02T", "another time or amount"),
+        (#""ml":300"#, #""ml":105"#, "another time or amount"), ("22:21:15", "22:21:16", "another time or amount"),
+        ("2026-02-02T", "2025-02-02T", "another time or amount"),
         ("calendar/u16be", "strict/u8", "another time or amount"), ("calendar/u16be", "hearsay", "hearsay"),
         // A flag that says otherwise than the verdict.
-        (#"6100""#, #"6101""#, "no drink"), (#""verdict":"drink""#, #""verdict":"notADrink","reason":"flag""#, "is a drink"),
+        (#"6100""#, #"6101""#, "no drink"),
+        (#""verdict":"drink""#, #""verdict":"notADrink","reason":"flag""#, "is a drink"),
         (#""verdict":"drink""#, #""verdict":"notADrink","reason":"zero""#, "is a drink"),
         ("\"at\":1770070875000", "\"at\":253380000000000", "after it was received"),
-        (#""verdict":"drink""#, #""verdict":"drink","edit":{"key":"k","ml":5,"at":1770070875000,"zone":"Etc/UTC"}"#, "edit"),
-    ]) func `an entry whose bytes say something else is refused, and nothing is taken`(part: String, other: String, why: String) throws {
+        (
+            #""verdict":"drink""#, #""verdict":"drink","edit":{"key":"k","ml":5,"at":1770070875000,"zone":"Etc/UTC"}"#,
+            "edit"
+        ),
+    ]) func `an entry whose bytes say something else is refused, and nothing is taken`(
+        part: String, other: String, why: String
+    ) throws {
         let desk = try Self.desk()
         try #require(Self.sip.contains(part))
         let text = Self.sip + "\n" + Self.sip.replacingOccurrences(of: part, with: other) + "\n"
         let problem = #expect(throws: WrongInput.self) { try Self.take(text, into: desk) }
-        #expect(problem?.sentence.hasPrefix("Line 2 ") == true && problem?.sentence.contains(why) == true, "\(problem?.sentence ?? "")")
+        #expect(
+            problem?.sentence.hasPrefix("Line 2 ") == true && problem?.sentence.contains(why) == true,
+            "\(problem?.sentence ?? "")")
         #expect(try desk.store.journalCounts() == JournalCounts(drinks: 0, notDrinks: 0, quarantined: 0))
     }
 }

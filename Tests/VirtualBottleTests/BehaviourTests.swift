@@ -5,7 +5,8 @@ import VirtualBottle
 
 @Suite("The bottle's answers, clock, connection and hands")
 struct BehaviourTests {
-    static let reminder = ReminderSetting(mode: 1, wakeHour: 7, wakeMinute: 30, sleepHour: 22, sleepMinute: 0, intervalMinutes: 45)
+    static let reminder = ReminderSetting(
+        mode: 1, wakeHour: 7, wakeMinute: 30, sleepHour: 22, sleepMinute: 0, intervalMinutes: 45)
     static let clock = BottleClock(yearByte: 26, month: 11, day: 21, hour: 13, minute: 14, second: 15)
 
     static let answers: [(HostCommand, [String])] = [
@@ -13,12 +14,16 @@ struct BehaviourTests {
         (.reminder(.standard), ["52 50 00 08 07 26 00 08 00 14 00 3C"]),
         (.clock(clock), ["52 50 00 03 02 03 00"]),
         (.clock(BottleClock(yearByte: 26, month: 13, day: 1, hour: 0, minute: 0, second: 0)), ["52 50 00 03 02 03 01"]),
-        (.settings(goalMl: 2000, clock: clock, reminder: reminder), ["52 50 00 0F 03 05 07 D0 02 03 00 07 26 01 07 1E 16 00 2D"]),
+        (
+            .settings(goalMl: 2000, clock: clock, reminder: reminder),
+            ["52 50 00 0F 03 05 07 D0 02 03 00 07 26 01 07 1E 16 00 2D"]
+        ),
         (.register, ["52 50 00 03 02 1C 02"]),
         (.clearLog, ["52 50 00 03 02 1C 06"]),
         (.amount(ml: 700), []), (.flash, []), (.language(1), []), (.leaveFactoryMode, []),
         (.light(ReminderLight(mode: 3, red: 1, green: 2, blue: 3)), []),
-        (.get(.battery), ["52 50 00 03 02 02 61"]), (.get(.goal), ["52 50 00 04 03 05 09 C4"]), (.get(EntryType(0x77)), []),
+        (.get(.battery), ["52 50 00 03 02 02 61"]), (.get(.goal), ["52 50 00 04 03 05 09 C4"]),
+        (.get(EntryType(0x77)), []),
         (.unknown(hex("50 54 00 09 02")), []), (.unknown([]), []), (.unknown([0xFF]), []),
         (.put([Entry(.goal, [1])]), []),
     ]
@@ -41,7 +46,9 @@ struct BehaviourTests {
         let value = try #require(bench.write(.snapshot).first)
         #expect(value.count == (model == .boost ? 43 : 53))
         let snapshot = try Snapshot(decoding: Frame(decoding: value))
-        #expect(snapshot.model == model && snapshot.goalMl == 1800 && snapshot.amountMl == 640 && snapshot.batteryPercent == 55)
+        #expect(
+            snapshot.model == model && snapshot.goalMl == 1800 && snapshot.amountMl == 640
+                && snapshot.batteryPercent == 55)
         #expect(snapshot.clock == Self.clock && snapshot.reminder == Self.reminder && snapshot.charging == .charging)
         if model == .vita { #expect(snapshot.levelMl == 530 && snapshot.tdsPpm == 120 && snapshot.temperatureC == 21) }
     }
@@ -53,7 +60,10 @@ struct BehaviourTests {
         bench.connect()
         bench.notified = []
         bench.control(.sip(ml: 30))
-        #expect(bench.notified == [hex("52 54 00 04 03 08 01 22"), hex("52 54 00 04 03 28 00 78"), hex("52 54 00 03 02 01 15")])
+        #expect(
+            bench.notified == [
+                hex("52 54 00 04 03 08 01 22"), hex("52 54 00 04 03 28 00 78"), hex("52 54 00 03 02 01 15"),
+            ])
         bench.takesNotifications = false
         bench.write(.drinkLog)
         bench.link(.notified(BluetoothUUID(0xFFE4)))
@@ -90,7 +100,9 @@ struct BehaviourTests {
         #expect(bench.notified == [hex("52 54 00 03 02 1C 04")])
     }
 
-    @Test("recalibration reports its result", arguments: [(HostCommand.recalibrateFull, "A1", 530), (.recalibrateEmpty, "A6", 0)])
+    @Test(
+        "recalibration reports its result",
+        arguments: [(HostCommand.recalibrateFull, "A1", 530), (.recalibrateEmpty, "A6", 0)])
     func recalibration(_ command: HostCommand, _ type: String, _ level: Int) throws {
         var bench = try Bench()
         bench.connect()
@@ -116,7 +128,9 @@ struct BehaviourTests {
         #expect(bench.effects.contains(.link(.advertise(true))) && bench.status.central == nil)
     }
 
-    @Test("forbidden writes to the response characteristic drop the connection", arguments: ["01", "01 00", "FF"], BottleProfile.allCases)
+    @Test(
+        "forbidden writes to the response characteristic drop the connection", arguments: ["01", "01 00", "FF"],
+        BottleProfile.allCases)
     func forbiddenWrites(_ bytes: String, _ profile: BottleProfile) throws {
         for (withResponse, shown) in [(false, OfferedProfiles.both), (true, profile == .draft ? .draft : .retail)] {
             var bench = try Bench(BottleIdentity(profile: shown))
@@ -150,7 +164,8 @@ struct BehaviourTests {
         let bench = try Bench(BottleIdentity(profile: shown, name: "WaterH-Test"))
         let application = bench.machine.application
         let all = application.services.flatMap(\.characteristics)
-        #expect(application.name == "WaterH-Test" && application.advertisedServices == (shown == .retail ? [] : [0xFF00]))
+        #expect(
+            application.name == "WaterH-Test" && application.advertisedServices == (shown == .retail ? [] : [0xFF00]))
         #expect(all.first { $0.uuid == 0x2A25 }?.constant == Array(bench.machine.identity.address.description.utf8))
         for profile in BottleProfile.allCases {
             let command = all.filter { $0.uuid == BluetoothUUID(profile.commandCharacteristic) }
@@ -159,13 +174,23 @@ struct BehaviourTests {
                 #expect(command.isEmpty && response.isEmpty)
                 continue
             }
-            #expect(command.map(\.properties) == [profile == .draft ? [.write, .writeWithoutResponse] : [.writeWithoutResponse]])
+            #expect(
+                command.map(\.properties) == [
+                    profile == .draft ? [.write, .writeWithoutResponse] : [.writeWithoutResponse]
+                ])
             #expect(response.map(\.properties) == [profile == .draft ? [.read, .notify] : [.notify]])
         }
-        #expect(application.services.contains { $0.uuid.fullDescription == "00010203-0405-0607-0809-0A0B0C0D1912" } == (shown != .draft))
+        #expect(
+            application.services.contains { $0.uuid.fullDescription == "00010203-0405-0607-0809-0A0B0C0D1912" }
+                == (shown != .draft))
     }
 
-    @Test("both profiles at once: answers go where the question came from, reports to every listener, one flash behind both")
+    @Test(
+        """
+        both profiles at once: answers go where the question came from, reports to every listener, one flash \
+        behind both
+        """
+    )
     func bothProfiles() throws {
         var bench = try Bench(BottleIdentity(profile: .both))
         bench.sip([1, 2])
@@ -256,7 +281,8 @@ struct BehaviourTests {
         bench.control(.powerLoss)
         bench.wait(.seconds(10))
         bench.sip([1])
-        let restarted = try Bench(flash: bench.saved, hostTime: LocalTime(milliseconds: Bench.noon.milliseconds + 3_600_000))
+        let restarted = try Bench(
+            flash: bench.saved, hostTime: LocalTime(milliseconds: Bench.noon.milliseconds + 3_600_000))
         #expect(restarted.status.clock == BottleClock(yearByte: 0, month: 0, day: 0, hour: 1, minute: 0, second: 0))
     }
 
@@ -266,7 +292,12 @@ struct BehaviourTests {
         bench.sip([1])
         bench.connect()
         bench.write([1])
-        for body in [{ $0.write(HostCommand.acknowledge(bytes: 13).encoded, withResponse: true) }, { $0.control(.sip(ml: 1)); return [] }]
+        for body in [
+            { $0.write(HostCommand.acknowledge(bytes: 13).encoded, withResponse: true) },
+            {
+                $0.control(.sip(ml: 1)); return []
+            },
+        ]
             as [(inout Bench) -> [[UInt8]]]
         {
             bench.effects = []

@@ -26,12 +26,15 @@ struct Bench {
     static let noon = LocalTime(BottleClock(yearByte: 26, month: 11, day: 21, hour: 12, minute: 0, second: 0))!
 
     init(
-        _ identity: BottleIdentity = BottleIdentity(), flash: BottleFlash = BottleFlash(), faults: String = "", seed: UInt64 = 1,
+        _ identity: BottleIdentity = BottleIdentity(), flash: BottleFlash = BottleFlash(), faults: String = "",
+        seed: UInt64 = 1,
         answers: RecordedAnswers = .none, hostTime: LocalTime = noon
     ) throws {
         saved = flash
         profile = identity.profile == .draft ? .draft : .retail
-        machine = VirtualBottleMachine(identity, flash: flash, faults: try BottleFaults(faults), seed: seed, answers: answers, hostTime: hostTime, at: now)
+        machine = VirtualBottleMachine(
+            identity, flash: flash, faults: try BottleFaults(faults), seed: seed, answers: answers, hostTime: hostTime,
+            at: now)
     }
 
     /// What the central speaks: the retail profile where the bottle has it.
@@ -73,7 +76,10 @@ struct Bench {
     mutating func write(_ bytes: [UInt8], to uuid: UInt16? = nil, withResponse: Bool = false) -> [[UInt8]] {
         notified = []
         token += 1
-        link(.write(Self.central, BluetoothUUID(uuid ?? profile.commandCharacteristic), value: bytes, token: withResponse ? token : nil))
+        link(
+            .write(
+                Self.central, BluetoothUUID(uuid ?? profile.commandCharacteristic), value: bytes,
+                token: withResponse ? token : nil))
         return notified
     }
 

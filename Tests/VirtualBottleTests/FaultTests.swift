@@ -16,13 +16,17 @@ struct FaultTests {
         #expect(try BottleFaults("") == BottleFaults())
     }
 
-    @Test("what is no plan is refused by name", arguments: ["nonsense", "drop", "drop=x", "drop=101", "drop=-1", "shuffle=1", "ring=0", "=", "drop=5=5"])
+    @Test(
+        "what is no plan is refused by name",
+        arguments: ["nonsense", "drop", "drop=x", "drop=101", "drop=-1", "shuffle=1", "ring=0", "=", "drop=5=5"])
     func malformed(_ text: String) {
         #expect(throws: BottleFaults.Malformed.self) { try BottleFaults(text) }
     }
 
     /// A bottle with 40 records and a bad day, polled: what came, and what is left.
-    private func poll(_ faults: String, seed: UInt64 = 7, profile: BottleProfile = .retail) throws -> (bench: Bench, values: [[UInt8]]) {
+    private func poll(_ faults: String, seed: UInt64 = 7, profile: BottleProfile = .retail) throws -> (
+        bench: Bench, values: [[UInt8]]
+    ) {
         var bench = try Bench(BottleIdentity(profile: OfferedProfiles(profile)), faults: faults, seed: seed)
         bench.sip(Array(1...40))
         bench.connect()
@@ -39,8 +43,11 @@ struct FaultTests {
         #expect(try poll(plan).values != poll(plan, seed: 8).values)
     }
 
-    /// The promise that the gateway leans on, seen from the bottle: whatever goes wrong, an honest receiver keeps all drinks.
-    @Test("no fault makes an honest receiver acknowledge what it has not got", arguments: BottleFaultWord.all.map(\.example))
+    /// The promise that the gateway leans on, seen from the bottle: whatever goes wrong, an honest receiver keeps all
+    /// drinks.
+    @Test(
+        "no fault makes an honest receiver acknowledge what it has not got",
+        arguments: BottleFaultWord.all.map(\.example))
     func nothingLost(_ word: String) throws {
         for profile in BottleProfile.allCases {
             for seed in 0..<20 as Range<UInt64> {
@@ -53,7 +60,9 @@ struct FaultTests {
                     // A lost packet of a draft dump leaves no trace: only what two dumps agree on is acknowledged.
                     let dumps = (profile == .draft ? [0, 1] : [0]).map { _ in receive(&bench) }
                     for dump in dumps { kept.formUnion(dump.amounts) }
-                    if let bytes = dumps[0].acknowledgement, dumps.allSatisfy({ $0 == dumps[0] }) { bench.write(.acknowledge(bytes: bytes)) }
+                    if let bytes = dumps[0].acknowledgement, dumps.allSatisfy({ $0 == dumps[0] }) {
+                        bench.write(.acknowledge(bytes: bytes))
+                    }
                     bench.disconnect()
                 }
                 let remaining = Set(bench.machine.flash.records.map { Int($0.bytes[7]) })
@@ -128,11 +137,15 @@ struct FaultTests {
         #expect(bench.write(.snapshot).isEmpty && bench.write(.drinkLog).isEmpty)
     }
 
-    @Test("split, shuffle, repeat and interleave still carry the whole log", arguments: ["split=20", "shuffle", "twice=100", "interleave=100", "restart=100"])
+    @Test(
+        "split, shuffle, repeat and interleave still carry the whole log",
+        arguments: ["split=20", "shuffle", "twice=100", "interleave=100", "restart=100"])
     func wholeLog(_ word: String) throws {
         let values = try poll(word).values
         var assembler = LogAssembler()
-        let records = values.flatMap { assembler.receive($0) }.compactMap { if case .log(let log) = $0 { log.records().accepted } else { nil } }.flatMap { $0 }
+        let records = values.flatMap { assembler.receive($0) }.compactMap {
+            if case .log(let log) = $0 { log.records().accepted } else { nil }
+        }.flatMap { $0 }
         #expect(Set(records.map(\.amountMl)) == Set(1...40))
         #expect(values != (try poll("").values))
     }

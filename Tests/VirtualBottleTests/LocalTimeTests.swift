@@ -12,14 +12,20 @@ struct LocalTimeTests {
             #expect(date == expected)
             #expect(LocalTime.days(year: date.year, month: date.month, day: date.day) == number)
             let next = BottleClock(
-                yearByte: UInt8(date.year - 2000), month: UInt8(date.month), day: UInt8(date.day + 1), hour: 0, minute: 0, second: 0)
-            expected = next.isPossible ? (date.year, date.month, date.day + 1) : date.month < 12 ? (date.year, date.month + 1, 1) : (date.year + 1, 1, 1)
+                yearByte: UInt8(date.year - 2000), month: UInt8(date.month), day: UInt8(date.day + 1), hour: 0,
+                minute: 0, second: 0)
+            expected =
+                next.isPossible
+                ? (date.year, date.month, date.day + 1)
+                : date.month < 12 ? (date.year, date.month + 1, 1) : (date.year + 1, 1, 1)
         }
     }
 
-    @Test("known instants", arguments: [
-        (0, "2000-01-01T00:00:00"), (825_459_675_999, "2026-02-26T22:21:15"), (-1, "2255-12-31T23:59:59"),
-    ])
+    @Test(
+        "known instants",
+        arguments: [
+            (0, "2000-01-01T00:00:00"), (825_459_675_999, "2026-02-26T22:21:15"), (-1, "2255-12-31T23:59:59"),
+        ])
     func instants(_ milliseconds: Int64, _ text: String) {
         let clock = LocalTime(milliseconds: milliseconds).clock
         #expect(clock.description == text)

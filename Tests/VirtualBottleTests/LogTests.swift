@@ -16,7 +16,9 @@ struct LogTests {
         #expect(Array(values[1].prefix(6)) == [0x50, 0x54, 0x01, 0x0A, 0x69, 0x06])
         #expect(values.dropFirst(2).allSatisfy { $0[1] == 0x06 })
         var assembler = LogAssembler()
-        let records = values.flatMap { assembler.receive($0) }.compactMap { if case .log(let log) = $0 { log.records().accepted } else { nil } }.flatMap { $0 }
+        let records = values.flatMap { assembler.receive($0) }.compactMap {
+            if case .log(let log) = $0 { log.records().accepted } else { nil }
+        }.flatMap { $0 }
         #expect(records.map(\.amountMl) == Array(1...20))
         #expect(records.first.map { [$0.year ?? 0, $0.month, $0.day, $0.hour, $0.minute] } == [2026, 11, 21, 12, 0])
         #expect(records.last?.minute == 19 && records.first?.batteryPercent(.boost) == 97)
@@ -144,11 +146,16 @@ struct LogTests {
 
     @Test("strict dialect: byte 0 is 1A in every year, and 255 ml is the most")
     func strictRecords() throws {
-        let newYear = try #require(LocalTime(BottleClock(yearByte: 27, month: 1, day: 1, hour: 0, minute: 0, second: 1)))
+        let newYear = try #require(
+            LocalTime(BottleClock(yearByte: 27, month: 1, day: 1, hour: 0, minute: 0, second: 1)))
         for (dialect, byte) in [(RecordDialect.strict, 0x1A), (.calendar, 0x1B)] {
             var bench = try Bench(BottleIdentity(dialect: dialect), hostTime: newYear)
             bench.sip([100])
-            if case .refused = bench.control(.sip(ml: 256)) { #expect(dialect == .strict) } else { #expect(dialect == .calendar) }
+            if case .refused = bench.control(.sip(ml: 256)) {
+                #expect(dialect == .strict)
+            } else {
+                #expect(dialect == .calendar)
+            }
             bench.connect()
             #expect(bench.poll().first?.yearByte == byte)
         }
@@ -172,7 +179,9 @@ struct DraftTests {
         return bench
     }
 
-    @Test("by reads: the newest 19 records first, then older ones, then empty frames; 01, 03 and 04 all ask", arguments: [1, 3, 4] as [UInt8])
+    @Test(
+        "by reads: the newest 19 records first, then older ones, then empty frames; 01, 03 and 04 all ask",
+        arguments: [1, 3, 4] as [UInt8])
     func reads(_ command: UInt8) throws {
         var bench = try bench(20)
         bench.connect(subscribe: false)
@@ -199,7 +208,12 @@ struct DraftTests {
         #expect(FoundingPacket.records(in: value).map(\.amountMl) == Array(1...12))
     }
 
-    @Test("the founding app over three days: it reads once a poll, acknowledges nothing, and sees every sip, the fresh ones at once")
+    @Test(
+        """
+        the founding app over three days: it reads once a poll, acknowledges nothing, and sees every sip, the \
+        fresh ones at once
+        """
+    )
     func foundingDays() throws {
         var bench = try Bench(BottleIdentity(profile: .draft))
         var seen: Set<[UInt8]> = []
@@ -233,7 +247,9 @@ struct DraftTests {
         var bench = try bench(8)
         bench.connect(subscribe: false)
         bench.write([0x01])
-        guard case .value(let whole)? = bench.read(), case .value(let rest)? = bench.read(offset: 22) else { Issue.record("no value"); return }
+        guard case .value(let whole)? = bench.read(), case .value(let rest)? = bench.read(offset: 22) else {
+            Issue.record("no value"); return
+        }
         #expect(rest == Array(whole.dropFirst(22)))
         #expect(bench.read(offset: whole.count + 1) == .error(0x07))
     }
@@ -268,13 +284,17 @@ struct DraftTests {
         #expect(try Snapshot(decoding: Frame(decoding: value)).batteryPercent == 97)
     }
 
-    @Test("a retail bottle ignores a bare 01 and takes the 03 and 04 of early collectors", arguments: [(1, false), (3, true), (4, true)] as [(UInt8, Bool)])
+    @Test(
+        "a retail bottle ignores a bare 01 and takes the 03 and 04 of early collectors",
+        arguments: [(1, false), (3, true), (4, true)] as [(UInt8, Bool)])
     func bareCommands(_ byte: UInt8, _ isTaken: Bool) throws {
         var bench = try Bench()
         bench.sip([1])
         bench.connect()
         let values = bench.write([byte])
-        #expect(values.isEmpty != isTaken && values.contains { $0.starts(with: [0x50, 0x54]) } == isTaken && bench.status.records == 1)
+        #expect(
+            values.isEmpty != isTaken && values.contains { $0.starts(with: [0x50, 0x54]) } == isTaken
+                && bench.status.records == 1)
     }
 
     @Test("habit 'unasked': who only listens is told state and log; who asks in time is not")

@@ -11,7 +11,10 @@ struct RecordedAnswersTests {
             (hex("47 54 00 01 77"), [hex("52 50 00 03 02 77 01"), hex("52 50 00 03 02 77 02")]),
             (hex("47 54 00 01 77"), [hex("52 50 00 03 02 77 03")]),
             (hex("AA"), [hex("BB")]),
-            (HostCommand.clock(BottleClock(yearByte: 26, month: 1, day: 1, hour: 0, minute: 0, second: 0)).encoded, [hex("52 50 00 03 02 03 00")]),
+            (
+                HostCommand.clock(BottleClock(yearByte: 26, month: 1, day: 1, hour: 0, minute: 0, second: 0)).encoded,
+                [hex("52 50 00 03 02 03 00")]
+            ),
         ]
         var bench = try Bench(answers: RecordedAnswers(mode, exchanges: exchanges))
         bench.connect()
@@ -21,7 +24,9 @@ struct RecordedAnswersTests {
     @Test("model: what it does not know is ignored")
     func model() throws {
         var bench = try bench(.model)
-        #expect(bench.write(hex("47 54 00 01 77")).isEmpty && bench.write([0xAA]).isEmpty && bench.write(.snapshot).count == 1)
+        #expect(
+            bench.write(hex("47 54 00 01 77")).isEmpty && bench.write([0xAA]).isEmpty
+                && bench.write(.snapshot).count == 1)
     }
 
     @Test("capture: what the model does not know is answered as recorded, in turn; the rest by the model")

@@ -12,13 +12,16 @@ struct AnyGadget<Random: RandomNumberGenerator> {
 
     mutating func gadget() -> Gadget {
         var gadget = Gadget(
-            address: BluetoothAddress(UInt64.random(in: 1...0xFFFF_FFFF_FFFF, using: &random)), addressType: Bool.random(using: &random) ? .random : .public,
+            address: BluetoothAddress(UInt64.random(in: 1...0xFFFF_FFFF_FFFF, using: &random)),
+            addressType: Bool.random(using: &random) ? .random : .public,
             mtu: [23, 24, 65, 185, 247, 517].randomElement(using: &random))
         gadget.advertisement = [2, 1, 6]
         if Bool.random(using: &random) { gadget.scanResponse = [3, 0xFF, 1, 2] }
         (next, attributes, descriptors) = (1, [], [])
         gadget.services = (0..<Int.random(in: 1...5, using: &random)).map { _ in service() }
-        if gadget.services.count > 1, gadget.services[1].secondary == nil, Bool.random(using: &random) { include(1, in: &gadget) }
+        if gadget.services.count > 1, gadget.services[1].secondary == nil, Bool.random(using: &random) {
+            include(1, in: &gadget)
+        }
         gadget.conversations = (0..<Int.random(in: 1...3, using: &random)).map { _ in conversation(gadget.mtu ?? 23) }
         gadget.conversations.removeAll { $0.exchanges.isEmpty }
         fillValues(&gadget)
@@ -32,14 +35,16 @@ struct AnyGadget<Random: RandomNumberGenerator> {
 
     private mutating func uuid() -> BluetoothUUID {
         Int.random(in: 0..<3, using: &random) == 0
-            ? BluetoothUUID(high: 0x1234_5678_9ABC_DEF0, low: UInt64.random(in: 1...3, using: &random)) : BluetoothUUID(UInt16.random(in: 0xFF00...0xFF04, using: &random))
+            ? BluetoothUUID(high: 0x1234_5678_9ABC_DEF0, low: UInt64.random(in: 1...3, using: &random))
+            : BluetoothUUID(UInt16.random(in: 0xFF00...0xFF04, using: &random))
     }
 
     private mutating func service() -> Gadget.Service {
         let start = handle()
         // Room for an include.
         next += 1
-        var service = Gadget.Service(uuid: uuid(), handle: start, end: 0, secondary: Int.random(in: 0..<4, using: &random) == 0 ? true : nil)
+        var service = Gadget.Service(
+            uuid: uuid(), handle: start, end: 0, secondary: Int.random(in: 0..<4, using: &random) == 0 ? true : nil)
         service.characteristics = (0..<Int.random(in: 0...5, using: &random)).map { _ in characteristic() }
         service.end = UInt16(next - 1)
         next = Int(service.end) + 1
@@ -49,15 +54,20 @@ struct AnyGadget<Random: RandomNumberGenerator> {
     private mutating func include(_ target: Int, in gadget: inout Gadget) {
         let included = gadget.services[target]
         gadget.services[0].includes = [
-            Gadget.Include(handle: gadget.services[0].handle + 1, start: included.handle, end: included.end, uuid: included.uuid.flatMap { $0.short == nil ? nil : $0 })
+            Gadget.Include(
+                handle: gadget.services[0].handle + 1, start: included.handle, end: included.end,
+                uuid: included.uuid.flatMap { $0.short == nil ? nil : $0 })
         ]
     }
 
     private mutating func characteristic() -> Gadget.Characteristic {
         let declaration = handle()
         let properties = CharacteristicProperties(rawValue: UInt8.random(in: 0...0x3F, using: &random) & 0x3E)
-        var characteristic = Gadget.Characteristic(uuid: uuid(), declaration: declaration, handle: handle(), properties: properties)
-        if Bool.random(using: &random) { describe(&characteristic, [0x2901, 0x2904].randomElement(using: &random) ?? 0x2901) }
+        var characteristic = Gadget.Characteristic(
+            uuid: uuid(), declaration: declaration, handle: handle(), properties: properties)
+        if Bool.random(using: &random) {
+            describe(&characteristic, [0x2901, 0x2904].randomElement(using: &random) ?? 0x2901)
+        }
         var configuration: UInt16?
         if characteristic.canBeSubscribed {
             configuration = handle()
@@ -85,17 +95,30 @@ struct AnyGadget<Random: RandomNumberGenerator> {
             guard let one = attributes.randomElement(using: &random) else { break }
             switch Int.random(in: 0..<5, using: &random) {
             case 0, 1:
-                let handle = Bool.random(using: &random) ? descriptors.randomElement(using: &random) ?? one.handle : one.handle
-                exchanges.append(Gadget.Exchange(.read, handle: handle, response: response(value: bytes([4, 40, 512].randomElement(using: &random) ?? 4))))
+                let handle =
+                    Bool.random(using: &random) ? descriptors.randomElement(using: &random) ?? one.handle : one.handle
+                exchanges.append(
+                    Gadget.Exchange(
+                        .read, handle: handle,
+                        response: response(value: bytes([4, 40, 512].randomElement(using: &random) ?? 4))))
             case 2:
-                exchanges.append(Gadget.Exchange(.write, handle: one.handle, value: Octets(bytes(min(4, mtu - 3))), response: response(value: nil), values: values(subscribed, mtu)))
-            case 3: exchanges.append(Gadget.Exchange(.command, handle: one.handle, value: Octets(bytes(2)), values: values(subscribed, mtu)))
+                exchanges.append(
+                    Gadget.Exchange(
+                        .write, handle: one.handle, value: Octets(bytes(min(4, mtu - 3))),
+                        response: response(value: nil), values: values(subscribed, mtu)))
+            case 3:
+                exchanges.append(
+                    Gadget.Exchange(
+                        .command, handle: one.handle, value: Octets(bytes(2)), values: values(subscribed, mtu)))
             default:
                 guard let configuration = one.configuration else { continue }
                 let isOn = subscribed.contains(one.handle)
                 let bits: UInt8 = isOn ? 0 : one.properties.contains(.notify) ? 1 : 2
                 if isOn { subscribed.remove(one.handle) } else { subscribed.insert(one.handle) }
-                exchanges.append(Gadget.Exchange(.write, handle: configuration, value: [bits, 0], response: .init(), values: values(subscribed, mtu)))
+                exchanges.append(
+                    Gadget.Exchange(
+                        .write, handle: configuration, value: [bits, 0], response: .init(),
+                        values: values(subscribed, mtu)))
             }
         }
         return Gadget.Conversation(exchanges)
@@ -103,7 +126,9 @@ struct AnyGadget<Random: RandomNumberGenerator> {
 
     private mutating func response(value: [UInt8]?) -> Gadget.Response {
         let delay = Int.random(in: 0...300, using: &random)
-        if Int.random(in: 0..<5, using: &random) == 0 { return Gadget.Response(error: UInt8.random(in: 1...255, using: &random), afterMs: delay) }
+        if Int.random(in: 0..<5, using: &random) == 0 {
+            return Gadget.Response(error: UInt8.random(in: 1...255, using: &random), afterMs: delay)
+        }
         return Gadget.Response(value: value.map { Octets($0) }, afterMs: delay)
     }
 
@@ -131,7 +156,8 @@ struct AnyGadget<Random: RandomNumberGenerator> {
                 gadget.services[service].characteristics[characteristic].value = last[handle]
                 for descriptor in gadget.services[service].characteristics[characteristic].descriptors.indices {
                     let handle = gadget.services[service].characteristics[characteristic].descriptors[descriptor].handle
-                    gadget.services[service].characteristics[characteristic].descriptors[descriptor].value = last[handle]
+                    gadget.services[service].characteristics[characteristic].descriptors[descriptor].value =
+                        last[handle]
                 }
             }
         }

@@ -18,7 +18,8 @@ import VirtualGadget
         var capture = CaptureReader()
         var reassembler = ConversationReassembler()
         _ = try? capture.read(bytes.span.bytes, isLast: true) { packet, packetBytes in
-            try reassembler.receive(ObservedPacket(packet), packetBytes) { event, pdu in try reader.receive(event, pdu) }
+            try reassembler.receive(ObservedPacket(packet), packetBytes) { event, pdu in try reader.receive(event, pdu)
+            }
         }
         try reassembler.finish { event, pdu in try reader.receive(event, pdu) }
         let found = reader.finish()
@@ -45,7 +46,9 @@ import VirtualGadget
         let whole = [UInt8](try Data(contentsOf: URL(fileURLWithPath: Self.folder + name)))
         for _ in 0..<40 {
             var bytes = whole
-            for _ in 0..<Int.random(in: 1...40, using: &random) { bytes[Int.random(in: bytes.indices, using: &random)] = UInt8.random(in: 0...255, using: &random) }
+            for _ in 0..<Int.random(in: 1...40, using: &random) {
+                bytes[Int.random(in: bytes.indices, using: &random)] = UInt8.random(in: 0...255, using: &random)
+            }
             do { _ = try Self.gadgets(bytes[...]) } catch { Issue.record("seed \(seed): \(error)") }
         }
     }
@@ -54,19 +57,30 @@ import VirtualGadget
     @Test(arguments: 0..<20)
     func pdusAtRandom(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
-        let opcodes: [UInt8] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 0x0A, 0x0B, 0x0C, 0x0D, 0x10, 0x11, 0x12, 0x13, 0x16, 0x17, 0x18, 0x19, 0x1B, 0x1D, 0x20, 0x21, 0x23, 0x52, 0xD2]
+        let opcodes: [UInt8] = [
+            1, 2, 3, 4, 5, 6, 7, 8, 9, 0x0A, 0x0B, 0x0C, 0x0D, 0x10, 0x11, 0x12, 0x13, 0x16, 0x17, 0x18, 0x19, 0x1B,
+            0x1D, 0x20, 0x21, 0x23, 0x52, 0xD2,
+        ]
         for _ in 0..<30 {
             var talk = Talk()
             for _ in 0..<60 {
                 let opcode = opcodes.randomElement(using: &random) ?? 1
-                var pdu = (0..<Int.random(in: 0...24, using: &random)).map { _ in UInt8.random(in: 0...(Bool.random(using: &random) ? 9 : 255), using: &random) }
+                var pdu = (0..<Int.random(in: 0...24, using: &random)).map { _ in
+                    UInt8.random(in: 0...(Bool.random(using: &random) ? 9 : 255), using: &random)
+                }
                 // Types and sizes that mean something, so that the table is reached.
-                if opcode == 8 || opcode == 0x10 { pdu = [1, 0, 0xFF, 0xFF, UInt8.random(in: 0...3, using: &random), 0x28] }
-                if opcode == 9 || opcode == 0x11, let size = [6, 7, 8, 20, 21].randomElement(using: &random) { pdu.insert(UInt8(size), at: 0) }
+                if opcode == 8 || opcode == 0x10 {
+                    pdu = [1, 0, 0xFF, 0xFF, UInt8.random(in: 0...3, using: &random), 0x28]
+                }
+                if opcode == 9 || opcode == 0x11, let size = [6, 7, 8, 20, 21].randomElement(using: &random) {
+                    pdu.insert(UInt8(size), at: 0)
+                }
                 if opcode == 5 { pdu.insert(1, at: 0) }
                 if opcode & 1 == 1 { talk.answer([opcode] + pdu) } else { talk.ask([opcode] + pdu) }
             }
-            do { for one in try talk.gadgets() { try one.gadget.check() } } catch { Issue.record("seed \(seed): \(error)") }
+            do { for one in try talk.gadgets() { try one.gadget.check() } } catch {
+                Issue.record("seed \(seed): \(error)")
+            }
         }
     }
 
@@ -74,7 +88,9 @@ import VirtualGadget
         let data = try Self.document()
         _ = try GadgetFile.decode(data, path: "g")
         for size in 0..<(data.count - 2) {
-            #expect(throws: GadgetFile.Failure.self, "cut at \(size)") { _ = try GadgetFile.decode(data.prefix(size), path: "g") }
+            #expect(throws: GadgetFile.Failure.self, "cut at \(size)") {
+                _ = try GadgetFile.decode(data.prefix(size), path: "g")
+            }
         }
     }
 
@@ -108,7 +124,11 @@ import VirtualGadget
         let found = try gadgets(whole[...])
         let speaker = found.first { $0.hasSpoken }
         var gadget = try #require(speaker).gadget
-        gadget.rules = [Gadget.Rule(name: "a", request: .write, handle: 3, pattern: BytePattern("a5 ?? *"), response: .init(error: 3), then: "a")]
+        gadget.rules = [
+            Gadget.Rule(
+                name: "a", request: .write, handle: 3, pattern: BytePattern("a5 ?? *"), response: .init(error: 3),
+                then: "a")
+        ]
         return try GadgetFile.encode(gadget)
     }
 }

@@ -6,35 +6,79 @@ import VirtualGadget
 
 /// Documents that no gadget can be made of, and what is said of them.
 @Suite struct GadgetCheckTests {
-    private static let frame = #"{"gadget": 1, "services": [{"uuid": "FF00", "handle": 1, "end": 5, "source": "discovered", "includes": [], "characteristics": [CHARACTERISTICS]}]MORE}"#
+    private static let frame =
+        #"""
+        {"gadget": 1, "services": [{"uuid": "FF00", "handle": 1, "end": 5, "source": "discovered", "includes": \#
+        [], "characteristics": [CHARACTERISTICS]}]MORE}
+        """#
 
     private static func characteristic(_ declaration: Int, _ handle: Int, _ more: String = "") -> String {
-        #"{"uuid": "FF01", "declaration": \#(declaration), "handle": \#(handle), "properties": ["read"], "source": "seen", "descriptors": []\#(more)}"#
+        #"""
+        {"uuid": "FF01", "declaration": \#(declaration), "handle": \#(handle), "properties": ["read"], "source": \#
+        "seen", "descriptors": []\#(more)}
+        """#
     }
 
     @Test(arguments: [
         ("", "", ""),
         (characteristic(2, 3) + "," + characteristic(4, 5), "", ""),
-        (characteristic(2, 3) + "," + characteristic(3, 4), "", "services[0].characteristics[1]: the declaration has the handle 3, but handles up to 3 are taken: each is given once, and they run upwards"),
-        (characteristic(1, 3), "", "services[0].characteristics[0]: the declaration has the handle 1, but handles up to 1 are taken: each is given once, and they run upwards"),
-        (characteristic(0, 3), "", "services[0].characteristics[0]: the declaration has the handle 0, which no attribute has"),
-        (characteristic(4, 6), "", "services[0].characteristics[0]: the value has the handle 6, and its service ends at 5"),
+        (
+            characteristic(2, 3) + "," + characteristic(3, 4), "",
+            """
+            services[0].characteristics[1]: the declaration has the handle 3, but handles up to 3 are taken: each \
+            is given once, and they run upwards
+            """
+        ),
+        (
+            characteristic(1, 3), "",
+            """
+            services[0].characteristics[0]: the declaration has the handle 1, but handles up to 1 are taken: each \
+            is given once, and they run upwards
+            """
+        ),
+        (
+            characteristic(0, 3), "",
+            "services[0].characteristics[0]: the declaration has the handle 0, which no attribute has"
+        ),
+        (
+            characteristic(4, 6), "",
+            "services[0].characteristics[0]: the value has the handle 6, and its service ends at 5"
+        ),
         (characteristic(2, 70000), "", "services[0].characteristics[0].handle: 0 to 65535 belongs here, not 70000"),
-        (characteristic(2, 3, #", "value": "0g""#), "", "services[0].characteristics[0].value: bytes are pairs of hex digits"),
+        (
+            characteristic(2, 3, #", "value": "0g""#), "",
+            "services[0].characteristics[0].value: bytes are pairs of hex digits"
+        ),
         (characteristic(2, 3, #", "value": "\#(String(repeating: "00", count: 512))""#), "", ""),
-        (characteristic(2, 3, #", "value": "\#(String(repeating: "00", count: 513))""#), "", "services[0].characteristics[0]: a value has at most 512 bytes, not 513"),
+        (
+            characteristic(2, 3, #", "value": "\#(String(repeating: "00", count: 513))""#), "",
+            "services[0].characteristics[0]: a value has at most 512 bytes, not 513"
+        ),
         ("", #", "mtu": 22"#, "mtu: an MTU is 23 to 517, not 22"),
         ("", #", "gadget": 2"#, "gadget: version 2 is not known here; this is for version 1"),
         ("", #", "address": "A4:C1""#, "address: an address is six bytes in hex with colons"),
-        ("", #", "conversations": [{"exchanges": [{"request": "read"}]}]"#, "conversations[0].exchanges[0]: the read names no handle"),
-        ("", #", "conversations": [{"exchanges": [{"request": "dance", "handle": 3}]}]"#, "conversations[0].exchanges[0].request: "),
-        ("", #", "conversations": [{"exchanges": [{"request": "read", "handle": 3, "response": {"afterMs": -1}}]}]"#, "conversations[0].exchanges[0].response: afterMs is 0 to 86400000, not -1"),
+        (
+            "", #", "conversations": [{"exchanges": [{"request": "read"}]}]"#,
+            "conversations[0].exchanges[0]: the read names no handle"
+        ),
+        (
+            "", #", "conversations": [{"exchanges": [{"request": "dance", "handle": 3}]}]"#,
+            "conversations[0].exchanges[0].request: "
+        ),
+        (
+            "", #", "conversations": [{"exchanges": [{"request": "read", "handle": 3, "response": {"afterMs": -1}}]}]"#,
+            "conversations[0].exchanges[0].response: afterMs is 0 to 86400000, not -1"
+        ),
         ("", #", "rules": [{"name": "a", "then": "b"}]"#, "rules[0]: then names 'b', and no rule is called so"),
-        ("", #", "rules": [{"pattern": "a5 * 00"}]"#, "rules[0].pattern: a pattern is hex digits, ?? for any byte, and * at its end for any rest"),
+        (
+            "", #", "rules": [{"pattern": "a5 * 00"}]"#,
+            "rules[0].pattern: a pattern is hex digits, ?? for any byte, and * at its end for any rest"
+        ),
         ("", #", "rules": [{"name": "a", "then": "a"}]"#, ""),
     ])
     func documents(characteristics: String, more: String, words: String) throws {
-        var text = Self.frame.replacingOccurrences(of: "CHARACTERISTICS", with: characteristics).replacingOccurrences(of: "MORE", with: more)
+        var text = Self.frame.replacingOccurrences(of: "CHARACTERISTICS", with: characteristics).replacingOccurrences(
+            of: "MORE", with: more)
         if more.contains(#""gadget": 2"#) { text = text.replacingOccurrences(of: #""gadget": 1, "#, with: "") }
         do throws(GadgetFile.Failure) {
             _ = try GadgetFile.decode(Data(text.utf8), path: "g.json")

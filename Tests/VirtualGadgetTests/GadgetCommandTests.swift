@@ -24,33 +24,40 @@ import VirtualGadget
     @Test func `a clone in words and as a document`() async throws {
         let folder = try TemporaryFolder()
         let result = try await Self.replay.run(["clone", Self.capture, "-o", folder.file("g.json")])
-        #expect(result.output == """
-            A4:C1:38:31:D1:D2 WaterH-Boost-24oz to \(folder.file("g.json")): 6 services, 7 characteristics (7 discovered); 12 requests and 15 values in 2 conversations
-              gap: no advertisement of it is in the capture
-              gap: the values of 2 readable characteristics were never read
+        #expect(
+            result.output == """
+                A4:C1:38:31:D1:D2 WaterH-Boost-24oz to \(folder.file("g.json")): 6 services, 7 characteristics (7 \
+                discovered); 12 requests and 15 values in 2 conversations
+                  gap: no advertisement of it is in the capture
+                  gap: the values of 2 readable characteristics were never read
 
-            """)
+                """)
         #expect(result.exitCode == 0 && result.error == "")
         let streamed = try await Self.replay.run(["clone", Self.capture, "-o", "-"])
         #expect(try streamed.outputBytes == [UInt8](Data(contentsOf: folder.url("g.json"))))
         #expect(streamed.error.hasPrefix("A4:C1:38:31:D1:D2 WaterH-Boost-24oz to standard output: 6 services"))
-        let document = try #require(try JSONSerialization.jsonObject(with: Data(streamed.outputBytes)) as? [String: Any])
+        let document = try #require(
+            try JSONSerialization.jsonObject(with: Data(streamed.outputBytes)) as? [String: Any])
         #expect(document["gadget"] as? Int == 1)
     }
 
     @Test func `several peripherals are listed, and one is chosen by address or number`() async throws {
         let none = try await Self.replay.run(["clone", "-", "-o", "-"], input: Array(Self.two.utf8))
         #expect(none.exitCode == 2)
-        #expect(none.error == """
-            error: standard input holds 2 peripherals
-              Name one with --device: 1 is C0:FF:EE:00:00:01 Hi (1 connection, 3 ATT PDUs from it); 2 is C0:FF:EE:00:00:02 (1 connection, 3 ATT PDUs from it).
+        #expect(
+            none.error == """
+                error: standard input holds 2 peripherals
+                  Name one with --device: 1 is C0:FF:EE:00:00:01 Hi (1 connection, 3 ATT PDUs from it); 2 is \
+                C0:FF:EE:00:00:02 (1 connection, 3 ATT PDUs from it).
 
-            """)
+                """)
         for device in ["C0:FF:EE:00:00:02", "2"] {
-            let one = try await Self.replay.run(["clone", "-", "--device", device, "-o", "-"], input: Array(Self.two.utf8))
+            let one = try await Self.replay.run(
+                ["clone", "-", "--device", device, "-o", "-"], input: Array(Self.two.utf8))
             #expect(one.exitCode == 0 && one.output.contains(#""address" : "C0:FF:EE:00:00:02""#), "\(one.error)")
         }
-        let absent = try await Self.replay.run(["clone", "-", "--device", "C0:FF:EE:00:00:09", "-o", "-"], input: Array(Self.two.utf8))
+        let absent = try await Self.replay.run(
+            ["clone", "-", "--device", "C0:FF:EE:00:00:09", "-o", "-"], input: Array(Self.two.utf8))
         #expect(absent.exitCode == 5 && absent.error.contains("C0:FF:EE:00:00:09 is not in standard input"))
         let wrong = try await Self.replay.run(["clone", "-", "--device", "Hi", "-o", "-"], input: Array(Self.two.utf8))
         #expect(wrong.exitCode == 2)
@@ -61,14 +68,22 @@ import VirtualGadget
         var busy: [UInt8] = Array("btsnoop\0".utf8) + [0, 0, 0, 1, 0, 0, 3, 0xEA]
         for number in UInt8(0)..<40 {
             let packet: [UInt8] = [4, 0x3E, 12, 2, 1, 0, 1, number, 1, 0, 0, 0xEE, 0xC1, 0, 0xC0]
-            busy += [0, 0, 0, UInt8(packet.count), 0, 0, 0, UInt8(packet.count), 0, 0, 0, 3, 0, 0, 0, 0, 0, 0xE2, 0x4B, 0x66, 0, 0, 0, number] + packet
+            busy +=
+                [
+                    0, 0, 0, UInt8(packet.count), 0, 0, 0, UInt8(packet.count), 0, 0, 0, 3, 0, 0, 0, 0, 0, 0xE2, 0x4B,
+                    0x66, 0, 0, 0, number,
+                ] + packet
         }
         let folder = try TemporaryFolder()
         try Data(busy).write(to: folder.url("busy.btsnoop"))
-        let none = try await Self.replay.run(["clone", folder.file("busy.btsnoop"), "-", "-o", "-"], input: Array(Self.two.utf8))
+        let none = try await Self.replay.run(
+            ["clone", folder.file("busy.btsnoop"), "-", "-o", "-"], input: Array(Self.two.utf8))
         #expect(none.exitCode == 2)
         #expect(none.error.contains("hold 42 peripherals"), "\(none.error)")
-        #expect(none.error.hasSuffix("2 is C0:FF:EE:00:00:02 (1 connection, 3 ATT PDUs from it); and 40 that were only seen.\n"), "\(none.error)")
+        #expect(
+            none.error.hasSuffix(
+                "2 is C0:FF:EE:00:00:02 (1 connection, 3 ATT PDUs from it); and 40 that were only seen.\n"),
+            "\(none.error)")
     }
 
     @Test func `a cut capture gives a clone of what comes before, and says where it ends`() async throws {
@@ -81,10 +96,15 @@ import VirtualGadget
 
     // MARK: the emulator
 
-    /// Shipped captures, and the real ones where they are; those of `hardware/machine/suite/gadgets.tsv` in the folder that BENCH_CAPTURES names.
+    /// Shipped captures, and the real ones where they are; those of `hardware/machine/suite/gadgets.tsv` in the folder
+    /// that BENCH_CAPTURES names.
     static let captures: [String] = {
-        let shipped = ["boost_draft.btsnoop", "boost_two-days.btsnoop", "vita_reports-inside-log.pcapng", "boost_one-record.hex"].map { "\(Program.repository)/captures/\($0)" }
-        let folder = ["/../shared/captures/real", "/../../shared/captures/real"].map { Program.repository + $0 }.first { FileManager.default.fileExists(atPath: $0) }
+        let shipped = [
+            "boost_draft.btsnoop", "boost_two-days.btsnoop", "vita_reports-inside-log.pcapng", "boost_one-record.hex",
+        ].map { "\(Program.repository)/captures/\($0)" }
+        let folder = ["/../shared/captures/real", "/../../shared/captures/real"].map { Program.repository + $0 }.first {
+            FileManager.default.fileExists(atPath: $0)
+        }
         guard let folder else {
             print("the real captures (../shared/captures/real) are not here: the clones of them are skipped")
             return shipped
@@ -92,13 +112,18 @@ import VirtualGadget
         let elsewhere = ProcessInfo.processInfo.environment["BENCH_CAPTURES"].map { folder in
             (try? FileManager.default.contentsOfDirectory(atPath: folder))?.sorted().map { "\(folder)/\($0)" } ?? []
         }
-        return shipped + (elsewhere ?? []) + ["darkelf-h4.btsnoop", "pongbot-h4.btsnoop", "treadmill-h4.btsnoop", "whad-pairing-llphdr.pcap", "crackle-lesc-llphdr.pcapng"].map { "\(folder)/\($0)" }
+        return shipped + (elsewhere ?? [])
+            + [
+                "darkelf-h4.btsnoop", "pongbot-h4.btsnoop", "treadmill-h4.btsnoop", "whad-pairing-llphdr.pcap",
+                "crackle-lesc-llphdr.pcapng",
+            ].map { "\(folder)/\($0)" }
     }()
 
-    /// What tshark reads in a capture's discovery and the clone does not have: on the air the direction of a packet is wrong, so that an answer is told as a request
-    /// (`captures/README.md`, known limits).
+    /// What tshark reads in a capture's discovery and the clone does not have: on the air the direction of a packet is
+    /// wrong, so that an answer is told as a request (`captures/README.md`, known limits).
     private static let missed: [String: Set<String>] = [
-        "whad-pairing-llphdr.pcap": ["0x000c", "0x0010", "0x1800", "0x1801", "0x180a"], "crackle-lesc-llphdr.pcapng": ["0x0003", "0x2a00"],
+        "whad-pairing-llphdr.pcap": ["0x000c", "0x0010", "0x1800", "0x1801", "0x180a"],
+        "crackle-lesc-llphdr.pcapng": ["0x0003", "0x2a00"],
     ]
 
     /// Handles and UUIDs as tshark reads them from a file's discovery.
@@ -106,12 +131,17 @@ import VirtualGadget
         let tshark = try #require(Program(system: "tshark"), "tshark is not installed: run hardware/bench setup")
         let peer = address.map { " && (bthci_acl.src.bd_addr == \($0) || btle.slave_bd_addr == \($0))" } ?? ""
         let result = try await tshark.run(
-            ["-r", path, "-Y", "(btatt.opcode == 0x09 || btatt.opcode == 0x11 || btatt.opcode == 0x05)\(peer)", "-T", "fields", "-E", "occurrence=a"]
+            [
+                "-r", path, "-Y", "(btatt.opcode == 0x09 || btatt.opcode == 0x11 || btatt.opcode == 0x05)\(peer)", "-T",
+                "fields", "-E", "occurrence=a",
+            ]
                 + ["btatt.handle", "btatt.uuid16", "btatt.uuid128"].flatMap { ["-e", $0] }, limit: 120)
         #expect(!result.error.contains("aren't valid"), "\(result.error)")
         var rows: Set<String> = []
         for line in result.lines {
-            let columns = line.split(separator: "\t", omittingEmptySubsequences: false).map { $0.split(separator: ",").map(String.init) }
+            let columns = line.split(separator: "\t", omittingEmptySubsequences: false).map {
+                $0.split(separator: ",").map(String.init)
+            }
             guard columns.count == 3 else { continue }
             for found in columns.joined() where !found.isEmpty { rows.insert(Self.shortened(found)) }
         }
@@ -120,12 +150,15 @@ import VirtualGadget
 
     /// A UUID on the Bluetooth base may be said in 128 bits or in 16.
     private static func shortened(_ found: String) -> String {
-        guard found.count == 32, found.hasPrefix("fb349b5f8000008000100000"), found.hasSuffix("0000") else { return found }
+        guard found.count == 32, found.hasPrefix("fb349b5f8000008000100000"), found.hasSuffix("0000") else {
+            return found
+        }
         let low = found.dropFirst(24).prefix(4)
         return "0x\(low.suffix(2))\(low.prefix(2))"
     }
 
-    /// Clone, emulate over the socket, repeat all of it, record, clone the recording: the same gadget, and for tshark the same table.
+    /// Clone, emulate over the socket, repeat all of it, record, clone the recording: the same gadget, and for tshark
+    /// the same table.
     @Test(arguments: captures) func `the emulated clone, recorded and cloned again`(capture: String) async throws {
         let folder = try TemporaryFolder()
         let (document, link, recording) = (folder.file("g.json"), folder.file("g.sock"), folder.file("r.btsnoop"))
@@ -133,9 +166,17 @@ import VirtualGadget
         let made = try await Self.replay.run(["clone", capture, "-o", document] + device)
         #expect(made.exitCode == 0, "\(made.error)")
         let gadget = try GadgetFile.load(document)
-        let emulator = try Program("waterh-emulator").start(["run", "--link", "unix:" + link, "--gadget", document, "--gadget-mode", "strict", "--record", recording])
+        let emulator = try Program("waterh-emulator").start([
+            "run", "--link", "unix:" + link, "--gadget", document, "--gadget-mode", "strict", "--record", recording,
+        ])
         let ready = try await emulator.line { $0.hasPrefix("ready ") }
-        #expect(ready.hasSuffix("mode=strict services=\(gadget.services.count) characteristics=\(gadget.characteristics.count) exchanges=\(gadget.exchangeCount)"), "\(ready)")
+        #expect(
+            ready.hasSuffix(
+                """
+                mode=strict services=\(gadget.services.count) characteristics=\(gadget.characteristics.count) \
+                exchanges=\(gadget.exchangeCount)
+                """
+            ), "\(ready)")
         // Hours of recorded waiting are not repeated.
         let conversations = Array(gadget.conversations.prefix(2).map { Array($0.exchanges.prefix(40)) })
         let complaints = try await Task.detached {
@@ -147,7 +188,9 @@ import VirtualGadget
                 if number == 0 { try host.discover() }
                 for exchange in exchanges {
                     var exchange = exchange
-                    if let values = exchange.values, values.last?.afterMs ?? 0 > 500 { exchange.values = values.filter { $0.afterMs <= 500 } }
+                    if let values = exchange.values, values.last?.afterMs ?? 0 > 500 {
+                        exchange.values = values.filter { $0.afterMs <= 500 }
+                    }
                     complaints += try host.repeatExchange(exchange)
                 }
             }
@@ -162,13 +205,21 @@ import VirtualGadget
         let clone = try GadgetFile.load(folder.file("again.json"))
         func handles(_ gadget: Gadget) -> [String] {
             gadget.services.map { "\($0.uuid ?? Gadget.placeholder(at: $0.handle)) \($0.handle)-\($0.end)" }
-                + gadget.characteristics.map { "\($0.uuid ?? Gadget.placeholder(at: $0.handle)) \($0.declaration) \($0.handle) \($0.properties.rawValue)" }
+                + gadget.characteristics.map {
+                    """
+                    \($0.uuid ?? Gadget.placeholder(at: $0.handle)) \($0.declaration) \($0.handle) \
+                    \($0.properties.rawValue)
+                    """
+                }
         }
         #expect(handles(clone) == handles(gadget))
-        // What tshark saw of the table in the capture it sees in the recording, where the capture has packets of its own.
+        // What tshark saw of the table in the capture it sees in the recording, where the capture has packets of its
+        // own.
         guard !capture.hasSuffix(".hex") else { return }
         let (before, after) = try await (table(capture, of: gadget.address), table(recording, of: nil))
-        #expect(before.isEmpty == !gadget.services.contains { $0.source == .discovered }, "tshark reads \(before.count) handles and UUIDs")
+        #expect(
+            before.isEmpty == !gadget.services.contains { $0.source == .discovered },
+            "tshark reads \(before.count) handles and UUIDs")
         let missed = Self.missed[URL(fileURLWithPath: capture).lastPathComponent] ?? []
         #expect(before.subtracting(after) == missed, "\(before.count) of the capture, \(after.count) of the recording")
     }
@@ -177,8 +228,10 @@ import VirtualGadget
         let folder = try TemporaryFolder()
         let emulator = Program("waterh-emulator")
         for (arguments, code, words) in [
-            (["--gadget", "g.json", "--name", "x"], 2, "--name is a bottle's"), (["--gadget-mode", "loop"], 2, "--gadget-mode is for a --gadget FILE"),
-            (["--gadget", folder.file("absent.json")], 1, "cannot be read: No such file or directory"), (["--gadget", Self.capture], 4, "is no JSON"),
+            (["--gadget", "g.json", "--name", "x"], 2, "--name is a bottle's"),
+            (["--gadget-mode", "loop"], 2, "--gadget-mode is for a --gadget FILE"),
+            (["--gadget", folder.file("absent.json")], 1, "cannot be read: No such file or directory"),
+            (["--gadget", Self.capture], 4, "is no JSON"),
         ] {
             let result = try await emulator.run(["run", "--link", "unix:" + folder.file("s")] + arguments)
             #expect(result.exitCode == Int32(code) && result.error.contains(words), "\(arguments): \(result.error)")

@@ -12,8 +12,10 @@ import VirtualGadget
     private static func gadget(_ exchanges: [Gadget.Exchange], rules: [Gadget.Rule] = []) -> Gadget {
         var gadget = Gadget(address: BluetoothAddress(1), mtu: 65)
         let battery = Gadget.Characteristic(
-            uuid: 0x2A19, declaration: 2, handle: 3, properties: [.read, .notify], descriptors: [.init(uuid: 0x2902, handle: 4)])
-        let own = Gadget.Characteristic(uuid: 0xFF01, declaration: 5, handle: 6, properties: [.read, .write, .writeWithoutResponse], value: [9])
+            uuid: 0x2A19, declaration: 2, handle: 3, properties: [.read, .notify],
+            descriptors: [.init(uuid: 0x2902, handle: 4)])
+        let own = Gadget.Characteristic(
+            uuid: 0xFF01, declaration: 5, handle: 6, properties: [.read, .write, .writeWithoutResponse], value: [9])
         gadget.services = [Gadget.Service(uuid: 0x180F, handle: 1, end: 9, characteristics: [battery, own])]
         gadget.conversations = [Gadget.Conversation(exchanges)]
         gadget.rules = rules
@@ -23,7 +25,10 @@ import VirtualGadget
     private static let reads = [1, 2, 3].map { Exchange(.read, handle: 6, response: .init(value: [$0])) }
 
     /// What five reads give.
-    @Test(arguments: [(GadgetMachine.Mode.once, ["01", "02", "03", "03", "03"]), (.loop, ["01", "02", "03", "01", "02"]), (.strict, ["01", "02", "03", "14", "14"]), (.new, ["01", "02", "03", "03", "03"])])
+    @Test(arguments: [
+        (GadgetMachine.Mode.once, ["01", "02", "03", "03", "03"]), (.loop, ["01", "02", "03", "01", "02"]),
+        (.strict, ["01", "02", "03", "14", "14"]), (.new, ["01", "02", "03", "03", "03"]),
+    ])
     func readsInTheirOrder(mode: GadgetMachine.Mode, expected: [String]) throws {
         let world = try World(Self.gadget(Self.reads), mode)
         let host = world.connect()
@@ -34,7 +39,11 @@ import VirtualGadget
             }
         }
         #expect(found == expected)
-        #expect(world.told == (mode == .strict ? Array(repeating: "the host read 6 (FF01); the capture's host asked nothing more here", count: 2) : []))
+        #expect(
+            world.told
+                == (mode == .strict
+                    ? Array(repeating: "the host read 6 (FF01); the capture's host asked nothing more here", count: 2)
+                    : []))
     }
 
     @Test func `what was never recorded: the last value, or words and an error`() throws {
@@ -43,17 +52,28 @@ import VirtualGadget
         #expect(try host.read(6).get() == [9])
         #expect(throws: Host.Trouble(description: "14")) { _ = try host.read(3).get() }
         #expect(try host.request(.writeRequest(handle: 6, value: [5])) == .writeResponse)
-        #expect(try host.request(.writeRequest(handle: 3, value: [5])) == .errorResponse(request: .writeRequest, handle: 3, error: .writeNotPermitted))
+        #expect(
+            try host.request(.writeRequest(handle: 3, value: [5]))
+                == .errorResponse(request: .writeRequest, handle: 3, error: .writeNotPermitted))
         #expect(try host.read(6).get() == [9])
-        #expect(world.logged.contains("the host wrote 05 to 6 (FF01), which is not in the capture: accepted, and nothing comes of it"))
-        #expect(world.logged.contains("the host read 3 (2A19), which is not in the capture: refused, because its value is not in the capture"))
+        #expect(
+            world.logged.contains(
+                "the host wrote 05 to 6 (FF01), which is not in the capture: accepted, and nothing comes of it"))
+        #expect(
+            world.logged.contains(
+                "the host read 3 (2A19), which is not in the capture: refused, because its value is not in the capture")
+        )
     }
 
     @Test func `strict: another order is an error, and both sides are told`() throws {
-        let subscription = Exchange(.write, handle: 4, value: [1, 0], response: .init(), values: [.init(handle: 3, value: [50], afterMs: 700)])
-        let world = try World(Self.gadget([subscription, Exchange(.write, handle: 6, value: [7], response: .init(afterMs: 20))]), .strict)
+        let subscription = Exchange(
+            .write, handle: 4, value: [1, 0], response: .init(), values: [.init(handle: 3, value: [50], afterMs: 700)])
+        let world = try World(
+            Self.gadget([subscription, Exchange(.write, handle: 6, value: [7], response: .init(afterMs: 20))]), .strict)
         let host = world.connect()
-        #expect(try host.request(.writeRequest(handle: 6, value: [7])) == .errorResponse(request: .writeRequest, handle: 6, error: .unlikelyError))
+        #expect(
+            try host.request(.writeRequest(handle: 6, value: [7]))
+                == .errorResponse(request: .writeRequest, handle: 6, error: .unlikelyError))
         #expect(world.told == ["the host wrote 07 to 6 (FF01); the capture's host wrote 0100 to 4 (2902) here"])
         #expect(try host.request(.writeRequest(handle: 4, value: [1, 0])) == .writeResponse)
         #expect(try host.take(1) == [ATTHandleValue(3, [50])])
@@ -62,7 +82,9 @@ import VirtualGadget
     }
 
     @Test func `the recorded time is kept`() throws {
-        let request = Exchange(.command, handle: 6, value: [1], values: [10, 400, 400, 1000].map { .init(handle: 3, value: [UInt8($0 % 250)], afterMs: $0) })
+        let request = Exchange(
+            .command, handle: 6, value: [1],
+            values: [10, 400, 400, 1000].map { .init(handle: 3, value: [UInt8($0 % 250)], afterMs: $0) })
         let world = try World(Self.gadget([Exchange(.write, handle: 4, value: [1, 0], response: .init()), request]))
         let host = world.connect()
         _ = try host.request(.writeRequest(handle: 4, value: [1, 0]))
@@ -72,7 +94,9 @@ import VirtualGadget
     }
 
     @Test func `in a loop what a subscription set going begins anew, until it ends`() throws {
-        let stream = Exchange(.write, handle: 4, value: [1, 0], response: .init(), values: [100, 200].map { .init(handle: 3, value: [UInt8($0)], afterMs: $0) })
+        let stream = Exchange(
+            .write, handle: 4, value: [1, 0], response: .init(),
+            values: [100, 200].map { .init(handle: 3, value: [UInt8($0)], afterMs: $0) })
         let world = try World(Self.gadget([stream]), .loop)
         let host = world.connect()
         _ = try host.request(.writeRequest(handle: 4, value: [1, 0]))
@@ -82,7 +106,12 @@ import VirtualGadget
     }
 
     @Test func `what came unasked waits for the subscription`() throws {
-        let world = try World(Self.gadget([Exchange(.connect, values: [.init(handle: 3, value: [1], afterMs: 5), .init(handle: 3, value: [2], afterMs: 900)])]))
+        let world = try World(
+            Self.gadget([
+                Exchange(
+                    .connect,
+                    values: [.init(handle: 3, value: [1], afterMs: 5), .init(handle: 3, value: [2], afterMs: 900)])
+            ]))
         let host = world.connect()
         try world.wait(5000)
         _ = try host.request(.writeRequest(handle: 4, value: [1, 0]))
@@ -94,23 +123,31 @@ import VirtualGadget
         let world = try World(Self.gadget([request]))
         #expect(try world.connect().repeatExchange(request) == [])
         #expect(try world.recorded().conversations.flatMap(\.exchanges) == [request])
-        #expect(world.machine.remarks == ["FF01 at 6 notifies although it does not offer to, as recorded; bluetoothd would not let it"])
+        #expect(
+            world.machine.remarks == [
+                "FF01 at 6 notifies although it does not offer to, as recorded; bluetoothd would not let it"
+            ])
     }
 
     /// bluetoothd 5.66 hands over both kinds alike where a characteristic offers both.
     @Test(arguments: [true, false], [GadgetMachine.Mode.once, .strict])
     func `where a link does not tell writes apart the recorded one fits both`(tells: Bool, mode: GadgetMachine.Mode) {
-        var machine = GadgetMachine(Self.gadget([Exchange(.write, handle: 6, value: [1], response: .init())]), mode: mode, tellsWritesApart: tells)
+        var machine = GadgetMachine(
+            Self.gadget([Exchange(.write, handle: 6, value: [1], response: .init())]), mode: mode,
+            tellsWritesApart: tells)
         let (now, host) = (MonotonicInstant(nanoseconds: 0), CentralID("1"))
         _ = machine.handle(.link(.connected(host)), at: now)
-        let effects = machine.handle(.link(.write(host, BluetoothUUID(high: 0, low: 6), value: [1], token: nil)), at: now)
+        let effects = machine.handle(
+            .link(.write(host, BluetoothUUID(high: 0, low: 6), value: [1], token: nil)), at: now)
         #expect(effects.isEmpty == !tells)
     }
 
     // MARK: rules
 
     private static let rules: [Gadget.Rule] = [
-        Gadget.Rule(name: "hello", request: .command, handle: 6, pattern: BytePattern("a5 ?? *"), values: [.init(handle: 3, value: [1], afterMs: 10)], then: "more"),
+        Gadget.Rule(
+            name: "hello", request: .command, handle: 6, pattern: BytePattern("a5 ?? *"),
+            values: [.init(handle: 3, value: [1], afterMs: 10)], then: "more"),
         Gadget.Rule(name: "more", request: .connect, values: [.init(handle: 3, value: [2], afterMs: 10)]),
         Gadget.Rule(name: "no", request: .write, pattern: BytePattern("ff*"), response: .init(error: 0x81, afterMs: 5)),
         Gadget.Rule(name: "round", request: .write, pattern: BytePattern("ee"), then: "round"),
@@ -121,15 +158,25 @@ import VirtualGadget
         let world = try World(Self.gadget(Self.reads, rules: Self.rules), .new)
         let host = world.connect()
         _ = try host.request(.writeRequest(handle: 4, value: [1, 0]))
-        #expect(try host.repeatExchange(Exchange(.command, handle: 6, value: [0xA5, 7, 8], values: [.init(handle: 3, value: [1]), .init(handle: 3, value: [2])])) == [])
-        #expect(try host.request(.writeRequest(handle: 6, value: [0xFF, 1])) == .errorResponse(request: .writeRequest, handle: 6, error: ATTErrorCode(0x81)))
+        #expect(
+            try host.repeatExchange(
+                Exchange(
+                    .command, handle: 6, value: [0xA5, 7, 8],
+                    values: [.init(handle: 3, value: [1]), .init(handle: 3, value: [2])])) == [])
+        #expect(
+            try host.request(.writeRequest(handle: 6, value: [0xFF, 1]))
+                == .errorResponse(request: .writeRequest, handle: 6, error: ATTErrorCode(0x81)))
         #expect(try host.read(3).get() == [0x4D])
         #expect(try host.read(6).get() == [1])
-        #expect(world.told == [
-            "the host wrote a50708 without response to 6 (FF01), which is not in the capture: answered by the rule 'hello'",
-            "the host wrote ff01 to 6 (FF01), which is not in the capture: answered by the rule 'no'",
-            "the host read 3 (2A19), which is not in the capture: answered by the rule 'read'",
-        ])
+        #expect(
+            world.told == [
+                """
+                the host wrote a50708 without response to 6 (FF01), which is not in the capture: answered by the \
+                rule 'hello'
+                """,
+                "the host wrote ff01 to 6 (FF01), which is not in the capture: answered by the rule 'no'",
+                "the host read 3 (2A19), which is not in the capture: answered by the rule 'read'",
+            ])
     }
 
     @Test func `rules that follow themselves come to an end`() throws {
@@ -167,7 +214,8 @@ import VirtualGadget
             let handle = UInt16(3 + 3 * number)
             let value = Octets([UInt8](repeating: UInt8(number % 256), count: 512))
             gadget.services[0].characteristics.append(
-                Gadget.Characteristic(uuid: 0xFF01, declaration: handle - 1, handle: handle, properties: .read, value: value))
+                Gadget.Characteristic(
+                    uuid: 0xFF01, declaration: handle - 1, handle: handle, properties: .read, value: value))
             exchanges.append(Exchange(.read, handle: handle, response: Gadget.Response(value: value)))
         }
         gadget.conversations = [Gadget.Conversation(exchanges)]

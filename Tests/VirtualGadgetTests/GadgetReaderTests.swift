@@ -12,14 +12,19 @@ import VirtualGadget
         talk.discover()
         let gadget = try talk.gadget()
         let battery = Gadget.Characteristic(
-            uuid: 0x2A19, declaration: 2, handle: 3, properties: [.read, .notify], descriptors: [.init(uuid: 0x2902, handle: 4)])
-        let own = Gadget.Characteristic(uuid: 0xFF01, declaration: 5, handle: 6, properties: [.read, .write], descriptors: [.init(uuid: 0x2901, handle: 7)])
+            uuid: 0x2A19, declaration: 2, handle: 3, properties: [.read, .notify],
+            descriptors: [.init(uuid: 0x2902, handle: 4)])
+        let own = Gadget.Characteristic(
+            uuid: 0xFF01, declaration: 5, handle: 6, properties: [.read, .write],
+            descriptors: [.init(uuid: 0x2901, handle: 7)])
         #expect(gadget.services == [Gadget.Service(uuid: 0x180F, handle: 1, end: 9, characteristics: [battery, own])])
         #expect(gadget.address == Talk.address)
         #expect(gadget.conversations == [])
-        #expect(gadget.gaps == [
-            "no advertisement of it is in the capture", "no exchange of the MTU is in the capture: 23", "the values of 2 readable characteristics were never read",
-        ])
+        #expect(
+            gadget.gaps == [
+                "no advertisement of it is in the capture", "no exchange of the MTU is in the capture: 23",
+                "the values of 2 readable characteristics were never read",
+            ])
     }
 
     @Test func `secondary services, includes, and UUIDs of 128 bits`() throws {
@@ -56,17 +61,21 @@ import VirtualGadget
         talk.ask([0x0A, 3, 0])
         talk.answer([0x0B, 74])
         let gadget = try talk.gadget()
-        #expect(gadget.conversations == [
-            Gadget.Conversation([
-                Exchange(.read, handle: 3, response: .init(value: [77], afterMs: 30)),
-                Exchange(
-                    .write, handle: 4, value: [1, 0], response: .init(afterMs: 45),
-                    values: [.init(handle: 3, value: [76], afterMs: 145), .init(handle: 3, value: [75], afterMs: 156)]),
-                Exchange(.read, handle: 6, response: .init(error: 5, afterMs: 3)),
-                Exchange(.command, handle: 6, value: [0xAA, 0xBB], values: [.init(handle: 3, value: [74], afterMs: 250)]),
-                Exchange(.read, handle: 3, response: .init(value: [74], afterMs: 5)),
+        #expect(
+            gadget.conversations == [
+                Gadget.Conversation([
+                    Exchange(.read, handle: 3, response: .init(value: [77], afterMs: 30)),
+                    Exchange(
+                        .write, handle: 4, value: [1, 0], response: .init(afterMs: 45),
+                        values: [
+                            .init(handle: 3, value: [76], afterMs: 145), .init(handle: 3, value: [75], afterMs: 156),
+                        ]),
+                    Exchange(.read, handle: 6, response: .init(error: 5, afterMs: 3)),
+                    Exchange(
+                        .command, handle: 6, value: [0xAA, 0xBB], values: [.init(handle: 3, value: [74], afterMs: 250)]),
+                    Exchange(.read, handle: 3, response: .init(value: [74], afterMs: 5)),
+                ])
             ])
-        ])
         #expect(gadget.characteristics.first?.value == [74])
     }
 
@@ -92,11 +101,12 @@ import VirtualGadget
         talk.ask([0x0C, 6, 0, 19, 0])
         talk.answer([0x01, 0x0C, 6, 0, 0x0B])
         let exchanges = try talk.gadget().conversations.flatMap(\.exchanges)
-        #expect(exchanges == [
-            Exchange(.read, handle: 6, response: .init(value: Octets(long), afterMs: 5)),
-            Exchange(.write, handle: 6, value: Octets(Array(long[..<30])), response: .init(afterMs: 7)),
-            Exchange(.read, handle: 6, response: .init(value: Octets(Array(long[..<19])), afterMs: 5)),
-        ])
+        #expect(
+            exchanges == [
+                Exchange(.read, handle: 6, response: .init(value: Octets(long), afterMs: 5)),
+                Exchange(.write, handle: 6, value: Octets(Array(long[..<30])), response: .init(afterMs: 7)),
+                Exchange(.read, handle: 6, response: .init(value: Octets(Array(long[..<19])), afterMs: 5)),
+            ])
     }
 
     @Test func `without discovery the table is put together, and says so`() throws {
@@ -106,22 +116,28 @@ import VirtualGadget
         talk.answer([0x1B, 0x24, 0, 9])
         talk.ask([0x52, 0x21, 0, 7, 7])
         let gadget = try talk.gadget()
-        #expect(gadget.services == [
-            Gadget.Service(
-                uuid: nil, handle: 0x1F, end: .max, source: .seen,
-                characteristics: [
-                    Gadget.Characteristic(uuid: nil, declaration: 0x20, handle: 0x21, properties: .writeWithoutResponse, source: .seen),
-                    Gadget.Characteristic(
-                        uuid: nil, declaration: 0x23, handle: 0x24, properties: .notify, source: .seen,
-                        descriptors: [.init(uuid: 0x2902, handle: 0x25, source: .seen)]),
-                ])
-        ])
-        #expect(gadget.gaps.contains("no discovery of its services is in the capture: they are put together from what was said"))
+        #expect(
+            gadget.services == [
+                Gadget.Service(
+                    uuid: nil, handle: 0x1F, end: .max, source: .seen,
+                    characteristics: [
+                        Gadget.Characteristic(
+                            uuid: nil, declaration: 0x20, handle: 0x21, properties: .writeWithoutResponse, source: .seen
+                        ),
+                        Gadget.Characteristic(
+                            uuid: nil, declaration: 0x23, handle: 0x24, properties: .notify, source: .seen,
+                            descriptors: [.init(uuid: 0x2902, handle: 0x25, source: .seen)]),
+                    ])
+            ])
+        #expect(
+            gadget.gaps.contains(
+                "no discovery of its services is in the capture: they are put together from what was said"))
         #expect(gadget.gaps.contains("2 of 2 characteristics were seen and not discovered"))
     }
 
     /// Of a file that was made to take long: values at every handle, and discoveries that name every handle.
-    @Test(.timeLimit(.minutes(1)), arguments: 0..<4) func `as many attributes as there are handles take no longer each than a few do`(kind: Int) throws {
+    @Test(.timeLimit(.minutes(1)), arguments: 0..<4)
+    func `as many attributes as there are handles take no longer each than a few do`(kind: Int) throws {
         var talk = Talk()
         func low(_ handle: Int) -> [UInt8] { [UInt8(handle & 0xFF), UInt8(handle >> 8)] }
         for handle in stride(from: 4, through: 65_534, by: 2) {
@@ -149,7 +165,8 @@ import VirtualGadget
         #expect(throws: GadgetReaderError.self) {
             for id in 1...100_000 {
                 let peer = BluetoothAddress(0xC0FF_EE00_0000 + UInt64(id))
-                let connection = ObservedConnection(id: id, handle: 0x40, peer: peer, isPeerRandom: false, isCentral: true)
+                let connection = ObservedConnection(
+                    id: id, handle: 0x40, peer: peer, isPeerRandom: false, isCentral: true)
                 try reader.receive(.connected(connection), nothing.span.bytes)
                 try reader.receive(.encrypted(connection), nothing.span.bytes)
                 try reader.receive(.disconnected(connection, reason: 0x13), nothing.span.bytes)
@@ -161,9 +178,13 @@ import VirtualGadget
         var talk = Talk()
         talk.answer([0x1B, 3, 0, 1], after: 0)
         talk.answer([0x1B, 3, 0, 2], after: 1000)
-        #expect(try talk.gadget().conversations == [
-            Gadget.Conversation([Exchange(.connect, values: [.init(handle: 3, value: [1]), .init(handle: 3, value: [2], afterMs: 1000)])])
-        ])
+        #expect(
+            try talk.gadget().conversations == [
+                Gadget.Conversation([
+                    Exchange(
+                        .connect, values: [.init(handle: 3, value: [1]), .init(handle: 3, value: [2], afterMs: 1000)])
+                ])
+            ])
     }
 
     @Test func `several connections, one gadget; several peripherals, several gadgets`() throws {
@@ -224,16 +245,20 @@ import VirtualGadget
     }
 
     /// Tables that contradict themselves: every handle once, in order, or told.
-    @Test(arguments: [
-        // Characteristics that stand inside each other.
-        [[0x09, 7, 2, 0, 2, 9, 0, 1, 0xFF, 3, 0, 2, 4, 0, 2, 0xFF]],
-        // The same handle twice, with another UUID.
-        [[0x09, 7, 2, 0, 2, 3, 0, 1, 0xFF], [0x09, 7, 2, 0, 2, 3, 0, 2, 0xFF]],
-        // Value before declaration, handle 0, an item too many bytes long.
-        [[0x09, 7, 5, 0, 2, 3, 0, 1, 0xFF], [0x09, 7, 0, 0, 2, 1, 0, 1, 0xFF], [0x09, 9, 1, 0, 2, 2, 0, 1, 0xFF, 0, 0]],
-        // The first handle of all.
-        [[0x09, 7, 1, 0, 2, 2, 0, 1, 0xFF]],
-    ] as [[[UInt8]]])
+    @Test(
+        arguments: [
+            // Characteristics that stand inside each other.
+            [[0x09, 7, 2, 0, 2, 9, 0, 1, 0xFF, 3, 0, 2, 4, 0, 2, 0xFF]],
+            // The same handle twice, with another UUID.
+            [[0x09, 7, 2, 0, 2, 3, 0, 1, 0xFF], [0x09, 7, 2, 0, 2, 3, 0, 2, 0xFF]],
+            // Value before declaration, handle 0, an item too many bytes long.
+            [
+                [0x09, 7, 5, 0, 2, 3, 0, 1, 0xFF], [0x09, 7, 0, 0, 2, 1, 0, 1, 0xFF],
+                [0x09, 9, 1, 0, 2, 2, 0, 1, 0xFF, 0, 0],
+            ],
+            // The first handle of all.
+            [[0x09, 7, 1, 0, 2, 2, 0, 1, 0xFF]],
+        ] as [[[UInt8]]])
     func contradictions(answers: [[UInt8]]) throws {
         var talk = Talk()
         for answer in answers {

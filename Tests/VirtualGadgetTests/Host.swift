@@ -1,7 +1,8 @@
 import Bluetooth
 import VirtualGadget
 
-/// A host that does with a peripheral what a recorded host did: discovers all of it, then makes the same requests in the same order.
+/// A host that does with a peripheral what a recorded host did: discovers all of it, then makes the same requests in
+/// the same order.
 final class Host {
     struct Trouble: Error, Equatable, CustomStringConvertible { var description: String }
 
@@ -45,7 +46,9 @@ final class Host {
     }
 
     func exchangeMTU(_ own: Int = 517) throws {
-        guard case .exchangeMTUResponse(let theirs) = try request(.exchangeMTURequest(mtu: UInt16(own))) else { throw Trouble(description: "no MTU") }
+        guard case .exchangeMTUResponse(let theirs) = try request(.exchangeMTURequest(mtu: UInt16(own))) else {
+            throw Trouble(description: "no MTU")
+        }
         mtu = max(23, min(own, Int(theirs)))
     }
 
@@ -53,18 +56,27 @@ final class Host {
     func discover() throws {
         for type in [GATTTable.primaryService, GATTTable.secondaryService] {
             try walk { from in
-                guard case .readByGroupTypeResponse(let found) = try self.request(.readByGroupTypeRequest(ATTHandleRange(from, .max), type: type)) else { return nil }
+                guard
+                    case .readByGroupTypeResponse(let found) = try self.request(
+                        .readByGroupTypeRequest(ATTHandleRange(from, .max), type: type))
+                else { return nil }
                 return found.last?.end
             }
         }
         for type in [GATTTable.include, GATTTable.characteristic] {
             try walk { from in
-                guard case .readByTypeResponse(let found) = try self.request(.readByTypeRequest(ATTHandleRange(from, .max), type: type)) else { return nil }
+                guard
+                    case .readByTypeResponse(let found) = try self.request(
+                        .readByTypeRequest(ATTHandleRange(from, .max), type: type))
+                else { return nil }
                 return found.last?.handle
             }
         }
         try walk { from in
-            guard case .findInformationResponse(let found) = try self.request(.findInformationRequest(ATTHandleRange(from, .max))) else { return nil }
+            guard
+                case .findInformationResponse(let found) = try self.request(
+                    .findInformationRequest(ATTHandleRange(from, .max)))
+            else { return nil }
             return found.last?.handle
         }
     }
@@ -87,7 +99,10 @@ final class Host {
         }
         var last = value.count
         while last == mtu - 1, value.count < 512 {
-            guard case .readBlobResponse(let more) = try request(.readBlobRequest(handle: handle, offset: UInt16(value.count))) else { break }
+            guard
+                case .readBlobResponse(let more) = try request(
+                    .readBlobRequest(handle: handle, offset: UInt16(value.count)))
+            else { break }
             value += more
             last = more.count
         }
@@ -98,7 +113,10 @@ final class Host {
     func repeatExchange(_ exchange: Gadget.Exchange) throws -> [String] {
         var complaints: [String] = []
         func expect(_ found: String, _ wanted: String) {
-            if found != wanted { complaints.append("\(exchange.request.rawValue) of \(exchange.handle ?? 0): \(found), recorded was \(wanted)") }
+            if found != wanted {
+                complaints.append(
+                    "\(exchange.request.rawValue) of \(exchange.handle ?? 0): \(found), recorded was \(wanted)")
+            }
         }
         let handle = exchange.handle ?? 0
         let wanted = exchange.response?.error.map { "\($0)" } ?? exchange.response?.value?.description ?? ""

@@ -4,8 +4,10 @@ import VirtualGadget
 /// Bytes and patterns as they stand in a document.
 @Suite struct PatternTests {
     @Test(arguments: [
-        ("", [UInt8](), true), ("", [1], false), ("*", [], true), ("*", [1, 2], true), ("a5", [0xA5], true), ("a5", [0xA5, 0], false),
-        ("A5 ?? 01", [0xA5, 7, 1], true), ("A5 ?? 01", [0xA5, 7, 2], false), ("a5*", [0xA5], true), ("a5*", [0xA5, 1, 2], true), ("a5*", [], false),
+        ("", [UInt8](), true), ("", [1], false), ("*", [], true), ("*", [1, 2], true), ("a5", [0xA5], true),
+        ("a5", [0xA5, 0], false),
+        ("A5 ?? 01", [0xA5, 7, 1], true), ("A5 ?? 01", [0xA5, 7, 2], false), ("a5*", [0xA5], true),
+        ("a5*", [0xA5, 1, 2], true), ("a5*", [], false),
     ])
     func matches(pattern: String, value: [UInt8], expected: Bool) throws {
         #expect(try #require(BytePattern(pattern)).matches(value) == expected)

@@ -14,7 +14,9 @@ final class RawSocket: @unchecked Sendable {
         guard bytes.count < 108 else { throw Host.Trouble(description: "too long: \(path)") }
         withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: bytes) }
         let result = withUnsafePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size)) }
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
         }
         guard result == 0 else { throw Host.Trouble(description: "nobody is at \(path)") }
     }
@@ -22,7 +24,9 @@ final class RawSocket: @unchecked Sendable {
     deinit { close(descriptor) }
 
     func send(_ pdu: [UInt8]) throws {
-        guard Glibc.send(descriptor, pdu, pdu.count, Int32(MSG_NOSIGNAL)) == pdu.count else { throw Host.Trouble(description: "the other end has gone") }
+        guard Glibc.send(descriptor, pdu, pdu.count, Int32(MSG_NOSIGNAL)) == pdu.count else {
+            throw Host.Trouble(description: "the other end has gone")
+        }
     }
 
     func receive() throws -> [UInt8] {

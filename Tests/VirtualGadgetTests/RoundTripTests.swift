@@ -7,7 +7,9 @@ import VirtualGadget
 /// The clone of a recording of the emulated gadget is the gadget.
 @Suite struct RoundTripTests {
     /// Discovers and repeats everything that was recorded.
-    static func replay(_ gadget: Gadget, _ mode: GadgetMachine.Mode) throws -> (clone: Gadget, complaints: [String], told: [String]) {
+    static func replay(_ gadget: Gadget, _ mode: GadgetMachine.Mode) throws -> (
+        clone: Gadget, complaints: [String], told: [String]
+    ) {
         let world = try World(gadget, mode)
         var complaints: [String] = []
         for (number, conversation) in gadget.conversations.enumerated() {

@@ -26,7 +26,13 @@ struct Talk {
     mutating func encrypt() { events.append((.encrypted(connection), [])) }
 
     mutating func advertise(_ data: [UInt8], isScanResponse: Bool = false) {
-        events.append((.advertised(ObservedAdvertiser(frame: 0, time: nil, address: Self.address, isRandom: true, isScanResponse: isScanResponse)), data))
+        events.append(
+            (
+                .advertised(
+                    ObservedAdvertiser(
+                        frame: 0, time: nil, address: Self.address, isRandom: true, isScanResponse: isScanResponse)),
+                data
+            ))
     }
 
     /// From the host, so many milliseconds later.
@@ -37,7 +43,9 @@ struct Talk {
     mutating func add(_ pdu: [UInt8], _ direction: TrafficDirection?, _ after: Int) {
         frame += 1
         ms += after
-        let observation = ATTObservation(frame: frame, time: .seconds(1_770_000_000) + .milliseconds(ms), connection: connection, direction: direction)
+        let observation = ATTObservation(
+            frame: frame, time: .seconds(1_770_000_000) + .milliseconds(ms), connection: connection,
+            direction: direction)
         events.append((.att(observation), pdu))
     }
 
@@ -61,7 +69,9 @@ struct Talk {
 
     func gadget() throws -> Gadget {
         let found = try gadgets()
-        guard let gadget = found.first(where: \.hasSpoken)?.gadget ?? found.first?.gadget else { throw GadgetFault("", "nobody") }
+        guard let gadget = found.first(where: \.hasSpoken)?.gadget ?? found.first?.gadget else {
+            throw GadgetFault("", "nobody")
+        }
         try gadget.check()
         return gadget
     }

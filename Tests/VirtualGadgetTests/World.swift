@@ -21,8 +21,15 @@ final class World {
         server = try GATTServer(machine.application)
         connection = ObservedConnection(id: 0, handle: 0, peer: gadget.address)
         if let shown = machine.application.advertisement {
-            for (data, isScanResponse) in [(shown.data, false), (shown.scanResponse, true)] where !(isScanResponse && data.isEmpty) {
-                events.append((.advertised(ObservedAdvertiser(frame: 0, time: nil, address: gadget.address ?? BluetoothAddress(1), isRandom: gadget.addressType == .random, isScanResponse: isScanResponse)), data))
+            for (data, isScanResponse) in [(shown.data, false), (shown.scanResponse, true)]
+            where !(isScanResponse && data.isEmpty) {
+                events.append(
+                    (
+                        .advertised(
+                            ObservedAdvertiser(
+                                frame: 0, time: nil, address: gadget.address ?? BluetoothAddress(1),
+                                isRandom: gadget.addressType == .random, isScanResponse: isScanResponse)), data
+                    ))
             }
         }
     }
@@ -32,7 +39,8 @@ final class World {
         disconnect()
         central = CentralID("\(connection.id + 1)")
         connection = ObservedConnection(
-            id: connection.id + 1, handle: 0x40, peer: machine.gadget.address, isPeerRandom: machine.gadget.addressType.map { $0 == .random }, isCentral: true)
+            id: connection.id + 1, handle: 0x40, peer: machine.gadget.address,
+            isPeerRandom: machine.gadget.addressType.map { $0 == .random }, isCentral: true)
         events.append((.connected(connection), []))
         isConnected = true
         feed(.opened(central))
@@ -67,7 +75,13 @@ final class World {
 
     private func note(_ pdu: [UInt8], _ direction: TrafficDirection) {
         frame += 1
-        events.append((.att(ATTObservation(frame: frame, time: .nanoseconds(now.nanoseconds), connection: connection, direction: direction)), pdu))
+        events.append(
+            (
+                .att(
+                    ATTObservation(
+                        frame: frame, time: .nanoseconds(now.nanoseconds), connection: connection, direction: direction)
+                ), pdu
+            ))
     }
 
     private func hear(_ pdu: [UInt8]) {
@@ -77,7 +91,9 @@ final class World {
 
     private func next() throws -> [UInt8] {
         while inbox.isEmpty {
-            guard let deadline, deadline < now.advanced(by: .seconds(100_000)) else { throw Host.Trouble(description: "nothing comes any more") }
+            guard let deadline, deadline < now.advanced(by: .seconds(100_000)) else {
+                throw Host.Trouble(description: "nothing comes any more")
+            }
             tick(at: deadline)
         }
         return inbox.removeFirst()

@@ -17,7 +17,8 @@ actor DayBottle {
     private(set) var brokenOff: DayStep?
 
     init(
-        _ client: DayClient, _ services: [RemoteService], connection: Int, limits: DayLimits, clock: MonotonicClock, wall: @escaping @Sendable () -> BottleClock
+        _ client: DayClient, _ services: [RemoteService], connection: Int, limits: DayLimits, clock: MonotonicClock,
+        wall: @escaping @Sendable () -> BottleClock
     ) throws {
         let all = services.flatMap(\.characteristics)
         func found(_ profile: BottleProfile) -> (RemoteCharacteristic, RemoteCharacteristic)? {
@@ -27,7 +28,11 @@ actor DayBottle {
             return (command, response)
         }
         // Bottles on sale are what a day is for.
-        guard let (profile, pair) = [BottleProfile.retail, .draft].lazy.compactMap({ profile in found(profile).map { (profile, $0) } }).first else {
+        guard
+            let (profile, pair) = [BottleProfile.retail, .draft].lazy.compactMap({ profile in
+                found(profile).map { (profile, $0) }
+            }).first
+        else {
             throw LinkError(.protocolViolation, "It shows neither profile's characteristics, so nothing can be asked.")
         }
         (self.client, self.limits, self.clock, self.wall, self.connection) = (client, limits, clock, wall, connection)
@@ -55,7 +60,8 @@ actor DayBottle {
         }
     }
 
-    private func watch(_ kind: DayStep.Kind, _ body: @Sendable (DayClient) async throws -> Void) async throws -> DayStep {
+    private func watch(_ kind: DayStep.Kind, _ body: @Sendable (DayClient) async throws -> Void) async throws -> DayStep
+    {
         var step = DayStep(kind, connection: connection, at: wall())
         let start = clock.now()
         try await body(client)
@@ -65,12 +71,16 @@ actor DayBottle {
     }
 
     func snapshot(_ kind: DayStep.Kind = .snapshot) async throws -> DayStep {
-        try await ask(kind, HostCommand.snapshot.encoded, again: true) { $0.contains { (try? Frame(decoding: $0))?.operation == .response } }
+        try await ask(kind, HostCommand.snapshot.encoded, again: true) {
+            $0.contains { (try? Frame(decoding: $0))?.operation == .response }
+        }
     }
 
     /// The whole log.
     func dump(_ kind: DayStep.Kind = .dump) async throws -> DayStep {
-        try await ask(kind, profile == .draft ? HostCommand.draftDump(1).encoded : HostCommand.drinkLog.encoded, again: true) { $0.contains(BottleMessage.logEmpty.frame.encoded) }
+        try await ask(
+            kind, profile == .draft ? HostCommand.draftDump(1).encoded : HostCommand.drinkLog.encoded, again: true
+        ) { $0.contains(BottleMessage.logEmpty.frame.encoded) }
     }
 
     func bare(_ byte: UInt8) async throws -> DayStep {
@@ -81,7 +91,9 @@ actor DayBottle {
     func send(_ command: HostCommand, isAnswered: Bool = true) async throws -> DayStep {
         let type = (try? Frame(decoding: command.encoded).entries())?.first?.type
         return try await ask(.command(command), command.encoded, wait: isAnswered) { values in
-            values.contains { value in (try? Frame(decoding: value)).flatMap { try? $0.entries() }?.contains { $0.type == type } == true }
+            values.contains { value in
+                (try? Frame(decoding: value)).flatMap { try? $0.entries() }?.contains { $0.type == type } == true
+            }
         }
     }
 
@@ -102,7 +114,8 @@ actor DayBottle {
 
     /// Writes it, and waits for what comes.
     private func ask(
-        _ kind: DayStep.Kind, _ bytes: [UInt8], again: Bool = false, wait: Bool = true, until isDone: @escaping @Sendable ([[UInt8]]) -> Bool
+        _ kind: DayStep.Kind, _ bytes: [UInt8], again: Bool = false, wait: Bool = true,
+        until isDone: @escaping @Sendable ([[UInt8]]) -> Bool
     ) async throws -> DayStep {
         var step = DayStep(kind, connection: connection, at: wall(), sent: bytes)
         let start = clock.now()
@@ -120,7 +133,9 @@ actor DayBottle {
             try await client.listen(within: limits.answer, quiet: limits.quiet, until: isDone)
             // A log that was announced has the time of an answer to begin; silence ends one that has begun.
             if await client.hasCome(BottleMessage.logFollows.frame.encoded, andNothingOf: FrameOperation.put.letters) {
-                try await client.listen(within: limits.answer) { $0.contains { $0.starts(with: FrameOperation.put.letters) } }
+                try await client.listen(within: limits.answer) {
+                    $0.contains { $0.starts(with: FrameOperation.put.letters) }
+                }
                 try await client.listen(within: limits.quiet, quiet: limits.quiet, until: isDone)
             }
             if await client.isCutOff {
@@ -130,7 +145,11 @@ actor DayBottle {
                 throw LinkError(.disconnected, "The bottle hung up.", isTransient: true)
             }
             let hasCome = await client.hasCome(from: response)
-            if let first = await client.values(since: start, names).first(where: { $0.characteristic == self.response.uuid }) { limits.wait(forAnswersAfter: first.after) }
+            if let first = await client.values(since: start, names).first(where: {
+                $0.characteristic == self.response.uuid
+            }) {
+                limits.wait(forAnswersAfter: first.after)
+            }
             guard again, !hasCome, step.sendings < limits.sendings else {
                 // What was asked more than once is answered more than once, and none of it belongs to the next step.
                 if step.sendings > 1, hasCome { try await client.listen(within: limits.answer) }

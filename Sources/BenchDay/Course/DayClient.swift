@@ -96,7 +96,8 @@ actor DayClient {
 
     func write(_ bytes: [UInt8], to target: RemoteCharacteristic, within limit: Duration) async throws {
         let handle = target.handle
-        link.perform(.write(handle: handle, value: bytes, withResponse: !target.properties.contains(.writeWithoutResponse)))
+        link.perform(
+            .write(handle: handle, value: bytes, withResponse: !target.properties.contains(.writeWithoutResponse)))
         try await wait(limit, "The write was not answered") {
             switch $0 {
             case .wrote(handle): .success(())
@@ -130,9 +131,11 @@ actor DayClient {
         notified.contains { $0.bytes == value } && !notified.contains { $0.bytes.starts(with: letters) }
     }
 
-    /// Waits until `isDone` of what came says so, nothing came for `quiet` after something had, or nothing at all within `limit`. Without `quiet`
-    /// for all of `limit`.
-    func listen(within limit: Duration, quiet: Duration? = nil, until isDone: @Sendable ([[UInt8]]) -> Bool = { _ in false }) async throws {
+    /// Waits until `isDone` of what came says so, nothing came for `quiet` after something had, or nothing at all
+    /// within `limit`. Without `quiet` for all of `limit`.
+    func listen(
+        within limit: Duration, quiet: Duration? = nil, until isDone: @Sendable ([[UInt8]]) -> Bool = { _ in false }
+    ) async throws {
         let end = clock.now().advanced(by: limit)
         while !isCutOff, !isOver, !isDone(new), notified.count < Self.limit {
             try Task.checkCancellation()
@@ -160,7 +163,11 @@ actor DayClient {
 
     /// What came since `forget`, counted from `start`.
     func values(since start: MonotonicInstant, _ names: [UInt16: BluetoothUUID]) -> [DayValue] {
-        notified.map { DayValue(after: max(.zero, start.duration(to: $0.at)), characteristic: names[$0.handle] ?? BluetoothUUID(0), bytes: $0.bytes) }
+        notified.map {
+            DayValue(
+                after: max(.zero, start.duration(to: $0.at)), characteristic: names[$0.handle] ?? BluetoothUUID(0),
+                bytes: $0.bytes)
+        }
     }
 
     // MARK: - Waiting
@@ -193,7 +200,9 @@ actor DayClient {
         wake()
     }
 
-    private func wait<Answer>(_ limit: Duration, _ what: String, _ isIt: (CentralEvent) -> Result<Answer, LinkError>?) async throws -> Answer {
+    private func wait<Answer>(_ limit: Duration, _ what: String, _ isIt: (CentralEvent) -> Result<Answer, LinkError>?)
+        async throws -> Answer
+    {
         let end = clock.now().advanced(by: limit)
         while true {
             try Task.checkCancellation()
@@ -211,7 +220,8 @@ actor DayClient {
     /// Until something happens, `end`, or a cancellation.
     private func rest(until end: MonotonicInstant) async {
         let timer = Task { [clock] in
-            // One that was given up wakes nobody: it would be the next rest's, which gives up its own timer then, and so on without a pause.
+            // One that was given up wakes nobody: it would be the next rest's, which gives up its own timer then, and
+            // so on without a pause.
             guard (try? await Task.sleep(for: max(.zero, clock.now().duration(to: end)))) != nil else { return }
             self.wake()
         }

@@ -3,7 +3,8 @@ import BottleProtocol
 
 /// The course of a day with a bottle, in the order that loses nothing:
 ///
-/// 1. the first connection, of which alone a recording holds discovery (bluetoothd keeps the table from then on), and the log without an acknowledgement;
+/// 1. the first connection, of which alone a recording holds discovery (bluetoothd keeps the table from then on), and
+///    the log without an acknowledgement;
 /// 2. the maker's app, which has something left to take as long as nothing is acknowledged;
 /// 3. known sips, reports, the log again;
 /// 4. questions and commands, each with what the bottle has already;
@@ -30,7 +31,8 @@ public actor DayCourse {
 
     /// What this project never sends to a bottle on a bench.
     public static let neverTried = [
-        "Firmware: never written.", "Clearing the log unseen (PT 1C 05): it would lose drinks.", "Leaving factory mode (PT F4): nobody knows the way back.",
+        "Firmware: never written.", "Clearing the log unseen (PT 1C 05): it would lose drinks.",
+        "Leaving factory mode (PT F4): nobody knows the way back.",
         "Text on the screen (PT 20): its format is not known.",
     ]
 
@@ -40,7 +42,10 @@ public actor DayCourse {
         try await letAppHaveItsTurn()
         try await drink()
         try await command()
-        guard await isAllowed("acknowledge", "From here on the bottle is told to forget what was stored before. Go on?", usual: true) else {
+        guard
+            await isAllowed(
+                "acknowledge", "From here on the bottle is told to forget what was stored before. Go on?", usual: true)
+        else {
             day.omissions.append("Acknowledgements and the next year: they were not allowed.")
             return try await hangUp()
         }
@@ -62,7 +67,11 @@ public actor DayCourse {
     }
 
     private func letAppHaveItsTurn() async throws {
-        let text = "Now the maker's app: switch on its telephone's \"Bluetooth HCI snoop log\", let it sync, and keep the log (adb bugreport). Nothing is acknowledged yet, so it has all to take."
+        let text =
+            """
+            Now the maker's app: switch on its telephone's \"Bluetooth HCI snoop log\", let it sync, and keep the \
+            log (adb bugreport). Nothing is acknowledged yet, so it has all to take.
+            """
         guard await surroundings.person.answer(DayQuestion("app", text, .done, act: .app)) != nil else {
             day.omissions.append("The maker's app: it was left out.")
             return
@@ -75,13 +84,18 @@ public actor DayCourse {
         try await chapter("3-known-sips") { bottle in
             self.add(try await bottle.snapshot(.soon))
             for ml in [100, 200, 300] {
-                let asked = DayQuestion("sip\(ml)", "Drink \(ml) ml out of the bottle, wait until it has counted them, and type how many it were.", .amount(ml), act: .sip(ml: ml))
+                let asked = DayQuestion(
+                    "sip\(ml)",
+                    "Drink \(ml) ml out of the bottle, wait until it has counted them, and type how many it were.",
+                    .amount(ml), act: .sip(ml: ml))
                 try await self.live(asked, on: bottle)
                 try Task.checkCancellation()
             }
             try await self.live(DayQuestion("press", "Press the bottle's button.", .done, act: .press), on: bottle)
-            try await self.live(DayQuestion("chargingOn", "Put it on its charger.", .done, act: .charging(true)), on: bottle)
-            try await self.live(DayQuestion("chargingOff", "Take it off again.", .done, act: .charging(false)), on: bottle)
+            try await self.live(
+                DayQuestion("chargingOn", "Put it on its charger.", .done, act: .charging(true)), on: bottle)
+            try await self.live(
+                DayQuestion("chargingOff", "Take it off again.", .done, act: .charging(false)), on: bottle)
             try await self.addLog(try await bottle.dump(.dumpAfterSips))
             self.add(try await bottle.snapshot())
             try await self.addLog(try await bottle.dump(.dumpAgain))
@@ -91,7 +105,9 @@ public actor DayCourse {
     private func live(_ question: DayQuestion, on bottle: DayBottle) async throws {
         guard let act = question.act else { return }
         let answered = Answer()
-        let step = try await bottle.live(act) { [surroundings] in await answered.set(surroundings.person.answer(question)) }
+        let step = try await bottle.live(act) { [surroundings] in
+            await answered.set(surroundings.person.answer(question))
+        }
         guard let text = await answered.text else {
             day.omissions.append("\(question.word): it was left out.")
             return
@@ -105,7 +121,9 @@ public actor DayCourse {
         try await chapter("4-commands") { bottle in
             self.add(try await bottle.snapshot())
             for byte: UInt8 in [3, 4, 1] { try await self.addLog(try await bottle.bare(byte)) }
-            for type: EntryType in [.temperature, .battery, .clock, .amount, .goal, .level, .charging, .language, .reminder, .tds] {
+            for type: EntryType in [
+                .temperature, .battery, .clock, .amount, .goal, .level, .charging, .language, .reminder, .tds,
+            ] {
                 self.add(try await bottle.send(.get(type)))
             }
             guard let snapshot = self.day.snapshots.last?.snapshot else {
@@ -119,29 +137,52 @@ public actor DayCourse {
             let maySetClock = await self.maySetClock()
             if maySetClock { self.add(try await bottle.send(.clock(wall()))) }
             self.add(try await bottle.snapshot())
-            if maySetClock, let goal, let reminder = snapshot.reminder { self.add(try await bottle.send(.settings(goalMl: goal, clock: wall(), reminder: reminder))) }
-            if let language = snapshot.language { self.add(try await bottle.send(.language(language), isAnswered: false)) }
-            if let amount = snapshot.amountMl.flatMap(UInt16.init(exactly:)) { self.add(try await bottle.send(.amount(ml: amount), isAnswered: false)) }
-            try await self.show(.flash, "flash", "Did its light flash just now?", on: bottle)
-            if await self.isAllowed("light", "The light's colour cannot be read, so trying it changes it, to blue. Try it?", usual: true) {
-                try await self.show(.light(ReminderLight(mode: 0, red: 0, green: 0, blue: 0xFF)), "blue", "Is its light blue now?", on: bottle)
+            if maySetClock, let goal, let reminder = snapshot.reminder {
+                self.add(try await bottle.send(.settings(goalMl: goal, clock: wall(), reminder: reminder)))
             }
-            if await self.isAllowed("register", "Registering asks for its button, and may be seen by the maker's app. Try it?", usual: false) {
+            if let language = snapshot.language {
+                self.add(try await bottle.send(.language(language), isAnswered: false))
+            }
+            if let amount = snapshot.amountMl.flatMap(UInt16.init(exactly:)) {
+                self.add(try await bottle.send(.amount(ml: amount), isAnswered: false))
+            }
+            try await self.show(.flash, "flash", "Did its light flash just now?", on: bottle)
+            if await self.isAllowed(
+                "light", "The light's colour cannot be read, so trying it changes it, to blue. Try it?", usual: true)
+            {
+                try await self.show(
+                    .light(ReminderLight(mode: 0, red: 0, green: 0, blue: 0xFF)), "blue", "Is its light blue now?",
+                    on: bottle)
+            }
+            if await self.isAllowed(
+                "register", "Registering asks for its button, and may be seen by the maker's app. Try it?", usual: false
+            ) {
                 self.add(try await bottle.send(.register))
-                try await self.live(DayQuestion("pressToRegister", "Press the bottle's button.", .done, act: .press), on: bottle)
+                try await self.live(
+                    DayQuestion("pressToRegister", "Press the bottle's button.", .done, act: .press), on: bottle)
             }
         }
     }
 
-    /// Whether this computer may tell the bottle the time: one of two clocks that are days apart is wrong, and here only a person knows which.
+    /// Whether this computer may tell the bottle the time: one of two clocks that are days apart is wrong, and here
+    /// only a person knows which.
     private func maySetClock() async -> Bool {
         if let clockAnswer { return clockAnswer }
-        guard let last = day.snapshots.last(where: { $0.snapshot.clock != nil }), let bottle = last.snapshot.clock, let shown = bottle.wallSeconds, let now = last.step.at.wallSeconds,
+        guard let last = day.snapshots.last(where: { $0.snapshot.clock != nil }), let bottle = last.snapshot.clock,
+            let shown = bottle.wallSeconds, let now = last.step.at.wallSeconds,
             (shown - now).magnitude > 86_400
         else { return true }
-        let question = "The bottle's clock says \(bottle), this computer's \(last.step.at): one of them is wrong. Set the bottle's by this computer's?"
+        let question =
+            """
+            The bottle's clock says \(bottle), this computer's \(last.step.at): one of them is wrong. Set the \
+            bottle's by this computer's?
+            """
         let answer = await isAllowed("clock", question, usual: false)
-        if !answer { omit("Setting the clock: it says \(bottle), this computer's \(last.step.at), and nobody said which is right.") }
+        if !answer {
+            omit(
+                "Setting the clock: it says \(bottle), this computer's \(last.step.at), and nobody said which is right."
+            )
+        }
         clockAnswer = answer
         return answer
     }
@@ -175,7 +216,8 @@ public actor DayCourse {
     /// - Returns: whether something was.
     private func acknowledge(_ log: DayLog, _ what: DayAcknowledgement, on bottle: DayBottle) async throws -> Bool {
         guard log.isWhole, !log.records.isEmpty else {
-            day.omissions.append("An acknowledgement (\(what)): the dump before it \(log.isWhole ? "was empty" : "was not whole").")
+            day.omissions.append(
+                "An acknowledgement (\(what)): the dump before it \(log.isWhole ? "was empty" : "was not whole").")
             return false
         }
         guard stored.isSuperset(of: log.records) else {
@@ -192,16 +234,28 @@ public actor DayCourse {
     private func enterNextYear() async throws {
         guard await maySetClock() else { return omit("The next year: the bottle's clock is not to be set.") }
         guard let log = lastLog, log.records.isEmpty else {
-            day.omissions.append("The next year: the log is not empty, and a record of a wrong year must not stay among others.")
+            day.omissions.append(
+                "The next year: the log is not empty, and a record of a wrong year must not stay among others.")
             return
         }
-        let text = "The last question, of byte 0: the bottle's clock goes into the next year for one sip of about 50 ml, which counts nowhere and is taken out of its log. Try it?"
-        guard await isAllowed("nextYear", text, usual: true) else { return day.omissions.append("The next year: it was not allowed.") }
+        let text =
+            """
+            The last question, of byte 0: the bottle's clock goes into the next year for one sip of about 50 ml, \
+            which counts nowhere and is taken out of its log. Try it?
+            """
+        guard await isAllowed("nextYear", text, usual: true) else {
+            return day.omissions.append("The next year: it was not allowed.")
+        }
         try await chapter("6-next-year") { bottle in
             // The question may have waited for hours, and somebody was thirsty.
             try await self.addLog(try await bottle.dump())
             guard let log = self.lastLog, log.isWhole, log.records.isEmpty else {
-                return self.omit("The next year: the bottle's log is not empty any more, and a record of a wrong year must not stay among others.")
+                return self.omit(
+                    """
+                    The next year: the bottle's log is not empty any more, and a record of a wrong year must not \
+                    stay among others.
+                    """
+                )
             }
             let wall = self.surroundings.wall
             let now = wall()
@@ -210,9 +264,17 @@ public actor DayCourse {
             let next = BottleClock(yearByte: now.yearByte + 1, month: date, day: date, hour: 12, minute: 0, second: 0)
             self.add(try await bottle.send(.clock(next)))
             // Whoever pulls the plug now leaves it so.
-            self.surroundings.say("The bottle's clock is in the next year until that is done. Should this be torn off, a poll that is told to trust this computer's clock sets it right.")
+            self.surroundings.say(
+                """
+                The bottle's clock is in the next year until that is done. Should this be torn off, a poll that is \
+                told to trust this computer's clock sets it right.
+                """
+            )
             do {
-                try await self.live(DayQuestion("sipNextYear", "Drink about 50 ml, and wait until it has counted them.", .done, act: .sip(ml: 50)), on: bottle)
+                try await self.live(
+                    DayQuestion(
+                        "sipNextYear", "Drink about 50 ml, and wait until it has counted them.", .done,
+                        act: .sip(ml: 50)), on: bottle)
                 try await self.addLog(try await bottle.dump(.dumpOfNextYear))
             } catch {
                 // Whatever happens, the clock goes back.
@@ -224,7 +286,10 @@ public actor DayCourse {
             guard let log = self.lastLog, log.isWhole else { return self.omitStay("its log did not come whole") }
             guard !log.records.isEmpty else { return }
             guard log.records.count == 1, log.records[0][1...2].elementsEqual([date, date]) else {
-                return self.omitStay(log.records.count == 1 ? "the bottle has another record" : "the bottle has \(log.records.count) records, and not all are that one")
+                return self.omitStay(
+                    log.records.count == 1
+                        ? "the bottle has another record"
+                        : "the bottle has \(log.records.count) records, and not all are that one")
             }
             // It is in the folder: that is where this one belongs.
             self.add(try await bottle.send(.acknowledge(bytes: UInt16(DrinkRecord.size)), isAnswered: false))
@@ -233,7 +298,12 @@ public actor DayCourse {
     }
 
     private func omitStay(_ reason: String) {
-        omit("The sip of the next year was not acknowledged (\(reason)): it may be in the bottle still. The next poll stores it, and it counts nowhere.")
+        omit(
+            """
+            The sip of the next year was not acknowledged (\(reason)): it may be in the bottle still. The next \
+            poll stores it, and it counts nowhere.
+            """
+        )
     }
 
     private func hangUp() async throws {
@@ -242,7 +312,8 @@ public actor DayCourse {
 
     // MARK: - One connection
 
-    /// A connection that breaks off costs its chapter, and the day goes on; without the first there is no day, so it is tried again.
+    /// A connection that breaks off costs its chapter, and the day goes on; without the first there is no day, so it is
+    /// tried again.
     private func chapter(_ name: String, isFirst: Bool = false, _ body: (DayBottle) async throws -> Void) async throws {
         for attempt in 1...(isFirst ? Self.firstAttempts : 1) {
             do {
@@ -289,7 +360,9 @@ public actor DayCourse {
         let start = surroundings.clock.now()
         let known = peer
         let isWanted = surroundings.isWanted
-        let found = try await client.find(within: limits.find) { seen in known.map { $0.peer == seen.peer } ?? isWanted(seen) }
+        let found = try await client.find(within: limits.find) { seen in
+            known.map { $0.peer == seen.peer } ?? isWanted(seen)
+        }
         if isFirst {
             (day.advertisement, day.name) = (found, found.name)
             day.seenAfter = start.duration(to: surroundings.clock.now())
@@ -300,7 +373,9 @@ public actor DayCourse {
         connections += 1
         let services = try await client.discover(within: limits.request)
         if isFirst { try await note(services, client) }
-        let bottle = try DayBottle(client, services, connection: connections, limits: limits, clock: surroundings.clock, wall: surroundings.wall)
+        let bottle = try DayBottle(
+            client, services, connection: connections, limits: limits, clock: surroundings.clock,
+            wall: surroundings.wall)
         day.profile = bottle.profile
         if isFirst {
             for other in day.others { try? await client.subscribe(other.handle, within: limits.request) }
@@ -314,7 +389,9 @@ public actor DayCourse {
         day.services = services
         let all = services.flatMap(\.characteristics)
         func text(_ uuid: BluetoothUUID) async -> String? {
-            guard let found = all.first(where: { $0.uuid == uuid }), let bytes = try? await client.read(found.handle, within: limits.request) else { return nil }
+            guard let found = all.first(where: { $0.uuid == uuid }),
+                let bytes = try? await client.read(found.handle, within: limits.request)
+            else { return nil }
             return String(validating: bytes, as: UTF8.self)
         }
         day.identity = day.advertisement?.address?.description

@@ -23,13 +23,17 @@ public struct DayLimits: Hashable, Sendable {
     public init() {}
 
     /// The bottle took so long for an answer: others may take twice as long, within reason.
-    mutating func wait(forAnswersAfter seen: Duration) { answer = max(answer, min(seen * 2 + .milliseconds(500), .seconds(20))) }
+    mutating func wait(forAnswersAfter seen: Duration) {
+        answer = max(answer, min(seen * 2 + .milliseconds(500), .seconds(20)))
+    }
 
     /// With a bottle that does not exist.
     public static var rehearsal: DayLimits {
         var limits = DayLimits()
         limits.advertising = .seconds(4)
-        (limits.find, limits.listen, limits.answer, limits.quiet, limits.live) = (.seconds(5), .milliseconds(5500), .seconds(1), .milliseconds(500), .milliseconds(300))
+        (limits.find, limits.listen, limits.answer, limits.quiet, limits.live) = (
+            .seconds(5), .milliseconds(5500), .seconds(1), .milliseconds(500), .milliseconds(300)
+        )
         return limits
     }
 }

@@ -26,5 +26,7 @@ public struct DayQuestion: Hashable, Sendable {
     public var act: DayAct?
 
     /// A question by its word, with what it asks to be done.
-    public init(_ word: String, _ text: String, _ form: Form, act: DayAct? = nil) { (self.word, self.text, self.form, self.act) = (word, text, form, act) }
+    public init(_ word: String, _ text: String, _ form: Form, act: DayAct? = nil) {
+        (self.word, self.text, self.form, self.act) = (word, text, form, act)
+    }
 }

@@ -16,7 +16,9 @@ public struct DayFinding: Hashable, Sendable {
     public var evidence: [String]
 
     init(_ point: DayPoint, _ verdict: Verdict, _ words: String, _ evidence: [String] = []) {
-        (self.point, self.verdict, self.words, self.evidence) = (point, verdict, words, Array(evidence.prefix(Self.lines)))
+        (self.point, self.verdict, self.words, self.evidence) = (
+            point, verdict, words, Array(evidence.prefix(Self.lines))
+        )
     }
 
     /// As much evidence as a page bears.

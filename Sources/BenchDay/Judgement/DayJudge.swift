@@ -55,15 +55,21 @@ public struct DayJudge {
 
     // MARK: - Words
 
-    func untried(_ point: DayPoint, _ why: String = "It was not tried.") -> DayFinding { DayFinding(point, .cannotTell, why) }
+    func untried(_ point: DayPoint, _ why: String = "It was not tried.") -> DayFinding {
+        DayFinding(point, .cannotTell, why)
+    }
 
     /// `10:15:02 FFE4 50 54 …`
-    func line(_ step: DayStep, _ value: DayValue) -> String { "\(Self.time(step.at)) +\(Self.seconds(value.after)) \(value.characteristic) \(HexText.of(value.bytes))" }
+    func line(_ step: DayStep, _ value: DayValue) -> String {
+        "\(Self.time(step.at)) +\(Self.seconds(value.after)) \(value.characteristic) \(HexText.of(value.bytes))"
+    }
 
     /// What was written.
     func line(_ step: DayStep) -> String { "\(Self.time(step.at)) written \(HexText.of(step.sent ?? []))" }
 
-    func lines(_ step: DayStep) -> [String] { (step.sent == nil ? [] : [line(step)]) + step.values.map { line(step, $0) } }
+    func lines(_ step: DayStep) -> [String] {
+        (step.sent == nil ? [] : [line(step)]) + step.values.map { line(step, $0) }
+    }
 
     static func time(_ clock: BottleClock) -> String { String(clock.description.suffix(8)) }
 
@@ -79,7 +85,9 @@ public struct DayJudge {
     /// A frame's entry of that type among the answers of a step.
     func answer(in step: DayStep, _ type: EntryType) -> (value: DayValue, entry: Entry)? {
         for value in step.answers(from: day.response) {
-            guard let frame = try? Frame(decoding: value.bytes), frame.operation == .response, let entries = try? frame.entries() else { continue }
+            guard let frame = try? Frame(decoding: value.bytes), frame.operation == .response,
+                let entries = try? frame.entries()
+            else { continue }
             if let entry = entries.first(where: { $0.type == type }) { return (value, entry) }
         }
         return nil

@@ -2,24 +2,39 @@ import Bluetooth
 import BottleProtocol
 import Escaping
 
-/// A draft of the page of evidence (hardware/evidence) for the bottle of a day. Addresses stand there by their first half, people nowhere.
+/// A draft of the page of evidence (hardware/evidence) for the bottle of a day. Addresses stand there by their first
+/// half, people nowhere.
 public struct DayPage {
     private let day: BenchDayRecord
     private let findings: [DayFinding]
     private let place: String
 
     /// - Parameter place: the folder with the captures, as it is called.
-    public init(_ day: BenchDayRecord, _ findings: [DayFinding], place: String) { (self.day, self.findings, self.place) = (day, findings, place) }
+    public init(_ day: BenchDayRecord, _ findings: [DayFinding], place: String) {
+        (self.day, self.findings, self.place) = (day, findings, place)
+    }
 
     /// The page, in Markdown.
     public var markdown: String {
-        var lines = ["# \(day.name ?? "A bottle without a name")", "", "A draft, made by a bench day over \(day.link). Captures: `\(place)/captures`.", ""]
+        var lines = [
+            "# \(day.name ?? "A bottle without a name")", "",
+            "A draft, made by a bench day over \(day.link). Captures: `\(place)/captures`.", "",
+        ]
         lines += facts.map { "- \($0)" }
         lines += ["", "| point | law | finding |", "|---|---|---|"]
-        lines += findings.map { "| \($0.point.statement) | \($0.point.law) | \($0.verdict.rawValue): \(Self.cell($0.words)) |" }
+        lines += findings.map {
+            "| \($0.point.statement) | \($0.point.law) | \($0.verdict.rawValue): \(Self.cell($0.words)) |"
+        }
         for verdict in [DayFinding.Verdict.contradicted, .confirmed] {
             for finding in findings where finding.verdict == verdict && !finding.evidence.isEmpty {
-                lines += ["", "## \(verdict == .contradicted ? "Contradicted" : "Confirmed"): \(finding.point.rawValue) (\(finding.point.law))", "", finding.point.statement + " " + finding.words, ""]
+                lines += [
+                    "",
+                    """
+                    ## \(verdict == .contradicted ? "Contradicted" : "Confirmed"): \(finding.point.rawValue) \
+                    (\(finding.point.law))
+                    """,
+                    "", finding.point.statement + " " + finding.words, "",
+                ]
                 lines += ["```text"] + finding.evidence + ["```"]
             }
         }
@@ -33,10 +48,17 @@ public struct DayPage {
     private var facts: [String] {
         let snapshot = day.snapshots.first?.snapshot
         let facts: [String?] = [
-            day.model.map { "Model: \($0.title)." }, day.identity.map { "Address: \($0.prefix(8)):…" }, snapshot?.firmware.map { "Firmware: \(HexText.of([UInt8($0 >> 8), UInt8($0 & 0xFF)]))." },
-            day.mtu.map { "MTU: \($0)." }, day.seenAfter.map { "Seen after \(DayJudge.seconds($0))." }, day.advertisement?.rssi.map { "RSSI: \($0) dBm." },
+            day.model.map { "Model: \($0.title)." }, day.identity.map { "Address: \($0.prefix(8)):…" },
+            snapshot?.firmware.map { "Firmware: \(HexText.of([UInt8($0 >> 8), UInt8($0 & 0xFF)]))." },
+            day.mtu.map { "MTU: \($0)." }, day.seenAfter.map { "Seen after \(DayJudge.seconds($0))." },
+            day.advertisement?.rssi.map { "RSSI: \($0) dBm." },
             day.services.isEmpty ? nil : "Services: \(day.services.map(\.uuid.description).joined(separator: ", ")).",
-            day.seen.isEmpty ? nil : "Seen by a person: \(day.seen.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value ? "yes" : "no")" }.joined(separator: ", ")).",
+            day.seen.isEmpty
+                ? nil
+                : """
+                Seen by a person: \
+                \(day.seen.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value ? "yes" : "no")" }.joined(separator: ", ")).
+                """,
         ]
         return facts.compactMap { $0 }
     }
@@ -45,9 +67,18 @@ public struct DayPage {
         day.steps.compactMap { step in
             switch step.kind {
             case .command(let command):
-                let came = step.refusal ?? (step.values.isEmpty ? "nothing" : step.values.map { "`\(HexText.of($0.bytes))`" }.joined(separator: " "))
+                let came =
+                    step.refusal
+                    ?? (step.values.isEmpty
+                        ? "nothing" : step.values.map { "`\(HexText.of($0.bytes))`" }.joined(separator: " "))
                 return "| `\(HexText.of(step.sent ?? []))` \(command.meaning) | \(Self.cell(came)) |"
-            case .live(let act): return "| (\(Self.words(act))) | \(step.values.isEmpty ? "nothing" : step.values.prefix(4).map { "`\(HexText.of($0.bytes))`" }.joined(separator: " ")) |"
+            case .live(let act):
+                return
+                    """
+                    | (\(Self.words(act))) | \
+                    \(step.values.isEmpty ? "nothing" : step.values.prefix(4).map { "`\(HexText.of($0.bytes))`" }.joined(separator: " ")) \
+                    |
+                    """
             default: return nil
             }
         }

@@ -63,12 +63,14 @@ public enum DayPoint: String, CaseIterable, Hashable, Sendable {
         case .advertisedServices: "A bottle on sale advertises no service, one of the draft advertises FF00."
         case .addressPrefix: "Its address begins with A4:C1:38, as Telink's chips have it."
         case .advertisingInterval: "It advertises rarely: a second or more passes between two advertisements."
-        case .table: "The services and characteristics of its profile are there, with the properties that are published."
+        case .table:
+            "The services and characteristics of its profile are there, with the properties that are published."
         case .responseOnlyNotifies: "The response characteristic of a bottle on sale notifies, and cannot be read."
         case .onlyResponseNotifies: "Nothing but the response characteristic notifies."
         case .mtu: "It agrees to an MTU of 113 or more, which a notification of eight records needs."
         case .quiet: "Who subscribes and asks nothing is told nothing."
-        case .soon: "A question in the moment of the subscription is answered, if not at once then when it is asked again."
+        case .soon:
+            "A question in the moment of the subscription is answered, if not at once then when it is asked again."
         case .snapshotLength: "A snapshot has 39 payload bytes on a Boost and 49 on a Vita."
         case .snapshotEntries: "A snapshot is a row of entries."
         case .clockRuns: "The bottle's clock runs on between connections."
@@ -92,7 +94,8 @@ public enum DayPoint: String, CaseIterable, Hashable, Sendable {
         case .clockTaken: "A clock is answered by RP 03 00, and stands in the next snapshot."
         case .reminderTaken: "A reminder is answered by RP with the same entry."
         case .settingsTaken: "Goal, clock and reminder in one are answered in one frame of 15 payload bytes."
-        case .acknowledgeWithoutDump: "An acknowledgement counts what was sent on its own connection: without a dump it drops nothing."
+        case .acknowledgeWithoutDump:
+            "An acknowledgement counts what was sent on its own connection: without a dump it drops nothing."
         case .acknowledgeOne: "An acknowledgement of one record drops the oldest, and nothing else."
         case .acknowledgeAll: "What was acknowledged does not come again."
         case .hangUp: "A write of 01 to the response characteristic makes the bottle hang up."

@@ -35,7 +35,8 @@ public struct BenchDayRecord: Hashable, Sendable {
     /// Of a day at that link, with nothing seen yet.
     public init(link: String, hasRadio: Bool) { (self.link, self.hasRadio) = (link, hasRadio) }
 
-    /// What can notify and is nobody's of whom the law speaks: neither profile's response, nor the firmware's service (protocol law P1.1), nor the stack's own.
+    /// What can notify and is nobody's of whom the law speaks: neither profile's response, nor the firmware's service
+    /// (protocol law P1.1), nor the stack's own.
     var others: [RemoteCharacteristic] {
         let responses = Set(BottleProfile.allCases.map { BluetoothUUID($0.responseCharacteristic) })
         let firmware = BluetoothUUID(high: 0x0001_0203_0405_0607, low: 0x0809_0A0B_0C0D_1912)
@@ -48,13 +49,17 @@ public struct BenchDayRecord: Hashable, Sendable {
     var response: BluetoothUUID? { profile.map { BluetoothUUID($0.responseCharacteristic) } }
 
     /// The model, by snapshot or name.
-    public var model: BottleModel? { snapshots.lazy.compactMap(\.snapshot.model).first ?? name.flatMap(BottleModel.init(advertisedName:)) }
+    public var model: BottleModel? {
+        snapshots.lazy.compactMap(\.snapshot.model).first ?? name.flatMap(BottleModel.init(advertisedName:))
+    }
 
-    /// Every snapshot that was asked for, with the step in which it came and the bytes that say it. A single answer with the battery reads as one, too.
+    /// Every snapshot that was asked for, with the step in which it came and the bytes that say it. A single answer
+    /// with the battery reads as one, too.
     var snapshots: [(step: DayStep, after: Duration, frame: Frame, snapshot: Snapshot)] {
         steps.filter { $0.kind == .snapshot || $0.kind == .soon }.flatMap { step in
             step.answers(from: response).compactMap { value in
-                guard let frame = try? Frame(decoding: value.bytes), let snapshot = try? Snapshot(decoding: frame) else { return nil }
+                guard let frame = try? Frame(decoding: value.bytes), let snapshot = try? Snapshot(decoding: frame)
+                else { return nil }
                 return (step, value.after, frame, snapshot)
             }
         }

@@ -39,7 +39,9 @@ struct DayLog {
 
     private static func isHeader(_ value: DayValue) -> Bool { value.bytes.starts(with: FrameOperation.put.letters) }
 
-    private static func message(_ value: DayValue) -> BottleMessage? { (try? Frame(decoding: value.bytes)).flatMap { try? BottleMessage(decoding: $0) } }
+    private static func message(_ value: DayValue) -> BottleMessage? {
+        (try? Frame(decoding: value.bytes)).flatMap { try? BottleMessage(decoding: $0) }
+    }
 
     private static func announced(_ values: [DayValue]) -> Bool? {
         var said: Bool?
@@ -53,8 +55,8 @@ struct DayLog {
         return said
     }
 
-    /// A question that was slow to be answered is asked again, and each of them is answered with the whole log: a dump begins where it is announced
-    /// anew, or where the first header comes once more.
+    /// A question that was slow to be answered is asked again, and each of them is answered with the whole log: a dump
+    /// begins where it is announced anew, or where the first header comes once more.
     private static func dumps(_ values: [DayValue]) -> [[DayValue]] {
         var (dumps, first): ([[DayValue]], DayValue?) = ([[]], nil)
         for value in values {
@@ -83,7 +85,9 @@ struct DayLog {
     }
 
     private static func split(_ bytes: [UInt8]) -> [[UInt8]] {
-        stride(from: 0, to: bytes.count - bytes.count % DrinkRecord.size, by: DrinkRecord.size).map { Array(bytes[$0..<($0 + DrinkRecord.size)]) }
+        stride(from: 0, to: bytes.count - bytes.count % DrinkRecord.size, by: DrinkRecord.size).map {
+            Array(bytes[$0..<($0 + DrinkRecord.size)])
+        }
     }
 }
 

@@ -62,7 +62,8 @@ public struct DayStep: Hashable, Sendable {
 }
 
 extension DayStep {
-    /// The values of that characteristic, with an answer that came in pieces put together (protocol law P3.4, rule 1: by the frame's length, wherever it was cut).
+    /// The values of that characteristic, with an answer that came in pieces put together (protocol law P3.4, rule 1:
+    /// by the frame's length, wherever it was cut).
     func answers(from response: BluetoothUUID?) -> [DayValue] {
         var (whole, open): ([DayValue], DayValue?) = ([], nil)
         for value in values where value.characteristic == response {
@@ -71,13 +72,17 @@ extension DayStep {
                 (open, whole) = Self.isShort(begun.bytes) ? (begun, whole) : (nil, whole + [begun])
             } else {
                 if let open { whole.append(open) }
-                (open, whole) = value.bytes.starts(with: FrameOperation.response.letters) && Self.isShort(value.bytes) ? (value, whole) : (nil, whole + [value])
+                (open, whole) =
+                    value.bytes.starts(with: FrameOperation.response.letters) && Self.isShort(value.bytes)
+                    ? (value, whole) : (nil, whole + [value])
             }
         }
         return whole + [open].compactMap(\.self)
     }
 
-    private static func isShort(_ bytes: [UInt8]) -> Bool { bytes.count < 4 || bytes.count < Frame.headerSize + Int(bytes[2]) << 8 + Int(bytes[3]) }
+    private static func isShort(_ bytes: [UInt8]) -> Bool {
+        bytes.count < 4 || bytes.count < Frame.headerSize + Int(bytes[2]) << 8 + Int(bytes[3])
+    }
 }
 
 /// What an acknowledgement named.

@@ -5,14 +5,17 @@ import HostController
 extension BlueZCentral {
     func connect(_ peer: PeerID, limit: Duration) async {
         guard session == nil else {
-            return emit(.connectFailed(LinkError(.outOfStep, "This link holds a connection to \(session?.peer.text ?? "a peer") already")))
+            return emit(
+                .connectFailed(
+                    LinkError(.outOfStep, "This link holds a connection to \(session?.peer.text ?? "a peer") already")))
         }
         lastSession += 1
         let number = lastSession
         do throws(LinkError) {
             let adapter = try await ready()
             guard let device = objects({ $0.device(address: peer.text, on: adapter) }) else {
-                throw LinkError(.notFound, "bluetoothd does not know \(peer): it has to be seen by a scan first", isTransient: true)
+                throw LinkError(
+                    .notFound, "bluetoothd does not know \(peer): it has to be seen by a scan first", isTransient: true)
             }
             let isShared = isHeldByOthers(device, peer)
             session = Session(number: number, peer: peer, device: device, isShared: isShared)
@@ -26,7 +29,12 @@ extension BlueZCentral {
             if isShared {
                 emit(
                     .remark(
-                        "Another program on this machine holds the connection to \(peer): it is shared now, and left to that program afterwards. Both hear the bottle's answers; if drinks go missing there, stop one of the two."))
+                        """
+                        Another program on this machine holds the connection to \(peer): it is shared now, and \
+                        left to that program afterwards. Both hear the bottle's answers; if drinks go missing \
+                        there, stop one of the two.
+                        """
+                    ))
             }
             emit(.connected(peer, mtu: 23))
         } catch {
@@ -40,8 +48,9 @@ extension BlueZCentral {
     /// Returns when the device is connected, or the attempt has been ended by somebody else, who tells of it.
     ///
     /// The property is what counts, and nothing tells of it for certain. The reply may come before it; and where ATT is
-    /// faster than the kernel's own message, BlueZ 5.66 finds the device "already connected" and never signals the property
-    /// (src/device.c, device_add_connection). So bluetoothd is asked once it has answered, and once a second from then on.
+    /// faster than the kernel's own message, BlueZ 5.66 finds the device "already connected" and never signals the
+    /// property (src/device.c, device_add_connection). So bluetoothd is asked once it has answered, and once a second
+    /// from then on.
     private func connect(_ device: String, _ number: UInt64, limit: Duration) async throws(LinkError) {
         let what = "Connecting to \(session?.peer.text ?? device) failed"
         let deadline = ContinuousClock.now + limit
@@ -63,12 +72,14 @@ extension BlueZCentral {
             if let failure = session?.failure { throw failure }
             guard ContinuousClock.now < deadline else {
                 // An attempt that goes on would be in the way of the next one.
-                _ = try? await service.call(device, BlueZName.device, "Disconnect", limit: .seconds(3), "Giving the attempt up failed")
+                _ = try? await service.call(
+                    device, BlueZName.device, "Disconnect", limit: .seconds(3), "Giving the attempt up failed")
                 throw LinkError(.connectFailed, "\(what): it did not connect within \(limit)", isTransient: true)
             }
             await service.refresh()
             _ = await wait(limit: .seconds(1)) { central in
-                central.session?.number != number || central.session?.failure != nil || central.device(device, "Connected")?.bool == true
+                central.session?.number != number || central.session?.failure != nil
+                    || central.device(device, "Connected")?.bool == true
             }
         }
     }
@@ -82,7 +93,8 @@ extension BlueZCentral {
         self.session?.isEnding = true
         let device = session.device
         guard !session.isShared else { return await leave(session) }
-        async let asked = service.call(device, BlueZName.device, "Disconnect", limit: .seconds(5), "Disconnecting failed")
+        async let asked = service.call(
+            device, BlueZName.device, "Disconnect", limit: .seconds(5), "Disconnecting failed")
         // What was written last may still be on its way: bluetoothd's patience serves it.
         if session.isConnected, !session.hasUnheardWrite { hangUpNow(device) }
         _ = try? await asked
@@ -113,7 +125,8 @@ extension BlueZCentral {
     /// Leaves a connection of somebody else's as it was found: what one did not begin one does not end.
     private func leave(_ session: Session) async {
         for path in session.subscribed.sorted() {
-            _ = try? await service.call(path, BlueZName.gattCharacteristic, "StopNotify", limit: .seconds(3), "Unsubscribing failed")
+            _ = try? await service.call(
+                path, BlueZName.gattCharacteristic, "StopNotify", limit: .seconds(3), "Unsubscribing failed")
         }
         guard self.session?.number == session.number else { return }  // Ended meanwhile, and told so.
         for socket in self.session?.sockets.values ?? [:].values { socket.close() }
@@ -126,7 +139,8 @@ extension BlueZCentral {
         guard let address = self.device(device, "Address")?.text.flatMap(BluetoothAddress.init),
             let adapter, let index = adapter.split(separator: "/").last.flatMap({ UInt16($0.dropFirst(3)) })
         else { return }
-        ManagementChannel.disconnect(address, isRandom: self.device(device, "AddressType")?.text == "random", adapter: index)
+        ManagementChannel.disconnect(
+            address, isRandom: self.device(device, "AddressType")?.text == "random", adapter: index)
     }
 
     private func isEndingScan() {

@@ -19,20 +19,28 @@ extension BlueZCentral {
         }
         guard self.session?.number == session.number else { return }  // `disconnected` has been told.
         guard resolved else {
-            return emit(.discoveryFailed(LinkError(.timeout, "The services of \(session.peer) were not read within 30 s", isTransient: true)))
+            return emit(
+                .discoveryFailed(
+                    LinkError(.timeout, "The services of \(session.peer) were not read within 30 s", isTransient: true))
+            )
         }
-        // In 5.66 ServicesResolved comes before the signals that bring the services; the list of objects has them already.
+        // In 5.66 ServicesResolved comes before the signals that bring the services; the list of objects has them
+        // already.
         await service.refresh()
-        // A bottle whose firmware was updated tells that all its services have changed: then there are none for a moment.
+        // A bottle whose firmware was updated tells that all its services have changed: then there are none for a
+        // moment.
         _ = await wait(limit: Self.patience) { central in
-            central.session?.number != session.number || !central.objects { $0.paths(having: BlueZName.gattCharacteristic, below: device) }.isEmpty
+            central.session?.number != session.number
+                || !central.objects { $0.paths(having: BlueZName.gattCharacteristic, below: device) }.isEmpty
         }
         guard self.session?.number == session.number else { return }
         let table = objects { RemoteTable(of: device, in: $0) }
         self.session?.table = table
         emit(.discovered(table.services))
         // Known since BlueZ 5.62; the fd's way tells it for older ones.
-        if let mtu = objects({ objects in table.paths.values.compactMap { objects[$0, BlueZName.gattCharacteristic]?["MTU"]?.integer }.max() }) {
+        if let mtu = objects({ objects in
+            table.paths.values.compactMap { objects[$0, BlueZName.gattCharacteristic]?["MTU"]?.integer }.max()
+        }) {
             learn(mtu: mtu)
         }
     }
@@ -60,7 +68,8 @@ extension BlueZCentral {
         do throws(LinkError) {
             let path = try path(handle)
             let answer = try await service.call(
-                path, BlueZName.gattCharacteristic, "ReadValue", [.properties([:])], limit: Self.limit, "Reading handle \(handle) failed")
+                path, BlueZName.gattCharacteristic, "ReadValue", [.properties([:])], limit: Self.limit,
+                "Reading handle \(handle) failed")
             guard let value = answer.first?.byteArray else {
                 throw LinkError(.protocolViolation, "Reading handle \(handle) brought no bytes")
             }
@@ -79,7 +88,8 @@ extension BlueZCentral {
             let options = DBusValue.properties(["type": .string(withResponse ? "request" : "command")])
             session?.hasUnheardWrite = !withResponse
             _ = try await service.call(
-                path, BlueZName.gattCharacteristic, "WriteValue", [.bytes(value), options], limit: Self.limit, "Writing handle \(handle) failed")
+                path, BlueZName.gattCharacteristic, "WriteValue", [.bytes(value), options], limit: Self.limit,
+                "Writing handle \(handle) failed")
             if isCurrent(number) { emit(.wrote(handle: handle)) }
         } catch {
             if isCurrent(number) { emit(.writeFailed(handle: handle, error)) }
@@ -96,7 +106,8 @@ extension BlueZCentral {
                 // Before the call: the first value may come with its answer.
                 session?.subscribed.insert(path)
                 _ = try await service.call(
-                    path, BlueZName.gattCharacteristic, "StartNotify", limit: Self.limit, "Subscribing to handle \(handle) failed")
+                    path, BlueZName.gattCharacteristic, "StartNotify", limit: Self.limit,
+                    "Subscribing to handle \(handle) failed")
             }
             if isCurrent(number) { emit(.subscribed(handle: handle)) }
         } catch {
@@ -111,7 +122,8 @@ extension BlueZCentral {
         let answer: [DBusValue]
         do throws(LinkError) {
             answer = try await service.call(
-                path, BlueZName.gattCharacteristic, "AcquireNotify", [.properties([:])], limit: Self.limit, "Subscribing to handle \(handle) failed")
+                path, BlueZName.gattCharacteristic, "AcquireNotify", [.properties([:])], limit: Self.limit,
+                "Subscribing to handle \(handle) failed")
         } catch {
             guard error.code == .refused, error.attError == 0x03 || error.attError == 0x06 else { throw error }
             return false
@@ -147,8 +159,16 @@ extension BlueZCentral {
             // Leaving some out would make a log look whole that is not.
             log("\(session.peer) sends faster than its values are taken: hanging up")
             let device = session.device
-            if !session.isShared { Task { try? await service.call(device, BlueZName.device, "Disconnect", limit: .seconds(5), "Disconnecting failed") } }
-            return lose(LinkError(.protocolViolation, "\(session.peer) sent more than \(Self.eventLimit) values that nobody took: hung up"))
+            if !session.isShared {
+                Task {
+                    try? await service.call(
+                        device, BlueZName.device, "Disconnect", limit: .seconds(5), "Disconnecting failed")
+                }
+            }
+            return lose(
+                LinkError(
+                    .protocolViolation,
+                    "\(session.peer) sent more than \(Self.eventLimit) values that nobody took: hung up"))
         }
         emit(.notification(handle: handle, value: value))
     }

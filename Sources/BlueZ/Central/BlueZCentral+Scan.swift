@@ -14,10 +14,17 @@ extension BlueZCentral {
             try await setFilter(adapter)
             guard isScanning else { return }
             if isShared {
-                emit(.remark("Another program on this machine scans with \(Self.short(adapter)) too; what it filters may arrive late here."))
+                emit(
+                    .remark(
+                        """
+                        Another program on this machine scans with \(Self.short(adapter)) too; what it filters may \
+                        arrive late here.
+                        """
+                    ))
             }
             do throws(LinkError) {
-                _ = try await service.call(adapter, BlueZName.adapter, "StartDiscovery", limit: Self.limit, "The scan could not be started")
+                _ = try await service.call(
+                    adapter, BlueZName.adapter, "StartDiscovery", limit: Self.limit, "The scan could not be started")
             } catch {
                 // Ours still runs from before.
                 guard error.code == .inProgress else { throw error }
@@ -36,18 +43,23 @@ extension BlueZCentral {
 
     /// Only LE; every advertisement, so that one that was heard before is heard again.
     ///
-    /// And the pattern that fits everybody: where any client of bluetoothd names a pattern, whoever fits none of the patterns is
-    /// hidden from all clients, also from those without one (BlueZ 5.66–5.87 src/adapter.c, device_is_discoverable).
+    /// And the pattern that fits everybody: where any client of bluetoothd names a pattern, whoever fits none of the
+    /// patterns is hidden from all clients, also from those without one (BlueZ 5.66–5.87 src/adapter.c,
+    /// device_is_discoverable).
     private func setFilter(_ adapter: String) async throws(LinkError) {
-        var filter: [String: DBusValue] = ["Transport": .string("le"), "DuplicateData": .boolean(true), "Pattern": .string("")]
+        var filter: [String: DBusValue] = [
+            "Transport": .string("le"), "DuplicateData": .boolean(true), "Pattern": .string(""),
+        ]
         let what = "The scan's filter was not taken"
         do throws(LinkError) {
-            _ = try await service.call(adapter, BlueZName.adapter, "SetDiscoveryFilter", [.properties(filter)], limit: Self.limit, what)
+            _ = try await service.call(
+                adapter, BlueZName.adapter, "SetDiscoveryFilter", [.properties(filter)], limit: Self.limit, what)
         } catch {
             // Before 5.54 there were no patterns.
             guard error.code == .outOfStep else { throw error }
             filter["Pattern"] = nil
-            _ = try await service.call(adapter, BlueZName.adapter, "SetDiscoveryFilter", [.properties(filter)], limit: Self.limit, what)
+            _ = try await service.call(
+                adapter, BlueZName.adapter, "SetDiscoveryFilter", [.properties(filter)], limit: Self.limit, what)
         }
     }
 
@@ -63,7 +75,8 @@ extension BlueZCentral {
     private func stopDiscovery() async {
         guard let adapter else { return }
         do throws(LinkError) {
-            _ = try await service.call(adapter, BlueZName.adapter, "StopDiscovery", limit: Self.limit, "The scan could not be stopped")
+            _ = try await service.call(
+                adapter, BlueZName.adapter, "StopDiscovery", limit: Self.limit, "The scan could not be stopped")
         } catch {
             // "No discovery started": it has ended by itself.
             if error.code != .system { log(error.description) }
@@ -72,7 +85,9 @@ extension BlueZCentral {
 
     /// Reports a device to the consumer, if it scans and there is something new to report.
     func noticeAdvertiser(_ path: String, isNew: Bool) {
-        guard isScanning, isNew, let adapter, path.hasPrefix(adapter + "/"), flow.count < Self.eventLimit else { return }
+        guard isScanning, isNew, let adapter, path.hasPrefix(adapter + "/"), flow.count < Self.eventLimit else {
+            return
+        }
         let properties = objects { $0[path, BlueZName.device] } ?? [:]
         guard let text = properties["Address"]?.text, let address = BluetoothAddress(text) else { return }
         let rssi = properties["RSSI"]?.integer
@@ -80,9 +95,12 @@ extension BlueZCentral {
             peer: PeerID(address.description), address: address, name: properties["Name"]?.text,
             services: (properties["UUIDs"]?.texts ?? []).compactMap(BluetoothUUID.init),
             rssi: rssi == 127 ? nil : rssi)  // 127: not known (Core 5.4, Vol 4 Part E, 7.7.65.2).
-        // A random address is static where its two highest bits are set, else it changes (Core 5.4, Vol 6 Part B, 1.3.2).
+        // A random address is static where its two highest bits are set, else it changes (Core 5.4, Vol 6 Part B,
+        // 1.3.2).
         advertisement.isAddressPrivate = properties["AddressType"]?.text == "random" && address.value >> 46 != 0b11
-        guard reported[path] != advertisement, reported[path] != nil || reported.count < Self.reportedLimit else { return }
+        guard reported[path] != advertisement, reported[path] != nil || reported.count < Self.reportedLimit else {
+            return
+        }
         reported[path] = advertisement
         emit(.advertised(advertisement))
     }
@@ -96,16 +114,28 @@ extension BlueZCentral {
             // It would end with it, and it is not ours to end.
             guard session?.device == device && session?.isShared == false || !isHeldByOthers(device, peer) else {
                 return emit(
-                    .recovered("another program on this machine holds the connection to \(peer), so bluetoothd was not told to forget it"))
+                    .recovered(
+                        """
+                        another program on this machine holds the connection to \(peer), so bluetoothd was not \
+                        told to forget it
+                        """
+                    ))
             }
             if device == session?.device { session?.isEnding = true }
             forgetting[device] = false
             defer { forgetting[device] = nil }
             _ = try await service.call(
-                adapter, BlueZName.adapter, "RemoveDevice", [.objectPath(device)], limit: Self.limit, "Forgetting \(peer) failed")
+                adapter, BlueZName.adapter, "RemoveDevice", [.objectPath(device)], limit: Self.limit,
+                "Forgetting \(peer) failed")
             // While connected it is told after about 3 s.
-            let gone = await wait(limit: Self.limit) { central in central.forgetting[device] != false || central.objects { $0[device, BlueZName.device] == nil } }
-            emit(.recovered(gone ? "bluetoothd has forgotten \(peer)" : "bluetoothd was told to forget \(peer), and has not done so within 10 s"))
+            let gone = await wait(limit: Self.limit) { central in
+                central.forgetting[device] != false || central.objects { $0[device, BlueZName.device] == nil }
+            }
+            emit(
+                .recovered(
+                    gone
+                        ? "bluetoothd has forgotten \(peer)"
+                        : "bluetoothd was told to forget \(peer), and has not done so within 10 s"))
         } catch {
             emit(.recovered(error.description))
         }
@@ -125,7 +155,8 @@ extension BlueZCentral {
             let wasOn = isPowered(adapter)
             for on in wasOn ? [false, true] : [true] {
                 try await service.setProperty(
-                    adapter, BlueZName.adapter, "Powered", .boolean(on), limit: Self.limit, "Switching the adapter \(on ? "on" : "off") failed")
+                    adapter, BlueZName.adapter, "Powered", .boolean(on), limit: Self.limit,
+                    "Switching the adapter \(on ? "on" : "off") failed")
                 guard await wait(limit: Self.limit, until: { $0.isPowered(adapter) == on }) else {
                     return emit(.recovered("the adapter did not go \(on ? "on" : "off") within 10 s"))
                 }

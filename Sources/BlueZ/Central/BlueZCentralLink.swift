@@ -4,8 +4,8 @@ import Dispatch
 
 /// The gateway's way to the air through bluetoothd: `bluez`, `bluez:hci0`.
 ///
-/// How notifications come is the choice `NotificationWay`. Nothing polls: every wait is for a signal of bluetoothd, under
-/// a limit.
+/// How notifications come is the choice `NotificationWay`. Nothing polls: every wait is for a signal of bluetoothd,
+/// under a limit.
 public final class BlueZCentralLink: CentralLink {
     /// `bluez`, or `bluez:` with the adapter.
     public let name: String
@@ -19,8 +19,8 @@ public final class BlueZCentralLink: CentralLink {
     public enum NotificationWay: Sendable {
         /// StartNotify: bluetoothd sends a signal for each value, through the bus. None is lost: the bus keeps them.
         case signals
-        /// AcquireNotify: a socket from bluetoothd straight to us, faster. bluetoothd drops a value when the socket is full
-        /// (some 270 values of a log's size), and one that comes before the subscription has been answered.
+        /// AcquireNotify: a socket from bluetoothd straight to us, faster. bluetoothd drops a value when the socket is
+        /// full (some 270 values of a log's size), and one that comes before the subscription has been answered.
         case socket
     }
 
@@ -29,11 +29,13 @@ public final class BlueZCentralLink: CentralLink {
     ///   - log: takes a line for a person about something odd.
     ///   - held: which connections are ours; `nil`: every connection that is there already is somebody else's.
     public init(
-        adapter: String?, bus: DBusConnection.Bus = .system, notifications: NotificationWay = .signals, held: HeldConnections? = nil,
+        adapter: String?, bus: DBusConnection.Bus = .system, notifications: NotificationWay = .signals,
+        held: HeldConnections? = nil,
         log: @escaping @Sendable (String) -> Void = { _ in }
     ) {
         name = adapter.map { "bluez:\($0)" } ?? "bluez"
-        central = BlueZCentral(adapter: adapter, bus: bus, way: notifications, held: held ?? HeldConnections(folder: nil), log: log)
+        central = BlueZCentral(
+            adapter: adapter, bus: bus, way: notifications, held: held ?? HeldConnections(folder: nil), log: log)
         events = central.flow.stream()
     }
 
@@ -68,7 +70,8 @@ actor BlueZCentral {
     /// What was reported last of each peer, so that only changes are reported again.
     var reported: [String: Advertisement] = [:]
     var session: Session?
-    /// Devices that bluetoothd is being told to forget, and whether it has: while somebody scans it hears them again at once, and knows them anew.
+    /// Devices that bluetoothd is being told to forget, and whether it has: while somebody scans it hears them again at
+    /// once, and knows them anew.
     var forgetting: [String: Bool] = [:]
     /// Wakes those who wait for something that a signal brings.
     var waiters: [UInt64: Waiter] = [:]
@@ -136,13 +139,15 @@ actor BlueZCentral {
         case .powerCycle: Task { await powerCycle() }
         case .discover: enqueue { await $0.discover() }
         case .read(let handle): enqueue { await $0.read(handle) }
-        case .write(let handle, let value, let withResponse): enqueue { await $0.write(handle, value, withResponse: withResponse) }
+        case .write(let handle, let value, let withResponse):
+            enqueue { await $0.write(handle, value, withResponse: withResponse) }
         case .subscribe(let handle): enqueue { await $0.subscribe(handle) }
         }
     }
 
     /// What passes on a connection goes one after the other: bluetoothd refuses a second operation on a characteristic
-    /// (InProgress), and writes have to arrive in order. Where the connection ends first, `disconnected` answers them all.
+    /// (InProgress), and writes have to arrive in order. Where the connection ends first, `disconnected` answers them
+    /// all.
     private func enqueue(_ operation: @escaping @Sendable (isolated BlueZCentral) async -> Void) {
         let (previous, number) = (operations, session?.number)
         operations = Task {
@@ -226,11 +231,14 @@ actor BlueZCentral {
                 lose(LinkError(.disconnected, "The bottle's connection has ended", isTransient: true))
             }
             noticeAdvertiser(path, isNew: values["RSSI"] != nil || values["Name"] != nil || values["UUIDs"] != nil)
-        case .changed(let path, BlueZName.adapter, let values) where path == adapter && values["Powered"]?.bool == false:
+        case .changed(let path, BlueZName.adapter, let values)
+        where path == adapter && values["Powered"]?.bool == false:
             lose(LinkError(.poweredOff, "The adapter was switched off", isTransient: true))
         case .removed(let path, let interfaces):
             if path == session?.device, interfaces.contains(BlueZName.device) {
-                lose(LinkError(.disconnected, "bluetoothd has forgotten the bottle during the connection", isTransient: true))
+                lose(
+                    LinkError(
+                        .disconnected, "bluetoothd has forgotten the bottle during the connection", isTransient: true))
             }
             if interfaces.contains(BlueZName.device), forgetting[path] != nil { forgetting[path] = true }
             if path == adapter, interfaces.contains(BlueZName.adapter) {
@@ -247,7 +255,9 @@ actor BlueZCentral {
         switch change {
         case .disappeared(let reason): error = reason
         default:
-            switch service.assumeIsolated({ [adapterName] service in Result { () throws(LinkError) in try service.poweredAdapter(named: adapterName) } }) {
+            switch service.assumeIsolated({ [adapterName] service in
+                Result { () throws(LinkError) in try service.poweredAdapter(named: adapterName) }
+            }) {
             case .success(let found):
                 if adapter == nil { adapter = found }
                 error = nil
@@ -281,9 +291,12 @@ actor BlueZCentral {
         guard !isClosed else { return }
         isClosed = true
         if let session, session.isConnected, !session.isShared {
-            _ = try? await service.call(session.device, BlueZName.device, "Disconnect", limit: .seconds(3), "Disconnecting failed")
+            _ = try? await service.call(
+                session.device, BlueZName.device, "Disconnect", limit: .seconds(3), "Disconnecting failed")
             let device = session.device
-            if await wait(limit: .seconds(2), until: { $0.device(device, "Connected")?.bool != true }) { held.release(session.peer.text) }
+            if await wait(limit: .seconds(2), until: { $0.device(device, "Connected")?.bool != true }) {
+                held.release(session.peer.text)
+            }
         }
         session?.sockets.values.forEach { $0.close() }
         session = nil

@@ -2,9 +2,9 @@ import Glibc
 
 /// Which of this machine's connections to bottles are ours: what one did not begin one does not end.
 ///
-/// bluetoothd keeps a connection when the program that asked for it dies, and does not say who asked. So each connection of ours
-/// has a file with a lock on it, as long as it lasts. The kernel lifts the lock of a process that dies, however it dies: a file
-/// without a lock is a connection that a program of ours left behind.
+/// bluetoothd keeps a connection when the program that asked for it dies, and does not say who asked. So each
+/// connection of ours has a file with a lock on it, as long as it lasts. The kernel lifts the lock of a process that
+/// dies, however it dies: a file without a lock is a connection that a program of ours left behind.
 public struct HeldConnections: Sendable {
     private let folder: String?
     /// Peer -> descriptor of its locked file.
@@ -43,7 +43,9 @@ public struct HeldConnections: Sendable {
         let descriptor = Glibc.open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | flags, 0o600)
         guard descriptor >= 0 else { return nil }
         var status = stat()
-        if fstat(descriptor, &status) == 0, status.st_uid == geteuid(), status.st_mode & S_IFMT == S_IFREG { return descriptor }
+        if fstat(descriptor, &status) == 0, status.st_uid == geteuid(), status.st_mode & S_IFMT == S_IFREG {
+            return descriptor
+        }
         close(descriptor)
         return nil
     }

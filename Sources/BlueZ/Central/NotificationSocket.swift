@@ -12,8 +12,9 @@ final class NotificationSocket: @unchecked Sendable {
     /// When the socket was last found empty; of the queue's own.
     private var emptied: UInt64 = 0
 
-    /// In a flood one wake-up takes what came within this time, instead of one value: bluetoothd has the processor meanwhile, and
-    /// its socket holds some hundred values. A bottle's values come further apart and are never waited for.
+    /// In a flood one wake-up takes what came within this time, instead of one value: bluetoothd has the processor
+    /// meanwhile, and its socket holds some hundred values. A bottle's values come further apart and are never waited
+    /// for.
     private static let gathering: UInt64 = 2_000_000
 
     /// - Parameter descriptor: owned from here on.

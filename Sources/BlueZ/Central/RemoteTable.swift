@@ -8,23 +8,27 @@ struct RemoteTable {
     /// Object path -> value handle.
     private(set) var handles: [String: UInt16] = [:]
 
-    /// Reads `…/service000a/char000b`: the numbers are the handles of the declarations (src/gatt-client.c), and a value's
-    /// handle follows its declaration's (Core 5.4, Vol 3 Part G, 3.3). Whatever is not shaped so is left out.
+    /// Reads `…/service000a/char000b`: the numbers are the handles of the declarations (src/gatt-client.c), and a
+    /// value's handle follows its declaration's (Core 5.4, Vol 3 Part G, 3.3). Whatever is not shaped so is left out.
     init(of device: String, in objects: BlueZObjects) {
         var characteristics: [String: [RemoteCharacteristic]] = [:]
         for path in objects.paths(having: BlueZName.gattCharacteristic, below: device) {
-            guard let properties = objects[path, BlueZName.gattCharacteristic], let service = properties["Service"]?.text,
-                let uuid = properties["UUID"]?.text.flatMap(BluetoothUUID.init), let declaration = Self.handle(path, "char"), declaration < 0xFFFF
+            guard let properties = objects[path, BlueZName.gattCharacteristic],
+                let service = properties["Service"]?.text,
+                let uuid = properties["UUID"]?.text.flatMap(BluetoothUUID.init),
+                let declaration = Self.handle(path, "char"), declaration < 0xFFFF
             else { continue }
             let handle = declaration + 1
             characteristics[service, default: []].append(
-                RemoteCharacteristic(uuid: uuid, handle: handle, properties: Self.properties(properties["Flags"]?.texts ?? [])))
+                RemoteCharacteristic(
+                    uuid: uuid, handle: handle, properties: Self.properties(properties["Flags"]?.texts ?? [])))
             paths[handle] = path
             handles[path] = handle
         }
         for path in objects.paths(having: BlueZName.gattService, below: device) {
             guard let properties = objects[path, BlueZName.gattService], properties["Primary"]?.bool != false,
-                let uuid = properties["UUID"]?.text.flatMap(BluetoothUUID.init), let handle = Self.handle(path, "service")
+                let uuid = properties["UUID"]?.text.flatMap(BluetoothUUID.init),
+                let handle = Self.handle(path, "service")
             else { continue }
             let inside = (characteristics[path] ?? []).sorted { $0.handle < $1.handle }
             services.append(RemoteService(uuid: uuid, handle: handle, characteristics: inside))
@@ -40,7 +44,8 @@ struct RemoteTable {
     }
 
     private static let flags: [String: CharacteristicProperties] = [
-        "broadcast": .broadcast, "read": .read, "write-without-response": .writeWithoutResponse, "write": .write, "notify": .notify,
+        "broadcast": .broadcast, "read": .read, "write-without-response": .writeWithoutResponse, "write": .write,
+        "notify": .notify,
         "indicate": .indicate, "authenticated-signed-writes": .signedWrite, "extended-properties": .extended,
     ]
 

@@ -4,7 +4,8 @@ import DBus
 /// Advertising data as bluetoothd wants it said: properties of an advertisement object, from AD structures
 /// (`length(1) type(1) data(length − 1)`; types in the Assigned Numbers).
 ///
-/// bluetoothd puts flags and everything but the name into the advertisement, 31 bytes in all, and the name into the scan response.
+/// bluetoothd puts flags and everything but the name into the advertisement, 31 bytes in all, and the name into the
+/// scan response.
 struct AdvertisedProperties: Equatable {
     /// Of `org.bluez.LEAdvertisement1`, beside its type.
     var properties: [String: DBusValue] = [:]
@@ -14,9 +15,11 @@ struct AdvertisedProperties: Equatable {
     private static let room = 31
     private static let nameRoom = 29
 
-    /// Types that bluetoothd writes by itself, has another property for, or keeps to itself: one of them under `Data`, and it refuses the whole advertisement
-    /// (`bt_ad_add_data` in `src/shared/ad.c` of BlueZ, the same from 5.52 to 5.82). What it has a property for is taken before this is asked.
-    private static let refused: Set<UInt8> = Set(0x01...0x0A).union(0x0D...0x12).union(0x14...0x23).union(0x27...0x2B).union([0x3D, 0xFF])
+    /// Types that bluetoothd writes by itself, has another property for, or keeps to itself: one of them under `Data`,
+    /// and it refuses the whole advertisement (`bt_ad_add_data` in `src/shared/ad.c` of BlueZ, the same from 5.52 to
+    /// 5.82). What it has a property for is taken before this is asked.
+    private static let refused: Set<UInt8> = Set(0x01...0x0A).union(0x0D...0x12).union(0x14...0x23).union(0x27...0x2B)
+        .union([0x3D, 0xFF])
 
     init(_ bytes: AdvertisingBytes) {
         var free = Self.room
@@ -32,7 +35,9 @@ struct AdvertisedProperties: Equatable {
                 // Some gadgets fill the rest of its place with zeros; a bus has no such text.
                 var name = String(decoding: data.prefix { $0 != 0 }, as: UTF8.self)
                 while name.utf8.count > Self.nameRoom { name.removeLast() }
-                if !name.isEmpty, type == 0x09 || properties["LocalName"] == nil { properties["LocalName"] = .string(name) }
+                if !name.isEmpty, type == 0x09 || properties["LocalName"] == nil {
+                    properties["LocalName"] = .string(name)
+                }
                 continue
             }
             guard data.count + 2 <= free else {
@@ -48,7 +53,10 @@ struct AdvertisedProperties: Equatable {
             case 0x21 where data.count > 16: serviceData.append(Self.entry(Array(data.prefix(16)), data.dropFirst(16)))
             case 0x19 where data.count == 2: properties["Appearance"] = .uint16(UInt16(data[0]) | UInt16(data[1]) << 8)
             case 0xFF where data.count > 2 && maker.isEmpty:
-                maker = [DBusValue.Entry(.uint16(UInt16(data[0]) | UInt16(data[1]) << 8), .variant(.bytes(Array(data.dropFirst(2)))))]
+                maker = [
+                    DBusValue.Entry(
+                        .uint16(UInt16(data[0]) | UInt16(data[1]) << 8), .variant(.bytes(Array(data.dropFirst(2)))))
+                ]
             case _ where Self.refused.contains(type):
                 leftOut.append("\(Self.label(type)), \(data.count) bytes: bluetoothd cannot be told that")
                 continue
@@ -76,7 +84,9 @@ struct AdvertisedProperties: Equatable {
     }
 
     private static func uuids(_ data: [UInt8], size: Int) -> [DBusValue] {
-        stride(from: 0, to: data.count - size + 1, by: size).compactMap { text(Array(data[$0..<($0 + size)])).map { .string($0) } }
+        stride(from: 0, to: data.count - size + 1, by: size).compactMap {
+            text(Array(data[$0..<($0 + size)])).map { .string($0) }
+        }
     }
 
     private static func entry(_ uuid: [UInt8], _ data: ArraySlice<UInt8>) -> DBusValue.Entry {

@@ -1,8 +1,8 @@
 import Bluetooth
 import DBus
 
-/// Being seen: the advertisement is shown while nobody is connected, and whatever keeps it from that is met again and again
-/// (a switched-off adapter, a suspended machine, rfkill, a bluetoothd that is busy or full).
+/// Being seen: the advertisement is shown while nobody is connected, and whatever keeps it from that is met again and
+/// again (a switched-off adapter, a suspended machine, rfkill, a bluetoothd that is busy or full).
 extension BlueZPeripheral {
     /// Shows or withdraws it, as wanted; where that fails, again later and later, and at once when something changes.
     func updateAdvertisement() {

@@ -3,7 +3,9 @@ import DBus
 
 /// What centrals do, as bluetoothd calls it, and what the machine answers. All of it on the queue, in order.
 extension BlueZPeripheral {
-    private static func refusal(_ name: String, _ message: String = "") -> DBusAnswer { .failure("org.bluez.Error." + name, message) }
+    private static func refusal(_ name: String, _ message: String = "") -> DBusAnswer {
+        .failure("org.bluez.Error." + name, message)
+    }
 
     /// The central that a call's options name. One that was connected before we were published is met here first.
     private func central(_ options: [String: DBusValue]) -> CentralID? {
@@ -26,11 +28,15 @@ extension BlueZPeripheral {
     private var isOverloaded: Bool { invocations.count >= Self.pendingLimit || flow.count >= Self.eventLimit }
 
     func readValue(_ uuid: BluetoothUUID, _ call: DBusInvocation) -> DBusAnswer {
-        guard let characteristic = characteristics[uuid], characteristic.shape.properties.contains(.read) else { return Self.refusal("NotPermitted") }
+        guard let characteristic = characteristics[uuid], characteristic.shape.properties.contains(.read) else {
+            return Self.refusal("NotPermitted")
+        }
         let options = call.arguments[0].named ?? [:]
         let offset = options["offset"]?.integer ?? 0
         if let constant = characteristic.shape.constant { return Self.part(of: constant, from: offset) }
-        if offset > 0, offset <= characteristic.lastRead.count { return Self.part(of: characteristic.lastRead, from: offset) }
+        if offset > 0, offset <= characteristic.lastRead.count {
+            return Self.part(of: characteristic.lastRead, from: offset)
+        }
         guard let central = central(options) else { return Self.refusal("Failed", "no such central") }
         guard !isOverloaded else { return Self.refusal("Failed", "busy") }
         emit(.read(central, uuid, offset: offset, token: nextToken(call, isRead: true, read: offset == 0 ? uuid : nil)))
@@ -43,14 +49,18 @@ extension BlueZPeripheral {
     }
 
     func writeValue(_ uuid: BluetoothUUID, _ call: DBusInvocation) -> DBusAnswer {
-        guard let characteristic = characteristics[uuid], !characteristic.shape.properties.isDisjoint(with: [.write, .writeWithoutResponse]) else {
+        guard let characteristic = characteristics[uuid],
+            !characteristic.shape.properties.isDisjoint(with: [.write, .writeWithoutResponse])
+        else {
             return Self.refusal("NotPermitted")
         }
         let options = call.arguments[1].named ?? [:]
         // bluetoothd asks whether a prepared write may come; the whole value follows.
         if options["prepare-authorize"]?.bool == true { return .done }
         guard (options["offset"]?.integer ?? 0) == 0 else { return Self.refusal("InvalidOffset") }
-        guard let value = call.arguments[0].byteArray, value.count <= 512 else { return Self.refusal("InvalidValueLength") }
+        guard let value = call.arguments[0].byteArray, value.count <= 512 else {
+            return Self.refusal("InvalidValueLength")
+        }
         guard let central = central(options) else { return Self.refusal("Failed", "no such central") }
         guard !isOverloaded else { return Self.refusal("Failed", "busy") }
         // 5.66 does not name the type, but wants no reply to a command.
@@ -65,7 +75,9 @@ extension BlueZPeripheral {
     // MARK: - Subscriptions
 
     func startNotify(_ uuid: BluetoothUUID) -> DBusAnswer {
-        guard characteristics[uuid]?.isNotifying == false else { return Self.refusal("InProgress", "notifying already") }
+        guard characteristics[uuid]?.isNotifying == false else {
+            return Self.refusal("InProgress", "notifying already")
+        }
         characteristics[uuid]?.isNotifying = true
         show(uuid, "Notifying", true)
         for central in centrals.values { emit(.subscribed(central.id, uuid)) }
@@ -82,12 +94,14 @@ extension BlueZPeripheral {
 
     func acquireNotify(_ uuid: BluetoothUUID, _ call: DBusInvocation) -> DBusAnswer {
         let options = call.arguments[0].named ?? [:]
-        guard let device = options["device"]?.text, let central = central(options), let mtu = centrals[device]?.mtu else {
+        guard let device = options["device"]?.text, let central = central(options), let mtu = centrals[device]?.mtu
+        else {
             return Self.refusal("Failed", "no such central")
         }
         guard let (ours, theirs) = ValueSocket.pair() else { return Self.refusal("Failed", "no more file descriptors") }
         characteristics[uuid]?.sockets[device]?.close()
-        characteristics[uuid]?.sockets[device] = ValueSocket(ours, queue: executor.queue, limit: Self.pendingLimit) { [weak self] event in
+        characteristics[uuid]?.sockets[device] = ValueSocket(ours, queue: executor.queue, limit: Self.pendingLimit) {
+            [weak self] event in
             guard let self else { return }
             self.assumeIsolated { $0.socket(device, uuid, event) }
         }
@@ -122,7 +136,9 @@ extension BlueZPeripheral {
         }
     }
 
-    private func show(_ uuid: BluetoothUUID, _ property: String, _ value: Bool) { show(uuid, property, .boolean(value)) }
+    private func show(_ uuid: BluetoothUUID, _ property: String, _ value: Bool) {
+        show(uuid, property, .boolean(value))
+    }
 
     private func show(_ uuid: BluetoothUUID, _ property: String, _ value: DBusValue) {
         guard let path = characteristics[uuid]?.path else { return }
@@ -140,7 +156,10 @@ extension BlueZPeripheral {
         case .notify(let uuid, let value): notify(uuid, value)
         case .disconnect(let id):
             guard let path = centrals.first(where: { $0.value.id == id })?.key else { return }
-            Task { try? await service.call(path, BlueZName.device, "Disconnect", limit: .seconds(5), "Disconnecting failed") }
+            Task {
+                try? await service.call(
+                    path, BlueZName.device, "Disconnect", limit: .seconds(5), "Disconnecting failed")
+            }
         case .advertise(let isWanted):
             wantsAdvertisement = isWanted
             updateAdvertisement()

@@ -7,7 +7,8 @@ import Pauses
 ///
 /// One central at a time: while one is connected the advertisement is withdrawn, and another that comes all the same is
 /// sent away. bluetoothd does not say which end asked for a connection, so a device counts as a central of ours when it
-/// connects while we are published; only unpaired ones are ever sent away (a keyboard is paired, a bottle's central is not).
+/// connects while we are published; only unpaired ones are ever sent away (a keyboard is paired, a bottle's central is
+/// not).
 public final class BlueZPeripheralLink: PeripheralLink {
     /// `bluez`, or `bluez:` with the adapter.
     public let name: String
@@ -96,9 +97,11 @@ actor BlueZPeripheral {
 
     /// Reads and writes that wait for the machine; more are refused. Also what may wait to be notified.
     static let pendingLimit = 256
-    /// Pauses between attempts grow from the one to the other: soon enough for a switch, seldom enough for a night without power.
+    /// Pauses between attempts grow from the one to the other: soon enough for a switch, seldom enough for a night
+    /// without power.
     private static let backoff = Backoff(first: .seconds(1), longest: .seconds(30))
-    /// One machine asks its own bluetoothd: no crowd is to be kept from coming at the same moment, so the whole pause is waited.
+    /// One machine asks its own bluetoothd: no crowd is to be kept from coming at the same moment, so the whole pause
+    /// is waited.
     static let noChance = 1.0
     /// Events that may wait for the machine; beyond, writes are refused.
     static let eventLimit = 4096
@@ -128,7 +131,10 @@ actor BlueZPeripheral {
         var read: BluetoothUUID?
     }
 
-    init(adapter: String?, bus: DBusConnection.Bus, way: BlueZPeripheralLink.NotificationWay, log: @escaping @Sendable (String) -> Void) {
+    init(
+        adapter: String?, bus: DBusConnection.Bus, way: BlueZPeripheralLink.NotificationWay,
+        log: @escaping @Sendable (String) -> Void
+    ) {
         executor = QueueExecutor("bluez peripheral")
         service = BlueZService(bus: bus, executor: executor)
         adapterName = adapter
@@ -141,7 +147,9 @@ actor BlueZPeripheral {
     func open(_ application: GATTApplication) async throws(LinkError) {
         guard self.application == nil else { throw LinkError(.outOfStep, "this link is published already") }
         let names = application.services.flatMap(\.characteristics).map(\.name)
-        guard Set(names).count == names.count else { throw LinkError(.outOfStep, "a characteristic's name occurs twice in the application") }
+        guard Set(names).count == names.count else {
+            throw LinkError(.outOfStep, "a characteristic's name occurs twice in the application")
+        }
         self.application = application
         watch()
         do throws(LinkError) {
@@ -179,7 +187,8 @@ actor BlueZPeripheral {
         self.adapter = adapter
         await takeName(application.name, adapter)
         _ = try await service.call(
-            adapter, BlueZName.gattManager, "RegisterApplication", [.objectPath(PeripheralPaths.root), .properties([:])], limit: .seconds(20),
+            adapter, BlueZName.gattManager, "RegisterApplication",
+            [.objectPath(PeripheralPaths.root), .properties([:])], limit: .seconds(20),
             "The GATT application could not be registered")
         isPublished = true
         do throws(LinkError) {
@@ -193,12 +202,15 @@ actor BlueZPeripheral {
         publishingBackoff.reset()
     }
 
-    /// The GAP Device Name (2A00) is bluetoothd's to serve, from the adapter's alias: while we are published it is the bottle's.
+    /// The GAP Device Name (2A00) is bluetoothd's to serve, from the adapter's alias: while we are published it is the
+    /// bottle's.
     private func takeName(_ name: String, _ adapter: String) async {
         let present = await service.objects[adapter, BlueZName.adapter]?["Alias"]?.text
         guard present != name else { return }
         do throws(LinkError) {
-            try await service.setProperty(adapter, BlueZName.adapter, "Alias", .string(name), limit: .seconds(5), "The adapter's name could not be set")
+            try await service.setProperty(
+                adapter, BlueZName.adapter, "Alias", .string(name), limit: .seconds(5),
+                "The adapter's name could not be set")
             if formerAlias == nil { formerAlias = present }
         } catch {
             log(error.description)
@@ -208,7 +220,8 @@ actor BlueZPeripheral {
     private func withdrawApplication() async {
         guard let adapter else { return }
         _ = try? await service.call(
-            adapter, BlueZName.gattManager, "UnregisterApplication", [.objectPath(PeripheralPaths.root)], limit: .seconds(5), "Unregistering failed")
+            adapter, BlueZName.gattManager, "UnregisterApplication", [.objectPath(PeripheralPaths.root)],
+            limit: .seconds(5), "Unregistering failed")
     }
 
     // MARK: - What bluetoothd tells
@@ -226,13 +239,17 @@ actor BlueZPeripheral {
             if interfaces.contains(BlueZName.gattManager) || interfaces.contains(BlueZName.adapter) { publishAgain() }
         case .object(.removed(let path, let interfaces)):
             if interfaces.contains(BlueZName.device) { connectionChanged(path, false) }
-            if path == adapter, interfaces.contains(BlueZName.adapter) { unpublished(LinkError(.noAdapter, "The adapter has gone", isTransient: true)) }
+            if path == adapter, interfaces.contains(BlueZName.adapter) {
+                unpublished(LinkError(.noAdapter, "The adapter has gone", isTransient: true))
+            }
         case .object(.changed(let path, BlueZName.adapter, let values)) where path == adapter || adapter == nil:
             guard let isOn = values["Powered"]?.bool else { return }
             powerChanged(isOn)
         case .object(.changed(let path, BlueZName.advertisingManager, let values)) where path == adapter:
             // Ours is none of those on the air: bluetoothd has dropped it without a word.
-            if values["ActiveInstances"]?.integer == 0, isAdvertising, !isChangingAdvertisement { advertisementReleased() }
+            if values["ActiveInstances"]?.integer == 0, isAdvertising, !isChangingAdvertisement {
+                advertisementReleased()
+            }
         case .object(.changed): break
         }
     }
@@ -240,7 +257,9 @@ actor BlueZPeripheral {
     /// The adapter's, which is the bottle's as long as it is published there.
     func ownAddress() -> BluetoothAddress? {
         guard let adapter else { return nil }
-        return service.assumeIsolated { $0.objects[adapter, BlueZName.adapter]?["Address"]?.text }.flatMap { BluetoothAddress($0) }
+        return service.assumeIsolated { $0.objects[adapter, BlueZName.adapter]?["Address"]?.text }.flatMap {
+            BluetoothAddress($0)
+        }
     }
 
     private func isConnected(_ path: String) -> Bool {
@@ -251,8 +270,8 @@ actor BlueZPeripheral {
         service.assumeIsolated { $0.objects[path, BlueZName.device]?["Paired"]?.bool == true }
     }
 
-    /// The application survives without power, and so does an advertisement that was shown. The connections do not, and an
-    /// advertisement that was withdrawn for one cannot be shown again before there is power.
+    /// The application survives without power, and so does an advertisement that was shown. The connections do not, and
+    /// an advertisement that was withdrawn for one cannot be shown again before there is power.
     private func powerChanged(_ isOn: Bool) {
         guard isPublished else { return isOn ? publishAgain() : () }
         if isOn {
@@ -307,7 +326,10 @@ actor BlueZPeripheral {
             guard centrals.isEmpty else {
                 guard !isPaired(path) else { return }
                 log("another central came while one is connected: sent away")
-                Task { try? await service.call(path, BlueZName.device, "Disconnect", limit: .seconds(5), "Sending a central away failed") }
+                Task {
+                    try? await service.call(
+                        path, BlueZName.device, "Disconnect", limit: .seconds(5), "Sending a central away failed")
+                }
                 return
             }
             let address = service.assumeIsolated { $0.objects[path, BlueZName.device]?["Address"]?.text }
@@ -329,13 +351,17 @@ actor BlueZPeripheral {
         if let adapter, isPublished {
             wantsAdvertisement = false
             _ = try? await service.call(
-                adapter, BlueZName.advertisingManager, "UnregisterAdvertisement", [.objectPath(PeripheralPaths.advertisement)], limit: .seconds(5), "Unregistering failed")
+                adapter, BlueZName.advertisingManager, "UnregisterAdvertisement",
+                [.objectPath(PeripheralPaths.advertisement)], limit: .seconds(5), "Unregistering failed")
             for path in centrals.keys.sorted() {
-                _ = try? await service.call(path, BlueZName.device, "Disconnect", limit: .seconds(5), "Disconnecting failed")
+                _ = try? await service.call(
+                    path, BlueZName.device, "Disconnect", limit: .seconds(5), "Disconnecting failed")
             }
             await withdrawApplication()
             if let formerAlias {
-                try? await service.setProperty(adapter, BlueZName.adapter, "Alias", .string(formerAlias), limit: .seconds(5), "The adapter's name could not be put back")
+                try? await service.setProperty(
+                    adapter, BlueZName.adapter, "Alias", .string(formerAlias), limit: .seconds(5),
+                    "The adapter's name could not be put back")
             }
         }
         for path in centrals.keys.sorted() { forgetSubscriptions(of: path, nil) }

@@ -34,34 +34,51 @@ extension DBusConnection {
 extension BlueZPeripheral {
     /// The objects of an application, as bluetoothctl's own gatt menu makes them (BlueZ client/gatt.c).
     ///
-    /// GAP and GATT services and the descriptors 2900 and 2902 are bluetoothd's own: it refuses an application with one of them. Handles are its own, too.
+    /// GAP and GATT services and the descriptors 2900 and 2902 are bluetoothd's own: it refuses an application with one
+    /// of them. Handles are its own, too.
     func objects(for application: GATTApplication) -> [PeripheralObject] {
-        var objects = [PeripheralObject(path: PeripheralPaths.root, interfaces: [], isManager: true), advertisement(of: application)]
+        var objects = [
+            PeripheralObject(path: PeripheralPaths.root, interfaces: [], isManager: true),
+            advertisement(of: application),
+        ]
         characteristics = [:]
-        let services = application.services.filter { $0.uuid != GATTTable.genericAccess && $0.uuid != GATTTable.genericAttribute }
+        let services = application.services.filter {
+            $0.uuid != GATTTable.genericAccess && $0.uuid != GATTTable.genericAttribute
+        }
         for (number, service) in services.enumerated() {
             let path = PeripheralPaths.service(number)
-            let included = service.includes.compactMap { include in services.firstIndex { $0.handle == include.start } }.filter { $0 != number }
+            let included = service.includes.compactMap { include in services.firstIndex { $0.handle == include.start } }
+                .filter { $0 != number }
             objects.append(
-                PeripheralObject(path: path, interfaces: [
-                    DBusInterface(BlueZName.gattService, properties: [
-                        "UUID": DBusProperty(.string(service.uuid.busText)), "Primary": DBusProperty(.boolean(service.isPrimary)),
-                        "Includes": DBusProperty(.array(.objectPath, included.map { .objectPath(PeripheralPaths.service($0)) })),
-                    ])
-                ]))
+                PeripheralObject(
+                    path: path,
+                    interfaces: [
+                        DBusInterface(
+                            BlueZName.gattService,
+                            properties: [
+                                "UUID": DBusProperty(.string(service.uuid.busText)),
+                                "Primary": DBusProperty(.boolean(service.isPrimary)),
+                                "Includes": DBusProperty(
+                                    .array(.objectPath, included.map { .objectPath(PeripheralPaths.service($0)) })),
+                            ])
+                    ]))
             for (index, shape) in service.characteristics.enumerated() {
                 let characteristic = PeripheralPaths.characteristic(number, index)
                 characteristics[shape.name] = Characteristic(path: characteristic, shape: shape)
                 objects.append(PeripheralObject(path: characteristic, interfaces: [interface(of: shape, in: path)]))
                 if let text = shape.userDescription {
-                    objects.append(PeripheralObject(path: characteristic + "/desc0", interfaces: [description(text, of: characteristic)]))
+                    objects.append(
+                        PeripheralObject(
+                            path: characteristic + "/desc0", interfaces: [description(text, of: characteristic)]))
                 }
-                for (place, descriptor) in shape.descriptors.enumerated() where !Self.ownDescriptors.contains(descriptor.uuid) {
+                for (place, descriptor) in shape.descriptors.enumerated()
+                where !Self.ownDescriptors.contains(descriptor.uuid) {
                     let path = PeripheralPaths.descriptor(characteristic, place + 1)
                     var asked = LocalCharacteristic(uuid: descriptor.uuid, properties: [.read, .write])
                     asked.name = descriptor.name
                     characteristics[descriptor.name] = Characteristic(path: path, shape: asked)
-                    objects.append(PeripheralObject(path: path, interfaces: [interface(of: descriptor, in: characteristic)]))
+                    objects.append(
+                        PeripheralObject(path: path, interfaces: [interface(of: descriptor, in: characteristic)]))
                 }
             }
         }
@@ -87,7 +104,8 @@ extension BlueZPeripheral {
             return .done
         }
         return PeripheralObject(
-            path: PeripheralPaths.advertisement, interfaces: [DBusInterface(BlueZName.advertisement, methods: [release], properties: properties)])
+            path: PeripheralPaths.advertisement,
+            interfaces: [DBusInterface(BlueZName.advertisement, methods: [release], properties: properties)])
     }
 
     private func description(_ text: String, of characteristic: String) -> DBusInterface {
@@ -97,10 +115,13 @@ extension BlueZPeripheral {
             guard (0...bytes.count).contains(offset) else { return .failure("org.bluez.Error.InvalidOffset", "") }
             return .values([.bytes(Array(bytes[offset...]))])
         }
-        return DBusInterface(BlueZName.gattDescriptor, methods: [read], properties: [
-            "UUID": DBusProperty(.string(BluetoothUUID(0x2901).busText)), "Characteristic": DBusProperty(.objectPath(characteristic)),
-            "Value": DBusProperty(.bytes(bytes)), "Flags": DBusProperty(.strings(["read"])),
-        ])
+        return DBusInterface(
+            BlueZName.gattDescriptor, methods: [read],
+            properties: [
+                "UUID": DBusProperty(.string(BluetoothUUID(0x2901).busText)),
+                "Characteristic": DBusProperty(.objectPath(characteristic)),
+                "Value": DBusProperty(.bytes(bytes)), "Flags": DBusProperty(.strings(["read"])),
+            ])
     }
 
     /// Extended Properties and Client Characteristic Configuration.
@@ -115,16 +136,20 @@ extension BlueZPeripheral {
         let write = DBusMethod("WriteValue", input: [.init("value", "ay"), options]) { [weak self] call in
             self?.assumeIsolated { $0.writeValue(name, call) } ?? .failure("org.bluez.Error.Failed", "closed")
         }
-        return DBusInterface(BlueZName.gattDescriptor, methods: [read, write], properties: [
-            "UUID": DBusProperty(.string(descriptor.uuid.busText)), "Characteristic": DBusProperty(.objectPath(characteristic)),
-            "Value": DBusProperty(.bytes([])), "Flags": DBusProperty(.strings(["read", "write"])),
-        ])
+        return DBusInterface(
+            BlueZName.gattDescriptor, methods: [read, write],
+            properties: [
+                "UUID": DBusProperty(.string(descriptor.uuid.busText)),
+                "Characteristic": DBusProperty(.objectPath(characteristic)),
+                "Value": DBusProperty(.bytes([])), "Flags": DBusProperty(.strings(["read", "write"])),
+            ])
     }
 
     private func interface(of shape: LocalCharacteristic, in service: String) -> DBusInterface {
         let uuid = shape.name
         func method(
-            _ name: String, _ input: [DBusArgument], _ output: [DBusArgument], _ answer: @escaping @Sendable (isolated BlueZPeripheral, DBusInvocation) -> DBusAnswer
+            _ name: String, _ input: [DBusArgument], _ output: [DBusArgument],
+            _ answer: @escaping @Sendable (isolated BlueZPeripheral, DBusInvocation) -> DBusAnswer
         ) -> DBusMethod {
             DBusMethod(name, input: input, output: output) { [weak self] call in
                 guard let self else { return .failure("org.bluez.Error.Failed", "closed") }
@@ -138,15 +163,22 @@ extension BlueZPeripheral {
         ]
         var properties: [String: DBusProperty] = [
             "UUID": DBusProperty(.string(shape.uuid.busText)), "Service": DBusProperty(.objectPath(service)),
-            "Flags": DBusProperty(.strings(Self.flags(shape.properties))), "Value": DBusProperty(.bytes(shape.constant ?? [])),
+            "Flags": DBusProperty(.strings(Self.flags(shape.properties))),
+            "Value": DBusProperty(.bytes(shape.constant ?? [])),
         ]
         if !shape.properties.isDisjoint(with: [.notify, .indicate]) {
             properties["Notifying"] = DBusProperty(.boolean(false))
-            methods += [method("StartNotify", [], []) { peripheral, _ in peripheral.startNotify(uuid) }, method("StopNotify", [], []) { peripheral, _ in peripheral.stopNotify(uuid) }]
+            methods += [
+                method("StartNotify", [], []) { peripheral, _ in peripheral.startNotify(uuid) },
+                method("StopNotify", [], []) { peripheral, _ in peripheral.stopNotify(uuid) },
+            ]
             // Where this property is, BlueZ asks for a socket and never calls StartNotify (src/gatt-database.c).
             if way == .socket {
                 properties["NotifyAcquired"] = DBusProperty(.boolean(false))
-                methods.append(method("AcquireNotify", [options], [.init("fd", "h"), .init("mtu", "q")]) { $0.acquireNotify(uuid, $1) })
+                methods.append(
+                    method("AcquireNotify", [options], [.init("fd", "h"), .init("mtu", "q")]) {
+                        $0.acquireNotify(uuid, $1)
+                    })
             }
             if shape.properties.contains(.indicate) { methods.append(method("Confirm", [], []) { _, _ in .done }) }
         }
@@ -155,7 +187,8 @@ extension BlueZPeripheral {
 
     private static func flags(_ properties: CharacteristicProperties) -> [String] {
         let names: [(CharacteristicProperties, String)] = [
-            (.broadcast, "broadcast"), (.read, "read"), (.writeWithoutResponse, "write-without-response"), (.write, "write"), (.notify, "notify"),
+            (.broadcast, "broadcast"), (.read, "read"), (.writeWithoutResponse, "write-without-response"),
+            (.write, "write"), (.notify, "notify"),
             (.indicate, "indicate"), (.signedWrite, "authenticated-signed-writes"),
         ]
         return names.filter { properties.contains($0.0) }.map(\.1)

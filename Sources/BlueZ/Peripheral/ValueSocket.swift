@@ -2,8 +2,8 @@ import Descriptors
 import Dispatch
 import Glibc
 
-/// Our end of a socket that carries notified values to bluetoothd: one message is one value. What does not fit waits, up to a
-/// limit; the end of the other side is told.
+/// Our end of a socket that carries notified values to bluetoothd: one message is one value. What does not fit waits,
+/// up to a limit; the end of the other side is told.
 final class ValueSocket: @unchecked Sendable {
     enum Event: Sendable {
         /// One value has left.

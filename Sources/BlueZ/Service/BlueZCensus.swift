@@ -25,7 +25,8 @@ public struct BlueZCensus: Hashable, Sendable {
 
         /// An adapter as doctors are shown it; `advertisements` is `nil` of one that cannot advertise.
         public init(
-            name: String, address: String, isPowered: Bool, isDiscovering: Bool = false, roles: [String] = ["central", "peripheral"],
+            name: String, address: String, isPowered: Bool, isDiscovering: Bool = false,
+            roles: [String] = ["central", "peripheral"],
             canServe: Bool = true, advertisements: (active: Int, free: Int)? = (0, 5)
         ) {
             self.name = name
@@ -58,7 +59,8 @@ public struct BlueZCensus: Hashable, Sendable {
         public var isHeard: Bool
 
         public init(
-            adapter: String, address: String, name: String? = nil, isConnected: Bool = false, isPaired: Bool = false, isBlocked: Bool = false,
+            adapter: String, address: String, name: String? = nil, isConnected: Bool = false, isPaired: Bool = false,
+            isBlocked: Bool = false,
             isHeard: Bool = false
         ) {
             self.adapter = adapter
@@ -93,7 +95,9 @@ public struct BlueZCensus: Hashable, Sendable {
     }
 
     /// Asks bluetoothd, once, for at most `limit` a step.
-    public static func take(bus: DBusConnection.Bus = .system, limit: Duration = .seconds(5)) async -> Result<BlueZCensus, Refusal> {
+    public static func take(bus: DBusConnection.Bus = .system, limit: Duration = .seconds(5)) async -> Result<
+        BlueZCensus, Refusal
+    > {
         let connection: DBusConnection
         do throws(DBusFailure) {
             connection = try await DBusConnection.open(bus, on: QueueExecutor("census"), limit: limit)
@@ -108,9 +112,14 @@ public struct BlueZCensus: Hashable, Sendable {
     private static func ask(_ connection: DBusConnection, _ limit: Duration) async -> Result<BlueZCensus, Refusal> {
         do throws(DBusFailure) {
             // The bus is asked first: a call to bluetoothd would have it started, where it can be.
-            let owned = DBusCall("org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus", "NameHasOwner", [.string(BlueZName.service)])
-            guard try await connection.call(owned, limit: limit).first?.bool == true else { return .failure(.notRunning) }
-            let values = try await connection.call(DBusCall(BlueZName.service, "/", BlueZName.objectManager, "GetManagedObjects"), limit: limit)
+            let owned = DBusCall(
+                "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus", "NameHasOwner",
+                [.string(BlueZName.service)])
+            guard try await connection.call(owned, limit: limit).first?.bool == true else {
+                return .failure(.notRunning)
+            }
+            let values = try await connection.call(
+                DBusCall(BlueZName.service, "/", BlueZName.objectManager, "GetManagedObjects"), limit: limit)
             guard let objects = BlueZObjects(managedObjects: values.first) else {
                 return .failure(.noAnswer(reason: "its list of objects has another shape"))
             }
@@ -127,10 +136,13 @@ public struct BlueZCensus: Hashable, Sendable {
         for path in objects.paths(having: BlueZName.adapter) {
             let properties = objects[path, BlueZName.adapter] ?? [:]
             version = version ?? properties["Modalias"]?.text.flatMap(Self.version)
-            let advertising = objects[path, BlueZName.advertisingManager].map { ($0["ActiveInstances"]?.integer ?? 0, $0["SupportedInstances"]?.integer ?? 0) }
+            let advertising = objects[path, BlueZName.advertisingManager].map {
+                ($0["ActiveInstances"]?.integer ?? 0, $0["SupportedInstances"]?.integer ?? 0)
+            }
             adapters.append(
                 Adapter(
-                    name: Self.lastPart(path), address: properties["Address"]?.text ?? "", isPowered: properties["Powered"]?.bool == true,
+                    name: Self.lastPart(path), address: properties["Address"]?.text ?? "",
+                    isPowered: properties["Powered"]?.bool == true,
                     isDiscovering: properties["Discovering"]?.bool == true, roles: properties["Roles"]?.texts ?? [],
                     canServe: objects[path, BlueZName.gattManager] != nil, advertisements: advertising))
         }
@@ -139,7 +151,8 @@ public struct BlueZCensus: Hashable, Sendable {
             guard let adapter = properties["Adapter"]?.text else { continue }
             devices.append(
                 Device(
-                    adapter: Self.lastPart(adapter), address: properties["Address"]?.text ?? "", name: properties["Name"]?.text,
+                    adapter: Self.lastPart(adapter), address: properties["Address"]?.text ?? "",
+                    name: properties["Name"]?.text,
                     isConnected: properties["Connected"]?.bool == true, isPaired: properties["Paired"]?.bool == true,
                     isBlocked: properties["Blocked"]?.bool == true, isHeard: properties["RSSI"] != nil))
         }
@@ -149,7 +162,9 @@ public struct BlueZCensus: Hashable, Sendable {
 
     /// `usb:v1D6Bp0246d0542`: vendor, product, and the version, a byte before the point and a byte behind it.
     static func version(modalias: String) -> String? {
-        guard let mark = modalias.lastIndex(of: "d"), let number = UInt16(modalias[modalias.index(after: mark)...], radix: 16), number > 0 else { return nil }
+        guard let mark = modalias.lastIndex(of: "d"),
+            let number = UInt16(modalias[modalias.index(after: mark)...], radix: 16), number > 0
+        else { return nil }
         return "\(number >> 8).\(number & 0xFF)"
     }
 }

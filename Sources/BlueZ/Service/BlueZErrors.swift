@@ -19,55 +19,137 @@ enum BlueZErrors {
 
     /// The first row that fits counts.
     static let rows: [Row] = [
-        Row(name: "Failed", text: "le-connection-abort-by-local", code: .connectFailed, isTransient: true, meaning: "the controller gave the attempt up; at once again mostly works"),
-        Row(name: "Failed", text: "le-connection-abort-by-remote", code: .connectFailed, isTransient: true, meaning: "the bottle hung up at once"),
-        Row(name: "Failed", text: "le-connection-busy", code: .inProgress, isTransient: true, meaning: "the controller is busy with another connection"),
-        Row(name: "Failed", text: "le-connection", code: .connectFailed, isTransient: true, meaning: "the connection could not be made"),
-        Row(name: "Failed", text: "Software caused connection abort", code: .connectFailed, isTransient: true, meaning: "the radio lost it (Wi-Fi nearby?)"),
-        Row(name: "Failed", text: "Operation already in progress", code: .inProgress, isTransient: true, meaning: "somebody's attempt is under way"),
-        Row(name: "Failed", text: "Not connected", code: .disconnected, isTransient: true, meaning: "the connection has ended"),
-        Row(name: "Failed", text: "Not powered", code: .poweredOff, isTransient: false, meaning: "the adapter is switched off"),
-        Row(name: "Failed", text: "Transport endpoint", code: .disconnected, isTransient: true, meaning: "the connection has ended"),
-        Row(name: "Failed", text: "Host is down", code: .connectFailed, isTransient: true, meaning: "the bottle did not answer"),
-        Row(name: "Failed", text: "Operation was cancelled", code: .disconnected, isTransient: true, meaning: "the connection ended meanwhile"),
+        Row(
+            name: "Failed", text: "le-connection-abort-by-local", code: .connectFailed, isTransient: true,
+            meaning: "the controller gave the attempt up; at once again mostly works"),
+        Row(
+            name: "Failed", text: "le-connection-abort-by-remote", code: .connectFailed, isTransient: true,
+            meaning: "the bottle hung up at once"),
+        Row(
+            name: "Failed", text: "le-connection-busy", code: .inProgress, isTransient: true,
+            meaning: "the controller is busy with another connection"),
+        Row(
+            name: "Failed", text: "le-connection", code: .connectFailed, isTransient: true,
+            meaning: "the connection could not be made"),
+        Row(
+            name: "Failed", text: "Software caused connection abort", code: .connectFailed, isTransient: true,
+            meaning: "the radio lost it (Wi-Fi nearby?)"),
+        Row(
+            name: "Failed", text: "Operation already in progress", code: .inProgress, isTransient: true,
+            meaning: "somebody's attempt is under way"),
+        Row(
+            name: "Failed", text: "Not connected", code: .disconnected, isTransient: true,
+            meaning: "the connection has ended"),
+        Row(
+            name: "Failed", text: "Not powered", code: .poweredOff, isTransient: false,
+            meaning: "the adapter is switched off"),
+        Row(
+            name: "Failed", text: "Transport endpoint", code: .disconnected, isTransient: true,
+            meaning: "the connection has ended"),
+        Row(
+            name: "Failed", text: "Host is down", code: .connectFailed, isTransient: true,
+            meaning: "the bottle did not answer"),
+        Row(
+            name: "Failed", text: "Operation was cancelled", code: .disconnected, isTransient: true,
+            meaning: "the connection ended meanwhile"),
         Row(name: "Failed", text: nil, code: .system, isTransient: true, meaning: "bluetoothd gives no better reason"),
-        Row(name: "InProgress", text: nil, code: .inProgress, isTransient: true, meaning: "somebody else's attempt, or a dead process's, is under way"),
-        Row(name: "AlreadyConnected", text: nil, code: .inProgress, isTransient: true, meaning: "bluetoothd holds a connection to it already"),
+        Row(
+            name: "InProgress", text: nil, code: .inProgress, isTransient: true,
+            meaning: "somebody else's attempt, or a dead process's, is under way"),
+        Row(
+            name: "AlreadyConnected", text: nil, code: .inProgress, isTransient: true,
+            meaning: "bluetoothd holds a connection to it already"),
         Row(name: "NotReady", text: nil, code: .poweredOff, isTransient: false, meaning: "the adapter is switched off"),
-        Row(name: "NotConnected", text: nil, code: .disconnected, isTransient: true, meaning: "the connection has ended"),
-        Row(name: "NotAvailable", text: nil, code: .connectFailed, isTransient: true, meaning: "it cannot be connected to just now"),
-        Row(name: "ConnectionAttemptFailed", text: nil, code: .connectFailed, isTransient: true, meaning: "the bottle did not answer the connection attempt"),
-        Row(name: "AuthenticationFailed", text: nil, code: .connectFailed, isTransient: true, meaning: "pairing failed; a bottle needs none, so the system remembers something stale"),
-        Row(name: "AuthenticationCanceled", text: nil, code: .connectFailed, isTransient: true, meaning: "pairing was cancelled; a bottle needs none"),
-        Row(name: "AuthenticationRejected", text: nil, code: .connectFailed, isTransient: true, meaning: "pairing was rejected; a bottle needs none"),
-        Row(name: "AuthenticationTimeout", text: nil, code: .connectFailed, isTransient: true, meaning: "pairing took too long; a bottle needs none"),
-        Row(name: "DoesNotExist", text: nil, code: .notFound, isTransient: true, meaning: "bluetoothd does not know it (any more)"),
-        Row(name: "NotPermitted", text: nil, code: .refused, isTransient: false, meaning: "the characteristic does not allow it"),
-        Row(name: "NotAuthorized", text: nil, code: .refused, isTransient: false, meaning: "the peer wants an authorisation"),
+        Row(
+            name: "NotConnected", text: nil, code: .disconnected, isTransient: true, meaning: "the connection has ended"
+        ),
+        Row(
+            name: "NotAvailable", text: nil, code: .connectFailed, isTransient: true,
+            meaning: "it cannot be connected to just now"),
+        Row(
+            name: "ConnectionAttemptFailed", text: nil, code: .connectFailed, isTransient: true,
+            meaning: "the bottle did not answer the connection attempt"),
+        Row(
+            name: "AuthenticationFailed", text: nil, code: .connectFailed, isTransient: true,
+            meaning: "pairing failed; a bottle needs none, so the system remembers something stale"),
+        Row(
+            name: "AuthenticationCanceled", text: nil, code: .connectFailed, isTransient: true,
+            meaning: "pairing was cancelled; a bottle needs none"),
+        Row(
+            name: "AuthenticationRejected", text: nil, code: .connectFailed, isTransient: true,
+            meaning: "pairing was rejected; a bottle needs none"),
+        Row(
+            name: "AuthenticationTimeout", text: nil, code: .connectFailed, isTransient: true,
+            meaning: "pairing took too long; a bottle needs none"),
+        Row(
+            name: "DoesNotExist", text: nil, code: .notFound, isTransient: true,
+            meaning: "bluetoothd does not know it (any more)"),
+        Row(
+            name: "NotPermitted", text: nil, code: .refused, isTransient: false,
+            meaning: "the characteristic does not allow it"),
+        Row(
+            name: "NotAuthorized", text: nil, code: .refused, isTransient: false,
+            meaning: "the peer wants an authorisation"),
         Row(name: "NotSupported", text: nil, code: .refused, isTransient: false, meaning: "it is not supported"),
-        Row(name: "InvalidValueLength", text: nil, code: .refused, isTransient: false, meaning: "the peer does not take a value of that length"),
-        Row(name: "InvalidOffset", text: nil, code: .refused, isTransient: false, meaning: "the peer has nothing at that offset"),
-        Row(name: "ImproperlyConfigured", text: nil, code: .refused, isTransient: false, meaning: "the peer's descriptor is set otherwise"),
+        Row(
+            name: "InvalidValueLength", text: nil, code: .refused, isTransient: false,
+            meaning: "the peer does not take a value of that length"),
+        Row(
+            name: "InvalidOffset", text: nil, code: .refused, isTransient: false,
+            meaning: "the peer has nothing at that offset"),
+        Row(
+            name: "ImproperlyConfigured", text: nil, code: .refused, isTransient: false,
+            meaning: "the peer's descriptor is set otherwise"),
         // 5.66 has no name of its own for these two.
-        Row(name: "InvalidArguments", text: "Invalid Length", code: .refused, isTransient: false, meaning: "the peer does not take a value of that length"),
-        Row(name: "InvalidArguments", text: "Invalid Offset", code: .refused, isTransient: false, meaning: "the peer has nothing at that offset"),
-        Row(name: "InvalidArguments", text: nil, code: .outOfStep, isTransient: false, meaning: "bluetoothd does not understand the request"),
+        Row(
+            name: "InvalidArguments", text: "Invalid Length", code: .refused, isTransient: false,
+            meaning: "the peer does not take a value of that length"),
+        Row(
+            name: "InvalidArguments", text: "Invalid Offset", code: .refused, isTransient: false,
+            meaning: "the peer has nothing at that offset"),
+        Row(
+            name: "InvalidArguments", text: nil, code: .outOfStep, isTransient: false,
+            meaning: "bluetoothd does not understand the request"),
         Row(name: "InvalidLength", text: nil, code: .outOfStep, isTransient: false, meaning: "it is too long"),
         Row(name: "AlreadyExists", text: nil, code: .inProgress, isTransient: true, meaning: "it is there already"),
         // The bus answers for somebody who ended before answering.
-        Row(name: DBusFailure.noReply, text: "disconnected from message bus", code: .serviceLost, isTransient: true, meaning: "bluetoothd ended meanwhile"),
-        Row(name: DBusFailure.noReply, text: nil, code: .timeout, isTransient: true, meaning: "bluetoothd did not answer in time"),
-        Row(name: DBusFailure.disconnected, text: nil, code: .serviceLost, isTransient: true, meaning: "the connection to the system bus has ended"),
-        Row(name: DBusFailure.serviceUnknown, text: nil, code: .serviceLost, isTransient: true, meaning: "bluetoothd does not run"),
-        Row(name: "org.freedesktop.DBus.Error.NameHasNoOwner", text: nil, code: .serviceLost, isTransient: true, meaning: "bluetoothd does not run"),
-        Row(name: "org.freedesktop.DBus.Error.FileNotFound", text: nil, code: .serviceLost, isTransient: true, meaning: "there is no system bus"),
-        Row(name: "org.freedesktop.DBus.Error.NoServer", text: nil, code: .serviceLost, isTransient: true, meaning: "there is no system bus"),
-        Row(name: "org.freedesktop.systemd1.NoSuchUnit", text: nil, code: .serviceLost, isTransient: true, meaning: "bluetoothd is not installed"),
-        Row(name: DBusFailure.accessDenied, text: nil, code: .permissionDenied, isTransient: false, meaning: "the bus policy does not let this user speak to bluetoothd"),
+        Row(
+            name: DBusFailure.noReply, text: "disconnected from message bus", code: .serviceLost, isTransient: true,
+            meaning: "bluetoothd ended meanwhile"),
+        Row(
+            name: DBusFailure.noReply, text: nil, code: .timeout, isTransient: true,
+            meaning: "bluetoothd did not answer in time"),
+        Row(
+            name: DBusFailure.disconnected, text: nil, code: .serviceLost, isTransient: true,
+            meaning: "the connection to the system bus has ended"),
+        Row(
+            name: DBusFailure.serviceUnknown, text: nil, code: .serviceLost, isTransient: true,
+            meaning: "bluetoothd does not run"),
+        Row(
+            name: "org.freedesktop.DBus.Error.NameHasNoOwner", text: nil, code: .serviceLost, isTransient: true,
+            meaning: "bluetoothd does not run"),
+        Row(
+            name: "org.freedesktop.DBus.Error.FileNotFound", text: nil, code: .serviceLost, isTransient: true,
+            meaning: "there is no system bus"),
+        Row(
+            name: "org.freedesktop.DBus.Error.NoServer", text: nil, code: .serviceLost, isTransient: true,
+            meaning: "there is no system bus"),
+        Row(
+            name: "org.freedesktop.systemd1.NoSuchUnit", text: nil, code: .serviceLost, isTransient: true,
+            meaning: "bluetoothd is not installed"),
+        Row(
+            name: DBusFailure.accessDenied, text: nil, code: .permissionDenied, isTransient: false,
+            meaning: "the bus policy does not let this user speak to bluetoothd"),
         // An object that was there a moment ago: the connection went, and its services with it.
-        Row(name: DBusFailure.unknownObject, text: nil, code: .disconnected, isTransient: true, meaning: "bluetoothd does not have it any more"),
-        Row(name: DBusFailure.unknownMethod, text: nil, code: .disconnected, isTransient: true, meaning: "bluetoothd does not have it any more"),
-        Row(name: DBusFailure.unknownInterface, text: nil, code: .disconnected, isTransient: true, meaning: "bluetoothd does not have it any more"),
+        Row(
+            name: DBusFailure.unknownObject, text: nil, code: .disconnected, isTransient: true,
+            meaning: "bluetoothd does not have it any more"),
+        Row(
+            name: DBusFailure.unknownMethod, text: nil, code: .disconnected, isTransient: true,
+            meaning: "bluetoothd does not have it any more"),
+        Row(
+            name: DBusFailure.unknownInterface, text: nil, code: .disconnected, isTransient: true,
+            meaning: "bluetoothd does not have it any more"),
     ]
 
     /// - Parameter what: what was tried, as the first half of a sentence: "Connecting to A4:C1:38:… failed".
@@ -77,17 +159,20 @@ enum BlueZErrors {
         // The message is the system's text: it may be long, and may come from a peer.
         let cause = String(failure.description.prefix(300))
         if let code = attError(in: failure.message) {
-            return LinkError(.refused, "\(what): the peer said no, with ATT error \(hex(code))", cause: cause, attError: code)
+            return LinkError(
+                .refused, "\(what): the peer said no, with ATT error \(hex(code))", cause: cause, attError: code)
         }
         let row = rows.first { $0.name == name && ($0.text.map(failure.message.contains) ?? true) }
         guard let row else { return LinkError(.system, what, cause: cause, isTransient: true) }
         let refusal = refusals[name == "InvalidArguments" ? failure.message : name]
-        return LinkError(row.code, "\(what): \(row.meaning)", cause: cause, isTransient: row.isTransient, attError: refusal)
+        return LinkError(
+            row.code, "\(what): \(row.meaning)", cause: cause, isTransient: row.isTransient, attError: refusal)
     }
 
     /// ATT codes that bluetoothd has names for (src/gatt-client.c, create_gatt_dbus_error).
     private static let refusals: [String: UInt8] = [
-        "NotPermitted": 0x03, "NotAuthorized": 0x08, "NotSupported": 0x06, "InvalidValueLength": 0x0D, "InvalidOffset": 0x07,
+        "NotPermitted": 0x03, "NotAuthorized": 0x08, "NotSupported": 0x06, "InvalidValueLength": 0x0D,
+        "InvalidOffset": 0x07,
         "Invalid Length": 0x0D, "Invalid Offset": 0x07,
     ]
 

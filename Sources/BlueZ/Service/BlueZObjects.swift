@@ -43,12 +43,15 @@ struct BlueZObjects {
             objects[path, default: [:]].merge(added) { $1 }
             return .added(path: path, interfaces: Set(added.keys))
         case (BlueZName.objectManager, "InterfacesRemoved") where arguments.count == 2:
-            guard let path = arguments[0].text, let removed = arguments[1].texts, objects[path] != nil else { return nil }
+            guard let path = arguments[0].text, let removed = arguments[1].texts, objects[path] != nil else {
+                return nil
+            }
             for interface in removed { objects[path]?[interface] = nil }
             if objects[path]?.isEmpty == true { objects[path] = nil }
             return .removed(path: path, interfaces: Set(removed))
         case (BlueZName.properties, "PropertiesChanged") where arguments.count == 3:
-            guard let interface = arguments[0].text, let values = arguments[1].named, let gone = arguments[2].texts else { return nil }
+            guard let interface = arguments[0].text, let values = arguments[1].named, let gone = arguments[2].texts
+            else { return nil }
             guard objects[signal.path]?[interface] != nil else { return nil }
             for (name, value) in values { objects[signal.path]?[interface]?[name] = value }
             for name in gone { objects[signal.path]?[interface]?[name] = nil }
@@ -67,12 +70,15 @@ struct BlueZObjects {
         }.keys.sorted()
     }
 
-    /// The adapter with that name (`hci1`) or that address, which it keeps when it is plugged in again; without either the first
-    /// one with power, or else the first one.
+    /// The adapter with that name (`hci1`) or that address, which it keeps when it is plugged in again; without either
+    /// the first one with power, or else the first one.
     func adapter(named name: String?) -> String? {
         let all = paths(having: BlueZName.adapter)
         if let name {
-            return all.first { $0.hasSuffix("/" + name) || self[$0, BlueZName.adapter]?["Address"]?.text?.uppercased() == name.uppercased() }
+            return all.first {
+                $0.hasSuffix("/" + name)
+                    || self[$0, BlueZName.adapter]?["Address"]?.text?.uppercased() == name.uppercased()
+            }
         }
         return all.first { self[$0, BlueZName.adapter]?["Powered"]?.bool == true } ?? all.first
     }

@@ -41,8 +41,8 @@ actor BlueZService {
         onChange = handler
     }
 
-    /// Connects to the bus, unless connected, and learns bluetoothd's objects. An error says why it is not to be had now;
-    /// with the bus there, a bluetoothd that comes later is told as `appeared`.
+    /// Connects to the bus, unless connected, and learns bluetoothd's objects. An error says why it is not to be had
+    /// now; with the bus there, a bluetoothd that comes later is told as `appeared`.
     func start() async throws(LinkError) {
         do {
             if connection == nil {
@@ -150,22 +150,29 @@ actor BlueZService {
         generation += 1
         objects = BlueZObjects()
         isPresent = false
-        onChange?(.disappeared(LinkError(.serviceLost, "the connection to the system bus has ended", isTransient: true)))
+        onChange?(
+            .disappeared(LinkError(.serviceLost, "the connection to the system bus has ended", isTransient: true)))
     }
 
     /// Calls a method of bluetoothd; `what` is the first half of the sentence that reports a failure.
     func call(
-        _ path: String, _ interface: String, _ member: String, _ arguments: [DBusValue] = [], limit: Duration, _ what: String
+        _ path: String, _ interface: String, _ member: String, _ arguments: [DBusValue] = [], limit: Duration,
+        _ what: String
     ) async throws(LinkError) -> [DBusValue] {
-        guard let connection else { throw LinkError(.serviceLost, "\(what): there is no connection to the system bus", isTransient: true) }
+        guard let connection else {
+            throw LinkError(.serviceLost, "\(what): there is no connection to the system bus", isTransient: true)
+        }
         do throws(DBusFailure) {
-            return try await connection.call(DBusCall(BlueZName.service, path, interface, member, arguments), limit: limit)
+            return try await connection.call(
+                DBusCall(BlueZName.service, path, interface, member, arguments), limit: limit)
         } catch {
             throw BlueZErrors.error(error, what)
         }
     }
 
-    func setProperty(_ path: String, _ interface: String, _ name: String, _ value: DBusValue, limit: Duration, _ what: String) async throws(LinkError) {
+    func setProperty(
+        _ path: String, _ interface: String, _ name: String, _ value: DBusValue, limit: Duration, _ what: String
+    ) async throws(LinkError) {
         _ = try await call(
             path, BlueZName.properties, "Set", [.string(interface), .string(name), .variant(value)], limit: limit, what)
     }
@@ -185,11 +192,14 @@ actor BlueZService {
     func poweredAdapter(named name: String?) throws(LinkError) -> String {
         guard isPresent else { throw Self.absent }
         guard let path = objects.adapter(named: name) else {
-            let there = objects.paths(having: BlueZName.adapter).compactMap { $0.split(separator: "/").last.map(String.init) }
+            let there = objects.paths(having: BlueZName.adapter).compactMap {
+                $0.split(separator: "/").last.map(String.init)
+            }
             let which = name.map { "There is no adapter \($0)" } ?? "There is no Bluetooth adapter"
             let others = there.isEmpty ? "" : " (there is \(there.joined(separator: ", ")))"
             throw LinkError(
-                .noAdapter, "\(which)\(others): plug one in, or use a link without hardware such as unix:PATH", isTransient: true)
+                .noAdapter, "\(which)\(others): plug one in, or use a link without hardware such as unix:PATH",
+                isTransient: true)
         }
         guard objects[path, BlueZName.adapter]?["Powered"]?.bool == true else {
             let short = path.split(separator: "/").last.map(String.init) ?? path

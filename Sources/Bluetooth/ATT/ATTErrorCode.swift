@@ -55,7 +55,8 @@ public struct ATTErrorCode: RawRepresentable, Hashable, Sendable {
     public static let outOfRange = Self(0xFF)
 
     private static let names: [ATTErrorCode: String] = [
-        .invalidHandle: "Invalid Handle", .readNotPermitted: "Read Not Permitted", .writeNotPermitted: "Write Not Permitted",
+        .invalidHandle: "Invalid Handle", .readNotPermitted: "Read Not Permitted",
+        .writeNotPermitted: "Write Not Permitted",
         .invalidPDU: "Invalid PDU", .insufficientAuthentication: "Insufficient Authentication",
         .requestNotSupported: "Request Not Supported", .invalidOffset: "Invalid Offset",
         .insufficientAuthorization: "Insufficient Authorization", .prepareQueueFull: "Prepare Queue Full",

@@ -25,11 +25,13 @@ extension ATTPDU {
         case .readByTypeResponse: .readByTypeResponse(try reader.equalValues())
         case .readRequest: .readRequest(handle: try reader.uint16("handle"))
         case .readResponse: .readResponse(value: reader.rest())
-        case .readBlobRequest: .readBlobRequest(handle: try reader.uint16("handle"), offset: try reader.uint16("value offset"))
+        case .readBlobRequest:
+            .readBlobRequest(handle: try reader.uint16("handle"), offset: try reader.uint16("value offset"))
         case .readBlobResponse: .readBlobResponse(value: reader.rest())
         case .readMultipleRequest: .readMultipleRequest(handles: try reader.handles())
         case .readMultipleResponse: .readMultipleResponse(values: reader.rest())
-        case .readByGroupTypeRequest: .readByGroupTypeRequest(try reader.range(), type: try reader.uuid("attribute group type"))
+        case .readByGroupTypeRequest:
+            .readByGroupTypeRequest(try reader.range(), type: try reader.uuid("attribute group type"))
         case .readByGroupTypeResponse: .readByGroupTypeResponse(try reader.groups())
         case .writeRequest: .writeRequest(handle: try reader.uint16("handle"), value: reader.rest())
         case .writeResponse: .writeResponse
@@ -70,7 +72,9 @@ extension ByteReader {
 
     /// A set of two handles or more.
     fileprivate mutating func handles() throws(MalformedPDU) -> [UInt16] {
-        guard remaining >= 4 else { throw MalformedPDU(what: "set of handles", offset: offset, needed: 4, found: remaining) }
+        guard remaining >= 4 else {
+            throw MalformedPDU(what: "set of handles", offset: offset, needed: 4, found: remaining)
+        }
         var list: [UInt16] = []
         for _ in 0..<(try count(of: "set of handles", size: 2)) { list.append(try uint16("handle")) }
         return list
@@ -110,7 +114,9 @@ extension ByteReader {
         let size = try itemSize(atLeast: 4)
         var list: [ATTGroupValue] = []
         for _ in 0..<(try count(of: "attribute data list", size: size)) {
-            list.append(ATTGroupValue(try uint16("handle"), try uint16("end group handle"), try bytes(size - 4, "attribute value")))
+            list.append(
+                ATTGroupValue(
+                    try uint16("handle"), try uint16("end group handle"), try bytes(size - 4, "attribute value")))
         }
         return list
     }

@@ -1,8 +1,8 @@
 extension ATTPDU {
     /// The PDU as it is on the air, opcode first.
     ///
-    /// Lists whose format knows one length for all items must be made of equal items: anything else is a mistake of ours.
-    /// UUIDs are written in their 16-bit form where they have one.
+    /// Lists whose format knows one length for all items must be made of equal items: anything else is a mistake of
+    /// ours. UUIDs are written in their 16-bit form where they have one.
     public var encoded: [UInt8] {
         var bytes = [opcode.rawValue]
         switch self {
@@ -75,7 +75,8 @@ extension ATTPDU {
             bytes.append(littleEndian: handle)
             bytes += value + signature
         // 16, 17 | handle(2) offset(2) value(0-)
-        case .prepareWriteRequest(let handle, let offset, let value), .prepareWriteResponse(let handle, let offset, let value):
+        case .prepareWriteRequest(let handle, let offset, let value),
+            .prepareWriteResponse(let handle, let offset, let value):
             bytes.append(littleEndian: handle)
             bytes.append(littleEndian: offset)
             bytes += value

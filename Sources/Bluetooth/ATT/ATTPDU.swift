@@ -1,4 +1,5 @@
-/// One PDU of the Attribute Protocol (Bluetooth Core 5.4, Vol 3 Part F, 3.4): opcode and what follows, all little-endian.
+/// One PDU of the Attribute Protocol (Bluetooth Core 5.4, Vol 3 Part F, 3.4): opcode and what follows, all
+/// little-endian.
 ///
 /// Every PDU that GATT uses has a case; whatever else arrives survives as `unknown`.
 public enum ATTPDU: Hashable, Sendable {

@@ -37,7 +37,8 @@ struct ByteReader {
         let start = offset
         let raw = rest()
         guard let uuid = BluetoothUUID(littleEndian: raw) else {
-            throw MalformedPDU(what: what + " (2 or 16 bytes)", offset: start, needed: raw.count < 2 ? 2 : 16, found: raw.count)
+            throw MalformedPDU(
+                what: what + " (2 or 16 bytes)", offset: start, needed: raw.count < 2 ? 2 : 16, found: raw.count)
         }
         return uuid
     }
@@ -45,7 +46,8 @@ struct ByteReader {
     /// How many items of `size` bytes the rest holds: at least one, and no crumbs.
     func count(of what: String, size: Int) throws(MalformedPDU) -> Int {
         guard remaining >= size, remaining % size == 0 else {
-            throw MalformedPDU(what: what, offset: offset, needed: max(1, (remaining + size - 1) / size) * size, found: remaining)
+            throw MalformedPDU(
+                what: what, offset: offset, needed: max(1, (remaining + size - 1) / size) * size, found: remaining)
         }
         return remaining / size
     }

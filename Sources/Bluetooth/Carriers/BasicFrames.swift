@@ -1,5 +1,6 @@
-/// ATT PDUs on a stream of bytes, each in an L2CAP basic frame: length of the PDU and channel 0x0004, both as 16 bits with the low byte first,
-/// then the PDU (Core specification, volume 3, part A, 3.1). Frames for other channels are skipped, as L2CAP does.
+/// ATT PDUs on a stream of bytes, each in an L2CAP basic frame: length of the PDU and channel 0x0004, both as 16 bits
+/// with the low byte first, then the PDU (Core specification, volume 3, part A, 3.1). Frames for other channels are
+/// skipped, as L2CAP does.
 public struct BasicFrames: Sendable {
     /// What the bytes that have come make.
     public enum Next: Equatable, Sendable {

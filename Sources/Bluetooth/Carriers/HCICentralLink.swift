@@ -1,6 +1,7 @@
 import Dispatch
 
-/// A central on a controller behind a TCP stream: `hci:HOST:PORT`. Scans, connects and speaks ATT by HCI, without a kernel's Bluetooth.
+/// A central on a controller behind a TCP stream: `hci:HOST:PORT`. Scans, connects and speaks ATT by HCI, without a
+/// kernel's Bluetooth.
 public final class HCICentralLink: CentralLink {
     /// `hci:` with the place.
     public let name: String
@@ -135,11 +136,19 @@ private final class HCICentralTransport: CentralTransport, @unchecked Sendable {
         case .connectFailed(let status):
             guard wanted != nil else { return }
             wanted = nil
-            driver.feed(.openFailed(LinkError(.connectFailed, "the controller could not connect: HCI status 0x\(String(status, radix: 16))", isTransient: true)))
+            driver.feed(
+                .openFailed(
+                    LinkError(
+                        .connectFailed, "the controller could not connect: HCI status 0x\(String(status, radix: 16))",
+                        isTransient: true)))
         case .received(connection, let bytes): driver.received(bytes)
         case .disconnected(connection, let reason):
             connection = nil
-            driver.feed(.closed(LinkError(.disconnected, "the connection has ended: HCI reason 0x\(String(reason, radix: 16))", isTransient: true)))
+            driver.feed(
+                .closed(
+                    LinkError(
+                        .disconnected, "the connection has ended: HCI reason 0x\(String(reason, radix: 16))",
+                        isTransient: true)))
         default: break
         }
     }
@@ -163,7 +172,9 @@ private final class HCICentralTransport: CentralTransport, @unchecked Sendable {
         advertisement.isAddressPrivate = sighting.isRandom && sighting.address.value >> 46 < 2
         advertisement.take(sighting.data)
         advertisement.rssi = before?.rssi ?? sighting.rssi
-        guard advertisement != before || !told.contains(peer), before != nil || seen.count < Self.mostSeen else { return }
+        guard advertisement != before || !told.contains(peer), before != nil || seen.count < Self.mostSeen else {
+            return
+        }
         seen[peer] = Known(sighting: sighting, advertisement: advertisement)
         told.insert(peer)
         driver.feed(.found(advertisement))

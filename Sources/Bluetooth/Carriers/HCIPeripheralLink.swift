@@ -1,6 +1,7 @@
 import Dispatch
 
-/// A peripheral on a controller behind a TCP stream: `hci:HOST:PORT`. Advertises and serves ATT by HCI, without a kernel's Bluetooth.
+/// A peripheral on a controller behind a TCP stream: `hci:HOST:PORT`. Advertises and serves ATT by HCI, without a
+/// kernel's Bluetooth.
 public final class HCIPeripheralLink: PeripheralLink {
     /// `hci:` with the place.
     public let name: String
@@ -14,7 +15,8 @@ public final class HCIPeripheralLink: PeripheralLink {
         name = "hci:\(place)"
         let queue = DispatchQueue(label: "peripheral hci:\(place)")
         driver = PeripheralDriver(queue: queue, instruments: instruments)
-        transport = HCIPeripheralTransport(StreamController(place, queue: queue, instruments: instruments), driver: driver)
+        transport = HCIPeripheralTransport(
+            StreamController(place, queue: queue, instruments: instruments), driver: driver)
         driver.transport = transport
         events = driver.events.stream()
     }
@@ -81,7 +83,9 @@ private final class HCIPeripheralTransport: PeripheralTransport, @unchecked Send
     }
 
     func show(_ application: GATTApplication) {
-        advertisement = application.advertisement ?? AdvertisingBytes(name: application.name, services: application.advertisedServices)
+        advertisement =
+            application.advertisement
+            ?? AdvertisingBytes(name: application.name, services: application.advertisedServices)
         advertise(isVisible)
     }
 

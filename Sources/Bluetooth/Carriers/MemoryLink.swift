@@ -5,7 +5,8 @@ import Dispatch
 public enum MemoryLink {
     /// Two ends of one cable. Faults and observation may be entered at either end.
     public static func pair(
-        name: String = "memory", central: LinkInstruments = LinkInstruments(), peripheral: LinkInstruments = LinkInstruments()
+        name: String = "memory", central: LinkInstruments = LinkInstruments(),
+        peripheral: LinkInstruments = LinkInstruments()
     ) -> (central: MemoryCentralLink, peripheral: MemoryPeripheralLink) {
         let queue = DispatchQueue(label: name)
         let cable = MemoryCable(
@@ -110,7 +111,10 @@ private final class MemoryCable: CentralTransport, PeripheralTransport, @uncheck
     // MARK: The central's side
 
     func look() {
-        guard isListening else { return central.feed(.notFound(LinkError(.notFound, "nobody is at the other end of \(name)", isTransient: true))) }
+        guard isListening else {
+            return central.feed(
+                .notFound(LinkError(.notFound, "nobody is at the other end of \(name)", isTransient: true)))
+        }
         central.feed(.found(Advertisement(peer: PeerID(name))))
     }
 
@@ -158,7 +162,8 @@ private final class MemoryCable: CentralTransport, PeripheralTransport, @uncheck
         guard connected == id else { return }
         disconnect()
         central.queue.async {
-            self.central.feed(.closed(LinkError(.disconnected, "the other end of \(self.name) has hung up", isTransient: true)))
+            self.central.feed(
+                .closed(LinkError(.disconnected, "the other end of \(self.name) has hung up", isTransient: true)))
         }
     }
 

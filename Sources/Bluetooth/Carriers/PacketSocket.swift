@@ -4,7 +4,8 @@ import Glibc
 
 /// One connected (or connecting) socket on a queue, which carries ATT PDUs. Never blocks, never polls.
 ///
-/// On a SEQPACKET socket one message is one PDU. On a stream socket each PDU stands in an L2CAP basic frame (`BasicFrames`).
+/// On a SEQPACKET socket one message is one PDU. On a stream socket each PDU stands in an L2CAP basic frame
+/// (`BasicFrames`).
 ///
 /// All state belongs to the queue; that is what makes it safe to send.
 final class PacketSocket: @unchecked Sendable {
@@ -153,8 +154,8 @@ final class PacketSocket: @unchecked Sendable {
             } else if errno == EINTR {
                 continue
             } else if errno == ECONNRESET {
-                // A Unix socket says so when the other end closed without reading everything, and has the rest for us. An L2CAP
-                // socket says so once, and from then on that there is nothing to read for now.
+                // A Unix socket says so when the other end closed without reading everything, and has the rest for us.
+                // An L2CAP socket says so once, and from then on that there is nothing to read for now.
                 wasReset = true
             } else if errno == EAGAIN {
                 return wasReset ? end(ECONNRESET) : ()
@@ -188,7 +189,8 @@ final class PacketSocket: @unchecked Sendable {
         return getsockopt(descriptor, SOL_SOCKET, SO_TYPE, &type, &size) == 0 && type == Int32(SOCK_STREAM.rawValue)
     }
 
-    /// The other end takes nothing any more; it may have said something before it left, so the end comes with the reading.
+    /// The other end takes nothing any more; it may have said something before it left, so the end comes with the
+    /// reading.
     private func turnDeaf() {
         isDeaf = true
         let wasCongested = isCongested

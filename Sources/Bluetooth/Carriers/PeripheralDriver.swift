@@ -44,16 +44,20 @@ final class PeripheralDriver: @unchecked Sendable {
         queue.async { self.feed(.request(request)) }
     }
 
-    /// Serves this table from now on, and lets centrals in by `listen`; refuses a table that cannot be served, and a second one.
-    func open(_ application: GATTApplication, listen: @escaping @Sendable () throws(LinkError) -> Void) async throws(LinkError) {
+    /// Serves this table from now on, and lets centrals in by `listen`; refuses a table that cannot be served, and a
+    /// second one.
+    func open(_ application: GATTApplication, listen: @escaping @Sendable () throws(LinkError) -> Void)
+        async throws(LinkError)
+    {
         let outcome: Result<Void, LinkError> = await withCheckedContinuation { continuation in
             queue.async {
-                continuation.resume(returning: Result { () throws(LinkError) in
-                    guard self.server == nil else { throw LinkError(.outOfStep, "this link shows a table already") }
-                    let server = try GATTServer(application)
-                    try listen()
-                    self.server = server
-                })
+                continuation.resume(
+                    returning: Result { () throws(LinkError) in
+                        guard self.server == nil else { throw LinkError(.outOfStep, "this link shows a table already") }
+                        let server = try GATTServer(application)
+                        try listen()
+                        self.server = server
+                    })
             }
         }
         try outcome.get()

@@ -65,7 +65,8 @@ private final class SocketCentralTransport: CentralTransport, @unchecked Sendabl
             case .connecting(let descriptor):
                 take(descriptor, isConnecting: true)
             case .busy:
-                driver.queue.asyncAfter(deadline: .now() + .milliseconds(50)) { [weak self] in self?.dial(peer, current) }
+                driver.queue.asyncAfter(deadline: .now() + .milliseconds(50)) { [weak self] in self?.dial(peer, current)
+                }
             }
         } catch {
             driver.feed(.openFailed(error))
@@ -74,7 +75,8 @@ private final class SocketCentralTransport: CentralTransport, @unchecked Sendabl
 
     private func take(_ descriptor: Int32, isConnecting: Bool) {
         let current = attempt
-        socket = PacketSocket(descriptor: descriptor, isConnecting: isConnecting, queue: driver.queue) { [weak self] event in
+        socket = PacketSocket(descriptor: descriptor, isConnecting: isConnecting, queue: driver.queue) {
+            [weak self] event in
             guard let self, self.attempt == current else { return }
             self.handle(event)
         }
@@ -88,7 +90,11 @@ private final class SocketCentralTransport: CentralTransport, @unchecked Sendabl
         case .ended(let error):
             socket = nil
             let sentence = "the other end of \(dialer.name) has closed the connection"
-            driver.feed(.closed(LinkError(.disconnected, sentence, cause: error.map { dialer.explain($0).cause ?? "" }, isTransient: true)))
+            driver.feed(
+                .closed(
+                    LinkError(
+                        .disconnected, sentence, cause: error.map { dialer.explain($0).cause ?? "" }, isTransient: true)
+                ))
         // Only commands could pile up here, and the socket's own limit holds for them.
         case .congested, .drained: break
         }

@@ -5,8 +5,8 @@ import Glibc
 /// A peripheral on a listening SEQPACKET socket: `unix:PATH`, or L2CAP with a listener of its own. Each accepted
 /// connection is one ATT bearer, one PDU a message.
 ///
-/// While nobody should see the peripheral (`advertise(false)`), new connections wait some time for that to change and are
-/// then hung up on: whoever comes just after another has left gets in, whoever comes beside another does not.
+/// While nobody should see the peripheral (`advertise(false)`), new connections wait some time for that to change and
+/// are then hung up on: whoever comes just after another has left gets in, whoever comes beside another does not.
 public final class SocketPeripheralLink: PeripheralLink {
     /// Where it listens: `unix:PATH`, `l2cap:hci1`.
     public let name: String
@@ -16,7 +16,10 @@ public final class SocketPeripheralLink: PeripheralLink {
     private let transport: SocketPeripheralTransport
 
     /// - Parameter patience: how long a connection may wait for the peripheral to be seen again.
-    public init(_ listener: some SocketListener, patience: Duration = .seconds(2), instruments: LinkInstruments = LinkInstruments()) {
+    public init(
+        _ listener: some SocketListener, patience: Duration = .seconds(2),
+        instruments: LinkInstruments = LinkInstruments()
+    ) {
         name = listener.name
         driver = PeripheralDriver(queue: DispatchQueue(label: "peripheral " + listener.name), instruments: instruments)
         transport = SocketPeripheralTransport(listener, patience: patience, driver: driver)
@@ -121,7 +124,8 @@ private final class SocketPeripheralTransport: PeripheralTransport, @unchecked S
         driver.queue.asyncAfter(deadline: .now() + patience / .seconds(1)) { [weak self] in
             guard let self, self.wait == current, !self.isVisible, self.source != nil else { return }
             while let late = self.accept() {
-                self.driver.instruments.log("\(self.listener.name): hung up on a central that came while the peripheral was not to be seen")
+                self.driver.instruments.log(
+                    "\(self.listener.name): hung up on a central that came while the peripheral was not to be seen")
                 Glibc.close(late)
             }
             self.update()

@@ -1,6 +1,7 @@
 import Dispatch
 
-/// A controller behind a TCP stream, as Bumble and Android's emulator offer one: the host's machine, its stream, and time limits.
+/// A controller behind a TCP stream, as Bumble and Android's emulator offer one: the host's machine, its stream, and
+/// time limits.
 ///
 /// All state belongs to the queue; that is what makes it safe to send.
 final class StreamController: @unchecked Sendable {
@@ -108,7 +109,12 @@ final class StreamController: @unchecked Sendable {
             for body in told { body(.success(address)) }
         case .broken(let sentence): end("\(place): \(sentence)")
         case .refused(let opcode, let status):
-            instruments.log("the controller at \(place) refused command 0x\(String(opcode, radix: 16)): status 0x\(String(status, radix: 16))")
+            instruments.log(
+                """
+                the controller at \(place) refused command 0x\(String(opcode, radix: 16)): status \
+                0x\(String(status, radix: 16))
+                """
+            )
         case .advertised, .connected, .connectFailed, .received, .congested, .drained, .disconnected: onEffect?(effect)
         }
     }

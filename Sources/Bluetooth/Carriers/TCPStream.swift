@@ -29,7 +29,8 @@ package final class TCPStream: @unchecked Sendable {
     private let dialling: DeadlineTimer
     private var others: ArraySlice<(family: Int32, bytes: [UInt8])> = []
 
-    package init(_ place: NetworkPlace, queue: DispatchQueue, clock: MonotonicClock, onEvent: @escaping (Event) -> Void) {
+    package init(_ place: NetworkPlace, queue: DispatchQueue, clock: MonotonicClock, onEvent: @escaping (Event) -> Void)
+    {
         (self.place, self.queue, self.clock, self.onEvent) = (place, queue, clock, onEvent)
         dialling = DeadlineTimer(queue: queue, clock: clock)
         dialling.onFire = { [weak self] in
@@ -78,12 +79,18 @@ package final class TCPStream: @unchecked Sendable {
         hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
         var first: UnsafeMutablePointer<addrinfo>?
         let code = getaddrinfo(place.host, String(place.port), &hints, &first)
-        guard code == 0 else { return .failure(Unknown(sentence: "\(place.host) is not known: \(String(cString: gai_strerror(code)))")) }
+        guard code == 0 else {
+            return .failure(Unknown(sentence: "\(place.host) is not known: \(String(cString: gai_strerror(code)))"))
+        }
         defer { freeaddrinfo(first) }
         var found: [(Int32, [UInt8])] = []
         var next = first
         while let here = next {
-            found.append((here.pointee.ai_family, [UInt8](UnsafeRawBufferPointer(start: here.pointee.ai_addr, count: Int(here.pointee.ai_addrlen)))))
+            found.append(
+                (
+                    here.pointee.ai_family,
+                    [UInt8](UnsafeRawBufferPointer(start: here.pointee.ai_addr, count: Int(here.pointee.ai_addrlen)))
+                ))
             next = here.pointee.ai_next
         }
         return .success(found)
@@ -93,10 +100,13 @@ package final class TCPStream: @unchecked Sendable {
         guard !isOver else { return }
         guard let address = addresses.first else { return end("\(place) could not be reached: \(reason)") }
         let rest = addresses.dropFirst()
-        let made = socket(address.family, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue), 0)
+        let made = socket(
+            address.family, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue),
+            0)
         guard made >= 0 else { return dial(rest, String(cString: strerror(errno))) }
         let result = address.bytes.withUnsafeBytes { bytes in
-            bytes.baseAddress.map { connect(made, $0.assumingMemoryBound(to: sockaddr.self), socklen_t(bytes.count)) } ?? -1
+            bytes.baseAddress.map { connect(made, $0.assumingMemoryBound(to: sockaddr.self), socklen_t(bytes.count)) }
+                ?? -1
         }
         guard result == 0 || errno == EINPROGRESS else {
             let number = errno

@@ -1,6 +1,7 @@
 import Glibc
 
-/// A place in the file system where a socket listens: the `unix:` and `stream:` links' way to connect and to be connected to.
+/// A place in the file system where a socket listens: the `unix:` and `stream:` links' way to connect and to be
+/// connected to.
 public struct UnixSocket: Sendable {
     /// How PDUs are told apart on the socket.
     public enum Kind: String, Sendable {
@@ -25,14 +26,21 @@ public struct UnixSocket: Sendable {
         }
         guard path.utf8.count <= Self.longestPath else {
             throw LinkError(
-                .notFound, "the socket path '\(path)' has \(path.utf8.count) bytes; the system takes \(Self.longestPath): use a shorter one")
+                .notFound,
+                """
+                the socket path '\(path)' has \(path.utf8.count) bytes; the system takes \(Self.longestPath): use \
+                a shorter one
+                """
+            )
         }
         self.path = path
         self.kind = kind
     }
 
     func open() throws(LinkError) -> Int32 {
-        let type = Int32((kind == .stream ? SOCK_STREAM : SOCK_SEQPACKET).rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
+        let type =
+            Int32((kind == .stream ? SOCK_STREAM : SOCK_SEQPACKET).rawValue) | Int32(SOCK_CLOEXEC.rawValue)
+            | Int32(SOCK_NONBLOCK.rawValue)
         let descriptor = socket(AF_UNIX, type, 0)
         guard descriptor >= 0 else { throw Self.system(.system, "no socket could be made", errno) }
         return descriptor
@@ -47,7 +55,9 @@ public struct UnixSocket: Sendable {
             for (index, byte) in path.utf8.enumerated() where index < Self.longestPath { place[index] = byte }
         }
         return withUnsafePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { body($0, socklen_t(MemoryLayout<sockaddr_un>.size)) }
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                body($0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
         }
     }
 
@@ -59,7 +69,9 @@ public struct UnixSocket: Sendable {
 
     static func isSocket(_ file: stat) -> Bool { file.st_mode & S_IFMT == S_IFSOCK }
 
-    static func system(_ code: LinkError.Code, _ sentence: String, _ error: Int32, isTransient: Bool = false) -> LinkError {
+    static func system(_ code: LinkError.Code, _ sentence: String, _ error: Int32, isTransient: Bool = false)
+        -> LinkError
+    {
         LinkError(code, sentence, cause: String(cString: strerror(error)), isTransient: isTransient)
     }
 }
@@ -94,10 +106,21 @@ extension UnixSocket: SocketDialer {
 
     public func explain(_ error: Int32) -> LinkError {
         switch error {
-        case ENOENT: Self.system(.notFound, "there is no socket \(path): start the peripheral first", error, isTransient: true)
-        case ECONNREFUSED: Self.system(.connectFailed, "nobody listens on \(path) any more: start the peripheral again", error, isTransient: true)
+        case ENOENT:
+            Self.system(.notFound, "there is no socket \(path): start the peripheral first", error, isTransient: true)
+        case ECONNREFUSED:
+            Self.system(
+                .connectFailed, "nobody listens on \(path) any more: start the peripheral again", error,
+                isTransient: true)
         case EACCES, EPERM: Self.system(.permissionDenied, "the socket \(path) may not be used by this user", error)
-        case EPROTOTYPE, ENOTSOCK: Self.system(.connectFailed, "\(path) is no \(kind == .unix ? "SEQPACKET" : "stream") socket; something else than a peripheral of this link listens there", error)
+        case EPROTOTYPE, ENOTSOCK:
+            Self.system(
+                .connectFailed,
+                """
+                \(path) is no \(kind == .unix ? "SEQPACKET" : "stream") socket; something else than a peripheral \
+                of this link listens there
+                """,
+                error)
         default: Self.system(.connectFailed, "\(path) could not be connected to", error, isTransient: true)
         }
     }
@@ -114,7 +137,8 @@ extension UnixSocket: SocketListener {
             switch error {
             case EADDRINUSE: throw Self.system(.inProgress, "somebody else has just taken \(path)", error)
             case ENOENT, ENOTDIR: throw Self.system(.notFound, "there is no directory for the socket \(path)", error)
-            case EACCES, EPERM, EROFS: throw Self.system(.permissionDenied, "the socket \(path) may not be made there by this user", error)
+            case EACCES, EPERM, EROFS:
+                throw Self.system(.permissionDenied, "the socket \(path) may not be made there by this user", error)
             default: throw Self.system(.system, "no socket could be made at \(path)", error)
             }
         }

@@ -1,7 +1,7 @@
 /// What goes wrong on a link, and when: words that a command line takes, `disconnect@12,lose=0.05,late@3:5s`.
 ///
-/// `WORD@N` strikes once, at the N-th of its kind since the link was made (from 1); `WORD=P` strikes each with chance P.
-/// `:TIME` (`500ms`, `2s`) where the word needs one.
+/// `WORD@N` strikes once, at the N-th of its kind since the link was made (from 1); `WORD=P` strikes each with chance
+/// P. `:TIME` (`500ms`, `2s`) where the word needs one.
 public struct FaultPlan: Hashable, Sendable {
     /// A kind of fault.
     public enum Kind: String, CaseIterable, Hashable, Sendable {
@@ -69,7 +69,8 @@ public struct FaultPlan: Hashable, Sendable {
         self.mtu = mtu
     }
 
-    /// Its words that only a link can enter that carries the PDUs itself: a stack (bluetoothd) agrees on the MTU out of sight.
+    /// Its words that only a link can enter that carries the PDUs itself: a stack (bluetoothd) agrees on the MTU out of
+    /// sight.
     public var wordsForPDUs: [String] { mtu.map { ["mtu=\($0)"] } ?? [] }
 
     /// Every word with its one line.
@@ -110,7 +111,8 @@ extension FaultPlan {
             throw malformed("say when, as in lose@3 (the third) or lose=0.1 (each tenth)")
         }
         let name = String(word[..<sign])
-        let parts = word[word.index(after: sign)...].split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+        let parts = word[word.index(after: sign)...].split(
+            separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
         let number = String(parts.first ?? "")
         if name == "mtu" {
             guard word[sign] == "=", parts.count == 1, let mtu = Int(number), 23...517 ~= mtu else {
@@ -127,13 +129,17 @@ extension FaultPlan {
             guard let count = Int(number), count >= 1 else { throw malformed("after @ comes a count from 1") }
             moment = .at(count)
         } else {
-            guard let chance = Double(number), 0...1 ~= chance else { throw malformed("after = comes a chance from 0 to 1") }
+            guard let chance = Double(number), 0...1 ~= chance else {
+                throw malformed("after = comes a chance from 0 to 1")
+            }
             moment = .chance(chance)
         }
         var time: Duration?
         if parts.count == 2 {
             guard kind.takesTime else { throw malformed("\(name) takes no time") }
-            guard let parsed = Self.duration(parts[1]) else { throw malformed("a time is written 500ms or 2s, up to an hour") }
+            guard let parsed = Self.duration(parts[1]) else {
+                throw malformed("a time is written 500ms or 2s, up to an hour")
+            }
             time = parsed
         }
         faults.append(Fault(kind, moment, time: time))
@@ -142,12 +148,14 @@ extension FaultPlan {
     /// The words that it is made of: `init(_:)` reads them.
     public var text: String {
         var words = faults.map { fault in
-            let moment = switch fault.moment {
-            case .at(let count): "@\(count)"
-            case .chance(let chance): "=\(chance)"
-            }
+            let moment =
+                switch fault.moment {
+                case .at(let count): "@\(count)"
+                case .chance(let chance): "=\(chance)"
+                }
             guard fault.kind.takesTime else { return fault.kind.rawValue + moment }
-            let milliseconds = fault.time.components.seconds * 1000 + fault.time.components.attoseconds / 1_000_000_000_000_000
+            let milliseconds =
+                fault.time.components.seconds * 1000 + fault.time.components.attoseconds / 1_000_000_000_000_000
             return fault.kind.rawValue + moment + ":\(milliseconds)ms"
         }
         if let mtu { words.append("mtu=\(mtu)") }
@@ -155,7 +163,9 @@ extension FaultPlan {
     }
 
     private static func duration(_ text: Substring) -> Duration? {
-        if text.hasSuffix("ms"), let value = Int(text.dropLast(2)), 0...3_600_000 ~= value { return .milliseconds(value) }
+        if text.hasSuffix("ms"), let value = Int(text.dropLast(2)), 0...3_600_000 ~= value {
+            return .milliseconds(value)
+        }
         if text.hasSuffix("s"), let value = Double(text.dropLast()), 0...3600 ~= value { return .seconds(value) }
         return nil
     }

@@ -81,18 +81,22 @@ public struct FaultyChannel: Sendable {
         let before = held.filter { $0.connection == connection && $0.direction == direction }
         // A bearer keeps its order: nothing arrives before what was sent earlier, but for what is to be overtaken.
         let order = before.filter { !$0.isSwapped }.map(\.due).max()
-        let due = max(now.advanced(by: isSwapped && wait == .zero ? FaultPlan.Kind.swap.defaultTime : wait), order ?? now)
+        let due = max(
+            now.advanced(by: isSwapped && wait == .zero ? FaultPlan.Kind.swap.defaultTime : wait), order ?? now)
         var effects: [Effect] = []
         for _ in 0..<copies {
             if due <= now {
                 effects.append(.deliver(connection: connection, direction, bytes))
             } else {
-                held.append(Held(connection: connection, direction: direction, bytes: bytes, due: due, isSwapped: isSwapped))
+                held.append(
+                    Held(connection: connection, direction: direction, bytes: bytes, due: due, isSwapped: isSwapped))
             }
         }
         guard !isSwapped, copies > 0, before.contains(where: \.isSwapped) else { return effects }
         // This one has overtaken: those that let it pass follow at once, or right behind it.
-        let overtaken = held.indices.filter { held[$0].connection == connection && held[$0].direction == direction && held[$0].isSwapped }
+        let overtaken = held.indices.filter {
+            held[$0].connection == connection && held[$0].direction == direction && held[$0].isSwapped
+        }
         for index in overtaken {
             held[index].due = due
             held[index].isSwapped = false
@@ -127,7 +131,8 @@ public struct FaultyChannel: Sendable {
         for fault in plan.faults where fault.kind == kind {
             switch fault.moment {
             case .at(let moment): if moment == count { struck = struck ?? fault }
-            case .chance(let chance): if Double.random(in: 0..<1, using: &generator) < chance { struck = struck ?? fault }
+            case .chance(let chance):
+                if Double.random(in: 0..<1, using: &generator) < chance { struck = struck ?? fault }
             }
         }
         return struck
@@ -137,8 +142,10 @@ public struct FaultyChannel: Sendable {
     private func limitMTU(_ bytes: [UInt8]) -> [UInt8] {
         guard let mtu = plan.mtu else { return bytes }
         switch try? ATTPDU(decoding: bytes) {
-        case .exchangeMTURequest(let said): return ATTPDU.exchangeMTURequest(mtu: min(said, UInt16(clamping: mtu))).encoded
-        case .exchangeMTUResponse(let said): return ATTPDU.exchangeMTUResponse(mtu: min(said, UInt16(clamping: mtu))).encoded
+        case .exchangeMTURequest(let said):
+            return ATTPDU.exchangeMTURequest(mtu: min(said, UInt16(clamping: mtu))).encoded
+        case .exchangeMTUResponse(let said):
+            return ATTPDU.exchangeMTUResponse(mtu: min(said, UInt16(clamping: mtu))).encoded
         default: return bytes
         }
     }

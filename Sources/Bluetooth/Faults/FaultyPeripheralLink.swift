@@ -2,8 +2,8 @@ import Dispatch
 
 /// Enters the faults of a plan into any peripheral link, at GATT level (see `FaultySeam`).
 ///
-/// Links that carry PDUs themselves take a plan in their `LinkInstruments` and need no wrapping. All state belongs to `queue`;
-/// that is what makes it safe to send.
+/// Links that carry PDUs themselves take a plan in their `LinkInstruments` and need no wrapping. All state belongs to
+/// `queue`; that is what makes it safe to send.
 public final class FaultyPeripheralLink: PeripheralLink, @unchecked Sendable {
     /// The base's events, after the faults.
     public let events: AsyncStream<PeripheralEvent>

@@ -1,8 +1,9 @@
-/// A plan's faults at GATT level, for links whose stack keeps the PDUs to itself (bluetoothd). Pure, and by the same channel
-/// as on a link with PDUs: each read, write, answer and value that passes the seam counts as the PDU that it stands for.
+/// A plan's faults at GATT level, for links whose stack keeps the PDUs to itself (bluetoothd). Pure, and by the same
+/// channel as on a link with PDUs: each read, write, answer and value that passes the seam counts as the PDU that it
+/// stands for.
 ///
-/// What the stack does by itself (MTU, discovery, subscriptions, answers to writes that may also come without response) does not
-/// pass here: it is neither counted nor struck. A plan's `mtu` has no effect; see `FaultPlan.wordsForPDUs`.
+/// What the stack does by itself (MTU, discovery, subscriptions, answers to writes that may also come without response)
+/// does not pass here: it is neither counted nor struck. A plan's `mtu` has no effect; see `FaultPlan.wordsForPDUs`.
 struct FaultySeam: Sendable {
     enum Effect: Hashable, Sendable {
         /// For the link below.
@@ -73,7 +74,9 @@ struct FaultySeam: Sendable {
             return leave(request, opcode, to: id, central.connection, at: now).effects
         case .notify(let uuid, _):
             // One central at a time is the rule; with more, the first one's connection is the one that counts.
-            let listening = centrals.filter { $0.value.subscriptions.contains(uuid) }.min { $0.value.connection < $1.value.connection }
+            let listening = centrals.filter { $0.value.subscriptions.contains(uuid) }.min {
+                $0.value.connection < $1.value.connection
+            }
             guard let (id, central) = listening else {
                 handedDown[uuid, default: []].append(true)
                 return [.perform(request)]
@@ -114,7 +117,9 @@ struct FaultySeam: Sendable {
     }
 
     /// From the central: now or never.
-    private mutating func arrive(_ event: PeripheralEvent, _ opcode: ATTOpcode, from id: CentralID, at now: MonotonicInstant) -> [Effect] {
+    private mutating func arrive(
+        _ event: PeripheralEvent, _ opcode: ATTOpcode, from id: CentralID, at now: MonotonicInstant
+    ) -> [Effect] {
         guard let connection = centrals[id]?.connection else { return [.yield(event)] }
         return channel.pass([opcode.rawValue], .toPeripheral, connection: connection, at: now).map { effect in
             switch effect {

@@ -8,7 +8,8 @@ public struct LinkInstruments: Sendable {
     public var seed: UInt64
     /// Hears every PDU that passes on the link, as it passes: called on the link's own queue, so it must be quick.
     public var observe: (@Sendable (LinkObservation) -> Void)?
-    /// Hears the address under which a peripheral's end is seen, where that is an adapter's: once it is open, before anything passes.
+    /// Hears the address under which a peripheral's end is seen, where that is an adapter's: once it is open, before
+    /// anything passes.
     public var identify: (@Sendable (BluetoothAddress) -> Void)?
     /// Takes one line for a person about something odd.
     public var log: @Sendable (String) -> Void

@@ -1,7 +1,7 @@
 /// A central on a link without a radio: finds the one peer at the other end, connects, and runs the GATT client there.
 ///
-/// Speaks `CentralRequest` and `CentralEvent` on one side; on the other a transport that opens, carries PDUs and closes.
-/// Sockets, memory and the simulation drive it alike.
+/// Speaks `CentralRequest` and `CentralEvent` on one side; on the other a transport that opens, carries PDUs and
+/// closes. Sockets, memory and the simulation drive it alike.
 public struct CentralMachine: Sendable {
     /// What is told: by who uses the link, by the transport, by the clock.
     public enum Input: Hashable, Sendable {
@@ -95,7 +95,9 @@ public struct CentralMachine: Sendable {
         case .powerCycle: return [.event(.recovered("there is no adapter on this link to switch off and on"))]
         case .discover, .read, .write, .subscribe:
             if case .connected = state { return feed(.request(request), at: now) }
-            guard case .event(let failure) = request.failure(LinkError(.outOfStep, "nothing is connected")) else { return [] }
+            guard case .event(let failure) = request.failure(LinkError(.outOfStep, "nothing is connected")) else {
+                return []
+            }
             return [.event(failure)]
         }
     }

@@ -43,7 +43,9 @@ struct Discovery: Sendable {
     private(set) var result = Result()
 
     var services: [RemoteService] {
-        found.map { RemoteService(uuid: $0.uuid, handle: $0.range.first, characteristics: $0.characteristics.map(\.remote)) }
+        found.map {
+            RemoteService(uuid: $0.uuid, handle: $0.range.first, characteristics: $0.characteristics.map(\.remote))
+        }
     }
 
     /// The next question, or `nil` when everything is known.
@@ -126,7 +128,8 @@ struct Discovery: Sendable {
         result.properties[handle] = properties
         found[service].characteristics.append(
             Characteristic(
-                declaration: item.handle, remote: RemoteCharacteristic(uuid: uuid, handle: handle, properties: properties)))
+                declaration: item.handle,
+                remote: RemoteCharacteristic(uuid: uuid, handle: handle, properties: properties)))
     }
 
     // MARK: Descriptors

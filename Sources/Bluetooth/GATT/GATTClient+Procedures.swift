@@ -1,4 +1,5 @@
-// The procedures of GATT (Core 5.4, Vol 3 Part G, 4) other than discovery: each a first request and what its answer leads to.
+// The procedures of GATT (Core 5.4, Vol 3 Part G, 4) other than discovery: each a first request and what its answer
+// leads to.
 extension GATTClient {
     mutating func start(_ request: CentralRequest, at now: MonotonicInstant) {
         switch request {
@@ -26,10 +27,14 @@ extension GATTClient {
         case .discover(let discovery): proceedDiscovery(discovery, pdu, at: now)
         case .read(let handle, let value): proceedReading(handle, value, pdu, at: now)
         case .write(let handle):
-            finish(refusal.map { .writeFailed(handle: handle, Self.refused("the write", handle, $0)) } ?? .wrote(handle: handle), at: now)
+            finish(
+                refusal.map { .writeFailed(handle: handle, Self.refused("the write", handle, $0)) }
+                    ?? .wrote(handle: handle), at: now)
         case .longWrite(let handle, let value, let sent): proceedWriting(handle, value, sent, pdu, at: now)
         case .executeWrite(let handle):
-            finish(refusal.map { .writeFailed(handle: handle, Self.refused("the long write", handle, $0)) } ?? .wrote(handle: handle), at: now)
+            finish(
+                refusal.map { .writeFailed(handle: handle, Self.refused("the long write", handle, $0)) }
+                    ?? .wrote(handle: handle), at: now)
         case .cancelWrite(let handle, let error):
             finish(.writeFailed(handle: handle, error), at: now)
         case .subscribe(let handle):
@@ -74,7 +79,8 @@ extension GATTClient {
             procedure = .read(handle: handle, value: value)
             request(.readBlobRequest(handle: handle, offset: UInt16(value.count)), at: now)
         // The value ended exactly with the PDU, and the server would rather say so than send nothing.
-        case .errorResponse(_, _, .attributeNotLong) where !known.isEmpty, .errorResponse(_, _, .invalidOffset) where !known.isEmpty:
+        case .errorResponse(_, _, .attributeNotLong) where !known.isEmpty,
+            .errorResponse(_, _, .invalidOffset) where !known.isEmpty:
             finish(.read(handle: handle, value: known), at: now)
         case .errorResponse(_, _, let error):
             finish(.readFailed(handle: handle, Self.refused("the read", handle, error)), at: now)
@@ -93,13 +99,18 @@ extension GATTClient {
         let fits = value.count <= mtu - 3
         if withResponse {
             begin(fits ? .write(handle: handle) : .longWrite(handle: handle, value: value, sent: 0), at: now)
-            if fits { request(.writeRequest(handle: handle, value: value), at: now) } else { prepareNext(handle, value, 0, at: now) }
+            if fits {
+                request(.writeRequest(handle: handle, value: value), at: now)
+            } else {
+                prepareNext(handle, value, 0, at: now)
+            }
         } else if fits {
             emit(.send(ATTPDU.writeCommand(handle: handle, value: value).encoded))
             emit(.event(.wrote(handle: handle)))
         } else {
             let error = LinkError(
-                .outOfStep, "\(value.count) bytes cannot be written without response: the MTU is \(mtu), so the most is \(mtu - 3)")
+                .outOfStep,
+                "\(value.count) bytes cannot be written without response: the MTU is \(mtu), so the most is \(mtu - 3)")
             emit(.event(.writeFailed(handle: handle, error)))
         }
     }
@@ -125,7 +136,8 @@ extension GATTClient {
         case .errorResponse(_, _, let error):
             cancelWrite(handle, Self.refused("the long write", handle, error), at: now)
         default:
-            let error = LinkError(.protocolViolation, "the peer echoed another part than was prepared for handle \(handle)")
+            let error = LinkError(
+                .protocolViolation, "the peer echoed another part than was prepared for handle \(handle)")
             cancelWrite(handle, error, at: now)
         }
     }
@@ -139,7 +151,9 @@ extension GATTClient {
 
     /// Notifications where they are offered, else indications (Vol 3 Part G, 3.3.3.3).
     private mutating func subscribe(_ handle: UInt16, at now: MonotonicInstant) {
-        func fail(_ sentence: String) -> Effect { .event(.subscribeFailed(handle: handle, LinkError(.outOfStep, sentence))) }
+        func fail(_ sentence: String) -> Effect {
+            .event(.subscribeFailed(handle: handle, LinkError(.outOfStep, sentence)))
+        }
         guard let properties = found.properties[handle] else {
             return emit(fail("handle \(handle) is no characteristic value that discovery found"))
         }

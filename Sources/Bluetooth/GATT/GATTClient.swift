@@ -1,7 +1,8 @@
 /// The GATT client on one ATT bearer: requests and PDUs go in, PDUs and events come out. Waits for nothing itself.
 ///
-/// One request is outstanding at a time; one that is not answered in 30 s ends the bearer, because no later answer could
-/// be told from the answer to something else (Core 5.4, Vol 3 Part F, 3.3.3). So does every answer that breaks the protocol.
+/// One request is outstanding at a time; one that is not answered in 30 s ends the bearer, because no later answer
+/// could be told from the answer to something else (Core 5.4, Vol 3 Part F, 3.3.3). So does every answer that breaks
+/// the protocol.
 public struct GATTClient: Sendable {
     /// What is told: by the bearer, by who asks, by the clock.
     public enum Input: Hashable, Sendable {
@@ -207,7 +208,8 @@ public struct GATTClient: Sendable {
 
     private mutating func expire(at now: MonotonicInstant) {
         guard let pending, let deadline = nextDeadline, deadline <= now else { return }
-        let late = pending.deadline <= now ? "\(pending.request) was not answered in 30 s" : "the peer answers too slowly"
+        let late =
+            pending.deadline <= now ? "\(pending.request) was not answered in 30 s" : "the peer answers too slowly"
         end(LinkError(.timeout, "\(late); the connection is of no more use", isTransient: true))
     }
 

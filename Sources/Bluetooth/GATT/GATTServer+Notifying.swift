@@ -13,7 +13,8 @@ extension GATTServer {
         delivery.awaited = Set(subscribers)
         deliveries.append(delivery)
         for id in subscribers {
-            guard let bearer = index(of: id), let bits = bearers[bearer].configurations[handle] ?? (isForAll ? 1 : nil) else { continue }
+            guard let bearer = index(of: id), let bits = bearers[bearer].configurations[handle] ?? (isForAll ? 1 : nil)
+            else { continue }
             guard bearers[bearer].outbox.count < Limit.waitingValues else {
                 close(bearer, because: "does not take its notifications; \(Limit.waitingValues) are waiting")
                 continue
@@ -25,8 +26,8 @@ extension GATTServer {
         }
     }
 
-    /// Sends what may leave: nothing while the way is full, nothing past an indication that is not confirmed, and only so
-    /// much in one go that the way can be found full in time; the rest follows at the next `tick`.
+    /// Sends what may leave: nothing while the way is full, nothing past an indication that is not confirmed, and only
+    /// so much in one go that the way can be found full in time; the rest follows at the next `tick`.
     mutating func flush(_ bearer: Int, at now: MonotonicInstant) {
         bearers[bearer].continueAt = nil
         var room = Limit.valuesInOneGo

@@ -16,7 +16,9 @@ extension GATTServer {
             bytes.append(littleEndian: bearers[bearer].configurations[value] ?? 0)
             return .bytes(bytes)
         case .value(let characteristic):
-            guard characteristic.properties.contains(.read) || characteristic.acceptsAnyRead else { return .refused(.readNotPermitted) }
+            guard characteristic.properties.contains(.read) || characteristic.acceptsAnyRead else {
+                return .refused(.readNotPermitted)
+            }
             return characteristic.constant.map { .bytes($0) } ?? .application(characteristic)
         }
     }
@@ -52,7 +54,9 @@ extension GATTServer {
 
     mutating func readByType(_ range: ATTHandleRange, _ type: BluetoothUUID, on bearer: Int, at now: MonotonicInstant) {
         let request = ATTOpcode.readByTypeRequest
-        guard range.first > 0, range.first <= range.last else { return refuse(request, range.first, .invalidHandle, on: bearer) }
+        guard range.first > 0, range.first <= range.last else {
+            return refuse(request, range.first, .invalidHandle, on: bearer)
+        }
         let mtu = bearers[bearer].mtu
         // The length byte counts the handle: values are cut to what fits the PDU and the byte.
         let longest = min(mtu - 4, 253)
@@ -65,7 +69,9 @@ extension GATTServer {
                 break list
             case .application(let characteristic):
                 guard !found.isEmpty else {
-                    return ask(characteristic, offset: 0, request, attribute.handle, .byType(attribute.handle), on: bearer, at: now)
+                    return ask(
+                        characteristic, offset: 0, request, attribute.handle, .byType(attribute.handle), on: bearer,
+                        at: now)
                 }
                 break list
             case .bytes(let bytes):
@@ -123,7 +129,8 @@ extension GATTServer {
     // MARK: The application's answers
 
     private mutating func ask(
-        _ characteristic: LocalCharacteristic, offset: Int, _ request: ATTOpcode, _ handle: UInt16, _ step: Transaction.Step,
+        _ characteristic: LocalCharacteristic, offset: Int, _ request: ATTOpcode, _ handle: UInt16,
+        _ step: Transaction.Step,
         on bearer: Int, at now: MonotonicInstant
     ) {
         let token = begin(request, handle, step, on: bearer, at: now)
@@ -162,7 +169,9 @@ extension GATTServer {
         serveWaiting(on: bearer, at: now)
     }
 
-    private mutating func proceed(_ transaction: Transaction, _ value: [UInt8], on bearer: Int, at now: MonotonicInstant) {
+    private mutating func proceed(
+        _ transaction: Transaction, _ value: [UInt8], on bearer: Int, at now: MonotonicInstant
+    ) {
         switch transaction.step {
         case .read(let handle):
             bearers[bearer].longRead = ATTHandleValue(handle, value)

@@ -84,7 +84,9 @@ extension GATTServer {
             guard 2 + (found.count + 1) * (isShort ? 4 : 18) <= bearers[bearer].mtu else { break }
             found.append(ATTInformation(attribute.handle, attribute.type))
         }
-        guard !found.isEmpty else { return refuse(.findInformationRequest, range.first, .attributeNotFound, on: bearer) }
+        guard !found.isEmpty else {
+            return refuse(.findInformationRequest, range.first, .attributeNotFound, on: bearer)
+        }
         send(.findInformationResponse(found), on: bearer)
     }
 
@@ -102,7 +104,9 @@ extension GATTServer {
             default: continue
             }
         }
-        guard !found.isEmpty else { return refuse(.findByTypeValueRequest, range.first, .attributeNotFound, on: bearer) }
+        guard !found.isEmpty else {
+            return refuse(.findByTypeValueRequest, range.first, .attributeNotFound, on: bearer)
+        }
         send(.findByTypeValueResponse(found), on: bearer)
     }
 
@@ -120,7 +124,9 @@ extension GATTServer {
             else { break }
             found.append(ATTGroupValue(attribute.handle, end, value))
         }
-        guard !found.isEmpty else { return refuse(.readByGroupTypeRequest, range.first, .attributeNotFound, on: bearer) }
+        guard !found.isEmpty else {
+            return refuse(.readByGroupTypeRequest, range.first, .attributeNotFound, on: bearer)
+        }
         send(.readByGroupTypeResponse(found), on: bearer)
     }
 }

@@ -143,7 +143,9 @@ extension GATTServer {
         let bits = UInt16(value.first ?? 0)
         let before = bearers[bearer].configurations[valueHandle] ?? 0
         bearers[bearer].configurations[valueHandle] = bits == 0 ? nil : bits
-        guard case .value(let characteristic) = table[valueHandle]?.content, (before == 0) != (bits == 0) else { return }
+        guard case .value(let characteristic) = table[valueHandle]?.content, (before == 0) != (bits == 0) else {
+            return
+        }
         // Service Changed is the link's own business: the application does not know of it.
         guard characteristic.uuid != GATTTable.serviceChanged || characteristic.constant == nil else { return }
         let id = bearers[bearer].id

@@ -1,9 +1,9 @@
 /// The GATT server of a peripheral without a radio of its own: ATT PDUs of every bearer on one side,
 /// `PeripheralEvent` and `PeripheralRequest` on the other. Waits for nothing and knows no time but what it is told.
 ///
-/// What a central may do is bounded: requests waiting, prepared writes, values not taken, lines logged, time to confirm.
-/// `disconnected` ends a central's subscriptions without an `unsubscribed` for each.
-/// Source: Bluetooth Core 5.4, Vol 3 Part F (ATT) and Part G (GATT).
+/// What a central may do is bounded: requests waiting, prepared writes, values not taken, lines logged, time to
+/// confirm. `disconnected` ends a central's subscriptions without an `unsubscribed` for each. Source: Bluetooth Core
+/// 5.4, Vol 3 Part F (ATT) and Part G (GATT).
 public struct GATTServer: Sendable {
     /// What is told: by bearers, by the machine that serves, by the clock.
     public enum Input: Hashable, Sendable {

@@ -1,4 +1,5 @@
-/// The attributes of a server, built from what a peripheral shows: handles 1 upwards without gaps, unless it names its own.
+/// The attributes of a server, built from what a peripheral shows: handles 1 upwards without gaps, unless it names its
+/// own.
 ///
 /// GAP (1800) and GATT (1801) services come first, served by the link itself, unless the application brings its own.
 /// Source: Core 5.4, Vol 3 Part G, 3 (service definitions) and Vol 3 Part C, 12 (GAP service).
@@ -52,8 +53,8 @@ public struct GATTTable: Hashable, Sendable {
     /// Service Changed, in the GATT service.
     public static let serviceChanged: BluetoothUUID = 0x2A05
 
-    /// Refuses what could not be served: a characteristic whose name occurs twice, a constant longer than 512 bytes, more
-    /// attributes than there are handles, handles that do not run upwards.
+    /// Refuses what could not be served: a characteristic whose name occurs twice, a constant longer than 512 bytes,
+    /// more attributes than there are handles, handles that do not run upwards.
     public init(_ application: GATTApplication) throws(LinkError) {
         var builder = Builder()
         let own = application.services.map(\.uuid)
@@ -108,14 +109,18 @@ public struct GATTTable: Hashable, Sendable {
     private static func standardServices(name: String) -> [LocalService] {
         let shortName = Array(name.utf8.prefix(248))
         return [
-            LocalService(uuid: genericAccess, characteristics: [
-                LocalCharacteristic(uuid: deviceName, properties: .read, constant: shortName),
-                // 0x0000: unknown appearance.
-                LocalCharacteristic(uuid: appearance, properties: .read, constant: [0, 0]),
-            ]),
-            LocalService(uuid: genericAttribute, characteristics: [
-                LocalCharacteristic(uuid: serviceChanged, properties: .indicate, constant: [])
-            ]),
+            LocalService(
+                uuid: genericAccess,
+                characteristics: [
+                    LocalCharacteristic(uuid: deviceName, properties: .read, constant: shortName),
+                    // 0x0000: unknown appearance.
+                    LocalCharacteristic(uuid: appearance, properties: .read, constant: [0, 0]),
+                ]),
+            LocalService(
+                uuid: genericAttribute,
+                characteristics: [
+                    LocalCharacteristic(uuid: serviceChanged, properties: .indicate, constant: [])
+                ]),
         ]
     }
 }
@@ -130,16 +135,21 @@ extension GATTTable {
         mutating func add(_ service: LocalService) throws(LinkError) {
             let size = service.characteristics.reduce(1 + service.includes.count) { $0 + Self.size(of: $1) }
             guard next + size - 1 <= Int(UInt16.max) else {
-                throw LinkError(.outOfStep, "service \(service.uuid) does not fit: a table has at most 65535 attributes")
+                throw LinkError(
+                    .outOfStep, "service \(service.uuid) does not fit: a table has at most 65535 attributes")
             }
             let handle = try take(service.handle, "service \(service.uuid)")
             let place = attributes.count
-            attributes.append(Attribute(handle: handle, type: service.isPrimary ? primaryService : secondaryService, content: .fixed([])))
+            attributes.append(
+                Attribute(
+                    handle: handle, type: service.isPrimary ? primaryService : secondaryService, content: .fixed([])))
             for included in service.includes { try add(included) }
             for characteristic in service.characteristics { try add(characteristic) }
             let last = UInt16(next - 1)
             guard (service.end ?? last) >= last else {
-                throw LinkError(.outOfStep, "service \(service.uuid) ends at handle \(service.end ?? 0), and its last attribute has \(last)")
+                throw LinkError(
+                    .outOfStep,
+                    "service \(service.uuid) ends at handle \(service.end ?? 0), and its last attribute has \(last)")
             }
             attributes[place] = Attribute(
                 handle: handle, type: attributes[place].type,
@@ -148,13 +158,16 @@ extension GATTTable {
         }
 
         private static func size(of characteristic: LocalCharacteristic) -> Int {
-            2 + characteristic.descriptors.count + (characteristic.needsConfiguration ? 1 : 0) + (characteristic.userDescription == nil ? 0 : 1)
+            2 + characteristic.descriptors.count + (characteristic.needsConfiguration ? 1 : 0)
+                + (characteristic.userDescription == nil ? 0 : 1)
         }
 
         /// The handle that is wished for, or the next one.
         private mutating func take(_ wanted: UInt16?, _ what: String) throws(LinkError) -> UInt16 {
             guard Int(wanted ?? UInt16(clamping: next)) >= next, let handle = wanted ?? UInt16(exactly: next) else {
-                throw LinkError(.outOfStep, "\(what) has the handle \(wanted ?? 0), and handles up to \(next - 1) are given already")
+                throw LinkError(
+                    .outOfStep, "\(what) has the handle \(wanted ?? 0), and handles up to \(next - 1) are given already"
+                )
             }
             next = Int(handle) + 1
             return handle
@@ -166,7 +179,8 @@ extension GATTTable {
             declaration.append(littleEndian: included.end)
             // A UUID of 128 bits is left to a read of the service itself (Vol 3 Part G, 3.2).
             if let short = included.uuid?.short { declaration.append(littleEndian: short) }
-            attributes.append(Attribute(handle: try take(included.handle, "an include"), type: include, content: .fixed(declaration)))
+            attributes.append(
+                Attribute(handle: try take(included.handle, "an include"), type: include, content: .fixed(declaration)))
         }
 
         private mutating func add(_ local: LocalCharacteristic) throws(LinkError) {
@@ -182,15 +196,22 @@ extension GATTTable {
             let valueHandle = try take(local.handle, "the value of characteristic \(local.uuid)")
             var declaration = [local.properties.rawValue]
             declaration.append(littleEndian: valueHandle)
-            attributes.append(Attribute(handle: declarationHandle, type: characteristic, content: .fixed(declaration + local.uuid.littleEndian)))
+            attributes.append(
+                Attribute(
+                    handle: declarationHandle, type: characteristic,
+                    content: .fixed(declaration + local.uuid.littleEndian)))
             attributes.append(Attribute(handle: valueHandle, type: local.uuid, content: .value(local)))
             valueHandles[local.name] = valueHandle
-            if local.needsConfiguration { try append(clientConfiguration, .configuration(of: valueHandle, local.properties), nil) }
+            if local.needsConfiguration {
+                try append(clientConfiguration, .configuration(of: valueHandle, local.properties), nil)
+            }
             if let text = local.userDescription { try append(userDescription, .fixed(Array(text.utf8)), nil) }
             for descriptor in local.descriptors { try add(descriptor, of: valueHandle, local) }
         }
 
-        private mutating func add(_ descriptor: LocalDescriptor, of valueHandle: UInt16, _ local: LocalCharacteristic) throws(LinkError) {
+        private mutating func add(_ descriptor: LocalDescriptor, of valueHandle: UInt16, _ local: LocalCharacteristic)
+            throws(LinkError)
+        {
             guard descriptor.uuid != clientConfiguration else {
                 try append(clientConfiguration, .configuration(of: valueHandle, local.properties), descriptor.handle)
                 return
@@ -205,7 +226,9 @@ extension GATTTable {
         }
 
         @discardableResult
-        private mutating func append(_ type: BluetoothUUID, _ content: Content, _ wanted: UInt16?) throws(LinkError) -> UInt16 {
+        private mutating func append(_ type: BluetoothUUID, _ content: Content, _ wanted: UInt16?) throws(LinkError)
+            -> UInt16
+        {
             let handle = try take(wanted, "descriptor \(type)")
             attributes.append(Attribute(handle: handle, type: type, content: content))
             return handle

@@ -1,8 +1,8 @@
 // AD structures: `length type data`* (Core 5.4, Vol 3 Part C, 11; types in the Assigned Numbers, 2.3).
 
 extension AdvertisingBytes {
-    /// Flags (general discoverable, no BR/EDR) and the 16-bit services that fit; the name in the scan response, cut to the 29 bytes that fit, which
-    /// makes it a shortened one.
+    /// Flags (general discoverable, no BR/EDR) and the 16-bit services that fit; the name in the scan response, cut to
+    /// the 29 bytes that fit, which makes it a shortened one.
     public init(name: String, services: [BluetoothUUID]) {
         let shorts = services.compactMap(\.short).prefix(13)
         var data: [UInt8] = [2, 0x01, 0x06]
@@ -28,8 +28,16 @@ extension Advertisement {
             switch data[at + 1] {
             case 0x09: name = String(decoding: body, as: UTF8.self)
             case 0x08 where name == nil: name = String(decoding: body, as: UTF8.self)
-            case 0x02, 0x03: learn(stride(from: 0, to: body.count - 1, by: 2).map { BluetoothUUID(UInt16(body[$0]) | UInt16(body[$0 + 1]) << 8) })
-            case 0x06, 0x07: learn(stride(from: 0, to: body.count - 15, by: 16).compactMap { BluetoothUUID(littleEndian: Array(body[$0..<($0 + 16)])) })
+            case 0x02, 0x03:
+                learn(
+                    stride(from: 0, to: body.count - 1, by: 2).map {
+                        BluetoothUUID(UInt16(body[$0]) | UInt16(body[$0 + 1]) << 8)
+                    })
+            case 0x06, 0x07:
+                learn(
+                    stride(from: 0, to: body.count - 15, by: 16).compactMap {
+                        BluetoothUUID(littleEndian: Array(body[$0..<($0 + 16)]))
+                    })
             default: break
             }
             at += 1 + length

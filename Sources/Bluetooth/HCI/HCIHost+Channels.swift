@@ -1,6 +1,7 @@
 /// ACL data and L2CAP's fixed channels (Core 5.4, Vol 3 Part A).
 extension HCIHost {
-    /// Fragments that wait: from so many on the sender is told, and so many are a connection that is stuck, which is ended.
+    /// Fragments that wait: from so many on the sender is told, and so many are a connection that is stuck, which is
+    /// ended.
     private static let (manyWaiting, mostWaiting) = (64, 4096)
 
     mutating func acl(_ packet: [UInt8], _ effects: inout [Effect]) {
@@ -58,7 +59,9 @@ extension HCIHost {
         }
         connections[handle] = connection
         flush(&effects)
-        guard let waiting = connections[handle]?.waiting.count, waiting >= Self.manyWaiting, connections[handle]?.isCongested == false else { return }
+        guard let waiting = connections[handle]?.waiting.count, waiting >= Self.manyWaiting,
+            connections[handle]?.isCongested == false
+        else { return }
         connections[handle]?.isCongested = true
         effects.append(.congested(handle))
     }
@@ -67,7 +70,8 @@ extension HCIHost {
     mutating func flush(_ effects: inout [Effect]) {
         while inFlight < credits {
             let ready = connections.filter { !$0.value.waiting.isEmpty }
-            guard let (handle, found) = ready.min(by: { ($0.value.inFlight, $0.key) < ($1.value.inFlight, $1.key) }) else { return }
+            guard let (handle, found) = ready.min(by: { ($0.value.inFlight, $0.key) < ($1.value.inFlight, $1.key) })
+            else { return }
             var connection = found
             effects.append(.send(connection.waiting.removeFirst()))
             connection.inFlight += 1

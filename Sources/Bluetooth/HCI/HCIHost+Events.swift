@@ -45,7 +45,9 @@ extension HCIHost {
             guard bytes[1] != 0x02 else { return }
             guard bytes[1] == 0 else { return effects.append(.connectFailed(status: bytes[1])) }
             let handle = word(2) & 0x0FFF
-            guard connections.count < Self.mostConnections, let peer = BluetoothAddress(littleEndian: Array(bytes[6..<12])) else { return }
+            guard connections.count < Self.mostConnections,
+                let peer = BluetoothAddress(littleEndian: Array(bytes[6..<12]))
+            else { return }
             if connections[handle] != nil { end(handle, reason: 0x08, &effects) }
             connections[handle] = Connection()
             effects.append(.connected(handle, peer, isCentral: bytes[4] == 0))
@@ -54,24 +56,35 @@ extension HCIHost {
             var at = 2
             for _ in 0..<bytes[1] where at + 9 <= bytes.count {
                 let length = Int(bytes[at + 8])
-                guard at + 9 + length + 1 <= bytes.count, let address = BluetoothAddress(littleEndian: Array(bytes[(at + 2)..<(at + 8)])) else { return }
+                guard at + 9 + length + 1 <= bytes.count,
+                    let address = BluetoothAddress(littleEndian: Array(bytes[(at + 2)..<(at + 8)]))
+                else { return }
                 let rssi = Int8(bitPattern: bytes[at + 9 + length])
-                effects.append(.advertised(Sighting(
-                    address: address, isRandom: bytes[at + 1] & 1 != 0, rssi: rssi == 127 ? nil : Int(rssi), data: Array(bytes[(at + 9)..<(at + 9 + length)]))))
+                effects.append(
+                    .advertised(
+                        Sighting(
+                            address: address, isRandom: bytes[at + 1] & 1 != 0, rssi: rssi == 127 ? nil : Int(rssi),
+                            data: Array(bytes[(at + 9)..<(at + 9 + length)]))))
                 at += 10 + length
             }
-        // Extended Advertising Report, which Bumble's controllers send to whoever scans: count, then type (2 bytes), kind of address, address, two
-        // PHYs, set, power, RSSI, interval (2 bytes), whom it is for (7 bytes), length, data of each.
+        // Extended Advertising Report, which Bumble's controllers send to whoever scans: count, then type (2 bytes),
+        // kind of address, address, two PHYs, set, power, RSSI, interval (2 bytes), whom it is for (7 bytes), length,
+        // data of each.
         case 0x0D where bytes.count >= 2:
             var at = 2
             for _ in 0..<bytes[1] where at + 24 <= bytes.count {
                 let length = Int(bytes[at + 23])
-                guard at + 24 + length <= bytes.count, let address = BluetoothAddress(littleEndian: Array(bytes[(at + 3)..<(at + 9)])) else { return }
+                guard at + 24 + length <= bytes.count,
+                    let address = BluetoothAddress(littleEndian: Array(bytes[(at + 3)..<(at + 9)]))
+                else { return }
                 let rssi = Int8(bitPattern: bytes[at + 13]), kind = bytes[at + 2]
                 // Who does not say who it is can be connected to by nobody.
                 if kind != 0xFF {
-                    effects.append(.advertised(Sighting(
-                        address: address, isRandom: kind & 1 != 0, rssi: rssi == 127 ? nil : Int(rssi), data: Array(bytes[(at + 24)..<(at + 24 + length)]))))
+                    effects.append(
+                        .advertised(
+                            Sighting(
+                                address: address, isRandom: kind & 1 != 0, rssi: rssi == 127 ? nil : Int(rssi),
+                                data: Array(bytes[(at + 24)..<(at + 24 + length)]))))
                 }
                 at += 24 + length
             }

@@ -1,7 +1,7 @@
 /// The host's side of HCI over any transport: one controller, LE only, ATT on its connections. A machine without I/O.
 ///
-/// What a kernel and bluetoothd do for an adapter of this machine is done here for a controller behind a stream (Core 5.4, Vol 4): reset, scan, advertise,
-/// connect, fragments and credits of ACL data, L2CAP's fixed channels.
+/// What a kernel and bluetoothd do for an adapter of this machine is done here for a controller behind a stream (Core
+/// 5.4, Vol 4): reset, scan, advertise, connect, fragments and credits of ACL data, L2CAP's fixed channels.
 public struct HCIHost: Sendable {
     /// What is told.
     public enum Input: Sendable {
@@ -125,20 +125,26 @@ public struct HCIHost: Sendable {
         case .connect(let peer, let isRandom):
             // Interval 30 to 50 ms, latency 0, supervision time-out 5 s.
             command(
-                0x200D, [0x60, 0, 0x30, 0, 0, isRandom ? 1 : 0] + peer.littleEndian + [usesRandomAddress ? 1 : 0, 24, 0, 40, 0, 0, 0, 0xF4, 1, 0, 0, 0, 0],
+                0x200D,
+                [0x60, 0, 0x30, 0, 0, isRandom ? 1 : 0] + peer.littleEndian + [
+                    usesRandomAddress ? 1 : 0, 24, 0, 40, 0, 0, 0, 0xF4, 1, 0, 0, 0, 0,
+                ],
                 &effects)
         case .cancelConnect: command(0x200E, [], &effects)
         case .send(let handle, let pdu): send(pdu, channel: 4, handle, &effects)
-        case .disconnect(let handle): if connections[handle] != nil { command(0x0406, handle.littleEndianBytes(2) + [0x13], &effects) }
+        case .disconnect(let handle):
+            if connections[handle] != nil { command(0x0406, handle.littleEndianBytes(2) + [0x13], &effects) }
         }
         return effects
     }
 
     // MARK: Commands
 
-    /// Reset; all events, and of LE's: connections, reports of both kinds, updates, features, key requests; address; buffers.
+    /// Reset; all events, and of LE's: connections, reports of both kinds, updates, features, key requests; address;
+    /// buffers.
     private static let beginning: [(UInt16, [UInt8])] = [
-        (0x0C03, []), (0x0C01, [0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x3F]), (0x2001, [0x1F, 0x10, 0, 0, 0, 0, 0, 0]), (0x1009, []), (0x2002, []),
+        (0x0C03, []), (0x0C01, [0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x3F]),
+        (0x2001, [0x1F, 0x10, 0, 0, 0, 0, 0, 0]), (0x1009, []), (0x2002, []),
     ]
     private static let lastOfBeginning: UInt16 = 0x2002
 
@@ -157,9 +163,11 @@ public struct HCIHost: Sendable {
         effects.append(.send([1] + opcode.littleEndianBytes(2) + [UInt8(parameters.count)] + parameters))
     }
 
-    mutating func answered(_ opcode: UInt16, status: UInt8, _ parameters: ArraySlice<UInt8>, _ effects: inout [Effect]) {
+    mutating func answered(_ opcode: UInt16, status: UInt8, _ parameters: ArraySlice<UInt8>, _ effects: inout [Effect])
+    {
         if opcode == awaited { awaited = nil }
-        // An attempt that is over cannot be cancelled, and an older controller may lack an event of the mask: neither matters.
+        // An attempt that is over cannot be cancelled, and an older controller may lack an event of the mask: neither
+        // matters.
         if status != 0, opcode != 0x200E, opcode != 0x2001 {
             effects.append(opcode == 0x200D ? .connectFailed(status: status) : .refused(opcode: opcode, status: status))
         }
@@ -179,7 +187,9 @@ public struct HCIHost: Sendable {
             take(length: Int(parameters[0]) | Int(parameters[1]) << 8, count: Int(parameters[2]), &effects)
         case 0x1005 where parameters.count >= 5:
             // BR/EDR's buffers, where LE has none of its own.
-            take(length: max(27, Int(parameters[0]) | Int(parameters[1]) << 8), count: max(1, Int(parameters[3]) | Int(parameters[4]) << 8), &effects)
+            take(
+                length: max(27, Int(parameters[0]) | Int(parameters[1]) << 8),
+                count: max(1, Int(parameters[3]) | Int(parameters[4]) << 8), &effects)
         default: break
         }
     }

@@ -20,7 +20,9 @@ public struct BluetoothAddress: Hashable, Sendable {
         guard parts.count == 6 else { return nil }
         var value: UInt64 = 0
         for part in parts {
-            guard part.utf8.count == 2, part.first != "+", part.first != "-", let byte = UInt8(part, radix: 16) else { return nil }
+            guard part.utf8.count == 2, part.first != "+", part.first != "-", let byte = UInt8(part, radix: 16) else {
+                return nil
+            }
             value = value << 8 | UInt64(byte)
         }
         self.init(value)
@@ -33,6 +35,7 @@ public struct BluetoothAddress: Hashable, Sendable {
 extension BluetoothAddress: CustomStringConvertible {
     /// Upper case with colons.
     public var description: String {
-        littleEndian.reversed().map { ($0 < 16 ? "0" : "") + String($0, radix: 16, uppercase: true) }.joined(separator: ":")
+        littleEndian.reversed().map { ($0 < 16 ? "0" : "") + String($0, radix: 16, uppercase: true) }.joined(
+            separator: ":")
     }
 }

@@ -42,7 +42,9 @@ public struct BluetoothUUID: Hashable, Sendable {
     /// From text: `FF01`, `0xFF01`, 8 hex digits, or the full form with or without dashes, in either case.
     public init?(_ text: String) {
         var digits = text.utf8.filter { $0 != UInt8(ascii: "-") }
-        if digits.count > 2, digits[0] == UInt8(ascii: "0"), digits[1] | 0x20 == UInt8(ascii: "x") { digits.removeFirst(2) }
+        if digits.count > 2, digits[0] == UInt8(ascii: "0"), digits[1] | 0x20 == UInt8(ascii: "x") {
+            digits.removeFirst(2)
+        }
         var high: UInt64 = 0
         var low: UInt64 = 0
         for (index, digit) in digits.enumerated() {
@@ -69,7 +71,8 @@ public struct BluetoothUUID: Hashable, Sendable {
 
     /// All 16 bytes, little-endian, whether or not a short form exists.
     public var full128LittleEndian: [UInt8] {
-        (0..<8).map { UInt8(truncatingIfNeeded: low >> (8 * $0)) } + (0..<8).map { UInt8(truncatingIfNeeded: high >> (8 * $0)) }
+        (0..<8).map { UInt8(truncatingIfNeeded: low >> (8 * $0)) }
+            + (0..<8).map { UInt8(truncatingIfNeeded: high >> (8 * $0)) }
     }
 
     private static func nibble(_ digit: UInt8) -> UInt64? {
@@ -91,8 +94,11 @@ extension BluetoothUUID: CustomStringConvertible {
 
     /// `0000FF01-0000-1000-8000-00805F9B34FB`.
     public var fullDescription: String {
-        [hex(high >> 32, 8), hex(high >> 16 & 0xFFFF, 4), hex(high & 0xFFFF, 4), hex(low >> 48, 4), hex(low & 0xFFFF_FFFF_FFFF, 12)]
-            .joined(separator: "-")
+        [
+            hex(high >> 32, 8), hex(high >> 16 & 0xFFFF, 4), hex(high & 0xFFFF, 4), hex(low >> 48, 4),
+            hex(low & 0xFFFF_FFFF_FFFF, 12),
+        ]
+        .joined(separator: "-")
     }
 
     private func hex(_ value: UInt64, _ width: Int) -> String {

@@ -27,13 +27,16 @@ public struct NetworkPlace: Hashable, Sendable, CustomStringConvertible {
         self.init(host: String(host), port: port)
     }
 
-    /// The address of a controller here that has none of its own, which is Bumble's usual one: always the same, so that a bottle there stays who it is (FNV-1a).
+    /// The address of a controller here that has none of its own, which is Bumble's usual one: always the same, so that
+    /// a bottle there stays who it is (FNV-1a).
     var address: BluetoothAddress {
-        BluetoothAddress(description.utf8.reduce(0xCBF2_9CE4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 } >> 18)
+        BluetoothAddress(
+            description.utf8.reduce(0xCBF2_9CE4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 } >> 18)
     }
 
     private static func number(_ text: Substring) -> UInt16? {
-        guard !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = UInt16(text), number > 0 else { return nil }
+        guard !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = UInt16(text), number > 0
+        else { return nil }
         return number
     }
 

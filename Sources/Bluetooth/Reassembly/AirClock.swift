@@ -1,14 +1,16 @@
-/// Who sent a packet from the air when the sniffer does not say: from when it came, from what it says, and from its sequence bits.
+/// Who sent a packet from the air when the sniffer does not say: from when it came, from what it says, and from its
+/// sequence bits.
 ///
-/// - The peripheral answers 150 µs after the central, and the central opens each connection event. An answer is the other side's,
-///   whatever its bits; an opener is the central's, unless the sniffer missed the packet before it.
-/// - In ATT, odd opcodes come from the server, which is the peripheral as a rule; some link-layer control PDUs are one side's only.
-/// - As long as nobody refuses a packet, SN = NESN in every packet of one side and SN ≠ NESN in every packet of the other (each
-///   acknowledged exchange flips all four bits; Core 5.4, Vol 6 Part B, 4.5.9). A refusal turns the two around for good, so this
-///   is believed only as far as it has held so far, and never against an answer's time.
+/// - The peripheral answers 150 µs after the central, and the central opens each connection event. An answer is the
+///   other side's, whatever its bits; an opener is the central's, unless the sniffer missed the packet before it.
+/// - In ATT, odd opcodes come from the server, which is the peripheral as a rule; some link-layer control PDUs are one
+///   side's only.
+/// - As long as nobody refuses a packet, SN = NESN in every packet of one side and SN ≠ NESN in every packet of the
+///   other (each acknowledged exchange flips all four bits; Core 5.4, Vol 6 Part B, 4.5.9). A refusal turns the two
+///   around for good, so this is believed only as far as it has held so far, and never against an answer's time.
 ///
-/// No one of these is certain: packets are missed, stamps can be coarse, and both ends can be servers. So all are weighed. Numbers
-/// here are logarithms of odds: positive speaks for the central.
+/// No one of these is certain: packets are missed, stamps can be coarse, and both ends can be servers. So all are
+/// weighed. Numbers here are logarithms of odds: positive speaks for the central.
 struct AirClock {
     private var lastStamp: Duration?
     private var lastLength = 0
@@ -37,7 +39,9 @@ struct AirClock {
     struct Meaning {
         var weight = 0.0
 
-        static func of(_ direction: TrafficDirection, _ weight: Double) -> Meaning { Meaning(weight: direction == .sent ? weight : -weight) }
+        static func of(_ direction: TrafficDirection, _ weight: Double) -> Meaning {
+            Meaning(weight: direction == .sent ? weight : -weight)
+        }
     }
 
     /// Takes the next packet of the connection.
@@ -47,7 +51,8 @@ struct AirClock {
     ///   - said: what the sniffer says, where it does.
     /// - Returns: the direction, and whether it is more than a guess.
     mutating func judge(
-        header: UInt8, said: TrafficDirection?, at time: Duration?, channel: UInt8?, length: Int, phy: ObservedPacket.AirFacts.PHY, meaning: Meaning
+        header: UInt8, said: TrafficDirection?, at time: Duration?, channel: UInt8?, length: Int,
+        phy: ObservedPacket.AirFacts.PHY, meaning: Meaning
     ) -> (TrafficDirection, isFirm: Bool) {
         let moment = moment(time, channel, length, phy)
         defer { note(time, channel, length) }
@@ -92,7 +97,9 @@ struct AirClock {
         case unknown
     }
 
-    private func moment(_ time: Duration?, _ channel: UInt8?, _ length: Int, _ phy: ObservedPacket.AirFacts.PHY) -> Moment {
+    private func moment(_ time: Duration?, _ channel: UInt8?, _ length: Int, _ phy: ObservedPacket.AirFacts.PHY)
+        -> Moment
+    {
         if let channel, let lastChannel, channel != lastChannel { return .opener }
         guard let time, let lastStamp else { return lastStamp == nil && lastChannel == nil ? .opener : .unknown }
         let step = time - lastStamp
@@ -102,7 +109,8 @@ struct AirClock {
         let microseconds = Int(truncatingIfNeeded: step.attoseconds) / 1_000_000_000_000
         // Sniffers stamp the beginning of a packet, some its end; link type 251 cannot say the modulation.
         if phy == .coded {
-            return isAnswer(microseconds, length, .coded) ? .answer : isAfterOneMissed(microseconds, .coded) ? .afterOneMissed : .unknown
+            return isAnswer(microseconds, length, .coded)
+                ? .answer : isAfterOneMissed(microseconds, .coded) ? .afterOneMissed : .unknown
         }
         if isAnswer(microseconds, length, .le1M) || isAnswer(microseconds, length, .le2M) { return .answer }
         if isAfterOneMissed(microseconds, .le1M) || isAfterOneMissed(microseconds, .le2M) { return .afterOneMissed }
@@ -110,7 +118,8 @@ struct AirClock {
     }
 
     private func isAnswer(_ microseconds: Int, _ length: Int, _ phy: ObservedPacket.AirFacts.PHY) -> Bool {
-        abs(microseconds - Self.airtime(lastLength, phy) - Self.space) <= Self.tolerance || abs(microseconds - Self.airtime(length, phy) - Self.space) <= Self.tolerance
+        abs(microseconds - Self.airtime(lastLength, phy) - Self.space) <= Self.tolerance
+            || abs(microseconds - Self.airtime(length, phy) - Self.space) <= Self.tolerance
     }
 
     private func isAfterOneMissed(_ microseconds: Int, _ phy: ObservedPacket.AirFacts.PHY) -> Bool {
@@ -146,12 +155,16 @@ struct AirClock {
         return 0
     }
 
-    private static let steps: [(rate: Double, odds: Double)] = [(0.01, 4.6), (0.02, 3.9), (0.05, 2.9), (0.1, 2.2), (0.2, 1.4), (0.3, 0.85), (0.5, 0)]
+    private static let steps: [(rate: Double, odds: Double)] = [
+        (0.01, 4.6), (0.02, 3.9), (0.05, 2.9), (0.1, 2.2), (0.2, 1.4), (0.3, 0.85), (0.5, 0),
+    ]
 
     // MARK: airtime
 
     /// - Parameter length: payload bytes. Preamble, access address, header and CRC come on top.
-    static func airtime(length: Int, phy: ObservedPacket.AirFacts.PHY) -> Duration { .microseconds(airtime(length, phy)) }
+    static func airtime(length: Int, phy: ObservedPacket.AirFacts.PHY) -> Duration {
+        .microseconds(airtime(length, phy))
+    }
 
     private static func airtime(_ length: Int, _ phy: ObservedPacket.AirFacts.PHY) -> Int {
         switch phy {
@@ -162,7 +175,8 @@ struct AirClock {
     }
 }
 
-/// What a sniffer's direction flags are worth on one connection: a flag that never changes while one packet answers another is none.
+/// What a sniffer's direction flags are worth on one connection: a flag that never changes while one packet answers
+/// another is none.
 private struct StatedDirections {
     private var hasSent = false
     private var hasReceived = false

@@ -40,7 +40,11 @@ struct AirState {
             self.header = header & 0x0B
             // In the place of the last one, which keeps its room.
             let excess = self.payload.count - payload.byteCount
-            if excess > 0 { self.payload.removeLast(excess) } else if excess < 0 { self.payload.append(contentsOf: repeatElement(0, count: -excess)) }
+            if excess > 0 {
+                self.payload.removeLast(excess)
+            } else if excess < 0 {
+                self.payload.append(contentsOf: repeatElement(0, count: -excess))
+            }
             self.payload.withUnsafeMutableBytes { place in payload.withUnsafeBytes { place.copyMemory(from: $0) } }
         }
     }
@@ -50,13 +54,16 @@ struct AirState {
 
     /// Whether this packet repeats the last one of its side; remembers it otherwise.
     ///
-    /// The same sequence number alone does not do: where the sniffer missed a packet, two different ones follow each other
-    /// with the same number. Where the side is only guessed, a packet with content may repeat either.
+    /// The same sequence number alone does not do: where the sniffer missed a packet, two different ones follow each
+    /// other with the same number. Where the side is only guessed, a packet with content may repeat either.
     mutating func take(header: UInt8, _ payload: RawSpan, direction: TrafficDirection, isSure: Bool) -> Succession {
-        let isMine = direction == .sent ? lastSent.isRepeated(by: header, payload) : lastReceived.isRepeated(by: header, payload)
+        let isMine =
+            direction == .sent ? lastSent.isRepeated(by: header, payload) : lastReceived.isRepeated(by: header, payload)
         if isMine { return .repeat }
         if !isSure, payload.byteCount > 0 {
-            let isOthers = direction == .sent ? lastReceived.isRepeated(by: header, payload) : lastSent.isRepeated(by: header, payload)
+            let isOthers =
+                direction == .sent
+                ? lastReceived.isRepeated(by: header, payload) : lastSent.isRepeated(by: header, payload)
             if isOthers { return .repeat }
         }
         let isGap = isSure && (direction == .sent ? lastSent.isGap(before: header) : lastReceived.isGap(before: header))

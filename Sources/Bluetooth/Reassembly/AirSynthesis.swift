@@ -1,5 +1,5 @@
-/// Link-layer packets of a made-up radio: each PDU (or part of one) travels in a connection event of its own, in which the
-/// central speaks first and the peripheral answers 150 µs later; whoever has nothing to say sends an empty packet.
+/// Link-layer packets of a made-up radio: each PDU (or part of one) travels in a connection event of its own, in which
+/// the central speaks first and the peripheral answers 150 µs later; whoever has nothing to say sends an empty packet.
 struct AirSynthesis {
     /// Payload of one data packet, with data length extension.
     private static let longestPayload = 251
@@ -20,9 +20,12 @@ struct AirSynthesis {
     }
     private var bearers: [Int: Bearer] = [:]
 
-    mutating func connect(_ connection: ObservedConnection, frame: Int, time: Duration?, _ emit: (ObservedPacket, RawSpan) throws -> Void) rethrows {
+    mutating func connect(
+        _ connection: ObservedConnection, frame: Int, time: Duration?, _ emit: (ObservedPacket, RawSpan) throws -> Void
+    ) rethrows {
         let bearer = begin(connection)
-        // Without an address there is no CONNECT_IND; a capture that begins in the middle of a connection looks just so.
+        // Without an address there is no CONNECT_IND; a capture that begins in the middle of a connection looks just
+        // so.
         guard let peer = connection.peer else { return }
         let central = connection.central ?? Self.anyCentral
         // Type 5; TxAdd and RxAdd say which addresses are random.
@@ -37,14 +40,19 @@ struct AirSynthesis {
     }
 
     /// An ADV_IND on channel 37, so that names are not lost.
-    func advertise(_ advertiser: ObservedAdvertiser, _ data: [UInt8], _ emit: (ObservedPacket, RawSpan) throws -> Void) rethrows {
+    func advertise(_ advertiser: ObservedAdvertiser, _ data: [UInt8], _ emit: (ObservedPacket, RawSpan) throws -> Void)
+        rethrows
+    {
         let payload = advertiser.address.littleEndian + data
         try emitPacket(
-            Self.advertising, [(advertiser.isScanResponse ? 4 : 0) | (advertiser.isRandom ? 0x40 : 0x00), UInt8(payload.count)] + payload, seed: CRC24.advertisingInit, rfChannel: 0,
+            Self.advertising,
+            [(advertiser.isScanResponse ? 4 : 0) | (advertiser.isRandom ? 0x40 : 0x00), UInt8(payload.count)] + payload,
+            seed: CRC24.advertisingInit, rfChannel: 0,
             ObservedPacket(frame: advertiser.frame, time: advertiser.time, direction: nil, content: .other), emit)
     }
 
-    mutating func send(_ att: ATTObservation, _ pdu: RawSpan, _ emit: (ObservedPacket, RawSpan) throws -> Void) rethrows {
+    mutating func send(_ att: ATTObservation, _ pdu: RawSpan, _ emit: (ObservedPacket, RawSpan) throws -> Void) rethrows
+    {
         if bearers[att.connection.id] == nil { try connect(att.connection, frame: att.frame, time: att.time, emit) }
         let direction = att.direction(saying: pdu)
         let frame = l2cap(pdu)
@@ -53,12 +61,14 @@ struct AirSynthesis {
             let part = Array(frame[start..<min(frame.count, start + Self.longestPayload)])
             // The last part has the PDU's time, the others come one event earlier each.
             let time = att.time.map { $0 - Self.interval * (starts.count - 1 - index) }
-            try exchange(att.connection.id, kind: start == 0 ? 2 : 1, part, direction, frame: att.frame, time: time, emit)
+            try exchange(
+                att.connection.id, kind: start == 0 ? 2 : 1, part, direction, frame: att.frame, time: time, emit)
         }
     }
 
     mutating func disconnect(
-        _ connection: ObservedConnection, _ reason: UInt8?, frame: Int, time: Duration?, _ emit: (ObservedPacket, RawSpan) throws -> Void
+        _ connection: ObservedConnection, _ reason: UInt8?, frame: Int, time: Duration?,
+        _ emit: (ObservedPacket, RawSpan) throws -> Void
     ) rethrows {
         guard bearers[connection.id] != nil else { return }
         // LL_TERMINATE_IND.
@@ -86,15 +96,19 @@ struct AirSynthesis {
         bearer.bit ^= 1
         bearers[id] = bearer
         try emitPacket(
-            bearer.accessAddress, [centralHeader, UInt8(centralPayload.count)] + centralPayload, seed: bearer.seed, rfChannel: rfChannel,
+            bearer.accessAddress, [centralHeader, UInt8(centralPayload.count)] + centralPayload, seed: bearer.seed,
+            rfChannel: rfChannel,
             ObservedPacket(frame: frame, time: centralTime, direction: .sent, content: .other), emit)
         try emitPacket(
-            bearer.accessAddress, [peripheralHeader, UInt8(peripheralPayload.count)] + peripheralPayload, seed: bearer.seed, rfChannel: rfChannel,
-            ObservedPacket(frame: frame, time: centralTime.map { $0 + toAnswer }, direction: .received, content: .other), emit)
+            bearer.accessAddress, [peripheralHeader, UInt8(peripheralPayload.count)] + peripheralPayload,
+            seed: bearer.seed, rfChannel: rfChannel,
+            ObservedPacket(
+                frame: frame, time: centralTime.map { $0 + toAnswer }, direction: .received, content: .other), emit)
     }
 
     private func emitPacket(
-        _ accessAddress: UInt32, _ pdu: [UInt8], seed: UInt32, rfChannel: UInt8, _ packet: ObservedPacket, _ emit: (ObservedPacket, RawSpan) throws -> Void
+        _ accessAddress: UInt32, _ pdu: [UInt8], seed: UInt32, rfChannel: UInt8, _ packet: ObservedPacket,
+        _ emit: (ObservedPacket, RawSpan) throws -> Void
     ) rethrows {
         let bytes = accessAddress.littleEndianBytes(4) + pdu + CRC24.of(pdu.span.bytes, seed: seed).littleEndianBytes(3)
         var packet = packet
@@ -116,7 +130,9 @@ struct AirSynthesis {
             return z ^ (z >> 31)
         }
         var accessAddress = connection.handle
-        while !Self.isAllowed(accessAddress) || taken.contains(accessAddress) { accessAddress = UInt32(truncatingIfNeeded: random()) }
+        while !Self.isAllowed(accessAddress) || taken.contains(accessAddress) {
+            accessAddress = UInt32(truncatingIfNeeded: random())
+        }
         let bearer = Bearer(accessAddress: accessAddress, seed: UInt32(truncatingIfNeeded: random()) & 0xFF_FFFF)
         bearers[connection.id] = bearer
         return bearer

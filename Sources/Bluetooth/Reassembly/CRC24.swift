@@ -10,9 +10,12 @@ enum CRC24 {
             var crc = reversed(seed)
             let count = bytes.byteCount
             var index = 0
-            // Eight bytes at once: each one's part is what it makes of the register when the bytes after it have passed.
+            // Eight bytes at once: each one's part is what it makes of the register when the bytes after it have
+            // passed.
             while count - index >= 8 {
-                let eight = UInt64(littleEndian: bytes.unsafeLoadUnaligned(fromByteOffset: index, as: UInt64.self)) ^ UInt64(crc)
+                let eight =
+                    UInt64(littleEndian: bytes.unsafeLoadUnaligned(fromByteOffset: index, as: UInt64.self))
+                    ^ UInt64(crc)
                 crc = 0
                 for place in 0..<8 {
                     let byte = Int(truncatingIfNeeded: eight >> (8 * place)) & 0xFF
@@ -44,7 +47,8 @@ enum CRC24 {
     /// The polynomial with its bits reversed, for a register that shifts right.
     private static let polynomial: UInt32 = 0xDA_6000
 
-    /// Eight tables of 256: what a byte makes of the register, and what it does when one to seven bytes of zeros have followed.
+    /// Eight tables of 256: what a byte makes of the register, and what it does when one to seven bytes of zeros have
+    /// followed.
     private static let tables: [UInt32] = {
         var all = (0..<256).map { byte in
             (0..<8).reduce(UInt32(byte)) { crc, _ in crc & 1 == 1 ? crc >> 1 ^ polynomial : crc >> 1 }

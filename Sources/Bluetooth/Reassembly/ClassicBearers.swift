@@ -5,7 +5,8 @@
 ///     connection response    03 id length(2)  channel(2) channel(2) result(2) status(2)  the answerer's, then the requester's
 ///     disconnection request  06 id length(2)  channel(2) channel(2)                    the other side's, then the sender's own
 ///
-/// Core 5.4, Vol 3 Part A, 4 and Part G, 5.2. A channel without such a beginning in the capture may be anything, and is not read.
+/// Core 5.4, Vol 3 Part A, 4 and Part G, 5.2. A channel without such a beginning in the capture may be anything, and is
+/// not read.
 struct ClassicBearers {
     private static let attPSM: UInt16 = 0x001F
     private static let mostChannels = 16
@@ -23,7 +24,9 @@ struct ClassicBearers {
     func knows(_ number: UInt16) -> Bool { channels.contains { $0.number == number } }
 
     /// Whether a frame is ATT.
-    func carries(_ number: UInt16, _ direction: TrafficDirection) -> Bool { channels.contains(Channel(number: number, direction: direction)) }
+    func carries(_ number: UInt16, _ direction: TrafficDirection) -> Bool {
+        channels.contains(Channel(number: number, direction: direction))
+    }
 
     /// Takes a frame of the signalling channel.
     mutating func receiveSignals(_ signals: RawSpan, direction: TrafficDirection) {
@@ -51,7 +54,10 @@ struct ClassicBearers {
             open(signal.u16(4), direction.opposite)
             open(request.channel, direction)
         case 0x06 where signal.byteCount >= 8:
-            let (theirs, own) = (Channel(number: signal.u16(4), direction: direction), Channel(number: signal.u16(6), direction: direction.opposite))
+            let (theirs, own) = (
+                Channel(number: signal.u16(4), direction: direction),
+                Channel(number: signal.u16(6), direction: direction.opposite)
+            )
             channels.removeAll { $0 == theirs || $0 == own }
         default: break
         }

@@ -1,7 +1,7 @@
 /// The connections of a capture that are open, by adapter and handle (or access address).
 ///
-/// A handle is reused, and two adapters use the same handle at one time. Closed connections leave nothing behind, so that a
-/// long capture of many connections needs no more memory than one.
+/// A handle is reused, and two adapters use the same handle at one time. Closed connections leave nothing behind, so
+/// that a long capture of many connections needs no more memory than one.
 struct ConnectionTable {
     /// A hostile capture can name millions of connections; nobody has more open than this. The oldest give way.
     static let mostOpen = 4096
@@ -61,7 +61,8 @@ struct ConnectionTable {
     /// - Parameter isHCI: a controller's, not one from the air or from text.
     mutating func add(key: UInt64, adapter: UInt32, handle: UInt32, isHCI: Bool) -> Int {
         lastID += 1
-        let connection = Connection(key: key, observed: ObservedConnection(id: lastID, adapter: adapter, handle: handle))
+        let connection = Connection(
+            key: key, observed: ObservedConnection(id: lastID, adapter: adapter, handle: handle))
         let slot: Int
         if let reused = free.popLast() {
             slot = reused

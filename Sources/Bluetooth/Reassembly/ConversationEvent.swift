@@ -1,6 +1,7 @@
 /// What a capture shows of one connection's life, in the order in which it is known.
 ///
-/// The bytes belonging to an event (the PDU of `att`, the advertising data of `advertised`) are passed beside it, borrowed.
+/// The bytes belonging to an event (the PDU of `att`, the advertising data of `advertised`) are passed beside it,
+/// borrowed.
 public enum ConversationEvent: Sendable, Hashable {
     /// A whole ATT PDU.
     case att(ATTObservation)
@@ -34,7 +35,10 @@ public struct ATTObservation: Sendable, Hashable {
     /// everything that reads binary captures reads it too.
     public var isSynthetic: Bool
 
-    public init(frame: Int, time: Duration?, connection: ObservedConnection, direction: TrafficDirection?, bearer: UInt16 = 4, characteristic: BluetoothUUID? = nil, isSynthetic: Bool = false) {
+    public init(
+        frame: Int, time: Duration?, connection: ObservedConnection, direction: TrafficDirection?, bearer: UInt16 = 4,
+        characteristic: BluetoothUUID? = nil, isSynthetic: Bool = false
+    ) {
         self.frame = frame
         self.time = time
         self.connection = connection
@@ -62,7 +66,8 @@ public struct ObservedConnection: Sendable, Hashable {
     public var adapter: UInt32
     /// HCI connection handle (12 bits), or access address on the air.
     public var handle: UInt32
-    /// The other side, seen from the host; on the air the peripheral (the advertiser). `nil` where the capture does not hold the beginning.
+    /// The other side, seen from the host; on the air the peripheral (the advertiser). `nil` where the capture does not
+    /// hold the beginning.
     public var peer: BluetoothAddress?
     /// Whether `peer` is a random address; `nil` where unknown.
     public var isPeerRandom: Bool?
@@ -71,7 +76,10 @@ public struct ObservedConnection: Sendable, Hashable {
     /// Whether the capturing host is the central; `nil` where unknown.
     public var isCentral: Bool?
 
-    public init(id: Int, adapter: UInt32 = 0, handle: UInt32, peer: BluetoothAddress? = nil, isPeerRandom: Bool? = nil, central: BluetoothAddress? = nil, isCentral: Bool? = nil) {
+    public init(
+        id: Int, adapter: UInt32 = 0, handle: UInt32, peer: BluetoothAddress? = nil, isPeerRandom: Bool? = nil,
+        central: BluetoothAddress? = nil, isCentral: Bool? = nil
+    ) {
         self.id = id
         self.adapter = adapter
         self.handle = handle
@@ -97,7 +105,10 @@ public struct ObservedAdvertiser: Sendable, Hashable {
     /// The answer to a scan request, not the advertisement itself.
     public var isScanResponse: Bool
 
-    public init(frame: Int, time: Duration?, address: BluetoothAddress, isRandom: Bool, rssi: Int8? = nil, isScanResponse: Bool = false) {
+    public init(
+        frame: Int, time: Duration?, address: BluetoothAddress, isRandom: Bool, rssi: Int8? = nil,
+        isScanResponse: Bool = false
+    ) {
         self.frame = frame
         self.time = time
         self.address = address
@@ -114,7 +125,8 @@ public enum DropReason: String, Sendable, Hashable, CaseIterable {
     case continuationWithoutStart = "a continuation whose beginning is not in the capture"
     case supersededHalf = "a new packet began before the last was complete"
     case overrun = "more bytes came than the packet's header announced"
-    case unknownDirection = "a part of a packet, and the capture does not say of whose: both directions have one under way"
+    case unknownDirection =
+        "a part of a packet, and the capture does not say of whose: both directions have one under way"
     case disconnectedHalf = "the connection ended in the middle of a packet"
     case missedPart = "the sniffer missed a part of the packet"
     case unfinishedAtEnd = "the capture ended in the middle of a packet"

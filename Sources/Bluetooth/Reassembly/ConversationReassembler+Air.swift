@@ -4,7 +4,8 @@ extension ConversationReassembler {
     static let advertisingAccessAddress: UInt32 = 0x8E89_BED6
 
     mutating func receiveAir(
-        _ packet: ObservedPacket, _ facts: ObservedPacket.AirFacts, _ bytes: RawSpan, _ emit: (ConversationEvent, RawSpan) throws -> Void
+        _ packet: ObservedPacket, _ facts: ObservedPacket.AirFacts, _ bytes: RawSpan,
+        _ emit: (ConversationEvent, RawSpan) throws -> Void
     ) rethrows {
         // On the coded PHY the coding indicator stands between access address and header.
         let start = facts.phy == .coded ? 5 : 4
@@ -16,7 +17,8 @@ extension ConversationReassembler {
         let headerLength = !isAdvertising && bytes.u8(start) & 0x20 != 0 ? 3 : 2
         let end = start + headerLength + Int(bytes.u8(start + 1))
         guard end + crcLength <= bytes.byteCount else {
-            return try drop(packet.isCut ? .cutRecord : .shortPacket, knownConnection(packet.adapter, accessAddress), emit)
+            return try drop(
+                packet.isCut ? .cutRecord : .shortPacket, knownConnection(packet.adapter, accessAddress), emit)
         }
         let pdu = bytes.extracting(start..<end)
         let crc = facts.lacksCRC ? nil : bytes.u24(end)
@@ -31,7 +33,8 @@ extension ConversationReassembler {
         table.find(ConnectionTable.key(adapter: adapter, handle: accessAddress)).map { table.slots[$0].observed }
     }
 
-    /// Whether the CRC of a packet is wrong. The sniffer's word counts; without it the checksum does, once any was seen right.
+    /// Whether the CRC of a packet is wrong. The sniffer's word counts; without it the checksum does, once any was seen
+    /// right.
     private mutating func isDamaged(_ facts: ObservedPacket.AirFacts, isWrong: Bool) -> Bool {
         if let stated = facts.isCRCValid { return !stated }
         if !isWrong { hasSeenRightCRC = true }
@@ -41,7 +44,8 @@ extension ConversationReassembler {
     // MARK: Advertising channel
 
     private mutating func receiveAdvertising(
-        _ packet: ObservedPacket, _ facts: ObservedPacket.AirFacts, _ pdu: RawSpan, crc: UInt32?, _ emit: (ConversationEvent, RawSpan) throws -> Void
+        _ packet: ObservedPacket, _ facts: ObservedPacket.AirFacts, _ pdu: RawSpan, crc: UInt32?,
+        _ emit: (ConversationEvent, RawSpan) throws -> Void
     ) rethrows {
         let isWrong = crc.map { CRC24.of(pdu, seed: CRC24.advertisingInit) != $0 } ?? false
         if isDamaged(facts, isWrong: isWrong) { return try drop(.badCRC, nil, emit) }
@@ -53,32 +57,40 @@ extension ConversationReassembler {
             guard payload.byteCount >= 6 else { return }
             // ADV_IND, ADV_NONCONN_IND, SCAN_RSP, ADV_SCAN_IND: address, AD structures.
             try emit(
-                .advertised(ObservedAdvertiser(
-                    frame: packet.frame, time: packet.time, address: payload.address(0), isRandom: isSenderRandom, rssi: facts.signal,
-                    isScanResponse: header & 0x0F == 4)),
+                .advertised(
+                    ObservedAdvertiser(
+                        frame: packet.frame, time: packet.time, address: payload.address(0), isRandom: isSenderRandom,
+                        rssi: facts.signal,
+                        isScanResponse: header & 0x0F == 4)),
                 payload.extracting(6..<payload.byteCount))
         case 7 where payload.byteCount >= 8 && payload.u8(0) & 0x3F >= 7 && payload.u8(1) & 0x01 != 0:
             // Extended: header length, flags (bit 0: an address follows), …, AD structures.
             let data = min(payload.byteCount, 1 + Int(payload.u8(0) & 0x3F))
             try emit(
-                .advertised(ObservedAdvertiser(
-                    frame: packet.frame, time: packet.time, address: payload.address(2), isRandom: isSenderRandom, rssi: facts.signal)),
+                .advertised(
+                    ObservedAdvertiser(
+                        frame: packet.frame, time: packet.time, address: payload.address(2), isRandom: isSenderRandom,
+                        rssi: facts.signal)),
                 payload.extracting(data..<payload.byteCount))
         case 5 where payload.byteCount >= 34:
-            try receiveConnectInd(packet, payload, isCentralRandom: isSenderRandom, isPeripheralRandom: header & 0x80 != 0, emit)
+            try receiveConnectInd(
+                packet, payload, isCentralRandom: isSenderRandom, isPeripheralRandom: header & 0x80 != 0, emit)
         default: break
         }
     }
 
     /// CONNECT_IND (and AUX_CONNECT_REQ): central(6) peripheral(6) accessAddress(4) crcInit(3) … 15 more bytes.
     private mutating func receiveConnectInd(
-        _ packet: ObservedPacket, _ payload: RawSpan, isCentralRandom: Bool, isPeripheralRandom: Bool, _ emit: (ConversationEvent, RawSpan) throws -> Void
+        _ packet: ObservedPacket, _ payload: RawSpan, isCentralRandom: Bool, isPeripheralRandom: Bool,
+        _ emit: (ConversationEvent, RawSpan) throws -> Void
     ) rethrows {
         let accessAddress = payload.u32(12)
         guard accessAddress != Self.advertisingAccessAddress else { return }
         let key = ConnectionTable.key(adapter: packet.adapter, handle: accessAddress)
-        if let slot = table.find(key), table.slots[slot].observed.peer == payload.address(6), table.slots[slot].observed.central == payload.address(0),
-           table.slots[slot].air?.hasData == false {
+        if let slot = table.find(key), table.slots[slot].observed.peer == payload.address(6),
+            table.slots[slot].observed.central == payload.address(0),
+            table.slots[slot].air?.hasData == false
+        {
             // Sent again, nothing has happened since.
             return
         }
@@ -97,7 +109,8 @@ extension ConversationReassembler {
     // MARK: Data channel
 
     private mutating func receiveData(
-        _ packet: ObservedPacket, _ facts: ObservedPacket.AirFacts, _ accessAddress: UInt32, _ pdu: RawSpan, headerLength: Int, crc: UInt32?,
+        _ packet: ObservedPacket, _ facts: ObservedPacket.AirFacts, _ accessAddress: UInt32, _ pdu: RawSpan,
+        headerLength: Int, crc: UInt32?,
         _ emit: (ConversationEvent, RawSpan) throws -> Void
     ) rethrows {
         let header = pdu.u8(0)
@@ -114,9 +127,12 @@ extension ConversationReassembler {
         }
         // Where the sniffer has its word on the checksum, ours is only for learning how it begins on this connection.
         let isStated = facts.isCRCValid != nil
-        let isWrong = table.slots[slot].withAir { air in crc.map { (!isStated || air.seed == nil) && air.isCRCWrong(pdu, crc: $0) } ?? false }
+        let isWrong = table.slots[slot].withAir { air in
+            crc.map { (!isStated || air.seed == nil) && air.isCRCWrong(pdu, crc: $0) } ?? false
+        }
         if isDamaged(facts, isWrong: isWrong) {
-            table.slots[slot].air?.clock.pass(at: packet.time, channel: facts.rfChannel, length: payload.byteCount, phy: facts.phy)
+            table.slots[slot].air?.clock.pass(
+                at: packet.time, channel: facts.rfChannel, length: payload.byteCount, phy: facts.phy)
             return try drop(.badCRC, table.slots[slot].observed, emit)
         }
 
@@ -124,8 +140,12 @@ extension ConversationReassembler {
         // All at once: each look at the connection's state costs as much as what is done with it.
         let (direction, succession, isTerminated) = table.slots[slot].withAir { air in
             let (direction, isSure) = air.clock.judge(
-                header: header, said: packet.direction, at: packet.time, channel: facts.rfChannel, length: payload.byteCount, phy: facts.phy, meaning: meaning)
-            return (direction, kind == 0 ? .next : air.take(header: header, payload, direction: direction, isSure: isSure), air.isTerminated)
+                header: header, said: packet.direction, at: packet.time, channel: facts.rfChannel,
+                length: payload.byteCount, phy: facts.phy, meaning: meaning)
+            return (
+                direction, kind == 0 ? .next : air.take(header: header, payload, direction: direction, isSure: isSure),
+                air.isTerminated
+            )
         }
         if kind == 0 { return try drop(.reservedLLID, table.slots[slot].observed, emit) }
         switch succession {
@@ -179,7 +199,8 @@ extension ConversationReassembler {
             }
         case 3 where table.slots[slot].air?.isEncrypted == false:
             switch payload.u8(0) {
-            // LL_CONNECTION_UPDATE_IND, CHANNEL_MAP_IND, ENC_REQ, FEATURE_REQ, PAUSE_ENC_REQ, PHY_UPDATE_IND are the central's.
+            // LL_CONNECTION_UPDATE_IND, CHANNEL_MAP_IND, ENC_REQ, FEATURE_REQ, PAUSE_ENC_REQ, PHY_UPDATE_IND are the
+            // central's.
             case 0x00, 0x01, 0x03, 0x08, 0x0A, 0x18: return .of(.sent, 5)
             // LL_ENC_RSP, START_ENC_REQ, PERIPHERAL_FEATURE_REQ, MIN_USED_CHANNELS_IND are the peripheral's.
             case 0x04, 0x05, 0x0E, 0x19: return .of(.received, 5)
@@ -189,8 +210,9 @@ extension ConversationReassembler {
         }
     }
 
-    /// Whether a packet of an encrypted connection is plain all the same: sniffers that decrypt do not always say so. Of ciphertext one
-    /// packet in a thousand million looks like L2CAP with a length that fits; a part of a frame is plain where its beginning was.
+    /// Whether a packet of an encrypted connection is plain all the same: sniffers that decrypt do not always say so.
+    /// Of ciphertext one packet in a thousand million looks like L2CAP with a length that fits; a part of a frame is
+    /// plain where its beginning was.
     private func isPlain(_ payload: RawSpan, kind: UInt8, slot: Int, direction: TrafficDirection) -> Bool {
         switch kind {
         case 2:
@@ -207,7 +229,9 @@ extension ConversationReassembler {
     }
 
     /// LL control PDUs: opcode, parameters.
-    private mutating func receiveControl(_ payload: RawSpan, slot: Int, _ emit: (ConversationEvent, RawSpan) throws -> Void) rethrows {
+    private mutating func receiveControl(
+        _ payload: RawSpan, slot: Int, _ emit: (ConversationEvent, RawSpan) throws -> Void
+    ) rethrows {
         switch payload.u8(0) {
         case 0x02:
             // LL_TERMINATE_IND: error code. The entry stays, for the acknowledgements that follow.
@@ -233,15 +257,19 @@ extension ConversationReassembler {
 
     /// Sniffers that decrypt may leave the MIC on: a whole frame that is four bytes too long shows it.
     private mutating func lengthWithoutMIC(_ payload: RawSpan, slot: Int, isStart: Bool) -> Int {
-        if isStart, payload.byteCount >= L2CAPHalf.headerLength, Int(payload.u16(0)) + L2CAPHalf.headerLength + 4 == payload.byteCount {
+        if isStart, payload.byteCount >= L2CAPHalf.headerLength,
+            Int(payload.u16(0)) + L2CAPHalf.headerLength + 4 == payload.byteCount
+        {
             table.slots[slot].air?.keepsMIC = true
         }
-        return table.slots[slot].air?.keepsMIC == true && payload.byteCount > 4 ? payload.byteCount - 4 : payload.byteCount
+        return table.slots[slot].air?.keepsMIC == true && payload.byteCount > 4
+            ? payload.byteCount - 4 : payload.byteCount
     }
 }
 
 extension ConnectionTable.Connection {
-    /// What is remembered of the air, in its place; begun where nothing is yet. To look at one field otherwise copies the whole connection, at each packet.
+    /// What is remembered of the air, in its place; begun where nothing is yet. To look at one field otherwise copies
+    /// the whole connection, at each packet.
     @inline(__always)
     fileprivate mutating func withAir<Result>(_ body: (inout AirState) -> Result) -> Result {
         if air == nil { air = AirState() }

@@ -1,7 +1,9 @@
 // HCI events that say who is connected: `code(1) length(1) parameters` (Core 5.4, Vol 4 Part E, 5.4.4 and 7.7).
 
 extension ConversationReassembler {
-    mutating func receiveEvent(_ packet: ObservedPacket, _ bytes: RawSpan, _ emit: (ConversationEvent, RawSpan) throws -> Void) rethrows {
+    mutating func receiveEvent(
+        _ packet: ObservedPacket, _ bytes: RawSpan, _ emit: (ConversationEvent, RawSpan) throws -> Void
+    ) rethrows {
         guard bytes.byteCount >= 2, !packet.isCut else { return }
         // The parameters, as far as both the length and the bytes go.
         let parameters = bytes.extracting(2..<min(bytes.byteCount, 2 + Int(bytes.u8(1))))
@@ -26,16 +28,21 @@ extension ConversationReassembler {
         }
     }
 
-    private mutating func receiveLEMeta(_ packet: ObservedPacket, _ parameters: RawSpan, _ emit: (ConversationEvent, RawSpan) throws -> Void) rethrows {
+    private mutating func receiveLEMeta(
+        _ packet: ObservedPacket, _ parameters: RawSpan, _ emit: (ConversationEvent, RawSpan) throws -> Void
+    ) rethrows {
         guard parameters.byteCount >= 1 else { return }
         switch parameters.u8(0) {
         case 0x01, 0x0A, 0x29:
-            // Connection Complete, Enhanced, Enhanced v2: subevent, status, handle(2), role, peer's address type, peer's address(6).
+            // Connection Complete, Enhanced, Enhanced v2: subevent, status, handle(2), role, peer's address type,
+            // peer's address(6).
             guard parameters.byteCount >= 12, parameters.u8(1) == 0 else { return }
             let handle = UInt32(parameters.u16(2) & 0x0FFF)
             let key = ConnectionTable.key(adapter: packet.adapter, handle: handle)
             let peer = parameters.address(6)
-            if let slot = table.find(key), !table.slots[slot].hasTraffic, !table.slots[slot].isClassic, table.slots[slot].observed.peer == peer {
+            if let slot = table.find(key), !table.slots[slot].hasTraffic, !table.slots[slot].isClassic,
+                table.slots[slot].observed.peer == peer
+            {
                 // Told twice, as Connection Complete and as Enhanced: nothing has happened since.
                 return
             }
@@ -46,7 +53,8 @@ extension ConversationReassembler {
             // Address types 1 and 3 are random (3: a random identity, resolved).
             table.slots[slot].observed.isPeerRandom = parameters.u8(5) & 1 == 1
             table.slots[slot].observed.peer = peer
-            // A copy first: Swift 6.3.1 without optimisation makes a wrong payload of a value read through the subscript.
+            // A copy first: Swift 6.3.1 without optimisation makes a wrong payload of a value read through the
+            // subscript.
             let observed = table.slots[slot].observed
             try emit(.connected(observed), RawSpan())
         case 0x02: try receiveAdvertisingReports(packet, parameters, emit)
@@ -56,7 +64,9 @@ extension ConversationReassembler {
     }
 
     /// Count, then per report: event type, address type, address(6), length, data, RSSI.
-    private func receiveAdvertisingReports(_ packet: ObservedPacket, _ parameters: RawSpan, _ emit: (ConversationEvent, RawSpan) throws -> Void) rethrows {
+    private func receiveAdvertisingReports(
+        _ packet: ObservedPacket, _ parameters: RawSpan, _ emit: (ConversationEvent, RawSpan) throws -> Void
+    ) rethrows {
         guard parameters.byteCount >= 2 else { return }
         var at = 2
         for _ in 0..<parameters.u8(1) {
@@ -64,16 +74,21 @@ extension ConversationReassembler {
             let length = Int(parameters.u8(at + 8))
             guard parameters.byteCount - at >= 10 + length else { return }
             try emit(
-                .advertised(ObservedAdvertiser(
-                    frame: packet.frame, time: packet.time, address: parameters.address(at + 2), isRandom: parameters.u8(at + 1) & 1 == 1,
-                    rssi: Int8(bitPattern: parameters.u8(at + 9 + length)), isScanResponse: parameters.u8(at) == 4)),
+                .advertised(
+                    ObservedAdvertiser(
+                        frame: packet.frame, time: packet.time, address: parameters.address(at + 2),
+                        isRandom: parameters.u8(at + 1) & 1 == 1,
+                        rssi: Int8(bitPattern: parameters.u8(at + 9 + length)), isScanResponse: parameters.u8(at) == 4)),
                 parameters.extracting(at + 9..<at + 9 + length))
             at += 10 + length
         }
     }
 
-    /// Count, then per report 24 bytes (type(2), address type, address(6), PHYs(2), set, power, RSSI, …, length) and data.
-    private func receiveExtendedReports(_ packet: ObservedPacket, _ parameters: RawSpan, _ emit: (ConversationEvent, RawSpan) throws -> Void) rethrows {
+    /// Count, then per report 24 bytes (type(2), address type, address(6), PHYs(2), set, power, RSSI, …, length) and
+    /// data.
+    private func receiveExtendedReports(
+        _ packet: ObservedPacket, _ parameters: RawSpan, _ emit: (ConversationEvent, RawSpan) throws -> Void
+    ) rethrows {
         guard parameters.byteCount >= 2 else { return }
         var at = 2
         for _ in 0..<parameters.u8(1) {
@@ -81,9 +96,11 @@ extension ConversationReassembler {
             let length = Int(parameters.u8(at + 23))
             guard parameters.byteCount - at >= 24 + length else { return }
             try emit(
-                .advertised(ObservedAdvertiser(
-                    frame: packet.frame, time: packet.time, address: parameters.address(at + 3), isRandom: parameters.u8(at + 2) & 1 == 1,
-                    rssi: Int8(bitPattern: parameters.u8(at + 13)), isScanResponse: parameters.u8(at) & 0x08 != 0)),
+                .advertised(
+                    ObservedAdvertiser(
+                        frame: packet.frame, time: packet.time, address: parameters.address(at + 3),
+                        isRandom: parameters.u8(at + 2) & 1 == 1,
+                        rssi: Int8(bitPattern: parameters.u8(at + 13)), isScanResponse: parameters.u8(at) & 0x08 != 0)),
                 parameters.extracting(at + 24..<at + 24 + length))
             at += 24 + length
         }

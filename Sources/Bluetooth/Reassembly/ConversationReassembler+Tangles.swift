@@ -4,13 +4,15 @@ extension ConversationReassembler {
     /// Takes a fragment that has no direction while both have a frame under way, or others wait to be told apart.
     /// - Returns: whether it was taken; what is left over goes the usual way.
     mutating func receiveTangled(
-        _ slot: Int, boundary: UInt16, length: Int, _ packet: ObservedPacket, _ bytes: RawSpan, _ emit: (ConversationEvent, RawSpan) throws -> Void
+        _ slot: Int, boundary: UInt16, length: Int, _ packet: ObservedPacket, _ bytes: RawSpan,
+        _ emit: (ConversationEvent, RawSpan) throws -> Void
     ) rethrows -> Bool {
         let isTangled = table.slots[slot].tangle != nil
         if boundary != 1 {
             guard isTangled else { return false }
             let observed = table.slots[slot].observed
-            let direction = directionOfStart(observed.adapter, boundary: boundary, isHostServer: observed.isCentral == false, bytes)
+            let direction = directionOfStart(
+                observed.adapter, boundary: boundary, isHostServer: observed.isCentral == false, bytes)
             try untangle(slot, beforeStartOf: direction, emit)
             return false
         }
@@ -21,12 +23,16 @@ extension ConversationReassembler {
             return true
         }
         let connection = table.slots[slot]
-        guard var tangle = connection.tangle ?? FragmentTangle(sent: connection.sent, received: connection.received, fits: fits) else {
+        guard
+            var tangle = connection.tangle
+                ?? FragmentTangle(sent: connection.sent, received: connection.received, fits: fits)
+        else {
             try abandonBoth(slot, .unknownDirection, emit)
             return true
         }
         let data = bytes.extracting(4..<4 + min(length, bytes.byteCount - 4))
-        let isTaken = tangle.take(FragmentTangle.Fragment(bytes: data.withUnsafeBytes { [UInt8]($0) }, length: length, packet: packet))
+        let isTaken = tangle.take(
+            FragmentTangle.Fragment(bytes: data.withUnsafeBytes { [UInt8]($0) }, length: length, packet: packet))
         table.slots[slot].tangle = tangle
         if !isTaken {
             try abandonBoth(slot, .unknownDirection, emit)
@@ -39,14 +45,18 @@ extension ConversationReassembler {
     }
 
     /// A direction begins a frame, so its last one was complete.
-    private mutating func untangle(_ slot: Int, beforeStartOf direction: TrafficDirection, _ emit: (ConversationEvent, RawSpan) throws -> Void) rethrows {
+    private mutating func untangle(
+        _ slot: Int, beforeStartOf direction: TrafficDirection, _ emit: (ConversationEvent, RawSpan) throws -> Void
+    ) rethrows {
         guard var tangle = table.slots[slot].tangle else { return }
         guard tangle.complete(direction) else { return try abandonBoth(slot, .unknownDirection, emit) }
         try decide(slot, tangle, emit)
     }
 
     /// There is one end: either one way leads there, or the frames are lost, and how long they still are is known.
-    private mutating func decide(_ slot: Int, _ tangle: FragmentTangle, _ emit: (ConversationEvent, RawSpan) throws -> Void) rethrows {
+    private mutating func decide(
+        _ slot: Int, _ tangle: FragmentTangle, _ emit: (ConversationEvent, RawSpan) throws -> Void
+    ) rethrows {
         if let way = tangle.likelyWay { return try settle(slot, tangle, way, emit) }
         table.slots[slot].tangle = nil
         for direction in [TrafficDirection.sent, .received] {
@@ -57,12 +67,15 @@ extension ConversationReassembler {
 
     /// It is known whose each fragment is: they go the usual way.
     private mutating func settle(
-        _ slot: Int, _ tangle: FragmentTangle, _ way: [TrafficDirection], _ emit: (ConversationEvent, RawSpan) throws -> Void
+        _ slot: Int, _ tangle: FragmentTangle, _ way: [TrafficDirection],
+        _ emit: (ConversationEvent, RawSpan) throws -> Void
     ) rethrows {
         table.slots[slot].tangle = nil
         for (fragment, direction) in zip(tangle.fragments, way) {
             if fragment.isWhole {
-                try receiveFragment(fragment.bytes.span.bytes, isContinuation: true, slot: slot, direction: direction, fragment.packet, emit)
+                try receiveFragment(
+                    fragment.bytes.span.bytes, isContinuation: true, slot: slot, direction: direction, fragment.packet,
+                    emit)
             } else {
                 withHalf(slot, direction) { $0.appendUnknown(fragment.length) }
                 try drop(.cutRecord, table.slots[slot].observed, emit)

@@ -1,5 +1,6 @@
-// Values from text captures become ATT PDUs, so that everything that reads binary captures reads text too. What the text leaves
-// out (MTU exchange, discovery, acknowledgements) is added, marked `isSynthetic`, in the record that made it necessary.
+// Values from text captures become ATT PDUs, so that everything that reads binary captures reads text too. What the
+// text leaves out (MTU exchange, discovery, acknowledgements) is added, marked `isSynthetic`, in the record that made
+// it necessary.
 
 /// The handles that a text capture's characteristics are given on one connection.
 struct TextState {
@@ -26,7 +27,8 @@ struct TextState {
 
 extension ConversationReassembler {
     mutating func receiveConnection(
-        _ packet: ObservedPacket, isBegin: Bool, peer: BluetoothAddress?, _ emit: (ConversationEvent, RawSpan) throws -> Void
+        _ packet: ObservedPacket, isBegin: Bool, peer: BluetoothAddress?,
+        _ emit: (ConversationEvent, RawSpan) throws -> Void
     ) rethrows {
         let key = Self.textKey(peer)
         if isBegin, let slot = table.find(key), !table.slots[slot].hasTraffic { return }
@@ -35,11 +37,16 @@ extension ConversationReassembler {
     }
 
     mutating func receiveValue(
-        _ packet: ObservedPacket, _ value: ObservedPacket.ObservedValue, _ bytes: RawSpan, _ emit: (ConversationEvent, RawSpan) throws -> Void
+        _ packet: ObservedPacket, _ value: ObservedPacket.ObservedValue, _ bytes: RawSpan,
+        _ emit: (ConversationEvent, RawSpan) throws -> Void
     ) rethrows {
         let key = Self.textKey(value.peer)
         let slot: Int
-        if let found = table.find(key) { slot = found } else { slot = try beginText(packet, key, peer: value.peer, emit) }
+        if let found = table.find(key) {
+            slot = found
+        } else {
+            slot = try beginText(packet, key, peer: value.peer, emit)
+        }
         table.slots[slot].hasTraffic = true
         let handle = try handle(of: value, packet, slot: slot, emit)
         let parts = [UInt8(truncatingIfNeeded: handle), UInt8(handle >> 8)]
@@ -66,7 +73,8 @@ extension ConversationReassembler {
     }
 
     private mutating func beginText(
-        _ packet: ObservedPacket, _ key: UInt64, peer: BluetoothAddress?, _ emit: (ConversationEvent, RawSpan) throws -> Void
+        _ packet: ObservedPacket, _ key: UInt64, peer: BluetoothAddress?,
+        _ emit: (ConversationEvent, RawSpan) throws -> Void
     ) rethrows -> Int {
         let slot = try add(key, adapter: UInt32(key >> 32), handle: UInt32(truncatingIfNeeded: key), emit)
         table.slots[slot].observed.adapter = 0
@@ -85,7 +93,8 @@ extension ConversationReassembler {
 
     /// The value's handle; a characteristic that is met for the first time is discovered first.
     private mutating func handle(
-        of value: ObservedPacket.ObservedValue, _ packet: ObservedPacket, slot: Int, _ emit: (ConversationEvent, RawSpan) throws -> Void
+        of value: ObservedPacket.ObservedValue, _ packet: ObservedPacket, slot: Int,
+        _ emit: (ConversationEvent, RawSpan) throws -> Void
     ) rethrows -> UInt16 {
         guard let uuid = value.characteristic else {
             if let handle = value.handle, handle != 0 { return handle }
@@ -99,48 +108,60 @@ extension ConversationReassembler {
         }
         let declaration = handle - 1
         func parts(_ value: UInt16) -> [UInt8] { [UInt8(truncatingIfNeeded: value), UInt8(value >> 8)] }
-        try emitSynthetic([ATTOpcode.readByTypeRequest.rawValue] + parts(declaration) + parts(handle) + [0x03, 0x28], .sent, packet, slot, emit)
+        try emitSynthetic(
+            [ATTOpcode.readByTypeRequest.rawValue] + parts(declaration) + parts(handle) + [0x03, 0x28], .sent, packet,
+            slot, emit)
         let name = uuid.littleEndian
         try emitSynthetic(
-            [ATTOpcode.readByTypeResponse.rawValue, UInt8(5 + name.count)] + parts(declaration) + [Self.properties(value.travel)] + parts(handle) + name,
+            [ATTOpcode.readByTypeResponse.rawValue, UInt8(5 + name.count)] + parts(declaration) + [
+                Self.properties(value.travel)
+            ] + parts(handle) + name,
             .received, packet, slot, emit)
         if value.travel == .notification || value.travel == .indication {
             let configuration: [UInt8] = value.travel == .notification ? [1, 0] : [2, 0]
-            try emitSynthetic([ATTOpcode.writeRequest.rawValue] + parts(handle + 1) + configuration, .sent, packet, slot, emit)
+            try emitSynthetic(
+                [ATTOpcode.writeRequest.rawValue] + parts(handle + 1) + configuration, .sent, packet, slot, emit)
             try emitSynthetic([ATTOpcode.writeResponse.rawValue], .received, packet, slot, emit)
         }
         return handle
     }
 
     private static func properties(_ travel: ObservedPacket.ObservedValue.Travel) -> UInt8 {
-        let properties: CharacteristicProperties = switch travel {
-        case .writeCommand: .writeWithoutResponse
-        case .writeRequest: .write
-        case .notification: .notify
-        case .indication: .indicate
-        case .read: .read
-        }
+        let properties: CharacteristicProperties =
+            switch travel {
+            case .writeCommand: .writeWithoutResponse
+            case .writeRequest: .write
+            case .notification: .notify
+            case .indication: .indicate
+            case .read: .read
+            }
         return properties.rawValue
     }
 
     private func emitText(
-        _ head: [UInt8], _ value: RawSpan, _ direction: TrafficDirection, _ observed: ObservedPacket.ObservedValue, _ packet: ObservedPacket, _ slot: Int,
+        _ head: [UInt8], _ value: RawSpan, _ direction: TrafficDirection, _ observed: ObservedPacket.ObservedValue,
+        _ packet: ObservedPacket, _ slot: Int,
         _ emit: (ConversationEvent, RawSpan) throws -> Void
     ) rethrows {
         var pdu = head
         value.withUnsafeBytes { pdu.append(contentsOf: $0) }
         try emit(
-            .att(ATTObservation(
-                frame: packet.frame, time: packet.time, connection: table.slots[slot].observed, direction: direction, characteristic: observed.characteristic)),
+            .att(
+                ATTObservation(
+                    frame: packet.frame, time: packet.time, connection: table.slots[slot].observed,
+                    direction: direction, characteristic: observed.characteristic)),
             pdu.span.bytes)
     }
 
     private func emitSynthetic(
-        _ pdu: [UInt8], _ direction: TrafficDirection, _ packet: ObservedPacket, _ slot: Int, _ emit: (ConversationEvent, RawSpan) throws -> Void
+        _ pdu: [UInt8], _ direction: TrafficDirection, _ packet: ObservedPacket, _ slot: Int,
+        _ emit: (ConversationEvent, RawSpan) throws -> Void
     ) rethrows {
         try emit(
-            .att(ATTObservation(
-                frame: packet.frame, time: packet.time, connection: table.slots[slot].observed, direction: direction, isSynthetic: true)),
+            .att(
+                ATTObservation(
+                    frame: packet.frame, time: packet.time, connection: table.slots[slot].observed,
+                    direction: direction, isSynthetic: true)),
             pdu.span.bytes)
     }
 }

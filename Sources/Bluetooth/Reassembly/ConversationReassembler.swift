@@ -1,5 +1,5 @@
-/// From packets of a capture to whole ATT PDUs: HCI ACL or link-layer fragments to L2CAP to ATT, per adapter, connection and
-/// direction, with the connections' beginnings and ends.
+/// From packets of a capture to whole ATT PDUs: HCI ACL or link-layer fragments to L2CAP to ATT, per adapter,
+/// connection and direction, with the connections' beginnings and ends.
 ///
 /// Borrows its bytes; allocates per connection, not per packet. What it drops it counts.
 public struct ConversationReassembler {
@@ -7,17 +7,20 @@ public struct ConversationReassembler {
     public private(set) var drops: [DropReason: Int] = [:]
 
     var table = ConnectionTable()
-    /// Adapters whose host marks its own packets by boundary 0, so that 2 is the controller's; for captures without directions.
+    /// Adapters whose host marks its own packets by boundary 0, so that 2 is the controller's; for captures without
+    /// directions.
     private var hostsWithBoundary0: Set<UInt32> = []
     /// Qualcomm's controllers send diagnostics as ACL data on this handle, in about every sixth Android log.
     private static let diagnosticsHandle: UInt32 = 0xEDC
     /// A checksum from the air was seen to be right: so the capture keeps real ones, and a wrong one means damage.
     var hasSeenRightCRC = false
 
-    /// Leaves notifications and indications out: for a reader of discovery only, who has a whole capture to get through.
+    /// Leaves notifications and indications out: for a reader of discovery only, who has a whole capture to get
+    /// through.
     public var skipsValues = false
 
-    /// Knows what frames of some kind may hold; asked only where fragments of both directions mingle and nothing says whose they are.
+    /// Knows what frames of some kind may hold; asked only where fragments of both directions mingle and nothing says
+    /// whose they are.
     let fits: PartJudge?
 
     /// At the beginning of a capture, with nothing connected.
@@ -25,7 +28,9 @@ public struct ConversationReassembler {
 
     /// Takes the next packet of the capture.
     /// - Parameter emit: called for everything that is now known; the bytes are borrowed for the time of the call.
-    public mutating func receive(_ packet: ObservedPacket, _ bytes: RawSpan, _ emit: (ConversationEvent, RawSpan) throws -> Void) rethrows {
+    public mutating func receive(
+        _ packet: ObservedPacket, _ bytes: RawSpan, _ emit: (ConversationEvent, RawSpan) throws -> Void
+    ) rethrows {
         switch packet.content {
         case .hci(type: 2): try receiveACL(packet, bytes, emit)
         case .hci(type: 4): try receiveEvent(packet, bytes, emit)
@@ -37,15 +42,19 @@ public struct ConversationReassembler {
         }
     }
 
-    /// Whether ACL data is one whole value of an LE connection with nothing under way in that direction: `skipsValues` leaves it out, and whoever reads for discovery
-    /// only is through with most of a long capture by this question.
+    /// Whether ACL data is one whole value of an LE connection with nothing under way in that direction: `skipsValues`
+    /// leaves it out, and whoever reads for discovery only is through with most of a long capture by this question.
     public mutating func leavesOut(acl bytes: RawSpan, adapter: UInt32, direction: TrafficDirection) -> Bool {
-        guard skipsValues, bytes.byteCount > 8, bytes.u16(0) >> 12 & 3 != 1, Int(bytes.u16(2)) + 4 == bytes.byteCount, Int(bytes.u16(4)) + 8 == bytes.byteCount,
-            bytes.u16(6) == 4, bytes.u8(8) == ATTOpcode.notification.rawValue || bytes.u8(8) == ATTOpcode.indication.rawValue,
+        guard skipsValues, bytes.byteCount > 8, bytes.u16(0) >> 12 & 3 != 1, Int(bytes.u16(2)) + 4 == bytes.byteCount,
+            Int(bytes.u16(4)) + 8 == bytes.byteCount,
+            bytes.u16(6) == 4,
+            bytes.u8(8) == ATTOpcode.notification.rawValue || bytes.u8(8) == ATTOpcode.indication.rawValue,
             let slot = table.find(ConnectionTable.key(adapter: adapter, handle: UInt32(bytes.u16(0) & 0x0FFF)))
         else { return false }
         // One question after the other: a connection as a whole would be copied.
-        guard table.slots[slot].hasTraffic, !table.slots[slot].isClassic, table.slots[slot].tangle == nil else { return false }
+        guard table.slots[slot].hasTraffic, !table.slots[slot].isClassic, table.slots[slot].tangle == nil else {
+            return false
+        }
         return direction == .sent ? !table.slots[slot].sent.isOpen : !table.slots[slot].received.isOpen
     }
 
@@ -61,8 +70,8 @@ public struct ConversationReassembler {
         }
     }
 
-    /// The direction of an HCI packet of a capture that does not keep it: commands are sent, events received, ACL data by
-    /// their boundary flag and by whose frame is unfinished. Ask before `receive` is given the packet.
+    /// The direction of an HCI packet of a capture that does not keep it: commands are sent, events received, ACL data
+    /// by their boundary flag and by whose frame is unfinished. Ask before `receive` is given the packet.
     public mutating func direction(of packet: ObservedPacket, _ bytes: RawSpan) -> TrafficDirection? {
         if let stated = packet.direction { return stated }
         switch packet.content {
@@ -71,7 +80,10 @@ public struct ConversationReassembler {
         case .hci(type: 2) where bytes.byteCount >= 4:
             let boundary = bytes.u16(0) >> 12 & 3
             let key = ConnectionTable.key(adapter: packet.adapter, handle: UInt32(bytes.u16(0) & 0x0FFF))
-            guard let slot = table.find(key) else { return boundary == 1 ? nil : directionOfStart(packet.adapter, boundary: boundary, isHostServer: false, bytes) }
+            guard let slot = table.find(key) else {
+                return boundary == 1
+                    ? nil : directionOfStart(packet.adapter, boundary: boundary, isHostServer: false, bytes)
+            }
             return directionOfFragment(slot, boundary: boundary, bytes)
         default: return nil
         }
@@ -83,7 +95,9 @@ public struct ConversationReassembler {
     // MARK: HCI ACL
 
     /// `handle(12 bits) boundary(2) broadcast(2) length(2) data`, little-endian: Core 5.4, Vol 4 Part E, 5.4.2.
-    private mutating func receiveACL(_ packet: ObservedPacket, _ bytes: RawSpan, _ emit: (ConversationEvent, RawSpan) throws -> Void) rethrows {
+    private mutating func receiveACL(
+        _ packet: ObservedPacket, _ bytes: RawSpan, _ emit: (ConversationEvent, RawSpan) throws -> Void
+    ) rethrows {
         guard bytes.byteCount >= 4 else { return try drop(packet.isCut ? .cutRecord : .shortPacket, nil, emit) }
         let word = bytes.u16(0)
         let handle = UInt32(word & 0x0FFF)
@@ -108,7 +122,9 @@ public struct ConversationReassembler {
         let isContinuation = boundary == 1
         if boundary == 0, packet.direction == nil { hostsWithBoundary0.insert(packet.adapter) }
         if packet.direction != nil, table.slots[slot].tangle != nil { try abandonBoth(slot, .unknownDirection, emit) }
-        if packet.direction == nil, try receiveTangled(slot, boundary: boundary, length: length, packet, bytes, emit) { return }
+        if packet.direction == nil, try receiveTangled(slot, boundary: boundary, length: length, packet, bytes, emit) {
+            return
+        }
         guard let direction = packet.direction ?? directionOfFragment(slot, boundary: boundary, bytes) else {
             guard table.slots[slot].sent.isOpen || table.slots[slot].received.isOpen else {
                 return try drop(.continuationWithoutStart, table.slots[slot].observed, emit)
@@ -120,7 +136,9 @@ public struct ConversationReassembler {
             abandon(slot, direction)
             return try drop(packet.isCut ? .cutRecord : .shortPacket, table.slots[slot].observed, emit)
         }
-        try receiveFragment(bytes.extracting(4..<4 + length), isContinuation: isContinuation, slot: slot, direction: direction, packet, emit)
+        try receiveFragment(
+            bytes.extracting(4..<4 + length), isContinuation: isContinuation, slot: slot, direction: direction, packet,
+            emit)
     }
 
     /// Whether a fragment of a classic connection is signalling, or on a channel that signalling opened for ATT.
@@ -132,13 +150,15 @@ public struct ConversationReassembler {
         return channel == 1 || connection.classic.knows(channel)
     }
 
-    /// Without directions in the capture: a continuation belongs to the only frame that is under way. Where one was given up, its rest may still
-    /// come, and looks the same.
+    /// Without directions in the capture: a continuation belongs to the only frame that is under way. Where one was
+    /// given up, its rest may still come, and looks the same.
     /// - Returns: `nil` where no frame is open, or where it cannot be known. A start always has a direction.
     private func directionOfFragment(_ slot: Int, boundary: UInt16, _ bytes: RawSpan) -> TrafficDirection? {
         let connection = table.slots[slot]
         guard boundary == 1 else {
-            return directionOfStart(connection.observed.adapter, boundary: boundary, isHostServer: connection.observed.isCentral == false, bytes)
+            return directionOfStart(
+                connection.observed.adapter, boundary: boundary, isHostServer: connection.observed.isCentral == false,
+                bytes)
         }
         switch (connection.sent.isOpen, connection.received.isOpen) {
         case (true, false): return connection.received.isAwaited ? nil : .sent
@@ -147,9 +167,11 @@ public struct ConversationReassembler {
         }
     }
 
-    /// A first fragment's direction: boundary 0 comes from the host. So does 2 from the hosts of old kernels, which know nothing else; then
-    /// ATT tells, whose odd opcodes come from the server: the peer, unless the capturing host was connected to.
-    func directionOfStart(_ adapter: UInt32, boundary: UInt16, isHostServer: Bool, _ bytes: RawSpan) -> TrafficDirection {
+    /// A first fragment's direction: boundary 0 comes from the host. So does 2 from the hosts of old kernels, which
+    /// know nothing else; then ATT tells, whose odd opcodes come from the server: the peer, unless the capturing host
+    /// was connected to.
+    func directionOfStart(_ adapter: UInt32, boundary: UInt16, isHostServer: Bool, _ bytes: RawSpan) -> TrafficDirection
+    {
         if boundary == 0 { return .sent }
         guard !hostsWithBoundary0.contains(adapter), bytes.byteCount >= 9, bytes.u16(6) == 4 else { return .received }
         let isFromServer = bytes.u8(8) & 1 == 1
@@ -172,7 +194,9 @@ public struct ConversationReassembler {
                 abandon(slot, direction)
                 try drop(.supersededHalf, table.slots[slot].observed, emit)
             }
-            if fragment.byteCount >= L2CAPHalf.headerLength, Int(fragment.u16(0)) + L2CAPHalf.headerLength <= fragment.byteCount {
+            if fragment.byteCount >= L2CAPHalf.headerLength,
+                Int(fragment.u16(0)) + L2CAPHalf.headerLength <= fragment.byteCount
+            {
                 // The usual case: the whole frame in one fragment, nothing is copied.
                 let length = Int(fragment.u16(0)) + L2CAPHalf.headerLength
                 if fragment.byteCount > length { try drop(.overrun, table.slots[slot].observed, emit) }
@@ -190,8 +214,8 @@ public struct ConversationReassembler {
         let needed = (direction == .sent ? table.slots[slot].sent.needed : table.slots[slot].received.needed) ?? 0
         let whole = withHalf(slot, direction) { $0.take() }
         if whole.count > needed { try drop(.overrun, table.slots[slot].observed, emit) }
-        // On the air, parts that do not fit say that others were missed; without a direction, that they are somebody else's: this is two frames, and
-        // neither is whole.
+        // On the air, parts that do not fit say that others were missed; without a direction, that they are somebody
+        // else's: this is two frames, and neither is whole.
         if whole.count == needed || table.slots[slot].air == nil && packet.direction != nil {
             try receiveFrame(whole.span.bytes.extracting(0..<needed), slot: slot, direction: direction, packet, emit)
         }
@@ -200,14 +224,16 @@ public struct ConversationReassembler {
 
     /// A whole L2CAP frame. Fixed channels: 1 classic signalling, 4 ATT, 5 LE signalling (Core 5.4, Vol 3 Part A, 2.1).
     private mutating func receiveFrame(
-        _ frame: RawSpan, slot: Int, direction: TrafficDirection, _ packet: ObservedPacket, _ emit: (ConversationEvent, RawSpan) throws -> Void
+        _ frame: RawSpan, slot: Int, direction: TrafficDirection, _ packet: ObservedPacket,
+        _ emit: (ConversationEvent, RawSpan) throws -> Void
     ) rethrows {
         let channel = frame.u16(2)
         let payload = frame.extracting(L2CAPHalf.headerLength..<frame.byteCount)
         switch channel {
         case 4:
             try emitATT(payload, bearer: 4, slot: slot, direction: direction, packet, emit)
-        case 1 where table.slots[slot].isClassic || table.slots[slot].air == nil && table.slots[slot].observed.peer == nil:
+        case 1
+        where table.slots[slot].isClassic || table.slots[slot].air == nil && table.slots[slot].observed.peer == nil:
             // LE has no channel 1: a handle whose beginning the capture does not hold is classic, too.
             table.slots[slot].classic.receiveSignals(payload, direction: direction)
             if table.slots[slot].isClassic { try drop(.classic, table.slots[slot].observed, emit) }
@@ -217,11 +243,15 @@ public struct ConversationReassembler {
             table.slots[slot].enhanced = table.slots[slot].enhanced ?? EnhancedBearers()
             table.slots[slot].enhanced?.receiveSignal(payload, direction: direction)
         case _ where table.slots[slot].isClassic:
-            guard table.slots[slot].classic.carries(channel, direction) else { return try drop(.classic, table.slots[slot].observed, emit) }
+            guard table.slots[slot].classic.carries(channel, direction) else {
+                return try drop(.classic, table.slots[slot].observed, emit)
+            }
             table.slots[slot].hasClassicATT = true
             try emitATT(payload, bearer: channel, slot: slot, direction: direction, packet, emit)
         default:
-            guard let done = table.slots[slot].enhanced?.receive(payload, channel: channel, direction: direction) else { break }
+            guard let done = table.slots[slot].enhanced?.receive(payload, channel: channel, direction: direction) else {
+                break
+            }
             try emitATT(done.span.bytes, bearer: channel, slot: slot, direction: direction, packet, emit)
         }
     }
@@ -231,17 +261,24 @@ public struct ConversationReassembler {
         _ emit: (ConversationEvent, RawSpan) throws -> Void
     ) rethrows {
         guard pdu.byteCount > 0 else { return try drop(.emptyPDU, table.slots[slot].observed, emit) }
-        if skipsValues, pdu.u8(0) == ATTOpcode.notification.rawValue || pdu.u8(0) == ATTOpcode.indication.rawValue { return }
+        if skipsValues, pdu.u8(0) == ATTOpcode.notification.rawValue || pdu.u8(0) == ATTOpcode.indication.rawValue {
+            return
+        }
         try emit(
-            .att(ATTObservation(
-                frame: packet.frame, time: packet.time, connection: table.slots[slot].observed, direction: direction, bearer: bearer)),
+            .att(
+                ATTObservation(
+                    frame: packet.frame, time: packet.time, connection: table.slots[slot].observed,
+                    direction: direction, bearer: bearer)),
             pdu)
     }
 
     // MARK: Connections
 
     /// A connection whose beginning the capture does not hold, or not yet.
-    mutating func add(_ key: UInt64, adapter: UInt32, handle: UInt32, isHCI: Bool = false, _ emit: (ConversationEvent, RawSpan) throws -> Void) rethrows -> Int {
+    mutating func add(
+        _ key: UInt64, adapter: UInt32, handle: UInt32, isHCI: Bool = false,
+        _ emit: (ConversationEvent, RawSpan) throws -> Void
+    ) rethrows -> Int {
         if table.count >= ConnectionTable.mostOpen {
             for slot in table.open.prefix(ConnectionTable.mostOpen / 2) {
                 try close(table.slots[slot].key, reason: nil, emit)
@@ -265,7 +302,9 @@ public struct ConversationReassembler {
         for slot in table.open(of: adapter) { try close(table.slots[slot].key, reason: nil, emit) }
     }
 
-    mutating func drop(_ reason: DropReason, _ connection: ObservedConnection?, _ emit: (ConversationEvent, RawSpan) throws -> Void) rethrows {
+    mutating func drop(
+        _ reason: DropReason, _ connection: ObservedConnection?, _ emit: (ConversationEvent, RawSpan) throws -> Void
+    ) rethrows {
         drops[reason, default: 0] += 1
         try emit(.dropped(reason, connection), RawSpan())
     }
@@ -274,8 +313,11 @@ public struct ConversationReassembler {
         withHalf(slot, direction) { $0.abandon() }
     }
 
-    /// Whose a fragment is nobody can tell, nor whose the next ones are: no frame may come out as something that was never sent.
-    mutating func abandonBoth(_ slot: Int, _ reason: DropReason, _ emit: (ConversationEvent, RawSpan) throws -> Void) rethrows {
+    /// Whose a fragment is nobody can tell, nor whose the next ones are: no frame may come out as something that was
+    /// never sent.
+    mutating func abandonBoth(_ slot: Int, _ reason: DropReason, _ emit: (ConversationEvent, RawSpan) throws -> Void)
+        rethrows
+    {
         table.slots[slot].tangle = nil
         abandon(slot, .sent)
         abandon(slot, .received)
@@ -283,7 +325,9 @@ public struct ConversationReassembler {
     }
 
     @discardableResult
-    mutating func withHalf<Result>(_ slot: Int, _ direction: TrafficDirection, _ body: (inout L2CAPHalf) -> Result) -> Result {
+    mutating func withHalf<Result>(_ slot: Int, _ direction: TrafficDirection, _ body: (inout L2CAPHalf) -> Result)
+        -> Result
+    {
         direction == .sent ? body(&table.slots[slot].sent) : body(&table.slots[slot].received)
     }
 }

@@ -1,8 +1,9 @@
-/// From a conversation to packets that a controller or the air would have shown: what `--record` and `convert` write when
-/// there are no packets, or packets of another level.
+/// From a conversation to packets that a controller or the air would have shown: what `--record` and `convert` write
+/// when there are no packets, or packets of another level.
 ///
-/// Makes connection events, ACL headers and connection handles (HCI), or CONNECT_IND, access addresses, sequence numbers and
-/// CRCs (link layer), so that Wireshark dissects the result. The last packet of each PDU has the PDU's own time.
+/// Makes connection events, ACL headers and connection handles (HCI), or CONNECT_IND, access addresses, sequence
+/// numbers and CRCs (link layer), so that Wireshark dissects the result. The last packet of each PDU has the PDU's own
+/// time.
 public struct ConversationSynthesiser {
     /// Where the packets seem to have been captured: between host and controller, or on the air.
     public enum Target: Sendable, Hashable { case hci, linkLayer }
@@ -15,24 +16,29 @@ public struct ConversationSynthesiser {
     /// Makes packets of that kind.
     public init(_ target: Target) { self.target = target }
 
-    /// Takes the next event of a conversation (`connected`, `att`, `disconnected`, `advertised`; others are of no use here) and emits
-    /// packets. An advertisement longer than a legacy one (31 bytes) keeps of its structures those that fit.
+    /// Takes the next event of a conversation (`connected`, `att`, `disconnected`, `advertised`; others are of no use
+    /// here) and emits packets. An advertisement longer than a legacy one (31 bytes) keeps of its structures those that
+    /// fit.
     ///
     /// - Parameters:
     ///   - frame, time: of `connected` and `disconnected`, which have none of their own; the others bring theirs.
     ///   - emit: called for each packet, with its bytes.
     public mutating func receive(
-        _ event: ConversationEvent, _ bytes: RawSpan, frame: Int, time: Duration?, _ emit: (ObservedPacket, RawSpan) throws -> Void
+        _ event: ConversationEvent, _ bytes: RawSpan, frame: Int, time: Duration?,
+        _ emit: (ObservedPacket, RawSpan) throws -> Void
     ) rethrows {
         switch (target, event) {
         case (.hci, .connected(let connection)): try hci.connect(connection, frame: frame, time: time, emit)
         case (.hci, .att(let att)): try hci.send(att, bytes, emit)
-        case (.hci, .disconnected(let connection, let reason)): try hci.disconnect(connection, reason, frame: frame, time: time, emit)
+        case (.hci, .disconnected(let connection, let reason)):
+            try hci.disconnect(connection, reason, frame: frame, time: time, emit)
         case (.linkLayer, .connected(let connection)): try air.connect(connection, frame: frame, time: time, emit)
         case (.linkLayer, .att(let att)): try air.send(att, bytes, emit)
-        case (.linkLayer, .disconnected(let connection, let reason)): try air.disconnect(connection, reason, frame: frame, time: time, emit)
+        case (.linkLayer, .disconnected(let connection, let reason)):
+            try air.disconnect(connection, reason, frame: frame, time: time, emit)
         case (.hci, .advertised(let advertiser)): try hci.advertise(advertiser, legacyAdvertisingData(bytes), emit)
-        case (.linkLayer, .advertised(let advertiser)): try air.advertise(advertiser, legacyAdvertisingData(bytes), emit)
+        case (.linkLayer, .advertised(let advertiser)):
+            try air.advertise(advertiser, legacyAdvertisingData(bytes), emit)
         default: break
         }
     }
@@ -60,7 +66,9 @@ extension ATTObservation {
 
 /// L2CAP around a PDU on the ATT channel.
 func l2cap(_ pdu: RawSpan) -> [UInt8] {
-    var frame: [UInt8] = [UInt8(truncatingIfNeeded: pdu.byteCount), UInt8(truncatingIfNeeded: pdu.byteCount >> 8), 4, 0]
+    var frame: [UInt8] = [
+        UInt8(truncatingIfNeeded: pdu.byteCount), UInt8(truncatingIfNeeded: pdu.byteCount >> 8), 4, 0,
+    ]
     pdu.withUnsafeBytes { frame.append(contentsOf: $0) }
     return frame
 }

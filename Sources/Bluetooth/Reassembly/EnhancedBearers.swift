@@ -41,7 +41,9 @@ struct EnhancedBearers {
             // Disconnection Request: the other side's channel, then the sender's own.
             let theirs = signal.u16(4)
             let own = signal.u16(6)
-            channels.removeAll { ($0.number == theirs && $0.direction == direction) || ($0.number == own && $0.direction != direction) }
+            channels.removeAll {
+                ($0.number == theirs && $0.direction == direction) || ($0.number == own && $0.direction != direction)
+            }
         default: break
         }
     }
@@ -60,7 +62,9 @@ struct EnhancedBearers {
 
     /// A frame on a dynamic channel: the whole SDU once it is complete, `nil` for a part of one or a foreign channel.
     mutating func receive(_ payload: RawSpan, channel: UInt16, direction: TrafficDirection) -> [UInt8]? {
-        guard let index = channels.firstIndex(where: { $0.number == channel && $0.direction == direction }) else { return nil }
+        guard let index = channels.firstIndex(where: { $0.number == channel && $0.direction == direction }) else {
+            return nil
+        }
         var data = payload
         if channels[index].needed == 0 {
             guard payload.byteCount >= 2 else { return nil }

@@ -1,14 +1,16 @@
-/// Says whether a part can stand at that place of an L2CAP frame: only where what the frame began with leaves no other reading, and never by chance.
+/// Says whether a part can stand at that place of an L2CAP frame: only where what the frame began with leaves no other
+/// reading, and never by chance.
 ///
 /// - Parameters of the call: the frame's first bytes, its header included; where the part would stand in it; the part.
 public typealias PartJudge = @Sendable (_ begun: [UInt8], _ offset: Int, _ part: [UInt8]) -> Bool
 
-/// Continuations on one handle of a capture without directions, while both directions have a frame under way: kept until the lengths tell whose
-/// each one is.
+/// Continuations on one handle of a capture without directions, while both directions have a frame under way: kept
+/// until the lengths tell whose each one is.
 ///
-/// A frame's header says how long it is, and a direction begins the next frame only when the last one is complete. So of all the ways to deal the
-/// fragments out few fit, mostly one; fewer yet where somebody knows what the frames may hold (`PartJudge`). All ways that lead to the same lengths are kept as one `End`, so that the work grows with the lengths and not
-/// with the ways.
+/// A frame's header says how long it is, and a direction begins the next frame only when the last one is complete. So
+/// of all the ways to deal the fragments out few fit, mostly one; fewer yet where somebody knows what the frames may
+/// hold (`PartJudge`). All ways that lead to the same lengths are kept as one `End`, so that the work grows with the
+/// lengths and not with the ways.
 struct FragmentTangle {
     /// A continuation that waits.
     struct Fragment {
@@ -34,7 +36,9 @@ struct FragmentTangle {
         let begun: [UInt8]
         let length: Int
         /// As long as the next one usually is: the end, or one more of the first one's length.
-        func expects(_ length: Int, of lacking: Int) -> Bool { length == lacking || length == firstLength && length < lacking }
+        func expects(_ length: Int, of lacking: Int) -> Bool {
+            length == lacking || length == firstLength && length < lacking
+        }
     }
 
     private struct Choice {
@@ -71,12 +75,18 @@ struct FragmentTangle {
 
     /// `nil` where a frame's length is not known yet: its first fragment was shorter than that.
     init?(sent: L2CAPHalf, received: L2CAPHalf, fits: PartJudge? = nil) {
-        guard let sentLacks = sent.remaining, let receivedLacks = received.remaining, let first = sent.firstLength, let other = received.firstLength else { return nil }
+        guard let sentLacks = sent.remaining, let receivedLacks = received.remaining, let first = sent.firstLength,
+            let other = received.firstLength
+        else { return nil }
         self.sent = Shape(firstLength: first, begun: sent.buffer, length: sent.buffer.count + sentLacks)
         self.received = Shape(firstLength: other, begun: received.buffer, length: received.buffer.count + receivedLacks)
         self.fits = fits
         let way = Ways.one(last: Self.noChoice)
-        ends = [End(sentLacks: sentLacks, receivedLacks: receivedLacks, all: way, regular: sent.isRegular && received.isRegular ? way : .none)]
+        ends = [
+            End(
+                sentLacks: sentLacks, receivedLacks: receivedLacks, all: way,
+                regular: sent.isRegular && received.isRegular ? way : .none)
+        ]
     }
 
     /// Takes the next continuation.

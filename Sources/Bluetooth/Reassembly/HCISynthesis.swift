@@ -5,22 +5,28 @@ struct HCISynthesis {
     /// Remote user terminated connection.
     private static let usualReason: UInt8 = 0x13
 
-    /// Handles of open connections, by the connection's id. All adapters become one, so handles are given anew where they meet.
+    /// Handles of open connections, by the connection's id. All adapters become one, so handles are given anew where
+    /// they meet.
     private var handles: [Int: UInt16] = [:]
     private var next: UInt16 = 0x0040
 
-    mutating func connect(_ connection: ObservedConnection, frame: Int, time: Duration?, _ emit: (ObservedPacket, RawSpan) throws -> Void) rethrows {
+    mutating func connect(
+        _ connection: ObservedConnection, frame: Int, time: Duration?, _ emit: (ObservedPacket, RawSpan) throws -> Void
+    ) rethrows {
         let handle = handle(connection)
-        // Without an address nothing can be announced; a capture that begins in the middle of a connection looks just so.
+        // Without an address nothing can be announced; a capture that begins in the middle of a connection looks just
+        // so.
         guard let peer = connection.peer else { return }
         var event: [UInt8] = [0x3E, 19, 0x01, 0x00] + handle.littleEndianBytes(2)
         event += [connection.isCentral == false ? 1 : 0, connection.isPeerRandom == true ? 1 : 0] + peer.littleEndian
         // Interval 30 ms, latency 0, supervision time-out 5 s, clock accuracy 500 ppm.
         event += [0x18, 0x00, 0x00, 0x00, 0xF4, 0x01, 0x00]
-        try emit(ObservedPacket(frame: frame, time: time, direction: .received, content: .hci(type: 4)), event.span.bytes)
+        try emit(
+            ObservedPacket(frame: frame, time: time, direction: .received, content: .hci(type: 4)), event.span.bytes)
     }
 
-    mutating func send(_ att: ATTObservation, _ pdu: RawSpan, _ emit: (ObservedPacket, RawSpan) throws -> Void) rethrows {
+    mutating func send(_ att: ATTObservation, _ pdu: RawSpan, _ emit: (ObservedPacket, RawSpan) throws -> Void) rethrows
+    {
         if handles[att.connection.id] == nil { try connect(att.connection, frame: att.frame, time: att.time, emit) }
         let handle = handle(att.connection)
         let direction = att.direction(saying: pdu)
@@ -29,26 +35,36 @@ struct HCISynthesis {
         while start < frame.count {
             let end = min(frame.count, start + Self.aclLength)
             let boundary: UInt16 = start > 0 ? 1 : direction == .sent ? 0 : 2
-            let packet = (handle | boundary << 12).littleEndianBytes(2) + (end - start).littleEndianBytes(2) + frame[start..<end]
-            try emit(ObservedPacket(frame: att.frame, time: att.time, direction: direction, content: .hci(type: 2)), packet.span.bytes)
+            let packet =
+                (handle | boundary << 12).littleEndianBytes(2) + (end - start).littleEndianBytes(2) + frame[start..<end]
+            try emit(
+                ObservedPacket(frame: att.frame, time: att.time, direction: direction, content: .hci(type: 2)),
+                packet.span.bytes)
             start = end
         }
     }
 
     mutating func disconnect(
-        _ connection: ObservedConnection, _ reason: UInt8?, frame: Int, time: Duration?, _ emit: (ObservedPacket, RawSpan) throws -> Void
+        _ connection: ObservedConnection, _ reason: UInt8?, frame: Int, time: Duration?,
+        _ emit: (ObservedPacket, RawSpan) throws -> Void
     ) rethrows {
         guard let handle = handles.removeValue(forKey: connection.id) else { return }
         let event: [UInt8] = [0x05, 4, 0x00] + handle.littleEndianBytes(2) + [reason ?? Self.usualReason]
-        try emit(ObservedPacket(frame: frame, time: time, direction: .received, content: .hci(type: 4)), event.span.bytes)
+        try emit(
+            ObservedPacket(frame: frame, time: time, direction: .received, content: .hci(type: 4)), event.span.bytes)
     }
 
     /// An LE Advertising Report event of one report (Core 5.4, Vol 4 Part E, 7.7.65.2), so that names are not lost.
-    func advertise(_ advertiser: ObservedAdvertiser, _ data: [UInt8], _ emit: (ObservedPacket, RawSpan) throws -> Void) rethrows {
-        var event: [UInt8] = [0x3E, UInt8(12 + data.count), 0x02, 0x01, advertiser.isScanResponse ? 4 : 0, advertiser.isRandom ? 1 : 0]
+    func advertise(_ advertiser: ObservedAdvertiser, _ data: [UInt8], _ emit: (ObservedPacket, RawSpan) throws -> Void)
+        rethrows
+    {
+        var event: [UInt8] = [
+            0x3E, UInt8(12 + data.count), 0x02, 0x01, advertiser.isScanResponse ? 4 : 0, advertiser.isRandom ? 1 : 0,
+        ]
         event += advertiser.address.littleEndian + [UInt8(data.count)] + data
         event.append(UInt8(bitPattern: advertiser.rssi ?? 127))
-        let packet = ObservedPacket(frame: advertiser.frame, time: advertiser.time, direction: .received, content: .hci(type: 4))
+        let packet = ObservedPacket(
+            frame: advertiser.frame, time: advertiser.time, direction: .received, content: .hci(type: 4))
         try emit(packet, event.span.bytes)
     }
 
@@ -56,7 +72,9 @@ struct HCISynthesis {
     private mutating func handle(_ connection: ObservedConnection) -> UInt16 {
         if let known = handles[connection.id] { return known }
         let taken = Set(handles.values)
-        var handle = UInt16(exactly: connection.handle).flatMap { (1...0x0EFF).contains($0) && !taken.contains($0) ? $0 : nil }
+        var handle = UInt16(exactly: connection.handle).flatMap {
+            (1...0x0EFF).contains($0) && !taken.contains($0) ? $0 : nil
+        }
         while handle == nil {
             next = next >= 0x0EFF ? 0x0040 : next + 1
             // With every handle taken (ConnectionTable allows 4096, controllers a dozen) two share one.

@@ -13,7 +13,8 @@ struct L2CAPHalf {
     private(set) var needed: Int?
     /// Length of the first fragment, of this frame or of the last that came in several.
     private(set) var firstLength: Int?
-    /// All fragments of this direction but the ends of frames have had one length so far: so controllers and hosts cut them.
+    /// All fragments of this direction but the ends of frames have had one length so far: so controllers and hosts cut
+    /// them.
     private(set) var isRegular = true
     /// The frame was given up, and the rest of it may still come, until this direction begins another one.
     private(set) var isAwaited = false
@@ -44,7 +45,8 @@ struct L2CAPHalf {
         buffer.append(contentsOf: repeatElement(0, count: length))
     }
 
-    /// What came meanwhile is not known, only how much: so many bytes are still to come, and nothing of another frame before them.
+    /// What came meanwhile is not known, only how much: so many bytes are still to come, and nothing of another frame
+    /// before them.
     mutating func spoil(lacking: Int) {
         isSpoiled = true
         let known = (needed ?? 0) - lacking

@@ -30,13 +30,17 @@ public struct ObservedPacket: Sendable, Hashable {
         public var isCRCValid: Bool?
         /// The bytes end without a CRC.
         public var lacksCRC: Bool
-        /// The modulation: airtime depends on it, and on the coded PHY a coding indicator byte follows the access address.
+        /// The modulation: airtime depends on it, and on the coded PHY a coding indicator byte follows the access
+        /// address.
         public var phy: PHY
 
         /// LE 1M, LE 2M, LE Coded (Core 5.4, Vol 6 Part A, 1).
         public enum PHY: UInt8, Sendable, Hashable { case le1M, le2M, coded }
 
-        public init(rfChannel: UInt8? = nil, signal: Int8? = nil, isDecrypted: Bool = false, isCRCValid: Bool? = nil, lacksCRC: Bool = false, phy: PHY = .le1M) {
+        public init(
+            rfChannel: UInt8? = nil, signal: Int8? = nil, isDecrypted: Bool = false, isCRCValid: Bool? = nil,
+            lacksCRC: Bool = false, phy: PHY = .le1M
+        ) {
             self.rfChannel = rfChannel
             self.signal = signal
             self.isDecrypted = isDecrypted
@@ -49,7 +53,9 @@ public struct ObservedPacket: Sendable, Hashable {
     /// A value from text.
     public struct ObservedValue: Sendable, Hashable {
         /// By which ATT procedure the value travelled.
-        public enum Travel: UInt8, Sendable, Hashable { case writeCommand, writeRequest, notification, indication, read }
+        public enum Travel: UInt8, Sendable, Hashable {
+            case writeCommand, writeRequest, notification, indication, read
+        }
         /// By which ATT procedure the value travelled.
         public var travel: Travel
         /// `nil` where the text knows only the handle.
@@ -80,7 +86,10 @@ public struct ObservedPacket: Sendable, Hashable {
     /// What the packet is.
     public var content: Content
 
-    public init(frame: Int, time: Duration?, adapter: UInt32 = 0, direction: TrafficDirection?, isCut: Bool = false, content: Content) {
+    public init(
+        frame: Int, time: Duration?, adapter: UInt32 = 0, direction: TrafficDirection?, isCut: Bool = false,
+        content: Content
+    ) {
         self.frame = frame
         self.time = time
         self.adapter = adapter

@@ -1,11 +1,15 @@
-// Numbers as HCI, L2CAP and the air carry them. Callers have checked that the bytes are there; a mistake of ours stops the
-// program, it never reads on.
+// Numbers as HCI, L2CAP and the air carry them. Callers have checked that the bytes are there; a mistake of ours stops
+// the program, it never reads on.
 
 extension RawSpan {
     func u8(_ offset: Int) -> UInt8 { unsafeLoad(fromByteOffset: offset, as: UInt8.self) }
-    func u16(_ offset: Int) -> UInt16 { UInt16(littleEndian: unsafeLoadUnaligned(fromByteOffset: offset, as: UInt16.self)) }
+    func u16(_ offset: Int) -> UInt16 {
+        UInt16(littleEndian: unsafeLoadUnaligned(fromByteOffset: offset, as: UInt16.self))
+    }
     func u24(_ offset: Int) -> UInt32 { UInt32(u16(offset)) | UInt32(u8(offset + 2)) << 16 }
-    func u32(_ offset: Int) -> UInt32 { UInt32(littleEndian: unsafeLoadUnaligned(fromByteOffset: offset, as: UInt32.self)) }
+    func u32(_ offset: Int) -> UInt32 {
+        UInt32(littleEndian: unsafeLoadUnaligned(fromByteOffset: offset, as: UInt32.self))
+    }
 
     /// Six bytes, least significant first.
     func address(_ offset: Int) -> BluetoothAddress {

@@ -1,8 +1,9 @@
-/// Writes down in ATT what a central asked of a link and what came back, at the seam: for links whose stack keeps the PDUs to itself (bluetoothd), and the same
-/// for all others.
+/// Writes down in ATT what a central asked of a link and what came back, at the seam: for links whose stack keeps the
+/// PDUs to itself (bluetoothd), and the same for all others.
 ///
-/// Requests, values, their order and their direction are what really passed. What the stack does out of sight is written as a GATT client of ours would do
-/// it: one response that lists the services, one for each service that lists its characteristics, and a subscription at the handle behind the value's.
+/// Requests, values, their order and their direction are what really passed. What the stack does out of sight is
+/// written as a GATT client of ours would do it: one response that lists the services, one for each service that lists
+/// its characteristics, and a subscription at the handle behind the value's.
 public struct CentralTranscript: Sendable {
     private var connection = 0
     private var isConnected = false
@@ -23,7 +24,8 @@ public struct CentralTranscript: Sendable {
         case .write(let handle, let value, withResponse: false):
             commands.insert(handle)
             return [pdu(.toPeripheral, .writeCommand(handle: handle, value: value), now)]
-        case .subscribe(let handle): return [pdu(.toPeripheral, .writeRequest(handle: handle &+ 1, value: [1, 0]), now)]
+        case .subscribe(let handle):
+            return [pdu(.toPeripheral, .writeRequest(handle: handle &+ 1, value: [1, 0]), now)]
         case .startScan, .stopScan, .connect, .discover, .disconnect, .forget, .powerCycle: return []
         }
     }
@@ -38,16 +40,21 @@ public struct CentralTranscript: Sendable {
         switch event {
         case .mtuChanged(let mtu):
             let size = UInt16(clamping: mtu)
-            return [pdu(.toPeripheral, .exchangeMTURequest(mtu: size), now), pdu(.toCentral, .exchangeMTUResponse(mtu: size), now)]
+            return [
+                pdu(.toPeripheral, .exchangeMTURequest(mtu: size), now),
+                pdu(.toCentral, .exchangeMTUResponse(mtu: size), now),
+            ]
         case .discovered(let services): return discovery(services, now)
         case .read(_, let value): return [pdu(.toCentral, .readResponse(value: value), now)]
         case .wrote(let handle): return commands.remove(handle) == nil ? [pdu(.toCentral, .writeResponse, now)] : []
         case .subscribed: return [pdu(.toCentral, .writeResponse, now)]
-        case .notification(let handle, let value): return [pdu(.toCentral, .notification(handle: handle, value: value), now)]
+        case .notification(let handle, let value):
+            return [pdu(.toCentral, .notification(handle: handle, value: value), now)]
         case .disconnected:
             isConnected = false
             return [LinkObservation(connection: connection, at: now, event: .disconnected)]
-        case .connected, .advertised, .scanFailed, .connectFailed, .discoveryFailed, .readFailed, .writeFailed, .subscribeFailed, .recovered, .remark, .unavailable, .available:
+        case .connected, .advertised, .scanFailed, .connectFailed, .discoveryFailed, .readFailed, .writeFailed,
+            .subscribeFailed, .recovered, .remark, .unavailable, .available:
             return []
         }
     }
@@ -56,18 +63,35 @@ public struct CentralTranscript: Sendable {
         LinkObservation(connection: connection, at: now, event: .pdu(direction, pdu.encoded))
     }
 
-    /// The declarations of services and characteristics (Core 5.4, Vol 3 Part G, 3.1 and 3.3.1): type 2800 by group, 2803 within each.
+    /// The declarations of services and characteristics (Core 5.4, Vol 3 Part G, 3.1 and 3.3.1): type 2800 by group,
+    /// 2803 within each.
     private func discovery(_ services: [RemoteService], _ now: MonotonicInstant) -> [LinkObservation] {
         var said: [LinkObservation] = []
         let services = services.sorted { $0.handle < $1.handle }
         for (index, service) in services.enumerated() {
             let end = index + 1 < services.count ? max(service.handle, services[index + 1].handle &- 1) : 0xFFFF
-            said.append(pdu(.toPeripheral, .readByGroupTypeRequest(ATTHandleRange(service.handle, 0xFFFF), type: BluetoothUUID(0x2800)), now))
-            said.append(pdu(.toCentral, .readByGroupTypeResponse([ATTGroupValue(service.handle, end, service.uuid.littleEndian)]), now))
-            for characteristic in service.characteristics.sorted(by: { $0.handle < $1.handle }) where characteristic.handle > 1 {
-                let value = [characteristic.properties.rawValue, UInt8(truncatingIfNeeded: characteristic.handle), UInt8(characteristic.handle >> 8)] + characteristic.uuid.littleEndian
-                said.append(pdu(.toPeripheral, .readByTypeRequest(ATTHandleRange(characteristic.handle - 1, end), type: BluetoothUUID(0x2803)), now))
-                said.append(pdu(.toCentral, .readByTypeResponse([ATTHandleValue(characteristic.handle - 1, value)]), now))
+            said.append(
+                pdu(
+                    .toPeripheral,
+                    .readByGroupTypeRequest(ATTHandleRange(service.handle, 0xFFFF), type: BluetoothUUID(0x2800)), now))
+            said.append(
+                pdu(
+                    .toCentral,
+                    .readByGroupTypeResponse([ATTGroupValue(service.handle, end, service.uuid.littleEndian)]), now))
+            for characteristic in service.characteristics.sorted(by: { $0.handle < $1.handle })
+            where characteristic.handle > 1 {
+                let value =
+                    [
+                        characteristic.properties.rawValue, UInt8(truncatingIfNeeded: characteristic.handle),
+                        UInt8(characteristic.handle >> 8),
+                    ] + characteristic.uuid.littleEndian
+                said.append(
+                    pdu(
+                        .toPeripheral,
+                        .readByTypeRequest(ATTHandleRange(characteristic.handle - 1, end), type: BluetoothUUID(0x2803)),
+                        now))
+                said.append(
+                    pdu(.toCentral, .readByTypeResponse([ATTHandleValue(characteristic.handle - 1, value)]), now))
             }
         }
         return said

@@ -1,8 +1,8 @@
 /// Writes down in ATT what passed at GATT level: for links whose stack keeps the PDUs to itself (bluetoothd).
 ///
-/// Handles are those that our own server would give; a stack gives others. What the stack does out of sight (MTU exchange,
-/// discovery, subscription) is written as a GATT client of ours would do it, so that a reader of the recording knows what
-/// each handle is. Values, their order and their direction are what really passed.
+/// Handles are those that our own server would give; a stack gives others. What the stack does out of sight (MTU
+/// exchange, discovery, subscription) is written as a GATT client of ours would do it, so that a reader of the
+/// recording knows what each handle is. Values, their order and their direction are what really passed.
 public struct GATTTranscript: Sendable {
     private struct Central {
         var connection: Int
@@ -41,16 +41,24 @@ public struct GATTTranscript: Sendable {
             centrals[id] = nil
         case .mtuChanged(let id, let mtu):
             centrals[id]?.mtu = mtu
-            exchange(id, .exchangeMTURequest(mtu: UInt16(clamping: mtu)), .exchangeMTUResponse(mtu: UInt16(clamping: mtu)), at: now)
+            exchange(
+                id, .exchangeMTURequest(mtu: UInt16(clamping: mtu)), .exchangeMTUResponse(mtu: UInt16(clamping: mtu)),
+                at: now)
         case .read(let id, let uuid, let offset, let token):
             guard let handle = table.valueHandle(of: uuid) else { break }
             questions[token] = .read(id, handle: handle, offset: offset)
-            let request: ATTPDU = offset == 0 ? .readRequest(handle: handle) : .readBlobRequest(handle: handle, offset: UInt16(clamping: offset))
+            let request: ATTPDU =
+                offset == 0
+                ? .readRequest(handle: handle) : .readBlobRequest(handle: handle, offset: UInt16(clamping: offset))
             write(id, .toPeripheral, request, at: now)
         case .write(let id, let uuid, let value, let token):
             guard let handle = table.valueHandle(of: uuid) else { break }
             if let token { questions[token] = .write(id, handle: handle) }
-            write(id, .toPeripheral, token == nil ? .writeCommand(handle: handle, value: value) : .writeRequest(handle: handle, value: value), at: now)
+            write(
+                id, .toPeripheral,
+                token == nil
+                    ? .writeCommand(handle: handle, value: value) : .writeRequest(handle: handle, value: value), at: now
+            )
         case .subscribed(let id, let uuid): configure(id, uuid, true, at: now)
         case .unsubscribed(let id, let uuid): configure(id, uuid, false, at: now)
         case .notified, .unavailable, .available: break
@@ -65,8 +73,10 @@ public struct GATTTranscript: Sendable {
         case .respond(let token, let response): answer(token, response, at: now)
         case .notify(let uuid, let value):
             guard let handle = table.valueHandle(of: uuid) else { break }
-            for (id, central) in centrals.sorted(by: { $0.value.connection < $1.value.connection }) where central.subscriptions.contains(uuid) {
-                write(id, .toCentral, .notification(handle: handle, value: Array(value.prefix(central.mtu - 3))), at: now)
+            for (id, central) in centrals.sorted(by: { $0.value.connection < $1.value.connection })
+            where central.subscriptions.contains(uuid) {
+                write(
+                    id, .toCentral, .notification(handle: handle, value: Array(value.prefix(central.mtu - 3))), at: now)
             }
         case .disconnect, .advertise: break
         }
@@ -78,7 +88,9 @@ public struct GATTTranscript: Sendable {
         guard let question = questions.removeValue(forKey: token) else { return }
         switch (question, response) {
         case (.read(let id, _, offset: 0), .value(let value)):
-            write(id, .toCentral, .readResponse(value: Array(value.prefix((centrals[id]?.mtu ?? ATTPDU.defaultMTU) - 1))), at: now)
+            write(
+                id, .toCentral, .readResponse(value: Array(value.prefix((centrals[id]?.mtu ?? ATTPDU.defaultMTU) - 1))),
+                at: now)
         case (.read(let id, _, _), .value(let value)):
             write(id, .toCentral, .readBlobResponse(value: value), at: now)
         case (.read(let id, let handle, let offset), .error(let code)):
@@ -87,7 +99,9 @@ public struct GATTTranscript: Sendable {
         case (.write(let id, _), .value):
             write(id, .toCentral, .writeResponse, at: now)
         case (.write(let id, let handle), .error(let code)):
-            write(id, .toCentral, .errorResponse(request: .writeRequest, handle: handle, error: ATTErrorCode(code)), at: now)
+            write(
+                id, .toCentral, .errorResponse(request: .writeRequest, handle: handle, error: ATTErrorCode(code)),
+                at: now)
         }
     }
 

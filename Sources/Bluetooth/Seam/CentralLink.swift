@@ -32,7 +32,8 @@ public struct Advertisement: Hashable, Sendable {
     public var peer: PeerID
     /// `nil` on links without a radio: there the bottle's identity is read from the Serial Number String (2A25).
     public var address: BluetoothAddress?
-    /// The address is a private one: it changes every few minutes, and says nothing of who it is (Core 5.4, Vol 6 Part B, 1.3.2.2).
+    /// The address is a private one: it changes every few minutes, and says nothing of who it is (Core 5.4, Vol 6 Part
+    /// B, 1.3.2.2).
     public var isAddressPrivate = false
     /// The advertised name, whole or shortened.
     public var name: String?
@@ -41,7 +42,10 @@ public struct Advertisement: Hashable, Sendable {
     /// dBm, where the link knows it.
     public var rssi: Int?
 
-    public init(peer: PeerID, address: BluetoothAddress? = nil, name: String? = nil, services: [BluetoothUUID] = [], rssi: Int? = nil) {
+    public init(
+        peer: PeerID, address: BluetoothAddress? = nil, name: String? = nil, services: [BluetoothUUID] = [],
+        rssi: Int? = nil
+    ) {
         self.peer = peer
         self.address = address
         self.name = name
@@ -123,7 +127,8 @@ public enum CentralRequest: Hashable, Sendable {
     case subscribe(handle: UInt16)
     /// -> `disconnected(nil)`, also when nothing was connected.
     case disconnect
-    /// Forgets what the system remembers of this peer (BlueZ: RemoveDevice); -> `recovered` . A rung of the recovery ladder.
+    /// Forgets what the system remembers of this peer (BlueZ: RemoveDevice); -> `recovered` . A rung of the recovery
+    /// ladder.
     case forget(PeerID)
     /// Switches the adapter off and on; disturbs others, so only when the user allowed it; -> `recovered`.
     case powerCycle

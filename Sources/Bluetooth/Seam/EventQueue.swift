@@ -1,7 +1,8 @@
 import Synchronization
 
 /// Events on their way to the one consumer of a link, with a limit that pushes back: when it is reached the link stops
-/// reading from the other end, and goes on when the consumer has caught up. Nothing is dropped, nothing grows without end.
+/// reading from the other end, and goes on when the consumer has caught up. Nothing is dropped, nothing grows without
+/// end.
 package final class EventQueue<Event: Sendable>: Sendable {
     private struct State {
         /// Events from `head` on are still to be taken.
@@ -11,7 +12,8 @@ package final class EventQueue<Event: Sendable>: Sendable {
         var isFinished = false
         var wasFull = false
         var onRoom: (@Sendable () -> Void)?
-        /// Events that have come, and how often the consumer has asked for one: when it asks for the next it is done with the last.
+        /// Events that have come, and how often the consumer has asked for one: when it asks for the next it is done
+        /// with the last.
         var (yielded, asked): (UInt64, UInt64) = (0, 0)
         /// Who waits for the consumer to be done with so many.
         var followers: [(events: UInt64, continuation: CheckedContinuation<Void, Never>)] = []
@@ -72,7 +74,8 @@ package final class EventQueue<Event: Sendable>: Sendable {
         followers.forEach { $0.resume() }
     }
 
-    /// Returns when the consumer is done with all events of until now: at once where nobody consumes yet, or no more will come.
+    /// Returns when the consumer is done with all events of until now: at once where nobody consumes yet, or no more
+    /// will come.
     package func caughtUp() async {
         await withCheckedContinuation { continuation in
             let isDone = state.withLock { state in
@@ -91,25 +94,26 @@ package final class EventQueue<Event: Sendable>: Sendable {
 
     private func next() async -> Event? {
         await withCheckedContinuation { continuation in
-            let (event, onRoom, followers): (Event??, (@Sendable () -> Void)?, [CheckedContinuation<Void, Never>]) = state.withLock { state in
-                state.asked += 1
-                let followers = state.takeFollowers()
-                guard state.head < state.buffer.count else {
-                    // A second consumer would have to share: it is told that there is nothing.
-                    if state.isFinished || state.waiter != nil { return (.some(nil), nil, followers) }
-                    state.waiter = continuation
-                    return (nil, nil, followers)
+            let (event, onRoom, followers): (Event??, (@Sendable () -> Void)?, [CheckedContinuation<Void, Never>]) =
+                state.withLock { state in
+                    state.asked += 1
+                    let followers = state.takeFollowers()
+                    guard state.head < state.buffer.count else {
+                        // A second consumer would have to share: it is told that there is nothing.
+                        if state.isFinished || state.waiter != nil { return (.some(nil), nil, followers) }
+                        state.waiter = continuation
+                        return (nil, nil, followers)
+                    }
+                    let event = state.buffer[state.head]
+                    state.head += 1
+                    if state.head == state.buffer.count || state.head >= limit {
+                        state.buffer.removeFirst(state.head)
+                        state.head = 0
+                    }
+                    let hasRoom = state.wasFull && state.buffer.count - state.head <= limit / 2
+                    if hasRoom { state.wasFull = false }
+                    return (.some(event), hasRoom ? state.onRoom : nil, followers)
                 }
-                let event = state.buffer[state.head]
-                state.head += 1
-                if state.head == state.buffer.count || state.head >= limit {
-                    state.buffer.removeFirst(state.head)
-                    state.head = 0
-                }
-                let hasRoom = state.wasFull && state.buffer.count - state.head <= limit / 2
-                if hasRoom { state.wasFull = false }
-                return (.some(event), hasRoom ? state.onRoom : nil, followers)
-            }
             if let event { continuation.resume(returning: event) }
             onRoom?()
             followers.forEach { $0.resume() }

@@ -49,7 +49,9 @@ public struct LinkError: Error, Sendable, Hashable {
     /// The ATT error code of a peer that said no.
     public var attError: UInt8?
 
-    public init(_ code: Code, _ sentence: String, cause: String? = nil, isTransient: Bool = false, attError: UInt8? = nil) {
+    public init(
+        _ code: Code, _ sentence: String, cause: String? = nil, isTransient: Bool = false, attError: UInt8? = nil
+    ) {
         self.code = code
         self.sentence = sentence
         self.cause = cause

@@ -21,7 +21,10 @@ public enum LinkName: Hashable, Sendable {
         public let text: String
         /// What was given, and which names there are.
         public var description: String {
-            "'\(text)' is no link: use bluez, bluez:hci1, unix:PATH, stream:PATH, l2cap:hci1, l2cap:ADDRESS, hci:HOST:PORT, esphome:HOST or capture:FILE"
+            """
+            '\(text)' is no link: use bluez, bluez:hci1, unix:PATH, stream:PATH, l2cap:hci1, l2cap:ADDRESS, \
+            hci:HOST:PORT, esphome:HOST or capture:FILE
+            """
         }
     }
 

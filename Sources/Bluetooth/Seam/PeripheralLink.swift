@@ -12,8 +12,8 @@ public protocol PeripheralLink: AnyObject, Sendable {
     func open(_ application: GATTApplication) async throws(LinkError)
     /// Withdraws everything, disconnects and ends `events`.
     func close() async
-    /// Returns when the consumer of `events` is done with all that has happened until now: what a central did before it heard a response of
-    /// ours is known then.
+    /// Returns when the consumer of `events` is done with all that has happened until now: what a central did before it
+    /// heard a response of ours is known then.
     func caughtUp() async
     /// The address under which centrals see an open link; `nil` where there is no radio, or the system does not say.
     func ownAddress() async -> BluetoothAddress?
@@ -32,7 +32,8 @@ public struct GATTApplication: Hashable, Sendable {
     public var advertisedServices: [BluetoothUUID]
     /// Services in the order in which they stand in the table.
     public var services: [LocalService]
-    /// The services are all that there is: a link that serves attributes itself adds no GAP (1800) and GATT (1801) of its own.
+    /// The services are all that there is: a link that serves attributes itself adds no GAP (1800) and GATT (1801) of
+    /// its own.
     public var isWholeTable = false
     /// The ATT MTU offered to centrals, 23–517, where the link and not the system offers it.
     public var maximumMTU = 517
@@ -65,7 +66,8 @@ public struct LocalService: Hashable, Sendable {
     public var uuid: BluetoothUUID
     /// Its characteristics, in the order of their handles.
     public var characteristics: [LocalCharacteristic]
-    /// Handle of the declaration; `nil`: the next that is free. Handles of our own count on links that serve attributes themselves.
+    /// Handle of the declaration; `nil`: the next that is free. Handles of our own count on links that serve attributes
+    /// themselves.
     public var handle: UInt16?
     /// Last handle of the service; `nil`: its last attribute's.
     public var end: UInt16?
@@ -102,7 +104,8 @@ public struct LocalInclude: Hashable, Sendable {
 public struct LocalDescriptor: Hashable, Sendable {
     /// Its type.
     public var uuid: BluetoothUUID
-    /// Names it in events: reads and writes are asked of the machine. Of 2902, which is always the link's, it names nothing.
+    /// Names it in events: reads and writes are asked of the machine. Of 2902, which is always the link's, it names
+    /// nothing.
     public var name: BluetoothUUID
     /// `nil`: the next that is free.
     public var handle: UInt16?
@@ -128,8 +131,8 @@ public struct LocalCharacteristic: Hashable, Sendable {
     public var handle: UInt16?
     /// In order. With 2902 among them the link makes no other one.
     public var descriptors: [LocalDescriptor] = []
-    /// Its values go to everybody who is connected, subscribed or not: some firmwares notify what they do not offer to. On links that serve
-    /// attributes themselves.
+    /// Its values go to everybody who is connected, subscribed or not: some firmwares notify what they do not offer to.
+    /// On links that serve attributes themselves.
     public var notifiesAnybody = false
     /// Reads reach the machine although the properties do not offer them.
     public var acceptsAnyRead = false
@@ -144,7 +147,8 @@ public struct LocalCharacteristic: Hashable, Sendable {
     public var acceptsAnyWrite: Bool
 
     public init(
-        uuid: BluetoothUUID, properties: CharacteristicProperties, userDescription: String? = nil, constant: [UInt8]? = nil,
+        uuid: BluetoothUUID, properties: CharacteristicProperties, userDescription: String? = nil,
+        constant: [UInt8]? = nil,
         acceptsAnyWrite: Bool = false
     ) {
         self.uuid = uuid
@@ -174,7 +178,8 @@ public enum PeripheralEvent: Hashable, Sendable {
     /// A read that the machine must answer with `respond(token, …)`. Long values: the link asks once, at offset 0,
     /// and serves the following blobs from that answer; `offset` is not 0 only where a central begins in the middle.
     case read(CentralID, BluetoothUUID, offset: Int, token: UInt64)
-    /// A whole write, long ones joined. Where `token` is set the machine must answer with `respond(token, …)` (value empty).
+    /// A whole write, long ones joined. Where `token` is set the machine must answer with `respond(token, …)` (value
+    /// empty).
     case write(CentralID, BluetoothUUID, value: [UInt8], token: UInt64?)
     case subscribed(CentralID, BluetoothUUID)
     case unsubscribed(CentralID, BluetoothUUID)

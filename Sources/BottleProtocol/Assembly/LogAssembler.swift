@@ -4,7 +4,8 @@ public enum AssemblyEvent: Hashable, Sendable {
     case message(Frame)
     /// A PT frame of which all bytes arrived. `records` may be 0: the draft profile ends a dump so.
     case log(LogTransfer)
-    /// A log transfer that will not complete, with the reason. Its whole records are kept as received and never acknowledged.
+    /// A log transfer that will not complete, with the reason. Its whole records are kept as received and never
+    /// acknowledged.
     case unfinished(LogTransfer, DecodeFailure)
     /// The value before, once more: one delivery (rule 7).
     case repeated([UInt8])
@@ -14,11 +15,12 @@ public enum AssemblyEvent: Hashable, Sendable {
 
 /// Puts the values of the response characteristic together again: the reassembly rules of protocol law P3.4.
 ///
-/// Feed it every value of that one characteristic (rule 8), in order of arrival: notifications, or the draft profile's reads.
-/// Call `finish()` when the connection ends *and before each new request for the log*: what then still waits for its other half never will be whole.
+/// Feed it every value of that one characteristic (rule 8), in order of arrival: notifications, or the draft profile's
+/// reads. Call `finish()` when the connection ends *and before each new request for the log*: what then still waits for
+/// its other half never will be whole.
 ///
-/// Works for notifications of whole entries in any order (parallel bearers shuffle them, `hardware/adapters.md`, EATT), and for
-/// logs cut anywhere in order. Memory is bounded by two frames, whatever arrives.
+/// Works for notifications of whole entries in any order (parallel bearers shuffle them, `hardware/adapters.md`, EATT),
+/// and for logs cut anywhere in order. Memory is bounded by two frames, whatever arrives.
 public struct LogAssembler: Sendable {
     private var frame: PartialFrame?
     /// 1–3 bytes of a frame that began so short.
@@ -53,7 +55,8 @@ public struct LogAssembler: Sendable {
 
     /// Byte by byte even a header may repeat itself: `50`, `54`, `01`, `01`.
     private func completesHeader(_ value: [UInt8]) -> Bool {
-        guard let (operation, length) = LogShape.header(header + value), header.count + value.count == Frame.headerSize else { return false }
+        guard let (operation, length) = LogShape.header(header + value), header.count + value.count == Frame.headerSize
+        else { return false }
         return !header.isEmpty && operation == .put && LogShape.isSumOfEntries(length)
     }
 
@@ -71,7 +74,9 @@ public struct LogAssembler: Sendable {
     /// Takes the next part of a value and returns how many bytes that was, at least one (0 only of an empty value).
     private mutating func take(_ part: ArraySlice<UInt8>, of valueSize: Int, _ events: inout [AssemblyEvent]) -> Int {
         if !header.isEmpty {
-            if !LogShape.isWholeMessage(part), !LogShape.isLogHeader(Array(part)) { return continueHeader(part, &events) }
+            if !LogShape.isWholeMessage(part), !LogShape.isLogHeader(Array(part)) {
+                return continueHeader(part, &events)
+            }
             // Rule 2 holds for a log of which only a part of the header has come, too.
             if header.first == UInt8(ascii: "P"), part.count == valueSize, LogShape.isWholeMessage(part) {
                 events.append(message(part))
@@ -85,7 +90,9 @@ public struct LogAssembler: Sendable {
             events.append(message(part.prefix(size)))
             return size
         case .foreign(let why):
-            events.append(.malformed(Array(part), DecodeFailure(what: why, offset: 0, needed: Frame.headerSize, found: part.count)))
+            events.append(
+                .malformed(
+                    Array(part), DecodeFailure(what: why, offset: 0, needed: Frame.headerSize, found: part.count)))
             return part.count
         case .newFrame:
             abandonFrame("a new frame began before all of this one arrived", &events)
@@ -102,8 +109,9 @@ public struct LogAssembler: Sendable {
         case newFrame
     }
 
-    /// What a value is that comes inside an unfinished frame. Inside an entry, log bytes may spell anything, so a header must prove itself
-    /// (a continuation can begin with the letters PT or RT). Between entries none can: a log entry begins with n = 1 + 13k.
+    /// What a value is that comes inside an unfinished frame. Inside an entry, log bytes may spell anything, so a
+    /// header must prove itself (a continuation can begin with the letters PT or RT). Between entries none can: a log
+    /// entry begins with n = 1 + 13k.
     private func meaning(of part: ArraySlice<UInt8>, during open: PartialFrame) -> Meaning {
         guard let (operation, length) = LogShape.header(part) else { return .continuation }
         let size = Frame.headerSize + length
@@ -120,7 +128,9 @@ public struct LogAssembler: Sendable {
         switch operation {
         case .put: return .newFrame
         case .get: return .foreign("a host's GT frame among the log's entries")
-        default: return part.count >= size ? .interleaved(size: size) : .foreign("a message that was cut short (is the MTU too small?)")
+        default:
+            return part.count >= size
+                ? .interleaved(size: size) : .foreign("a message that was cut short (is the MTU too small?)")
         }
     }
 
@@ -132,7 +142,9 @@ public struct LogAssembler: Sendable {
             }
             var open = PartialFrame(operation: operation, length: length)
             let taken = open.append(part.dropFirst(Frame.headerSize), valueSize: valueSize)
-            if operation == .put, open.failure == nil, open.isAtBoundary, !open.payload.isEmpty, !early.isEmpty, early.count <= open.remaining {
+            if operation == .put, open.failure == nil, open.isAtBoundary, !open.payload.isEmpty, !early.isEmpty,
+                early.count <= open.remaining
+            {
                 _ = open.append(early[...], valueSize: early.count)
                 early = []
             }
@@ -166,24 +178,36 @@ public struct LogAssembler: Sendable {
         return taken.count
     }
 
-    private mutating func continueFrame(_ part: ArraySlice<UInt8>, _ valueSize: Int, _ events: inout [AssemblyEvent]) -> Int {
-        guard let operation = frame?.operation, let taken = frame?.append(part, valueSize: valueSize) else { return part.count }
+    private mutating func continueFrame(_ part: ArraySlice<UInt8>, _ valueSize: Int, _ events: inout [AssemblyEvent])
+        -> Int
+    {
+        guard let operation = frame?.operation, let taken = frame?.append(part, valueSize: valueSize) else {
+            return part.count
+        }
         settle(&events)
         return taken + takeSurplus(part.dropFirst(taken), after: operation, &events)
     }
 
     /// Bytes of a value past its frame's end. A frame may follow; anything else a lying length left over.
-    private mutating func takeSurplus(_ surplus: ArraySlice<UInt8>, after operation: FrameOperation, _ events: inout [AssemblyEvent]) -> Int {
-        guard !surplus.isEmpty, frame == nil, LogShape.header(surplus) == nil, !LogShape.isHeaderStart(surplus) else { return 0 }
+    private mutating func takeSurplus(
+        _ surplus: ArraySlice<UInt8>, after operation: FrameOperation, _ events: inout [AssemblyEvent]
+    ) -> Int {
+        guard !surplus.isEmpty, frame == nil, LogShape.header(surplus) == nil, !LogShape.isHeaderStart(surplus) else {
+            return 0
+        }
         let whole = surplus.count / DrinkRecord.size * DrinkRecord.size
         guard operation == .put, whole > 0 else {
             reject(surplus, "bytes past the end of a frame", &events)
             return surplus.count
         }
         let transfer = LogTransfer(
-            recordBytes: Array(surplus.prefix(whole)), skipped: [], payload: Array(surplus), length: nil, isComplete: false, isAcknowledgeable: false)
+            recordBytes: Array(surplus.prefix(whole)), skipped: [], payload: Array(surplus), length: nil,
+            isComplete: false, isAcknowledgeable: false)
         missing.note(transfer)
-        events.append(.unfinished(transfer, DecodeFailure(what: "records past the end of their frame", offset: 0, needed: 0, found: surplus.count)))
+        events.append(
+            .unfinished(
+                transfer,
+                DecodeFailure(what: "records past the end of their frame", offset: 0, needed: 0, found: surplus.count)))
         return surplus.count
     }
 
@@ -220,7 +244,8 @@ public struct LogAssembler: Sendable {
     private mutating func abandonFrame(_ why: String, _ events: inout [AssemblyEvent]) {
         guard let open = frame else { return }
         frame = nil
-        let reason = DecodeFailure(what: why, offset: Frame.headerSize + open.payload.count, needed: open.length, found: open.payload.count)
+        let reason = DecodeFailure(
+            what: why, offset: Frame.headerSize + open.payload.count, needed: open.length, found: open.payload.count)
         guard open.operation == .put else {
             events.append(.malformed(open.bytes, reason))
             return
@@ -241,22 +266,31 @@ public struct LogAssembler: Sendable {
     private mutating func abandonEarly(_ events: inout [AssemblyEvent]) {
         guard !early.isEmpty else { return }
         let records = ((try? Entry.sequence(decoding: early)) ?? []).flatMap(\.data)
-        let transfer = LogTransfer(recordBytes: records, skipped: [], payload: early, length: nil, isComplete: false, isAcknowledgeable: false)
+        let transfer = LogTransfer(
+            recordBytes: records, skipped: [], payload: early, length: nil, isComplete: false, isAcknowledgeable: false)
         early = []
         missing.note(transfer)
-        events.append(.unfinished(transfer, DecodeFailure(what: "log entries whose frame header never came", offset: 0, needed: Frame.headerSize, found: 0)))
+        events.append(
+            .unfinished(
+                transfer,
+                DecodeFailure(
+                    what: "log entries whose frame header never came", offset: 0, needed: Frame.headerSize, found: 0)))
     }
 
     private mutating func reject(_ bytes: ArraySlice<UInt8>, _ why: String, _ events: inout [AssemblyEvent]) {
         // They may be part of a log whose header was lost, if they could hold a record.
         if bytes.count >= DrinkRecord.size { missing.noteUnknown() }
-        events.append(.malformed(Array(bytes), DecodeFailure(what: why, offset: 0, needed: Frame.headerSize, found: bytes.count)))
+        events.append(
+            .malformed(Array(bytes), DecodeFailure(what: why, offset: 0, needed: Frame.headerSize, found: bytes.count)))
     }
 }
 
 extension PartialFrame {
     /// Header and payload as far as they came.
     var bytes: [UInt8] {
-        [UInt8(operation.rawValue >> 8), UInt8(truncatingIfNeeded: operation.rawValue), UInt8(length >> 8), UInt8(truncatingIfNeeded: length)] + payload
+        [
+            UInt8(operation.rawValue >> 8), UInt8(truncatingIfNeeded: operation.rawValue), UInt8(length >> 8),
+            UInt8(truncatingIfNeeded: length),
+        ] + payload
     }
 }

@@ -18,7 +18,9 @@ enum LogShape {
     /// Whether these bytes could be the first 1 to 3 of a frame from a bottle.
     static func isHeaderStart(_ value: some RandomAccessCollection<UInt8>) -> Bool {
         guard (1..<Frame.headerSize).contains(value.count) else { return false }
-        return [FrameOperation.put, .response, .report].contains { $0.letters.prefix(value.count).elementsEqual(value.prefix(2)) }
+        return [FrameOperation.put, .response, .report].contains {
+            $0.letters.prefix(value.count).elementsEqual(value.prefix(2))
+        }
     }
 
     /// An entry size that holds whole records: 1 + 13k with k at least 1.
@@ -28,7 +30,8 @@ enum LogShape {
     static func isWholeEntries(_ value: [UInt8]) -> Bool {
         var index = 0
         while index < value.count {
-            guard index + 1 < value.count, isRecordEntry(value[index]), value[index + 1] == EntryType.log.rawValue else { return false }
+            guard index + 1 < value.count, isRecordEntry(value[index]), value[index + 1] == EntryType.log.rawValue
+            else { return false }
             index += Int(value[index]) + 1
         }
         return index == value.count && index > 0

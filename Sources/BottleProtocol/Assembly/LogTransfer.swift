@@ -1,6 +1,7 @@
 /// What came of one PT frame of the drink log: whole, or as far as it got.
 public struct LogTransfer: Hashable, Sendable {
-    /// Whole records as received, 13 bytes each, joined. Equal records stay: the acknowledgement counts them, the journal does not.
+    /// Whole records as received, 13 bytes each, joined. Equal records stay: the acknowledgement counts them, the
+    /// journal does not.
     public let recordBytes: [UInt8]
     /// Entries of other types than `log`, skipped (rule 4).
     public let skipped: [Entry]
@@ -10,16 +11,18 @@ public struct LogTransfer: Hashable, Sendable {
     public let length: Int?
     /// All `length` bytes arrived and are entries (rule 5).
     public let isComplete: Bool
-    /// Whether acknowledging these records drops exactly them. An acknowledgement names the bottle's *oldest* records, so after an earlier part
-    /// of the log went missing (an unfinished frame, entries without a header) a later complete frame must not be acknowledged either,
-    /// unless it holds all that was seen of the missing part: then the bottle had started over.
+    /// Whether acknowledging these records drops exactly them. An acknowledgement names the bottle's *oldest* records,
+    /// so after an earlier part of the log went missing (an unfinished frame, entries without a header) a later
+    /// complete frame must not be acknowledged either, unless it holds all that was seen of the missing part: then the
+    /// bottle had started over.
     ///
-    /// What leaves no trace can not be known here: of a dump of *several* PT frames (the draft profile's packets) a whole frame may be lost
-    /// on the way. Such a dump may be acknowledged only when a second dump brings the same records in the same order.
+    /// What leaves no trace can not be known here: of a dump of *several* PT frames (the draft profile's packets) a
+    /// whole frame may be lost on the way. Such a dump may be acknowledged only when a second dump brings the same
+    /// records in the same order.
     public let isAcknowledgeable: Bool
 
-    /// Values ended inside records: nothing but the frame's length says that the pieces belong together. Pieces of two frames, with values
-    /// lost of both, can add up to that length, and to a record that the bottle never had.
+    /// Values ended inside records: nothing but the frame's length says that the pieces belong together. Pieces of two
+    /// frames, with values lost of both, can add up to that length, and to a record that the bottle never had.
     public internal(set) var isPieced = false
 
     /// Number of whole records.
@@ -46,7 +49,8 @@ public struct LogTransfer: Hashable, Sendable {
 }
 
 extension DrinkRecord {
-    /// Decodes records that stand one after another; a tail shorter than a record is ignored. Allocates nothing by itself.
+    /// Decodes records that stand one after another; a tail shorter than a record is ignored. Allocates nothing by
+    /// itself.
     @inlinable
     public static func decodeAll(
         _ bytes: [UInt8], dialect: RecordDialect = .calendar, amountWidth: AmountWidth? = nil,
@@ -58,8 +62,11 @@ extension DrinkRecord {
             while buffer.count - start >= size {
                 // Bytes 5–12 overlap the first word: 13 bytes are read in two loads, neither past the record.
                 let head = UInt64(bigEndian: buffer.loadUnaligned(fromByteOffset: start, as: UInt64.self))
-                let tail = UInt64(bigEndian: buffer.loadUnaligned(fromByteOffset: start + 5, as: UInt64.self)) & 0xFF_FFFF_FFFF
-                let result = Result { () throws(DecodeFailure) in try DrinkRecord(head: head, tail: tail, dialect: dialect, amountWidth: width) }
+                let tail =
+                    UInt64(bigEndian: buffer.loadUnaligned(fromByteOffset: start + 5, as: UInt64.self)) & 0xFF_FFFF_FFFF
+                let result = Result { () throws(DecodeFailure) in
+                    try DrinkRecord(head: head, tail: tail, dialect: dialect, amountWidth: width)
+                }
                 body(result, buffer[start..<(start + size)])
                 start += size
             }

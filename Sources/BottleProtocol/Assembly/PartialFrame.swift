@@ -3,13 +3,14 @@ struct PartialFrame {
     let operation: FrameOperation
     let length: Int
     private(set) var payload: [UInt8] = []
-    /// The same bytes with repeated values counted, kept while every value was shorter than a record; see `appendRepeat`.
+    /// The same bytes with repeated values counted, kept while every value was shorter than a record; see
+    /// `appendRepeat`.
     private(set) var withRepeats: [UInt8]?
     /// Where the next entry starts, as far as entries are whole.
     private(set) var entryStart = 0
     private var scanFailure: DecodeFailure?
-    /// Payload size at which a value looked like an entry's start although the last entry was not over:
-    /// a bearer that cuts notifications to its MTU looks like that. Nothing past it is trusted unless the frame completes.
+    /// Payload size at which a value looked like an entry's start although the last entry was not over: a bearer that
+    /// cuts notifications to its MTU looks like that. Nothing past it is trusted unless the frame completes.
     private(set) var doubtfulFrom: Int?
     /// Payload sizes at which values ended inside a record.
     private(set) var cuts: [Int] = []
@@ -42,9 +43,10 @@ struct PartialFrame {
         return part.count
     }
 
-    /// The same value twice in a row is one delivery (rule 7), unless values are so short that log bytes repeat by themselves (`00`, `00`).
-    /// No bearer sends so short values but one test or firmware that cuts anywhere (rule 1). There both readings are kept, and the
-    /// one with repeats wins if it fills the frame with nothing but plausible records.
+    /// The same value twice in a row is one delivery (rule 7), unless values are so short that log bytes repeat by
+    /// themselves (`00`, `00`). No bearer sends so short values but one test or firmware that cuts anywhere (rule 1).
+    /// There both readings are kept, and the one with repeats wins if it fills the frame with nothing but plausible
+    /// records.
     mutating func appendRepeat(_ value: [UInt8]) {
         largestValue = max(largestValue, value.count)
         guard largestValue < DrinkRecord.size else { return }
@@ -66,16 +68,22 @@ struct PartialFrame {
         scan()
     }
 
-    /// Walks over whole entries and refuses what can not be one. Only PT frames are walked: of RP and RT nothing needs to be known early.
+    /// Walks over whole entries and refuses what can not be one. Only PT frames are walked: of RP and RT nothing needs
+    /// to be known early.
     private mutating func scan() {
         while operation == .put, scanFailure == nil, entryStart < payload.count {
             let size = Int(payload[entryStart])
             let offset = Frame.headerSize + entryStart
             if size < 1 {
-                scanFailure = DecodeFailure(what: "an entry has no type byte (n = 0)", offset: offset, needed: 1, found: 0)
+                scanFailure = DecodeFailure(
+                    what: "an entry has no type byte (n = 0)", offset: offset, needed: 1, found: 0)
             } else if entryStart + 1 + size > length {
-                scanFailure = DecodeFailure(what: "an entry runs past the end of its frame", offset: offset, needed: size, found: length - entryStart - 1)
-            } else if entryStart + 1 < payload.count, payload[entryStart + 1] == EntryType.log.rawValue, (size - 1) % DrinkRecord.size != 0 {
+                scanFailure = DecodeFailure(
+                    what: "an entry runs past the end of its frame", offset: offset, needed: size,
+                    found: length - entryStart - 1)
+            } else if entryStart + 1 < payload.count, payload[entryStart + 1] == EntryType.log.rawValue,
+                (size - 1) % DrinkRecord.size != 0
+            {
                 scanFailure = DecodeFailure(
                     what: "a log entry does not hold whole records of 13 bytes", offset: offset,
                     needed: DrinkRecord.size, found: (size - 1) % DrinkRecord.size)
@@ -136,8 +144,9 @@ extension PartialFrame {
         return (records, skipped)
     }
 
-    /// Bytes up to the first sign that something is missing: a value that looked like a new entry, or, in a log cut inside records,
-    /// an impossible date; then the record before it, if a cut runs through it, may be two halves of different ones.
+    /// Bytes up to the first sign that something is missing: a value that looked like a new entry, or, in a log cut
+    /// inside records, an impossible date; then the record before it, if a cut runs through it, may be two halves of
+    /// different ones.
     private var trustedEnd: Int {
         let end = min(payload.count, doubtfulFrom ?? payload.count)
         guard !cuts.isEmpty else { return end }

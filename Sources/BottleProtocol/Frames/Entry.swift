@@ -101,18 +101,22 @@ public struct Entry: Hashable, Sendable {
     /// The data as a 16-bit big-endian number, where it has two bytes.
     public var number: UInt16? { data.count == 2 ? UInt16(data[0]) << 8 | UInt16(data[1]) : nil }
 
-    /// Decodes entries until the bytes end. `base` is where these bytes stand in what the caller decodes: failures name offsets from there.
+    /// Decodes entries until the bytes end. `base` is where these bytes stand in what the caller decodes: failures name
+    /// offsets from there.
     public static func sequence(decoding bytes: [UInt8], at base: Int = 0) throws(DecodeFailure) -> [Entry] {
         var entries: [Entry] = []
         var index = 0
         while index < bytes.count {
             let size = Int(bytes[index])
             guard size >= 1 else {
-                throw DecodeFailure(what: "an entry has no type byte (n = 0)", offset: base + index, needed: 1, found: 0)
+                throw DecodeFailure(
+                    what: "an entry has no type byte (n = 0)", offset: base + index, needed: 1, found: 0)
             }
             let end = index + 1 + size
             guard end <= bytes.count else {
-                throw DecodeFailure(what: "an entry runs past the end of its frame", offset: base + index, needed: size, found: bytes.count - index - 1)
+                throw DecodeFailure(
+                    what: "an entry runs past the end of its frame", offset: base + index, needed: size,
+                    found: bytes.count - index - 1)
             }
             entries.append(Entry(EntryType(bytes[index + 1]), Array(bytes[(index + 2)..<end])))
             index = end

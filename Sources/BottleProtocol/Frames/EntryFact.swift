@@ -39,7 +39,8 @@ public struct EntryFact: Hashable, Sendable {
 }
 
 extension EntryType {
-    /// Every type that is known, in the order of their numbers. `FF`, which stands for all of them in a GT frame, is none.
+    /// Every type that is known, in the order of their numbers. `FF`, which stands for all of them in a GT frame, is
+    /// none.
     public static let known: [EntryFact] = [
         EntryFact(type: .temperature, key: "temperature", title: "Water temperature", shape: .signedByte, unit: "°C"),
         EntryFact(type: .battery, key: "battery", title: "Battery", shape: .byte, unit: "percent"),
@@ -65,7 +66,8 @@ extension EntryType {
 extension RegistrationCode {
     /// Every code that is known, with its words.
     public static let known: [(code: RegistrationCode, title: String)] = [
-        (.register, "register"), (.pressButton, "press the button"), (.confirmed, "confirmed on the bottle"), (.failed, "failed"), (.clear, "clear the stored log"),
+        (.register, "register"), (.pressButton, "press the button"), (.confirmed, "confirmed on the bottle"),
+        (.failed, "failed"), (.clear, "clear the stored log"),
         (.cleared, "done and cleared"),
     ]
 }
@@ -73,6 +75,7 @@ extension RegistrationCode {
 extension FrameOperation {
     /// Every operation that is known, with its words.
     public static let known: [(operation: FrameOperation, title: String)] = [
-        (.get, "get"), (.put, "put, or the drink log"), (.response, "response, or acknowledgement"), (.report, "report"),
+        (.get, "get"), (.put, "put, or the drink log"), (.response, "response, or acknowledgement"),
+        (.report, "report"),
     ]
 }

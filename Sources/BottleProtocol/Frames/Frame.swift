@@ -61,16 +61,21 @@ public struct Frame: Hashable, Sendable {
     /// Decodes bytes that are exactly one frame: neither cut nor followed by anything.
     public init(decoding bytes: some Collection<UInt8>) throws(DecodeFailure) {
         guard bytes.count >= Self.headerSize else {
-            throw DecodeFailure(what: "a frame is shorter than its header", offset: bytes.count, needed: Self.headerSize, found: bytes.count)
+            throw DecodeFailure(
+                what: "a frame is shorter than its header", offset: bytes.count, needed: Self.headerSize,
+                found: bytes.count)
         }
         let header = Array(bytes.prefix(Self.headerSize))
         let length = Int(header[2]) << 8 | Int(header[3])
         let found = bytes.count - Self.headerSize
         guard found >= length else {
-            throw DecodeFailure(what: "a frame is shorter than its length field says", offset: bytes.count, needed: length, found: found)
+            throw DecodeFailure(
+                what: "a frame is shorter than its length field says", offset: bytes.count, needed: length, found: found
+            )
         }
         guard found == length else {
-            throw DecodeFailure(what: "bytes follow the end of a frame", offset: Self.headerSize + length, needed: length, found: found)
+            throw DecodeFailure(
+                what: "bytes follow the end of a frame", offset: Self.headerSize + length, needed: length, found: found)
         }
         operation = FrameOperation(rawValue: UInt16(header[0]) << 8 | UInt16(header[1]))
         payload = Array(bytes.dropFirst(Self.headerSize))
@@ -79,7 +84,8 @@ public struct Frame: Hashable, Sendable {
     /// The bytes on the wire: letters, length, payload.
     public var encoded: [UInt8] { Self.header(operation, length: payload.count) + payload }
 
-    /// The four bytes in front of a payload: of a log they travel with its first entry, and the other entries follow by themselves.
+    /// The four bytes in front of a payload: of a log they travel with its first entry, and the other entries follow by
+    /// themselves.
     public static func header(_ operation: FrameOperation, length: Int) -> [UInt8] {
         operation.letters + [UInt8(truncatingIfNeeded: length >> 8), UInt8(truncatingIfNeeded: length)]
     }
@@ -87,7 +93,9 @@ public struct Frame: Hashable, Sendable {
     /// The payload as entries. A GT frame has none: its payload is one type byte.
     public func entries() throws(DecodeFailure) -> [Entry] {
         guard operation != .get else {
-            throw DecodeFailure(what: "a GT frame holds one type byte, no entries", offset: Self.headerSize, needed: 0, found: payload.count)
+            throw DecodeFailure(
+                what: "a GT frame holds one type byte, no entries", offset: Self.headerSize, needed: 0,
+                found: payload.count)
         }
         return try Entry.sequence(decoding: payload, at: Self.headerSize)
     }

@@ -53,7 +53,9 @@ public enum HostCommand: Hashable, Sendable {
             guard let entries = try? frame.entries() else { return nil }
             self = Self(entries: entries)
         case .response:
-            guard let entries = try? frame.entries(), entries.count == 1, entries[0].type == .log, let count = entries[0].number else { return nil }
+            guard let entries = try? frame.entries(), entries.count == 1, entries[0].type == .log,
+                let count = entries[0].number
+            else { return nil }
             self = .acknowledge(bytes: count)
         default:
             return nil
@@ -63,7 +65,9 @@ public enum HostCommand: Hashable, Sendable {
     private init(entries: [Entry]) {
         self = .put(entries)
         if entries.map(\.type) == [.goal, .clock, .reminder] {
-            guard let goal = entries[0].number, let clock = BottleClock(entries[1].data), let reminder = ReminderSetting(entries[2].data) else { return }
+            guard let goal = entries[0].number, let clock = BottleClock(entries[1].data),
+                let reminder = ReminderSetting(entries[2].data)
+            else { return }
             self = .settings(goalMl: goal, clock: clock, reminder: reminder)
         }
         guard entries.count == 1, let entry = entries.first else { return }
@@ -111,7 +115,9 @@ public enum HostCommand: Hashable, Sendable {
         }
     }
 
-    private static func action(_ type: EntryType, _ byte: UInt8) -> [UInt8] { Frame(.put, [Entry(type, [byte])]).encoded }
+    private static func action(_ type: EntryType, _ byte: UInt8) -> [UInt8] {
+        Frame(.put, [Entry(type, [byte])]).encoded
+    }
 }
 
 extension HostCommand {
@@ -123,7 +129,8 @@ extension HostCommand {
         case .get(let type): "ask for entry type \(type)"
         case .acknowledge(let bytes): Self.acknowledgement(Int(bytes))
         case .clearLog: "clear the stored log unseen"
-        case .settings(let goal, let clock, let reminder): "set the goal to \(goal) ml, the clock to \(clock), the reminder to \(reminder)"
+        case .settings(let goal, let clock, let reminder):
+            "set the goal to \(goal) ml, the clock to \(clock), the reminder to \(reminder)"
         case .goal(let ml): "set the goal to \(ml) ml"
         case .clock(let clock): "set the clock to \(clock)"
         case .amount(let ml): "show \(ml) ml as today's amount"
@@ -137,7 +144,9 @@ extension HostCommand {
         case .leaveFactoryMode: "leave factory mode"
         case .draftDump(let byte): "ask for the drink log (draft, 0\(byte))"
         case .put(let entries):
-            entries.isEmpty ? "put nothing" : "put " + entries.map { "type \($0.type): \(hexText($0.data))" }.joined(separator: ", ")
+            entries.isEmpty
+                ? "put nothing"
+                : "put " + entries.map { "type \($0.type): \(hexText($0.data))" }.joined(separator: ", ")
         case .unknown(let bytes): bytes.isEmpty ? "nothing" : "not understood: \(hexText(bytes))"
         }
     }

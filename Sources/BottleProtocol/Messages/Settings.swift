@@ -1,6 +1,7 @@
 // Values that travel in settings, answers and the snapshot. Each keeps exactly the bytes that it was decoded from.
 
-/// The bottle's clock: `YY MM DD hh mm ss`, binary, YY = year - 2000, local wall time. Not validated: a lost clock says zero.
+/// The bottle's clock: `YY MM DD hh mm ss`, binary, YY = year - 2000, local wall time. Not validated: a lost clock says
+/// zero.
 public struct BottleClock: Hashable, Sendable {
     /// Years since 2000.
     public var yearByte: UInt8
@@ -28,7 +29,8 @@ public struct BottleClock: Hashable, Sendable {
     public init?(_ bytes: some Collection<UInt8>) {
         let field = Array(bytes)
         guard field.count == 6 else { return nil }
-        self.init(yearByte: field[0], month: field[1], day: field[2], hour: field[3], minute: field[4], second: field[5])
+        self.init(
+            yearByte: field[0], month: field[1], day: field[2], hour: field[3], minute: field[4], second: field[5])
     }
 
     /// The six bytes in this order.
@@ -38,7 +40,8 @@ public struct BottleClock: Hashable, Sendable {
 
     /// Whether the fields are a date and a time of day that exist.
     public var isPossible: Bool {
-        (1...12).contains(month) && day >= 1 && Int(day) <= DrinkRecord.days(inMonth: Int(month), of: year) && hour < 24 && minute < 60 && second < 60
+        (1...12).contains(month) && day >= 1 && Int(day) <= DrinkRecord.days(inMonth: Int(month), of: year) && hour < 24
+            && minute < 60 && second < 60
     }
 }
 
@@ -65,7 +68,9 @@ public struct ReminderSetting: Hashable, Sendable {
     /// Minutes between two reminders.
     public var intervalMinutes: UInt8
 
-    public init(mode: UInt8, wakeHour: UInt8, wakeMinute: UInt8, sleepHour: UInt8, sleepMinute: UInt8, intervalMinutes: UInt8) {
+    public init(
+        mode: UInt8, wakeHour: UInt8, wakeMinute: UInt8, sleepHour: UInt8, sleepMinute: UInt8, intervalMinutes: UInt8
+    ) {
         self.mode = mode
         self.wakeHour = wakeHour
         self.wakeMinute = wakeMinute
@@ -79,11 +84,13 @@ public struct ReminderSetting: Hashable, Sendable {
         let field = Array(bytes)
         guard field.count == 6 else { return nil }
         self.init(
-            mode: field[0], wakeHour: field[1], wakeMinute: field[2], sleepHour: field[3], sleepMinute: field[4], intervalMinutes: field[5])
+            mode: field[0], wakeHour: field[1], wakeMinute: field[2], sleepHour: field[3], sleepMinute: field[4],
+            intervalMinutes: field[5])
     }
 
     /// Off, 08:00–20:00, every 60 minutes.
-    public static let standard = Self(mode: 0, wakeHour: 8, wakeMinute: 0, sleepHour: 20, sleepMinute: 0, intervalMinutes: 60)
+    public static let standard = Self(
+        mode: 0, wakeHour: 8, wakeMinute: 0, sleepHour: 20, sleepMinute: 0, intervalMinutes: 60)
 
     /// The six bytes in this order.
     public var encoded: [UInt8] { [mode, wakeHour, wakeMinute, sleepHour, sleepMinute, intervalMinutes] }
@@ -97,7 +104,11 @@ extension ReminderSetting: CustomStringConvertible {
     public var description: String {
         func two(_ value: UInt8) -> String { (value < 10 ? "0" : "") + String(value) }
         let word = Int(mode) < Self.modeNames.count ? Self.modeNames[Int(mode)] : "mode \(mode)"
-        return "\(word), \(two(wakeHour)):\(two(wakeMinute))-\(two(sleepHour)):\(two(sleepMinute)), every \(intervalMinutes) min"
+        return
+            """
+            \(word), \(two(wakeHour)):\(two(wakeMinute))-\(two(sleepHour)):\(two(sleepMinute)), every \
+            \(intervalMinutes) min
+            """
     }
 }
 

@@ -5,8 +5,8 @@
 /// Vita,  49 bytes: 02 01 t | as Boost as far as charging | 07 26 reminder | 03 28 tds | 03 08 level | 01 xx
 /// ```
 ///
-/// The layout as entries is derived [D], the offsets of battery, clock, firmware, charging, temperature, TDS and level are published [P]:
-/// where a payload of a known length is no sequence of entries, the published offsets decide.
+/// The layout as entries is derived [D], the offsets of battery, clock, firmware, charging, temperature, TDS and level
+/// are published [P]: where a payload of a known length is no sequence of entries, the published offsets decide.
 public struct Snapshot: Hashable, Sendable {
     /// Told by the payload's length or by what only a Vita measures; `nil`: by nothing.
     public var model: BottleModel?
@@ -35,7 +35,8 @@ public struct Snapshot: Hashable, Sendable {
     /// Entries of types that are not known, as they came.
     public var unknownEntries: [Entry] = []
 
-    /// Types that this emulator chooses for the snapshot's undeciphered entries (`xx` [?]); the decoder goes by place, not by them.
+    /// Types that this emulator chooses for the snapshot's undeciphered entries (`xx` [?]); the decoder goes by place,
+    /// not by them.
     static let firmwareType = EntryType(0x0B)
     static let emptyType = EntryType(0x0C)
 
@@ -46,7 +47,8 @@ public struct Snapshot: Hashable, Sendable {
     public init(decoding frame: Frame) throws(DecodeFailure) {
         guard frame.operation == .response else {
             throw DecodeFailure(
-                what: "a snapshot is an RP frame", offset: 0, needed: Int(FrameOperation.response.rawValue), found: Int(frame.operation.rawValue))
+                what: "a snapshot is an RP frame", offset: 0, needed: Int(FrameOperation.response.rawValue),
+                found: Int(frame.operation.rawValue))
         }
         let payload = frame.payload
         model = BottleModel.allCases.first { $0.snapshotLength == payload.count }
@@ -100,13 +102,15 @@ public struct Snapshot: Hashable, Sendable {
         }
     }
 
-    /// The frame a bottle of that model sends; what is not known goes out as zero. Numbers outside their field are cut to its range.
+    /// The frame a bottle of that model sends; what is not known goes out as zero. Numbers outside their field are cut
+    /// to its range.
     public func frame(_ model: BottleModel) -> Frame {
         func byte(_ value: Int?) -> [UInt8] { [UInt8(clamping: value ?? 0)] }
         func number(_ value: Int?) -> UInt16 { UInt16(clamping: value ?? 0) }
         let zeroClock = BottleClock(yearByte: 0, month: 0, day: 0, hour: 0, minute: 0, second: 0)
         let common = [
-            Entry(.battery, byte(batteryPercent)), Entry(.clock, (clock ?? zeroClock).encoded), Entry(.goal, number(goalMl)),
+            Entry(.battery, byte(batteryPercent)), Entry(.clock, (clock ?? zeroClock).encoded),
+            Entry(.goal, number(goalMl)),
             Entry(.amount, number(amountMl)), Entry(Self.firmwareType, firmware ?? 0), Entry(Self.emptyType, []),
             Entry(.charging, [(charging ?? .no).rawValue]),
         ]
@@ -117,7 +121,10 @@ public struct Snapshot: Hashable, Sendable {
             Frame(
                 .response,
                 [Entry(.temperature, [UInt8(bitPattern: Int8(clamping: temperatureC ?? 0))])] + common
-                    + [reminder, Entry(.tds, number(tdsPpm)), Entry(.level, number(levelMl)), Entry(Self.emptyType, [])])
+                    + [
+                        reminder, Entry(.tds, number(tdsPpm)), Entry(.level, number(levelMl)),
+                        Entry(Self.emptyType, []),
+                    ])
         }
     }
 }

@@ -1,7 +1,8 @@
 // What a record's bytes mean beyond their fields: whether its date can be, and what each model measures.
 
 extension DrinkRecord {
-    /// Whether month, day, hour, minute and second can occur together. 29 February needs a leap year where the year is known.
+    /// Whether month, day, hour, minute and second can occur together. 29 February needs a leap year where the year is
+    /// known.
     public var isDatePossible: Bool { firstImpossibleField == nil }
 
     /// Before there was no such bottle.
@@ -15,7 +16,9 @@ extension DrinkRecord {
 
     /// The words to say about `isSuspect`.
     public var suspicion: String? {
-        if let wrong = firstImpossibleField { return "its \(wrong.name) is \(wrong.value): the bottle's clock was lost" }
+        if let wrong = firstImpossibleField {
+            return "its \(wrong.name) is \(wrong.value): the bottle's clock was lost"
+        }
         if let year, !isYearPlausible { return "its year is \(year), outside 2015-2099: the bottle's clock was lost" }
         return nil
     }
@@ -42,7 +45,8 @@ extension DrinkRecord {
         }
     }
 
-    /// Water temperature in whole °C: the signed byte 10 of a Vita. A Boost has no thermometer, an unknown model shows none.
+    /// Water temperature in whole °C: the signed byte 10 of a Vita. A Boost has no thermometer, an unknown model shows
+    /// none.
     public func temperatureC(_ model: BottleModel?) -> Int? {
         model?.measuresWater == true ? Int(Int8(bitPattern: byte(10))) : nil
     }

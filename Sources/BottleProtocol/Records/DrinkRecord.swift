@@ -25,12 +25,15 @@ public struct DrinkRecord: Hashable, Sendable {
 
     /// Decodes the first 13 bytes; what follows them is ignored (A1-05).
     ///
-    /// `calendar` accepts all 13-byte values: impossible dates are for `isSuspect`. `strict` refuses a byte 0 other than 1A
-    /// and impossible dates, as the founding documents do (A1-02, A1-11, A1-12).
+    /// `calendar` accepts all 13-byte values: impossible dates are for `isSuspect`. `strict` refuses a byte 0 other
+    /// than 1A and impossible dates, as the founding documents do (A1-02, A1-11, A1-12).
     @inlinable
-    public init(decoding bytes: some Collection<UInt8>, dialect: RecordDialect = .calendar, amountWidth: AmountWidth? = nil) throws(DecodeFailure) {
+    public init(
+        decoding bytes: some Collection<UInt8>, dialect: RecordDialect = .calendar, amountWidth: AmountWidth? = nil
+    ) throws(DecodeFailure) {
         guard bytes.count >= Self.size else {
-            throw DecodeFailure(what: "a drink record is cut short", offset: bytes.count, needed: Self.size, found: bytes.count)
+            throw DecodeFailure(
+                what: "a drink record is cut short", offset: bytes.count, needed: Self.size, found: bytes.count)
         }
         var head: UInt64 = 0
         var tail: UInt64 = 0
@@ -49,11 +52,17 @@ public struct DrinkRecord: Hashable, Sendable {
         guard dialect == .strict else { return }
         guard yearByte == Int(Self.strictTypeByte) else {
             throw DecodeFailure(
-                what: "in the strict dialect byte 0 of a drink record is 1A (26); the calendar dialect reads it as the year",
+                what:
+                    """
+                    in the strict dialect byte 0 of a drink record is 1A (26); the calendar dialect reads it as \
+                    the year
+                    """,
                 offset: 0, needed: Int(Self.strictTypeByte), found: yearByte)
         }
         if let wrong = firstImpossibleField {
-            throw DecodeFailure(what: "a drink record's \(wrong.name) is out of range", offset: wrong.offset, needed: wrong.limit, found: wrong.value)
+            throw DecodeFailure(
+                what: "a drink record's \(wrong.name) is out of range", offset: wrong.offset, needed: wrong.limit,
+                found: wrong.value)
         }
     }
 
@@ -65,7 +74,8 @@ public struct DrinkRecord: Hashable, Sendable {
         self.amountWidth = amountWidth
     }
 
-    /// Composes a record as a bottle does, for the default dialect. Field for field, nothing is checked: bottles with a lost clock write impossible dates.
+    /// Composes a record as a bottle does, for the default dialect. Field for field, nothing is checked: bottles with a
+    /// lost clock write impossible dates.
     /// - Parameters:
     ///   - yearByte: year - 2000.
     ///   - sensor: bytes 10 and 11: 01 and battery percent on a Boost, °C and 00 on a Vita.
@@ -81,7 +91,9 @@ public struct DrinkRecord: Hashable, Sendable {
 
     /// The byte at an offset of 0–12.
     func byte(_ offset: Int) -> UInt8 {
-        offset < 8 ? UInt8(truncatingIfNeeded: head >> (56 - 8 * offset)) : UInt8(truncatingIfNeeded: tail >> (96 - 8 * offset))
+        offset < 8
+            ? UInt8(truncatingIfNeeded: head >> (56 - 8 * offset))
+            : UInt8(truncatingIfNeeded: tail >> (96 - 8 * offset))
     }
 
     /// The 13 bytes.

@@ -15,9 +15,12 @@ public struct RecordField: Hashable, Sendable {
 extension DrinkRecord {
     /// Every field, in the order of the bytes; together they are the whole record.
     public static let fields: [RecordField] = [
-        RecordField(key: "year", title: "Year - 2000", offset: 0, size: 1, unit: ""), RecordField(key: "month", title: "Month", offset: 1, size: 1, unit: ""),
-        RecordField(key: "day", title: "Day", offset: 2, size: 1, unit: ""), RecordField(key: "hour", title: "Hour", offset: 3, size: 1, unit: ""),
-        RecordField(key: "minute", title: "Minute", offset: 4, size: 1, unit: ""), RecordField(key: "second", title: "Second", offset: 5, size: 1, unit: ""),
+        RecordField(key: "year", title: "Year - 2000", offset: 0, size: 1, unit: ""),
+        RecordField(key: "month", title: "Month", offset: 1, size: 1, unit: ""),
+        RecordField(key: "day", title: "Day", offset: 2, size: 1, unit: ""),
+        RecordField(key: "hour", title: "Hour", offset: 3, size: 1, unit: ""),
+        RecordField(key: "minute", title: "Minute", offset: 4, size: 1, unit: ""),
+        RecordField(key: "second", title: "Second", offset: 5, size: 1, unit: ""),
         RecordField(key: "amount", title: "Amount", offset: 6, size: 2, unit: "ml"),
         RecordField(key: "tds", title: "Dissolved solids", offset: 8, size: 2, unit: "ppm"),
         RecordField(key: "sensor", title: "Battery or temperature", offset: 10, size: 2, unit: ""),

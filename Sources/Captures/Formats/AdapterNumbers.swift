@@ -1,7 +1,8 @@
 /// Which adapter each interface of a pcapng file is.
 ///
-/// Every section numbers its interfaces anew, so that one adapter has an interface in each. A section goes on where the one before ended when
-/// its interface has the same place, kind and name, and its time does not run back; otherwise it is somebody else.
+/// Every section numbers its interfaces anew, so that one adapter has an interface in each. A section goes on where the
+/// one before ended when its interface has the same place, kind and name, and its time does not run back; otherwise it
+/// is somebody else.
 struct AdapterNumbers {
     private struct Kind: Hashable {
         var index: Int
@@ -29,7 +30,8 @@ struct AdapterNumbers {
     }
 
     /// Takes every packet's time.
-    /// - Parameter tick: of the interface's clock. It cuts what is finer, which is not running back. Asked for once a section.
+    /// - Parameter tick: of the interface's clock. It cuts what is finer, which is not running back. Asked for once a
+    ///   section.
     mutating func note(_ time: CaptureTime?, tick: @autoclosure () -> Duration) {
         if isFirstOfSection {
             isFirstOfSection = false
@@ -37,7 +39,8 @@ struct AdapterNumbers {
             runsBack = time.flatMap { time in latestBefore.map { $0.sinceEpoch - time.sinceEpoch >= cut } } ?? false
             latest = nil
         }
-        // The last one, not the latest of all: a clock that was set back inside a section is still the clock that the next section goes on with.
+        // The last one, not the latest of all: a clock that was set back inside a section is still the clock that the
+        // next section goes on with.
         if let time { latest = time }
     }
 

@@ -97,13 +97,16 @@ struct PcapngEncoder {
         block(0x0A0D_0D0A, body, &output)
     }
 
-    mutating func write(_ packet: CapturePacket, _ bytes: RawSpan, _ output: inout [UInt8]) throws(CaptureError) -> Bool {
+    mutating func write(_ packet: CapturePacket, _ bytes: RawSpan, _ output: inout [UInt8]) throws(CaptureError) -> Bool
+    {
         guard let record = try LinkRecord(packet, bytes, as: linkType) else { return false }
         let time = packet.time ?? CaptureTime(seconds: 0)
-        let offset = time.seconds >= 0 ? time.seconds / Self.span * Self.span : ((time.seconds + 1) / Self.span - 1) * Self.span
+        let offset =
+            time.seconds >= 0 ? time.seconds / Self.span * Self.span : ((time.seconds + 1) / Self.span - 1) * Self.span
         let nanoseconds = (time.seconds - offset) * 1_000_000_000 + time.nanosecond
         // The monitor's records name their adapter themselves.
-        let interface = interface(Interface(adapter: linkType == .monitor ? 0 : packet.adapter, offset: offset), &output)
+        let interface = interface(
+            Interface(adapter: linkType == .monitor ? 0 : packet.adapter, offset: offset), &output)
         let isSimple = packet.time == nil && interface == 0
         var body: [UInt8] = []
         body.reserveCapacity(44 + record.length)
@@ -186,7 +189,13 @@ struct PacketLoggerEncoder {
         default: throw CaptureError(.cannotCarry, at: 0, "PacketLogger has no place for \(packet.content.kindInWords)")
         }
         guard !packet.isCut else {
-            throw CaptureError(.cannotCarry, at: 0, "record \(packet.number) was cut when it was captured, which PacketLogger cannot say: it would be taken for whole")
+            throw CaptureError(
+                .cannotCarry, at: 0,
+                """
+                record \(packet.number) was cut when it was captured, which PacketLogger cannot say: it would be \
+                taken for whole
+                """
+            )
         }
         let time = packet.time ?? CaptureTime(seconds: 0)
         let seconds = try time.seconds32(in: "PacketLogger")

@@ -4,8 +4,8 @@
 ///     record = originalLength(4) includedLength(4) flags(4) drops(4) time(8) data(includedLength)
 ///
 /// Big-endian throughout. Time: microseconds since midnight, 1 January of the year 0; 1970 is 0x00DCDDB30F2F8000.
-/// Datalinks: 1001 H1 (kind from the flags), 1002 H4, 2001 Linux monitor (flags: adapter << 16 | opcode).
-/// Flags of 1001 and 1002: bit 0 received, bit 1 command or event. Source: RFC 1761 with Symbian's changes, Wireshark's btsnoop.c.
+/// Datalinks: 1001 H1 (kind from the flags), 1002 H4, 2001 Linux monitor (flags: adapter << 16 | opcode). Flags of 1001
+/// and 1002: bit 0 received, bit 1 command or event. Source: RFC 1761 with Symbian's changes, Wireshark's btsnoop.c.
 struct BtsnoopParser: FormatParser {
     /// Microseconds from the year 0 to 1970.
     static let epoch: Int64 = 0x00DC_DDB3_0F2F_8000
@@ -22,18 +22,43 @@ struct BtsnoopParser: FormatParser {
         }
         let version = head.u32(8, bigEndian: true)
         guard version == 1 else {
-            return .broken(CaptureError(.unsupported, at: 8, "this btsnoop file says version \(version), only version 1 exists: it is damaged or of another kind"))
+            return .broken(
+                CaptureError(
+                    .unsupported, at: 8,
+                    "this btsnoop file says version \(version), only version 1 exists: it is damaged or of another kind"
+                ))
         }
         let datalink = head.u32(12, bigEndian: true)
         guard linkType(datalink: datalink) == nil else { return .mine }
         switch datalink {
-        case 1003: return .broken(CaptureError(.unsupported, at: 12, "this btsnoop file holds BCSP (datalink 1003), which is not read: capture H4 instead"))
-        case 1004: return .broken(CaptureError(.unsupported, at: 12, "this btsnoop file holds H5 three-wire packets (datalink 1004), which are not read: capture H4 instead"))
-        case 2002: return .broken(CaptureError(.unsupported, at: 12, "this btsnoop file holds a simulator's packets (datalink 2002), which are not read"))
+        case 1003:
+            return .broken(
+                CaptureError(
+                    .unsupported, at: 12,
+                    "this btsnoop file holds BCSP (datalink 1003), which is not read: capture H4 instead"))
+        case 1004:
+            return .broken(
+                CaptureError(
+                    .unsupported, at: 12,
+                    """
+                    this btsnoop file holds H5 three-wire packets (datalink 1004), which are not read: capture H4 \
+                    instead
+                    """
+                ))
+        case 2002:
+            return .broken(
+                CaptureError(
+                    .unsupported, at: 12,
+                    "this btsnoop file holds a simulator's packets (datalink 2002), which are not read"))
         default:
-            return .broken(CaptureError(
-                .unsupported, at: 12,
-                "this btsnoop file says datalink \(datalink), which does not exist: it was probably damaged by a conversion as text (bytes above 0x7F are lost); fetch it again as binary"))
+            return .broken(
+                CaptureError(
+                    .unsupported, at: 12,
+                    """
+                    this btsnoop file says datalink \(datalink), which does not exist: it was probably damaged by \
+                    a conversion as text (bytes above 0x7F are lost); fetch it again as binary
+                    """
+                ))
         }
     }
 
@@ -51,7 +76,9 @@ struct BtsnoopParser: FormatParser {
     ) throws -> Int {
         var at = 0
         if linkType == nil {
-            guard window.byteCount >= Self.headerLength, let found = Self.linkType(datalink: window.u32(12, bigEndian: true)) else { return 0 }
+            guard window.byteCount >= Self.headerLength,
+                let found = Self.linkType(datalink: window.u32(12, bigEndian: true))
+            else { return 0 }
             linkType = found
             facts.format = CaptureFormat(.btsnoop, found)
             facts.linkTypes = [found]
@@ -62,7 +89,8 @@ struct BtsnoopParser: FormatParser {
             let original = window.u32(at, bigEndian: true)
             let included = window.u32(at + 4, bigEndian: true)
             guard included <= longestPacket else {
-                throw CaptureError.tooLong(record: facts.packets + 1, start: facts.offset + at, length: UInt64(included))
+                throw CaptureError.tooLong(
+                    record: facts.packets + 1, start: facts.offset + at, length: UInt64(included))
             }
             let end = at + Self.recordHeaderLength + Int(included)
             guard end <= window.byteCount else { break }
@@ -87,9 +115,12 @@ struct BtsnoopParser: FormatParser {
             at = end
         }
         if isLast, at < window.byteCount {
-            let needed = window.byteCount - at < Self.recordHeaderLength
+            let needed =
+                window.byteCount - at < Self.recordHeaderLength
                 ? Self.recordHeaderLength : Self.recordHeaderLength + Int(window.u32(at + 4, bigEndian: true))
-            throw CaptureError.cut(record: facts.packets + 1, start: facts.offset + at, end: facts.offset + window.byteCount, needed: needed)
+            throw CaptureError.cut(
+                record: facts.packets + 1, start: facts.offset + at, end: facts.offset + window.byteCount,
+                needed: needed)
         }
         return at
     }

@@ -35,7 +35,8 @@ struct LinkRecord {
             header = RadioHeader.encode(facts, direction: packet.direction, bytes)
         case (_, .note): return nil
         default:
-            throw CaptureError(.cannotCarry, at: 0, "\(linkType) has no place for such a packet (\(packet.content.kindInWords))")
+            throw CaptureError(
+                .cannotCarry, at: 0, "\(linkType) has no place for such a packet (\(packet.content.kindInWords))")
         }
     }
 
@@ -58,13 +59,16 @@ struct LinkRecord {
 
     private static func monitorHeader(_ adapter: UInt32, _ opcode: UInt16) -> [UInt8] {
         let adapter = UInt16(truncatingIfNeeded: adapter)
-        return [UInt8(adapter >> 8), UInt8(truncatingIfNeeded: adapter), UInt8(opcode >> 8), UInt8(truncatingIfNeeded: opcode)]
+        return [
+            UInt8(adapter >> 8), UInt8(truncatingIfNeeded: adapter), UInt8(opcode >> 8),
+            UInt8(truncatingIfNeeded: opcode),
+        ]
     }
 }
 
 extension CapturePacket {
-    /// The direction that has to be written where the format asks for one: commands are sent, events received, and of the rest
-    /// nothing is known where the capture did not say; "received" then, as tshark does.
+    /// The direction that has to be written where the format asks for one: commands are sent, events received, and of
+    /// the rest nothing is known where the capture did not say; "received" then, as tshark does.
     var statedDirection: PacketDirection {
         switch content {
         case .hci(.command): .sent

@@ -23,19 +23,28 @@ extension CaptureError {
     /// The file ends inside a record.
     /// - Parameters:
     ///   - record: 1-based number of the record, or `nil` where the head of the file is cut.
-    ///   - start: file offset at which it begins; `end`: at which the file ends; `needed`: bytes the record has at least.
+    ///   - start: file offset at which it begins; `end`: at which the file ends; `needed`: bytes the record has at
+    ///     least.
     static func cut(record: Int?, start: Int, end: Int, needed: Int) -> CaptureError {
         let what = record.map { "record \($0)" } ?? "the file's own header"
         return CaptureError(
             .cut, at: start,
-            "the file ends at byte \(end), in the middle of \(what), which needs \(needed) bytes and has \(end - start); everything before it was read")
+            """
+            the file ends at byte \(end), in the middle of \(what), which needs \(needed) bytes and has \
+            \(end - start); everything before it was read
+            """
+        )
     }
 
     /// A record that no format allows to be so long.
     static func tooLong(record: Int, start: Int, length: UInt64) -> CaptureError {
         CaptureError(
             .broken, at: start,
-            "record \(record) says that it holds \(length) bytes, more than any Bluetooth packet: the file is damaged here; everything before it was read")
+            """
+            record \(record) says that it holds \(length) bytes, more than any Bluetooth packet: the file is \
+            damaged here; everything before it was read
+            """
+        )
     }
 }
 

@@ -1,7 +1,7 @@
 /// From which packet to which each interface of a pcapng file is used, found by reading only the blocks' heads.
 ///
-/// `mergecap -I none` gives each of its files an interface. Whether two of a kind are two adapters at one time, or parts of one capture, only
-/// the rest of the file tells.
+/// `mergecap -I none` gives each of its files an interface. Whether two of a kind are two adapters at one time, or
+/// parts of one capture, only the rest of the file tells.
 public struct InterfaceSurvey: Sendable {
     /// By the interface's number over all sections.
     private var spans: [Int: (first: Int, last: Int)] = [:]

@@ -2,8 +2,8 @@
 ///
 ///     record = length(4) seconds(4) microseconds(4) type(1) data       length counts from the seconds on: 9 + data
 ///
-/// No magic and no file header; both byte orders exist. So the first records decide: a file is taken for PacketLogger when
-/// (up to) five of them look right. Source: Wireshark's packetlogger.c, and captures of both byte orders.
+/// No magic and no file header; both byte orders exist. So the first records decide: a file is taken for PacketLogger
+/// when (up to) five of them look right. Source: Wireshark's packetlogger.c, and captures of both byte orders.
 struct PacketLoggerParser: FormatParser {
     static let recordHeaderLength = 13
 
@@ -27,7 +27,9 @@ struct PacketLoggerParser: FormatParser {
         for record in 0..<5 {
             guard head.byteCount - at >= recordHeaderLength else { return isLast && record > 0 ? true : nil }
             let length = head.u32(at, bigEndian: isBigEndian)
-            guard (9...65_535).contains(length), head.u32(at + 8, bigEndian: isBigEndian) < 1_000_000, isKnown(head.u8(at + 12)) else { return false }
+            guard (9...65_535).contains(length), head.u32(at + 8, bigEndian: isBigEndian) < 1_000_000,
+                isKnown(head.u8(at + 12))
+            else { return false }
             at += 4 + Int(length)
         }
         return true
@@ -57,7 +59,11 @@ struct PacketLoggerParser: FormatParser {
             guard length >= 9 else {
                 throw CaptureError(
                     .broken, at: facts.offset + at,
-                    "record \(facts.packets + 1) says that it is \(length) bytes long, shorter than its own header: the file is damaged here; everything before it was read")
+                    """
+                    record \(facts.packets + 1) says that it is \(length) bytes long, shorter than its own header: \
+                    the file is damaged here; everything before it was read
+                    """
+                )
             }
             guard length <= longestPacket else {
                 throw CaptureError.tooLong(record: facts.packets + 1, start: facts.offset + at, length: UInt64(length))
@@ -76,7 +82,8 @@ struct PacketLoggerParser: FormatParser {
             at = end
         }
         if isLast, at < window.byteCount {
-            let needed = window.byteCount - at < 4 ? Self.recordHeaderLength : 4 + Int(window.u32(at, bigEndian: isBigEndian))
+            let needed =
+                window.byteCount - at < 4 ? Self.recordHeaderLength : 4 + Int(window.u32(at, bigEndian: isBigEndian))
             throw CaptureError.cut(
                 record: facts.packets + 1, start: facts.offset + at, end: facts.offset + window.byteCount,
                 needed: max(needed, Self.recordHeaderLength))

@@ -3,8 +3,8 @@
 ///     file   = magic(4) major(2) minor(2) zone(4) sigfigs(4) snapLength(4) linkType(4)  record*
 ///     record = seconds(4) fraction(4) includedLength(4) originalLength(4) data(includedLength)
 ///
-/// Magic A1B2C3D4 (microseconds) or A1B23C4D (nanoseconds), in the byte order of everything else in the file. Of the link type
-/// only the low 16 bits count. Source: draft-ietf-opsawg-pcap.
+/// Magic A1B2C3D4 (microseconds) or A1B23C4D (nanoseconds), in the byte order of everything else in the file. Of the
+/// link type only the low 16 bits count. Source: draft-ietf-opsawg-pcap.
 struct PcapParser: FormatParser {
     static let headerLength = 24
     static let recordHeaderLength = 16
@@ -52,7 +52,8 @@ struct PcapParser: FormatParser {
         while window.byteCount - at >= Self.recordHeaderLength {
             let included = window.u32(at + 8, bigEndian: shape.isBigEndian)
             guard included <= longestPacket else {
-                throw CaptureError.tooLong(record: facts.packets + 1, start: facts.offset + at, length: UInt64(included))
+                throw CaptureError.tooLong(
+                    record: facts.packets + 1, start: facts.offset + at, length: UInt64(included))
             }
             let end = at + Self.recordHeaderLength + Int(included)
             guard end <= window.byteCount else { break }
@@ -62,14 +63,20 @@ struct PcapParser: FormatParser {
                 time: CaptureTime(
                     seconds: Int64(window.u32(at, bigEndian: shape.isBigEndian)),
                     nanoseconds: Int64(window.u32(at + 4, bigEndian: shape.isBigEndian)) * shape.nanosecondsPerTick),
-                direction: nil, missing: max(0, Int(window.u32(at + 12, bigEndian: shape.isBigEndian)) - Int(included)), content: .unknown)
-            try packet.deliver(shape.linkType, window.extracting(at + Self.recordHeaderLength..<end), facts: &facts, body)
+                direction: nil, missing: max(0, Int(window.u32(at + 12, bigEndian: shape.isBigEndian)) - Int(included)),
+                content: .unknown)
+            try packet.deliver(
+                shape.linkType, window.extracting(at + Self.recordHeaderLength..<end), facts: &facts, body)
             at = end
         }
         if isLast, at < window.byteCount {
-            let needed = window.byteCount - at < Self.recordHeaderLength
-                ? Self.recordHeaderLength : Self.recordHeaderLength + Int(window.u32(at + 8, bigEndian: shape.isBigEndian))
-            throw CaptureError.cut(record: facts.packets + 1, start: facts.offset + at, end: facts.offset + window.byteCount, needed: needed)
+            let needed =
+                window.byteCount - at < Self.recordHeaderLength
+                ? Self.recordHeaderLength
+                : Self.recordHeaderLength + Int(window.u32(at + 8, bigEndian: shape.isBigEndian))
+            throw CaptureError.cut(
+                record: facts.packets + 1, start: facts.offset + at, end: facts.offset + window.byteCount,
+                needed: needed)
         }
         return at
     }
@@ -101,7 +108,8 @@ extension LinkType {
 
 extension CaptureError {
     static func linkType(_ linkType: LinkType, at offset: Int) -> CaptureError {
-        let name = linkType.nameOfUnread.map { "\($0) (link type \(linkType.rawValue))" } ?? "link type \(linkType.rawValue)"
+        let name =
+            linkType.nameOfUnread.map { "\($0) (link type \(linkType.rawValue))" } ?? "link type \(linkType.rawValue)"
         return CaptureError(
             .unsupported, at: offset,
             "this file holds \(name), which is not read: Bluetooth is link type 187, 192, 201, 251, 254, 256 or 272")

@@ -1,8 +1,8 @@
 /// pcapng: blocks of `type(4) totalLength(4) body totalLength(4)`, padded to 4.
 ///
-/// Byte order is per section; a section header (0A0D0D0A) resets the interfaces. Interface blocks (1) give link type, time
-/// resolution (option 9) and offset (option 14); packets come in enhanced (6), simple (3) and obsolete (2) blocks; every other
-/// block is skipped by its length. Source: draft-ietf-opsawg-pcapng.
+/// Byte order is per section; a section header (0A0D0D0A) resets the interfaces. Interface blocks (1) give link type,
+/// time resolution (option 9) and offset (option 14); packets come in enhanced (6), simple (3) and obsolete (2) blocks;
+/// every other block is skipped by its length. Source: draft-ietf-opsawg-pcapng.
 struct PcapngParser: FormatParser {
     static let sectionHeader: UInt32 = 0x0A0D_0D0A
 
@@ -38,7 +38,10 @@ struct PcapngParser: FormatParser {
             return isLast ? .broken(.cut(record: nil, start: 0, end: head.byteCount, needed: 28)) : .undecided
         }
         return byteOrder(head, at: 0) == nil
-            ? .broken(CaptureError(.broken, at: 8, "this file begins like pcapng, but its byte-order mark is wrong: it is damaged")) : .mine
+            ? .broken(
+                CaptureError(
+                    .broken, at: 8, "this file begins like pcapng, but its byte-order mark is wrong: it is damaged"))
+            : .mine
     }
 
     private static func byteOrder(_ window: RawSpan, at: Int) -> Bool? {
@@ -59,17 +62,31 @@ struct PcapngParser: FormatParser {
             let type = window.u32(at, bigEndian: isBigEndian)
             if type == Self.sectionHeader {
                 guard let order = Self.byteOrder(window, at: at) else {
-                    throw CaptureError(.broken, at: start, "a new section begins here with a wrong byte-order mark: the file is damaged; everything before it was read")
+                    throw CaptureError(
+                        .broken, at: start,
+                        """
+                        a new section begins here with a wrong byte-order mark: the file is damaged; everything \
+                        before it was read
+                        """
+                    )
                 }
                 isBigEndian = order
             }
             let length = window.u32(at + 4, bigEndian: isBigEndian)
             guard length >= 12, length % 4 == 0 else {
-                throw CaptureError(.broken, at: start, "a pcapng block says that it is \(length) bytes long, which no block can be: the file is damaged here; everything before it was read")
+                throw CaptureError(
+                    .broken, at: start,
+                    """
+                    a pcapng block says that it is \(length) bytes long, which no block can be: the file is \
+                    damaged here; everything before it was read
+                    """
+                )
             }
             let isRead = type == Self.sectionHeader || type == 1 || type == 2 || type == 3 || type == 6
             guard length <= longestPacket else {
-                if isRead { throw CaptureError.tooLong(record: facts.packets + 1, start: start, length: UInt64(length)) }
+                if isRead {
+                    throw CaptureError.tooLong(record: facts.packets + 1, start: start, length: UInt64(length))
+                }
                 let here = min(Int(length), window.byteCount - at)
                 toSkip = Int(length) - here
                 at += here
@@ -78,7 +95,13 @@ struct PcapngParser: FormatParser {
             guard Int(length) <= window.byteCount - at else { break }
             let trailer = window.u32(at + Int(length) - 4, bigEndian: isBigEndian)
             guard trailer == length else {
-                throw CaptureError(.broken, at: start, "a pcapng block gives its length twice, as \(length) and as \(trailer): the file is damaged here; everything before it was read")
+                throw CaptureError(
+                    .broken, at: start,
+                    """
+                    a pcapng block gives its length twice, as \(length) and as \(trailer): the file is damaged \
+                    here; everything before it was read
+                    """
+                )
             }
             let block = window.extracting(at + 8..<at + Int(length) - 4)
             switch type {
@@ -104,7 +127,13 @@ struct PcapngParser: FormatParser {
     private func cut(_ window: RawSpan, at: Int, facts: CaptureFileFacts) -> CaptureError {
         let end = facts.offset + window.byteCount
         guard toSkip == 0 else {
-            return CaptureError(.cut, at: end, "the file ends at byte \(end), \(toSkip) bytes before the end of a block; every packet before it was read")
+            return CaptureError(
+                .cut, at: end,
+                """
+                the file ends at byte \(end), \(toSkip) bytes before the end of a block; every packet before it \
+                was read
+                """
+            )
         }
         let needed = window.byteCount - at < 8 ? 12 : Int(window.u32(at + 4, bigEndian: isBigEndian))
         return .cut(record: facts.packets + 1, start: facts.offset + at, end: end, needed: needed)
@@ -112,7 +141,8 @@ struct PcapngParser: FormatParser {
 
     private mutating func readInterface(_ block: RawSpan, at start: Int, facts: inout CaptureFileFacts) throws {
         guard block.byteCount >= 8 else {
-            throw CaptureError(.broken, at: start, "an interface block is too short for its fields: the file is damaged here")
+            throw CaptureError(
+                .broken, at: start, "an interface block is too short for its fields: the file is damaged here")
         }
         guard interfacesBefore + interfaces.count < 65_536 else {
             throw CaptureError(.broken, at: start, "the file describes more than 65536 interfaces: it is damaged")
@@ -133,7 +163,12 @@ struct PcapngParser: FormatParser {
             if !facts.linkTypes.contains(linkType) { facts.linkTypes.append(linkType) }
         } else if unreadable == nil {
             unreadable = .linkType(linkType, at: start)
-            facts.remarks.append("interface \(interfacesBefore + interfaces.count - 1) is \(linkType.nameOfUnread ?? linkType.description): its packets are not read")
+            facts.remarks.append(
+                """
+                interface \(interfacesBefore + interfaces.count - 1) is \
+                \(linkType.nameOfUnread ?? linkType.description): its packets are not read
+                """
+            )
         }
         if facts.format == nil || facts.format?.linkType.isReadInPcap == false {
             facts.format = CaptureFormat(.pcapng, linkType, isBigEndian: isBigEndian)
@@ -146,11 +181,15 @@ struct PcapngParser: FormatParser {
         if let known = interfaces[index].adapter { return known }
         let interface = interfaces[index]
         // Two of one kind in one section, one after the other: parts of one capture that were put together.
-        let twins = interfaces.indices.filter { $0 != index && interfaces[$0].linkType == interface.linkType && interfaces[$0].name == interface.name }
+        let twins = interfaces.indices.filter {
+            $0 != index && interfaces[$0].linkType == interface.linkType && interfaces[$0].name == interface.name
+        }
         var before: UInt32?
         if twins.contains(where: { interfaces[$0].adapter != nil }), let use = survey?() {
-            before = twins.last { twin in interfaces[twin].adapter != nil && use.isOver(twin + interfacesBefore, before: index + interfacesBefore) }
-                .flatMap { interfaces[$0].adapter }
+            before = twins.last { twin in
+                interfaces[twin].adapter != nil && use.isOver(twin + interfacesBefore, before: index + interfacesBefore)
+            }
+            .flatMap { interfaces[$0].adapter }
         }
         let number = before ?? numbers.number(index: index, interface.linkType, interface.name)
         interfaces[index].adapter = number
@@ -158,17 +197,30 @@ struct PcapngParser: FormatParser {
     }
 
     private mutating func readPacket(
-        _ type: UInt32, _ block: RawSpan, at start: Int, facts: inout CaptureFileFacts, _ body: (CapturePacket, RawSpan) throws -> Void
+        _ type: UInt32, _ block: RawSpan, at start: Int, facts: inout CaptureFileFacts,
+        _ body: (CapturePacket, RawSpan) throws -> Void
     ) throws {
         let headLength = type == 3 ? 4 : 20
         guard block.byteCount >= headLength else {
-            throw CaptureError(.broken, at: start, "packet block \(facts.packets + 1) is too short for its fields: the file is damaged here; everything before it was read")
+            throw CaptureError(
+                .broken, at: start,
+                """
+                packet block \(facts.packets + 1) is too short for its fields: the file is damaged here; \
+                everything before it was read
+                """
+            )
         }
-        let index = type == 3 ? 0 : type == 2 ? Int(block.u16(0, bigEndian: isBigEndian)) : Int(block.u32(0, bigEndian: isBigEndian))
+        let index =
+            type == 3
+            ? 0 : type == 2 ? Int(block.u16(0, bigEndian: isBigEndian)) : Int(block.u32(0, bigEndian: isBigEndian))
         guard index < interfaces.count else {
             throw CaptureError(
                 .broken, at: start,
-                "packet \(facts.packets + 1) belongs to interface \(index), but the section describes only \(interfaces.count): the file is damaged here; everything before it was read")
+                """
+                packet \(facts.packets + 1) belongs to interface \(index), but the section describes only \
+                \(interfaces.count): the file is damaged here; everything before it was read
+                """
+            )
         }
         let interface = interfaces[index]
         let original = block.u32(type == 3 ? 0 : 16, bigEndian: isBigEndian)
@@ -178,14 +230,23 @@ struct PcapngParser: FormatParser {
         guard included <= room else {
             throw CaptureError(
                 .broken, at: start,
-                "packet \(facts.packets + 1) says that it holds \(included) bytes, but its block has room for \(room): the file is damaged here; everything before it was read")
+                """
+                packet \(facts.packets + 1) says that it holds \(included) bytes, but its block has room for \
+                \(room): the file is damaged here; everything before it was read
+                """
+            )
         }
         facts.packets += 1
         let dataEnd = headLength + Int(included)
-        let time = type == 3 ? nil : interface.resolution.time(
-            ticks: UInt64(block.u32(4, bigEndian: isBigEndian)) << 32 | UInt64(block.u32(8, bigEndian: isBigEndian)), offset: interface.offset)
+        let time =
+            type == 3
+            ? nil
+            : interface.resolution.time(
+                ticks: UInt64(block.u32(4, bigEndian: isBigEndian)) << 32
+                    | UInt64(block.u32(8, bigEndian: isBigEndian)), offset: interface.offset)
         var packet = CapturePacket(
-            number: facts.packets, time: time, adapter: adapter(of: index, at: time), direction: nil, missing: max(0, Int(original) - Int(included)), content: .unknown)
+            number: facts.packets, time: time, adapter: adapter(of: index, at: time), direction: nil,
+            missing: max(0, Int(original) - Int(included)), content: .unknown)
         if type == 6 {
             forEachOption(block, from: (dataEnd + 3) & ~3) { code, value in
                 // epb_flags: bits 0 and 1 are 1 inbound, 2 outbound.
@@ -251,5 +312,7 @@ struct TimeResolution: Hashable, Sendable {
     /// How long one tick is; zero where it is finer than an attosecond.
     var tick: Duration { time(ticks: 1, offset: 0)?.sinceEpoch ?? .zero }
 
-    private static let powersOfTen: [Int128] = (0...18).map { power in (0..<power).reduce(Int128(1)) { value, _ in value * 10 } }
+    private static let powersOfTen: [Int128] = (0...18).map { power in
+        (0..<power).reduce(Int128(1)) { value, _ in value * 10 }
+    }
 }

@@ -2,7 +2,9 @@
 
 extension CapturePacket {
     /// H4: one type byte (1 command, 2 ACL, 3 SCO, 4 event, 5 ISO), then the packet.
-    func deliverH4(_ data: RawSpan, facts: inout CaptureFileFacts, _ body: (CapturePacket, RawSpan) throws -> Void) throws {
+    func deliverH4(_ data: RawSpan, facts: inout CaptureFileFacts, _ body: (CapturePacket, RawSpan) throws -> Void)
+        throws
+    {
         var packet = self
         guard data.byteCount >= 1, (1...5).contains(data.u8(0)) else {
             facts.unreadable += 1
@@ -30,7 +32,10 @@ extension CapturePacket {
     }
 
     /// Takes off what the pcap link type puts before the packet, and says it in fields.
-    func deliver(_ linkType: LinkType, _ data: RawSpan, facts: inout CaptureFileFacts, _ body: (CapturePacket, RawSpan) throws -> Void) throws {
+    func deliver(
+        _ linkType: LinkType, _ data: RawSpan, facts: inout CaptureFileFacts,
+        _ body: (CapturePacket, RawSpan) throws -> Void
+    ) throws {
         var packet = self
         switch linkType {
         case .h4:
@@ -60,7 +65,9 @@ extension CapturePacket {
     }
 
     /// Too short for its own header, or a link type that is not read.
-    func deliverUnread(_ data: RawSpan, facts: inout CaptureFileFacts, _ body: (CapturePacket, RawSpan) throws -> Void) throws {
+    func deliverUnread(_ data: RawSpan, facts: inout CaptureFileFacts, _ body: (CapturePacket, RawSpan) throws -> Void)
+        throws
+    {
         var packet = self
         facts.unreadable += 1
         packet.content = .unknown
@@ -75,11 +82,12 @@ enum RadioHeader {
 
     static func read(_ data: RawSpan, into packet: inout CapturePacket) {
         let flags = data.u16(8, bigEndian: false)
-        let phy: LinkLayerFacts.PHY = switch flags >> 14 {
-        case 1: .le2M
-        case 2: .coded
-        default: .le1M
-        }
+        let phy: LinkLayerFacts.PHY =
+            switch flags >> 14 {
+            case 1: .le2M
+            case 2: .coded
+            default: .le1M
+            }
         switch flags >> 7 & 7 {
         case 2: packet.direction = .sent
         case 3: packet.direction = .received
@@ -89,8 +97,10 @@ enum RadioHeader {
             return
         default: packet.direction = nil
         }
-        packet.content = .linkLayer(LinkLayerFacts(
-            rfChannel: data.u8(0), signal: flags & 0x0002 != 0 ? Int8(bitPattern: data.u8(1)) : nil, isDecrypted: flags & 0x0008 != 0,
-            isCRCValid: flags & 0x0400 != 0 ? flags & 0x0800 != 0 : nil, phy: phy))
+        packet.content = .linkLayer(
+            LinkLayerFacts(
+                rfChannel: data.u8(0), signal: flags & 0x0002 != 0 ? Int8(bitPattern: data.u8(1)) : nil,
+                isDecrypted: flags & 0x0008 != 0,
+                isCRCValid: flags & 0x0400 != 0 ? flags & 0x0800 != 0 : nil, phy: phy))
     }
 }

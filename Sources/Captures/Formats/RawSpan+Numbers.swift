@@ -1,4 +1,5 @@
-// Numbers in a span. Callers have checked that the bytes are there; a mistake of ours stops the program, it never reads on.
+// Numbers in a span. Callers have checked that the bytes are there; a mistake of ours stops the program, it never reads
+// on.
 
 extension RawSpan {
     func u8(_ offset: Int) -> UInt8 { unsafeLoad(fromByteOffset: offset, as: UInt8.self) }

@@ -31,5 +31,7 @@ public struct CaptureError: Error, Sendable, Hashable {
 
 extension CaptureError: CustomStringConvertible {
     /// The sentence, with the byte offset where one helps.
-    public var description: String { kind == .unrecognised || kind == .cannotCarry ? sentence : "\(sentence) (at byte \(offset))" }
+    public var description: String {
+        kind == .unrecognised || kind == .cannotCarry ? sentence : "\(sentence) (at byte \(offset))"
+    }
 }

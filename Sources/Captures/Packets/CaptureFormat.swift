@@ -34,17 +34,22 @@ public struct CaptureFormat: Sendable, Hashable {
 extension CaptureFormat: CustomStringConvertible {
     /// The name that `init(name:)` takes; for a combination without a name, container and link type in words.
     public var description: String {
-        Self.named.first { $0.format == self }?.name ?? "\(container.rawValue) (\(linkType))\(isBigEndian ? ", big-endian" : "")"
+        Self.named.first { $0.format == self }?.name
+            ?? "\(container.rawValue) (\(linkType))\(isBigEndian ? ", big-endian" : "")"
     }
 
     /// Every format that can be written, with the name it has on a command line.
     public static let named: [(name: String, format: CaptureFormat)] = [
-        ("btsnoop", .init(.btsnoop, .h4)), ("btsnoop-h1", .init(.btsnoop, .h1)), ("btsnoop-monitor", .init(.btsnoop, .monitor)),
-        ("pcap", .init(.pcap, .h4WithDirection)), ("pcap-h4", .init(.pcap, .h4)), ("pcap-monitor", .init(.pcap, .monitor)),
+        ("btsnoop", .init(.btsnoop, .h4)), ("btsnoop-h1", .init(.btsnoop, .h1)),
+        ("btsnoop-monitor", .init(.btsnoop, .monitor)),
+        ("pcap", .init(.pcap, .h4WithDirection)), ("pcap-h4", .init(.pcap, .h4)),
+        ("pcap-monitor", .init(.pcap, .monitor)),
         ("pcap-ll", .init(.pcap, .linkLayer)), ("pcap-ll-phdr", .init(.pcap, .linkLayerWithRadio)),
-        ("pcapng", .init(.pcapng, .h4WithDirection)), ("pcapng-h4", .init(.pcapng, .h4)), ("pcapng-monitor", .init(.pcapng, .monitor)),
+        ("pcapng", .init(.pcapng, .h4WithDirection)), ("pcapng-h4", .init(.pcapng, .h4)),
+        ("pcapng-monitor", .init(.pcapng, .monitor)),
         ("pcapng-ll", .init(.pcapng, .linkLayer)), ("pcapng-ll-phdr", .init(.pcapng, .linkLayerWithRadio)),
-        ("pklg", .init(.packetLogger, .packetLogger)), ("pklg-be", .init(.packetLogger, .packetLogger, isBigEndian: true)),
+        ("pklg", .init(.packetLogger, .packetLogger)),
+        ("pklg-be", .init(.packetLogger, .packetLogger, isBigEndian: true)),
         ("hex", .init(.hexText, .text)), ("nrf", .init(.nrfConnect, .text)),
     ]
 
@@ -54,8 +59,8 @@ extension CaptureFormat: CustomStringConvertible {
         self = found.format
     }
 
-    /// The format that a file's name suggests for writing (reading goes by content): `.btsnoop` and `.log` btsnoop H4, `.pcap`
-    /// and `.cap`, `.pcapng`, `.pklg`, `.hex` and `.txt` hex text.
+    /// The format that a file's name suggests for writing (reading goes by content): `.btsnoop` and `.log` btsnoop H4,
+    /// `.pcap` and `.cap`, `.pcapng`, `.pklg`, `.hex` and `.txt` hex text.
     public init?(suffixOf path: String) {
         let name = path.split(separator: "/").last ?? ""
         guard let dot = name.lastIndex(of: ".") else { return nil }

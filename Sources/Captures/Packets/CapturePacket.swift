@@ -1,14 +1,15 @@
 /// One record of a capture file, without its bytes: those are passed beside it, borrowed from the reader's window.
 ///
-/// The envelope of the file and of its link type (record headers, direction words, H4 type bytes, monitor opcodes, radio
-/// headers) is taken off and said in fields; what remains are the bytes as the controller or the air carried them.
+/// The envelope of the file and of its link type (record headers, direction words, H4 type bytes, monitor opcodes,
+/// radio headers) is taken off and said in fields; what remains are the bytes as the controller or the air carried
+/// them.
 public struct CapturePacket: Sendable, Hashable {
     /// 1-based number of the record in the file, counted as tshark counts frames.
     public var number: Int
     /// `nil` where the format keeps none (simple packet blocks, text without times).
     public var time: CaptureTime?
-    /// The adapter of the monitor formats, or in pcapng what its interfaces tell: those of a further section, and parts of one capture that
-    /// were put together, go on as the adapter before. Else 0.
+    /// The adapter of the monitor formats, or in pcapng what its interfaces tell: those of a further section, and parts
+    /// of one capture that were put together, go on as the adapter before. Else 0.
     public var adapter: UInt32
     /// `nil` where the file does not say.
     public var direction: PacketDirection?
@@ -17,7 +18,10 @@ public struct CapturePacket: Sendable, Hashable {
     /// What the bytes beside it are.
     public var content: PacketContent
 
-    public init(number: Int, time: CaptureTime?, adapter: UInt32 = 0, direction: PacketDirection?, missing: Int = 0, content: PacketContent) {
+    public init(
+        number: Int, time: CaptureTime?, adapter: UInt32 = 0, direction: PacketDirection?, missing: Int = 0,
+        content: PacketContent
+    ) {
         self.number = number
         self.time = time
         self.adapter = adapter
@@ -87,7 +91,8 @@ public enum CaptureNote: Sendable, Hashable {
 
 /// What a sniffer says about a packet from the air, beside its bytes.
 public struct LinkLayerFacts: Sendable, Hashable {
-    /// RF channel 0...39 (2402 MHz + 2 n), `nil` where the format has none. Not the channel index: 37, 38, 39 are RF 0, 12, 39.
+    /// RF channel 0...39 (2402 MHz + 2 n), `nil` where the format has none. Not the channel index: 37, 38, 39 are RF 0,
+    /// 12, 39.
     public var rfChannel: UInt8?
     /// dBm.
     public var signal: Int8?
@@ -103,7 +108,10 @@ public struct LinkLayerFacts: Sendable, Hashable {
     /// LE 1M, LE 2M, LE Coded (Core 5.4, Vol 6 Part A, 1).
     public enum PHY: UInt8, Sendable, Hashable { case le1M, le2M, coded }
 
-    public init(rfChannel: UInt8? = nil, signal: Int8? = nil, isDecrypted: Bool = false, isCRCValid: Bool? = nil, lacksCRC: Bool = false, phy: PHY = .le1M) {
+    public init(
+        rfChannel: UInt8? = nil, signal: Int8? = nil, isDecrypted: Bool = false, isCRCValid: Bool? = nil,
+        lacksCRC: Bool = false, phy: PHY = .le1M
+    ) {
         self.rfChannel = rfChannel
         self.signal = signal
         self.isDecrypted = isDecrypted

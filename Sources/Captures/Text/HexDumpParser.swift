@@ -1,4 +1,5 @@
-/// Packets as bytes in a text: what `tshark -x` prints of an HCI capture, and `hcidump -R` (with `-t` also their times).
+/// Packets as bytes in a text: what `tshark -x` prints of an HCI capture, and `hcidump -R` (with `-t` also their
+/// times).
 ///
 ///     0000  04 3e 13 01 00 41 00 00 00 d2 d1 31 38 c1 a4 18   .>...A.....18...
 ///     0010  00 00 00 f4 01 00                                 ......
@@ -6,9 +7,10 @@
 ///     2026-02-02 22:21:20.100000 > 04 3E 13 01 00 41 00 00 00 D2 D1 31 38 C1 A4 18 00 00 00 F4
 ///       01 00
 ///
-/// Each packet begins with its H4 type. tshark's dump keeps neither time nor direction, hcidump's says the direction: `<` sent, `>` received.
-/// What tshark puts together of several packets is dumped behind the last of them, under a line `Reassembled … (262 bytes):`, and is no packet. With
-/// `-V` the packet's time and direction stand before its bytes. Other lines are passed over. Source: tshark 4.0, and `parser/parser.c` of BlueZ 5's hcidump.
+/// Each packet begins with its H4 type. tshark's dump keeps neither time nor direction, hcidump's says the direction:
+/// `<` sent, `>` received. What tshark puts together of several packets is dumped behind the last of them, under a line
+/// `Reassembled … (262 bytes):`, and is no packet. With `-V` the packet's time and direction stand before its bytes.
+/// Other lines are passed over. Source: tshark 4.0, and `parser/parser.c` of BlueZ 5's hcidump.
 struct HexDumpParser: FormatParser {
     private var packet: [UInt8] = []
     private var direction: PacketDirection?
@@ -40,15 +42,21 @@ struct HexDumpParser: FormatParser {
             let begin = line.at
             var line = line
             guard let word = line.word(bytes) else { return }
-            if let detail = Self.detail(TextLine(at: word.lowerBound, end: line.end), indent: word.lowerBound - begin, bytes) {
+            if let detail = Self.detail(
+                TextLine(at: word.lowerBound, end: line.end), indent: word.lowerBound - begin, bytes)
+            {
                 self = detail
-            } else if word.lowerBound == begin, (4...8).contains(word.count), bytes.has("  ", at: word.upperBound), let offset = Self.offset(bytes, word) {
+            } else if word.lowerBound == begin, (4...8).contains(word.count), bytes.has("  ", at: word.upperBound),
+                let offset = Self.offset(bytes, word)
+            {
                 guard Self.isPair(bytes, word.upperBound + 2, line.end) else { return }
                 self = .offset(offset, word.upperBound + 2..<line.end)
             } else if let direction = Self.direction(bytes, word) {
                 self.begin(direction, nil, line, bytes)
-            } else if let date = TextTime.date(bytes, word), let clock = line.word(bytes), let time = TextTime.clock(bytes, clock), let arrow = line.word(bytes),
-                      let direction = Self.direction(bytes, arrow) {
+            } else if let date = TextTime.date(bytes, word), let clock = line.word(bytes),
+                let time = TextTime.clock(bytes, clock), let arrow = line.word(bytes),
+                let direction = Self.direction(bytes, arrow)
+            {
                 self.begin(direction, CaptureTime(sinceEpoch: date + time), line, bytes)
             } else if word.lowerBound == begin + 2, word.count == 2, Self.isPair(bytes, word.lowerBound, line.end) {
                 self = .further(word.lowerBound..<line.end)
@@ -65,7 +73,9 @@ struct HexDumpParser: FormatParser {
                 return isFrame ? .details : nil
             case 4:
                 if line.take("Epoch Time: ", bytes) {
-                    return line.word(bytes).flatMap { TextTime.seconds(bytes, $0) }.map { .epoch(CaptureTime(sinceEpoch: $0)) }
+                    return line.word(bytes).flatMap { TextTime.seconds(bytes, $0) }.map {
+                        .epoch(CaptureTime(sinceEpoch: $0))
+                    }
                 }
                 guard line.take("Point-to-Point Direction: ", bytes) else { return nil }
                 return line.take("Sent", bytes) ? .told(.sent) : line.take("Received", bytes) ? .told(.received) : nil
@@ -73,14 +83,19 @@ struct HexDumpParser: FormatParser {
             }
         }
 
-        private mutating func begin(_ direction: PacketDirection, _ time: CaptureTime?, _ line: TextLine, _ bytes: RawSpan) {
-            guard bytes.has(" ", at: line.at), Self.isPair(bytes, line.at + 1, line.end), HexDumpParser.isType(bytes.nibble(line.at + 1), bytes.nibble(line.at + 2)) else { return }
+        private mutating func begin(
+            _ direction: PacketDirection, _ time: CaptureTime?, _ line: TextLine, _ bytes: RawSpan
+        ) {
+            guard bytes.has(" ", at: line.at), Self.isPair(bytes, line.at + 1, line.end),
+                HexDumpParser.isType(bytes.nibble(line.at + 1), bytes.nibble(line.at + 2))
+            else { return }
             self = .first(direction, time, line.at + 1..<line.end)
         }
 
         private static func direction(_ bytes: RawSpan, _ word: Range<Int>) -> PacketDirection? {
             guard word.count == 1 else { return nil }
-            return bytes.u8(word.lowerBound) == UInt8(ascii: "<") ? .sent : bytes.u8(word.lowerBound) == UInt8(ascii: ">") ? .received : nil
+            return bytes.u8(word.lowerBound) == UInt8(ascii: "<")
+                ? .sent : bytes.u8(word.lowerBound) == UInt8(ascii: ">") ? .received : nil
         }
 
         private static func offset(_ bytes: RawSpan, _ word: Range<Int>) -> Int? {
@@ -94,11 +109,14 @@ struct HexDumpParser: FormatParser {
 
         /// Two hex digits, and then a blank or nothing.
         static func isPair(_ bytes: RawSpan, _ at: Int, _ end: Int) -> Bool {
-            at + 2 <= end && bytes.nibble(at) != nil && bytes.nibble(at + 1) != nil && (at + 2 == end || bytes.u8(at + 2) == 0x20)
+            at + 2 <= end && bytes.nibble(at) != nil && bytes.nibble(at + 1) != nil
+                && (at + 2 == end || bytes.u8(at + 2) == 0x20)
         }
     }
 
-    private static func isType(_ high: UInt8?, _ low: UInt8?) -> Bool { high == 0 && low.map { (1...5).contains($0) } ?? false }
+    private static func isType(_ high: UInt8?, _ low: UInt8?) -> Bool {
+        high == 0 && low.map { (1...5).contains($0) } ?? false
+    }
 
     /// The first lines may say who printed it.
     private static let mostLinesBefore = 4
@@ -111,13 +129,16 @@ struct HexDumpParser: FormatParser {
             if TextHead.isBinary(head, at..<next) { return .notMine }
             switch Line(line, head) {
             case .first where isComplete || isLast: return .mine
-            case .offset(0, let range) where Self.isType(head.nibble(range.lowerBound), head.nibble(range.lowerBound + 1)): return .mine
+            case .offset(0, let range)
+            where Self.isType(head.nibble(range.lowerBound), head.nibble(range.lowerBound + 1)): return .mine
             case .details: most = mostDetailsBefore
             default: break
             }
             var rest = line
             rest.skipBlanks(head)
-            if most == mostDetailsBefore, rest.take("Encapsulation type: ", head) { return rest.take("Bluetooth H4", head) ? .mine : .notMine }
+            if most == mostDetailsBefore, rest.take("Encapsulation type: ", head) {
+                return rest.take("Bluetooth H4", head) ? .mine : .notMine
+            }
             if !rest.rest(head).isEmpty { before += 1 }
             if before == most { return .notMine }
             at = next
@@ -145,7 +166,12 @@ struct HexDumpParser: FormatParser {
                 }
                 guard offset == packet.count else {
                     throw CaptureError(
-                        .broken, at: place, "this line says that it is byte \(offset) of its packet, of which \(packet.count) came: lines are missing here; everything before it was read")
+                        .broken, at: place,
+                        """
+                        this line says that it is byte \(offset) of its packet, of which \(packet.count) came: \
+                        lines are missing here; everything before it was read
+                        """
+                    )
                 }
                 take(range, window)
             case .first(let direction, let time, let range):
@@ -166,17 +192,22 @@ struct HexDumpParser: FormatParser {
                 // Half a line says nothing: it may be the packet's next.
                 if isComplete { try finish(facts: &facts, body) }
             }
-            guard packet.count <= longestPacket else { throw CaptureError.tooLong(record: facts.packets + 1, start: start, length: UInt64(packet.count)) }
+            guard packet.count <= longestPacket else {
+                throw CaptureError.tooLong(record: facts.packets + 1, start: start, length: UInt64(packet.count))
+            }
             at = next
         }
         if !isLast, window.byteCount - at > longestPacket {
-            throw CaptureError(.broken, at: facts.offset + at, "a line is longer than any packet can be: the file is damaged here; everything before it was read")
+            throw CaptureError(
+                .broken, at: facts.offset + at,
+                "a line is longer than any packet can be: the file is damaged here; everything before it was read")
         }
         if isLast {
             let needed = Self.length(packet)
             // What is cut inside its bytes is no packet.
             if packet.count < needed, !packet.isEmpty {
-                throw CaptureError.cut(record: facts.packets + 1, start: start, end: facts.offset + window.byteCount, needed: needed)
+                throw CaptureError.cut(
+                    record: facts.packets + 1, start: start, end: facts.offset + window.byteCount, needed: needed)
             }
             try finish(facts: &facts, body)
         }
@@ -184,7 +215,8 @@ struct HexDumpParser: FormatParser {
     }
 
     private mutating func begin(
-        _ direction: PacketDirection?, _ time: CaptureTime?, _ place: Int, facts: inout CaptureFileFacts, _ body: (CapturePacket, RawSpan) throws -> Void
+        _ direction: PacketDirection?, _ time: CaptureTime?, _ place: Int, facts: inout CaptureFileFacts,
+        _ body: (CapturePacket, RawSpan) throws -> Void
     ) throws {
         try finish(facts: &facts, body)
         (self.direction, self.time, start) = (direction, time, place)
@@ -198,11 +230,13 @@ struct HexDumpParser: FormatParser {
         }
     }
 
-    private mutating func finish(facts: inout CaptureFileFacts, _ body: (CapturePacket, RawSpan) throws -> Void) throws {
+    private mutating func finish(facts: inout CaptureFileFacts, _ body: (CapturePacket, RawSpan) throws -> Void) throws
+    {
         guard !packet.isEmpty else { return }
         facts.packets += 1
         let record = CapturePacket(
-            number: facts.packets, time: time, direction: direction, missing: max(0, Self.length(packet) - packet.count), content: .unknown)
+            number: facts.packets, time: time, direction: direction,
+            missing: max(0, Self.length(packet) - packet.count), content: .unknown)
         let bytes = packet
         packet.removeAll(keepingCapacity: true)
         (direction, time) = (nil, nil)

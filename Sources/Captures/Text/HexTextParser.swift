@@ -44,7 +44,8 @@ struct HexTextParser: FormatParser {
         return isLast || TextHead.isBinary(head, at..<head.byteCount) ? .notMine : .undecided
     }
 
-    /// The line is a head line, or has a direction or event where one belongs: what else is wrong in it is said when it is read.
+    /// The line is a head line, or has a direction or event where one belongs: what else is wrong in it is said when it
+    /// is read.
     private static func looksRight(_ bytes: RawSpan, _ line: TextLine) -> Bool {
         var line = line
         guard let first = line.word(bytes) else { return false }
@@ -73,17 +74,28 @@ struct HexTextParser: FormatParser {
                 switch error {
                 case .thrown(let other): throw other
                 case .malformed(let what) where isComplete:
-                    throw CaptureError(.broken, at: facts.offset + at, "line \(self.line): \(what); everything before it was read")
+                    throw CaptureError(
+                        .broken, at: facts.offset + at, "line \(self.line): \(what); everything before it was read")
                 case .malformed:
                     throw CaptureError(
                         .cut, at: facts.offset + at,
-                        "the file ends at byte \(facts.offset + window.byteCount), in the middle of line \(self.line); everything before it was read")
+                        """
+                        the file ends at byte \(facts.offset + window.byteCount), in the middle of line \
+                        \(self.line); everything before it was read
+                        """
+                    )
                 }
             }
             at = next
         }
         if !isLast, window.byteCount - at > longestPacket {
-            throw CaptureError(.broken, at: facts.offset + at, "line \(line + 1) is longer than any value can be: the file is damaged here; everything before it was read")
+            throw CaptureError(
+                .broken, at: facts.offset + at,
+                """
+                line \(line + 1) is longer than any value can be: the file is damaged here; everything before it \
+                was read
+                """
+            )
         }
         return at
     }
@@ -93,7 +105,9 @@ struct HexTextParser: FormatParser {
         case thrown(any Error)
     }
 
-    private func deliver(_ packet: CapturePacket, facts: inout CaptureFileFacts, _ body: (CapturePacket, RawSpan) throws -> Void) throws(LineError) {
+    private func deliver(
+        _ packet: CapturePacket, facts: inout CaptureFileFacts, _ body: (CapturePacket, RawSpan) throws -> Void
+    ) throws(LineError) {
         facts.packets += 1
         var packet = packet
         packet.number = facts.packets
@@ -105,7 +119,9 @@ struct HexTextParser: FormatParser {
     }
 
     /// One line: `nil` where it is no record. The value's bytes are left in `value`.
-    private mutating func read(_ line: TextLine, _ bytes: RawSpan, facts: inout CaptureFileFacts) throws(LineError) -> CapturePacket? {
+    private mutating func read(_ line: TextLine, _ bytes: RawSpan, facts: inout CaptureFileFacts) throws(LineError)
+        -> CapturePacket?
+    {
         var line = line
         guard let first = line.word(bytes) else { return nil }
         if let key = HeadKey(bytes, first) {
@@ -116,11 +132,23 @@ struct HexTextParser: FormatParser {
         var time: CaptureTime?
         if verb == nil {
             guard let written = TextTime(bytes, first) else {
-                throw .malformed("'\(bytes.quotation(first))' is neither a time (12.5, 2026-02-02T22:21:15Z, 22:21:15, -) nor a direction nor a head word")
+                throw .malformed(
+                    """
+                    '\(bytes.quotation(first))' is neither a time (12.5, 2026-02-02T22:21:15Z, 22:21:15, -) nor a \
+                    direction nor a head word
+                    """
+                )
             }
-            guard let second = line.word(bytes) else { throw .malformed("after the time a direction is missing (> < >> << =)") }
+            guard let second = line.word(bytes) else {
+                throw .malformed("after the time a direction is missing (> < >> << =)")
+            }
             guard let found = Verb(bytes, second) else {
-                throw .malformed("'\(bytes.quotation(second))' is no direction: use > (write), >> (write with response), < (notification), << (indication), = (read), connected or disconnected")
+                throw .malformed(
+                    """
+                    '\(bytes.quotation(second))' is no direction: use > (write), >> (write with response), < \
+                    (notification), << (indication), = (read), connected or disconnected
+                    """
+                )
             }
             verb = found
             time = resolve(written)
@@ -128,17 +156,23 @@ struct HexTextParser: FormatParser {
         switch verb {
         case .event(let isBegin):
             if let word = line.word(bytes) {
-                guard let address = bytes.address(word) else { throw .malformed("'\(bytes.quotation(word))' is no address such as A4:C1:38:01:02:03") }
+                guard let address = bytes.address(word) else {
+                    throw .malformed("'\(bytes.quotation(word))' is no address such as A4:C1:38:01:02:03")
+                }
                 noteAddress(address, facts: &facts)
             }
             value.removeAll(keepingCapacity: true)
-            return CapturePacket(number: 0, time: time, direction: nil, content: .connection(ConnectionFacts(isBegin: isBegin, peer: peer)))
+            return CapturePacket(
+                number: 0, time: time, direction: nil,
+                content: .connection(ConnectionFacts(isBegin: isBegin, peer: peer)))
         case .travel(let travel):
             guard let word = line.word(bytes), let characteristic = bytes.characteristic(word) else {
                 throw .malformed("after the direction a characteristic is missing (FFE4, a full UUID, or handle:0025)")
             }
             var rest = line.rest(bytes)
-            if let comment = rest.first(where: { bytes.u8($0) == UInt8(ascii: "#") }) { rest = rest.lowerBound..<comment }
+            if let comment = rest.first(where: { bytes.u8($0) == UInt8(ascii: "#") }) {
+                rest = rest.lowerBound..<comment
+            }
             guard bytes.hexBytes(rest, into: &value) else { throw .malformed("the bytes are not pairs of hex digits") }
             return CapturePacket(
                 number: 0, time: time, direction: travel.direction,
@@ -148,7 +182,9 @@ struct HexTextParser: FormatParser {
         }
     }
 
-    private mutating func readHead(_ key: HeadKey, _ word: Range<Int>, _ line: inout TextLine, _ bytes: RawSpan, facts: inout CaptureFileFacts) throws(LineError) {
+    private mutating func readHead(
+        _ key: HeadKey, _ word: Range<Int>, _ line: inout TextLine, _ bytes: RawSpan, facts: inout CaptureFileFacts
+    ) throws(LineError) {
         // `name:WaterH` without a blank is one word: go on behind its colon.
         let colon = word.first { bytes.u8($0) == UInt8(ascii: ":") } ?? word.upperBound - 1
         line.at = colon + 1
@@ -165,7 +201,9 @@ struct HexTextParser: FormatParser {
         case .profile:
             facts.profile = bytes.text(text.prefix(64))
         case .address:
-            guard let address = bytes.address(text) else { throw .malformed("'\(bytes.quotation(text))' is no address such as A4:C1:38:01:02:03") }
+            guard let address = bytes.address(text) else {
+                throw .malformed("'\(bytes.quotation(text))' is no address such as A4:C1:38:01:02:03")
+            }
             noteAddress(address, facts: &facts)
         case .start:
             switch TextTime(bytes, text) {
@@ -173,7 +211,9 @@ struct HexTextParser: FormatParser {
             default: throw .malformed("'\(bytes.quotation(text))' is no start such as 2026-02-02T22:21:15Z")
             }
         case .date:
-            guard let day = TextTime.date(bytes, text) else { throw .malformed("'\(bytes.quotation(text))' is no date such as 2026-02-02") }
+            guard let day = TextTime.date(bytes, text) else {
+                throw .malformed("'\(bytes.quotation(text))' is no date such as 2026-02-02")
+            }
             date = day
             lastTimeOfDay = nil
         }
@@ -206,9 +246,19 @@ struct HexTextParser: FormatParser {
         init?(_ bytes: RawSpan, _ word: Range<Int>) {
             guard let colon = word.first(where: { bytes.u8($0) == UInt8(ascii: ":") }) else { return nil }
             let key = word.lowerBound..<colon
-            if bytes.equals(key, "name") { self = .name } else if bytes.equals(key, "address") { self = .address
-            } else if bytes.equals(key, "profile") { self = .profile } else if bytes.equals(key, "start") { self = .start
-            } else if bytes.equals(key, "date") { self = .date } else { return nil }
+            if bytes.equals(key, "name") {
+                self = .name
+            } else if bytes.equals(key, "address") {
+                self = .address
+            } else if bytes.equals(key, "profile") {
+                self = .profile
+            } else if bytes.equals(key, "start") {
+                self = .start
+            } else if bytes.equals(key, "date") {
+                self = .date
+            } else {
+                return nil
+            }
         }
     }
 
@@ -217,9 +267,12 @@ struct HexTextParser: FormatParser {
         case event(isBegin: Bool)
 
         private static let words: [(StaticString, Verb)] = [
-            (">", .travel(.writeCommand)), ("<", .travel(.notification)), (">>", .travel(.writeRequest)), ("<<", .travel(.indication)),
-            ("=", .travel(.read)), ("write", .travel(.writeCommand)), ("sent", .travel(.writeCommand)), ("request", .travel(.writeRequest)),
-            ("notify", .travel(.notification)), ("notification", .travel(.notification)), ("received", .travel(.notification)),
+            (">", .travel(.writeCommand)), ("<", .travel(.notification)), (">>", .travel(.writeRequest)),
+            ("<<", .travel(.indication)),
+            ("=", .travel(.read)), ("write", .travel(.writeCommand)), ("sent", .travel(.writeCommand)),
+            ("request", .travel(.writeRequest)),
+            ("notify", .travel(.notification)), ("notification", .travel(.notification)),
+            ("received", .travel(.notification)),
             ("indicate", .travel(.indication)), ("indication", .travel(.indication)), ("read", .travel(.read)),
             ("connected", .event(isBegin: true)), ("disconnected", .event(isBegin: false)),
         ]

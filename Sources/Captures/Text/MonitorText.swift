@@ -1,7 +1,8 @@
 /// What btmon's text tells of one packet, put together again as the packet's bytes.
 ///
-/// The text has no bytes but those of values; the rest of an ATT PDU is printed field by field. The PDU's length stands there, too, and decides whether it could
-/// be put together. Source: `monitor/att.c` and `monitor/packet.c` of BlueZ 5.50 to 5.80.
+/// The text has no bytes but those of values; the rest of an ATT PDU is printed field by field. The PDU's length stands
+/// there, too, and decides whether it could be put together. Source: `monitor/att.c` and `monitor/packet.c` of BlueZ
+/// 5.50 to 5.80.
 struct MonitorText {
     /// A line below a packet's first.
     private enum Field {
@@ -33,7 +34,8 @@ struct MonitorText {
     mutating func take(_ line: Substring) {
         guard fields.count < Self.most else { return }
         if line.hasPrefix("ATT: ") {
-            guard let code = Self.bracketed(line), let opcode = UInt8(exactly: code), let length = Self.last(line) else { return }
+            guard let code = Self.bracketed(line), let opcode = UInt8(exactly: code), let length = Self.last(line)
+            else { return }
             (self.opcode, self.length, fields) = (opcode, length, [])
             return
         }
@@ -51,11 +53,16 @@ struct MonitorText {
         switch name.prefix(while: { $0 != "[" }) {
         case "Handle range":
             let parts = rest.split(separator: "-")
-            if parts.count == 2, let first = Self.hex(parts[0]), let second = Self.hex(parts[1]) { fields.append(.range(UInt16(truncatingIfNeeded: first), UInt16(truncatingIfNeeded: second))) }
+            if parts.count == 2, let first = Self.hex(parts[0]), let second = Self.hex(parts[1]) {
+                fields.append(.range(UInt16(truncatingIfNeeded: first), UInt16(truncatingIfNeeded: second)))
+            }
         case "Handle":
             let word = rest.prefix { $0 != " " }
-            if let handle = Self.hex(word) ?? UInt64(word) { fields.append(.handle(UInt16(truncatingIfNeeded: handle))) }
-        case "UUID", "Attribute type", "Attribute group type": if let uuid = Self.uuid(rest) { fields.append(.uuid(uuid)) }
+            if let handle = Self.hex(word) ?? UInt64(word) {
+                fields.append(.handle(UInt16(truncatingIfNeeded: handle)))
+            }
+        case "UUID", "Attribute type", "Attribute group type":
+            if let uuid = Self.uuid(rest) { fields.append(.uuid(uuid)) }
         case "Value", "Data": if let bytes = Self.bytes(rest) { fields.append(.value(bytes)) }
         case "Peer address", "Address":
             var value = UInt64(0)
@@ -81,14 +88,22 @@ struct MonitorText {
     var eventBytes: [UInt8]? {
         switch event {
         case "LE Connection Complete", "LE Enhanced Connection Complete":
-            guard let handle = handles.first, let address = addresses.first, let status = code("Status"), let role = code("Role"), let kind = code("Peer address type") else { return nil }
-            return [0x3E, 19, 1, status] + Self.little(handle) + [role, kind & 1] + Self.air(address) + [24, 0, 0, 0, 0xF4, 1, 0]
+            guard let handle = handles.first, let address = addresses.first, let status = code("Status"),
+                let role = code("Role"), let kind = code("Peer address type")
+            else { return nil }
+            return [0x3E, 19, 1, status] + Self.little(handle) + [role, kind & 1] + Self.air(address) + [
+                24, 0, 0, 0, 0xF4, 1, 0,
+            ]
         case "Disconnect Complete":
             guard let handle = handles.first, let status = code("Status") else { return nil }
             return [0x05, 4, status] + Self.little(handle) + [code("Reason") ?? 0x13]
         case "LE Advertising Report":
-            guard let address = addresses.first, let name = names.first?.utf8.prefix(29), let kind = code("Address type") else { return nil }
-            return [0x3E, UInt8(14 + name.count), 2, 1, 0, kind & 1] + Self.air(address) + [UInt8(2 + name.count), UInt8(1 + name.count), 9] + name + [0]
+            guard let address = addresses.first, let name = names.first?.utf8.prefix(29),
+                let kind = code("Address type")
+            else { return nil }
+            return [0x3E, UInt8(14 + name.count), 2, 1, 0, kind & 1] + Self.air(address) + [
+                UInt8(2 + name.count), UInt8(1 + name.count), 9,
+            ] + name + [0]
         default: return nil
         }
     }
@@ -98,7 +113,10 @@ struct MonitorText {
         case 0x01:
             guard let request = code(""), let handle = handles.first, let error = code("Error") else { return nil }
             return [request] + Self.little(handle) + [error]
-        case 0x02, 0x03: return (number("Client RX MTU") ?? number("Server RX MTU")).map { Self.little(UInt16(truncatingIfNeeded: $0)) }
+        case 0x02, 0x03:
+            return (number("Client RX MTU") ?? number("Server RX MTU")).map {
+                Self.little(UInt16(truncatingIfNeeded: $0))
+            }
         case 0x04: return ranges
         case 0x05: return code("Format").map { [$0] + pairs }
         case 0x07, 0x13, 0x19, 0x1E: return ranges
@@ -124,10 +142,14 @@ struct MonitorText {
     private var handles: [UInt16] { fields.compactMap { if case .handle(let handle) = $0 { handle } else { nil } } }
     private var uuids: [[UInt8]] { fields.compactMap { if case .uuid(let bytes) = $0 { bytes } else { nil } } }
     private var values: [[UInt8]] { fields.compactMap { if case .value(let bytes) = $0 { bytes } else { nil } } }
-    private var addresses: [UInt64] { fields.compactMap { if case .address(let address) = $0 { address } else { nil } } }
+    private var addresses: [UInt64] {
+        fields.compactMap { if case .address(let address) = $0 { address } else { nil } }
+    }
     private var names: [String] { fields.compactMap { if case .text(let name) = $0 { name } else { nil } } }
     private var ranges: [UInt8] {
-        fields.flatMap { field -> [UInt8] in if case .range(let first, let last) = field { Self.little(first) + Self.little(last) } else { [] } }
+        fields.flatMap { field -> [UInt8] in
+            if case .range(let first, let last) = field { Self.little(first) + Self.little(last) } else { [] }
+        }
     }
     /// Handles or ranges with what belongs to each, in the order in which they stand.
     private var pairs: [UInt8] {
@@ -152,8 +174,12 @@ struct MonitorText {
     // MARK: words
 
     private static func little(_ value: UInt16) -> [UInt8] { [UInt8(truncatingIfNeeded: value), UInt8(value >> 8)] }
-    private static func air(_ address: UInt64) -> [UInt8] { (0..<6).map { UInt8(truncatingIfNeeded: address >> (8 * $0)) } }
-    private static func hex(_ text: Substring) -> UInt64? { text.hasPrefix("0x") ? UInt64(text.dropFirst(2), radix: 16) : nil }
+    private static func air(_ address: UInt64) -> [UInt8] {
+        (0..<6).map { UInt8(truncatingIfNeeded: address >> (8 * $0)) }
+    }
+    private static func hex(_ text: Substring) -> UInt64? {
+        text.hasPrefix("0x") ? UInt64(text.dropFirst(2), radix: 16) : nil
+    }
     /// `(0x1b)`, the last in its line.
     private static func bracketed(_ line: Substring) -> UInt64? {
         guard let open = line.lastIndex(of: "("), let close = line[open...].firstIndex(of: ")") else { return nil }

@@ -6,8 +6,9 @@
 ///             Handle: 0x0013
 ///               Data: 52500003020601
 ///
-/// Of a narrow terminal the connection's handle is missing: then it is the one that was told last. Times count from the recorder's start, or (`-t`) from
-/// midnight, or (`-T`) have a date. Read are connections, ATT, and names that are advertised; everything else counts as a packet without bytes.
+/// Of a narrow terminal the connection's handle is missing: then it is the one that was told last. Times count from the
+/// recorder's start, or (`-t`) from midnight, or (`-T`) have a date. Read are connections, ATT, and names that are
+/// advertised; everything else counts as a packet without bytes.
 struct MonitorTextParser: FormatParser {
     private var text = MonitorText()
     private var head: Head?
@@ -32,7 +33,9 @@ struct MonitorTextParser: FormatParser {
             var line = Substring(bytes.text(range))
             // Newer versions say which program sent it: `bluetoothd[54321]: < ACL Data TX`.
             if line.first.map({ !"<>=@".contains($0) }) ?? true {
-                guard let close = line.firstIndex(of: "]"), line.prefix(upTo: close).allSatisfy({ $0 != " " }), line[close...].hasPrefix("]: ") else { return nil }
+                guard let close = line.firstIndex(of: "]"), line.prefix(upTo: close).allSatisfy({ $0 != " " }),
+                    line[close...].hasPrefix("]: ")
+                else { return nil }
                 line = line[close...].dropFirst(3)
             }
             let words = line.split(separator: " ")
@@ -45,13 +48,16 @@ struct MonitorTextParser: FormatParser {
             }
             switch (words[1], words[2]) {
             case ("ACL", "Data"): kind = .acl(handle: words.count > 5 && words[4] == "Handle" ? UInt16(words[5]) : nil)
-            case ("HCI", "Event:"): kind = .event(words.dropFirst(3).prefix { !$0.hasPrefix("(") }.joined(separator: " "))
+            case ("HCI", "Event:"):
+                kind = .event(words.dropFirst(3).prefix { !$0.hasPrefix("(") }.joined(separator: " "))
             case ("HCI", _), ("SCO", _), ("ISO", _), ("LE", "ISO"): kind = .other
             default:
                 guard direction == nil else { return nil }
                 kind = .other
             }
-            for word in words where word.hasPrefix("[hci") && word.hasSuffix("]") { adapter = UInt32(word.dropFirst(4).dropLast()) ?? 0 }
+            for word in words where word.hasPrefix("[hci") && word.hasSuffix("]") {
+                adapter = UInt32(word.dropFirst(4).dropLast()) ?? 0
+            }
             read(words)
         }
 
@@ -86,7 +92,12 @@ struct MonitorTextParser: FormatParser {
             var rest = line
             if !rest.rest(head).isEmpty {
                 // What begins as another kind of text is that: whoever still writes it is not to be waited for.
-                if before == 0, first == nil, [HexTextParser.sniff(head, isLast: isLast), NRFConnectParser.sniff(head, isLast: isLast)].contains(.mine) { return .notMine }
+                if before == 0, first == nil,
+                    [HexTextParser.sniff(head, isLast: isLast), NRFConnectParser.sniff(head, isLast: isLast)].contains(
+                        .mine)
+                {
+                    return .notMine
+                }
                 before += 1
             }
             if before == 40 { return .notMine }
@@ -119,25 +130,37 @@ struct MonitorTextParser: FormatParser {
             at = next
         }
         if !isLast, window.byteCount - at > longestPacket {
-            throw CaptureError(.broken, at: facts.offset + at, "a line is longer than any packet can be: the file is damaged here; everything before it was read")
+            throw CaptureError(
+                .broken, at: facts.offset + at,
+                "a line is longer than any packet can be: the file is damaged here; everything before it was read")
         }
         if isLast {
             if !isWhole, case .acl? = head?.kind, text.opcode != nil, text.pdu == nil {
-                throw CaptureError(.cut, at: start, "the file ends at byte \(facts.offset + window.byteCount), in the middle of a packet; everything before it was read")
+                throw CaptureError(
+                    .cut, at: start,
+                    """
+                    the file ends at byte \(facts.offset + window.byteCount), in the middle of a packet; \
+                    everything before it was read
+                    """
+                )
             }
             try finish(facts: &facts, body)
-            if passedOver > 0 { facts.remarks.append("of \(passedOver) ATT PDUs not all bytes stand in the text: they were passed over") }
+            if passedOver > 0 {
+                facts.remarks.append("of \(passedOver) ATT PDUs not all bytes stand in the text: they were passed over")
+            }
         }
         return at
     }
 
-    private mutating func finish(facts: inout CaptureFileFacts, _ body: (CapturePacket, RawSpan) throws -> Void) throws {
+    private mutating func finish(facts: inout CaptureFileFacts, _ body: (CapturePacket, RawSpan) throws -> Void) throws
+    {
         guard let head else { return }
         self.head = nil
         if head.time != nil, !head.hasDate, !facts.remarks.contains(Self.noDate) { facts.remarks.append(Self.noDate) }
         guard head.direction != nil else { return }
         facts.packets += 1
-        var packet = CapturePacket(number: facts.packets, time: head.time, adapter: head.adapter, direction: head.direction, content: .unknown)
+        var packet = CapturePacket(
+            number: facts.packets, time: head.time, adapter: head.adapter, direction: head.direction, content: .unknown)
         var bytes: [UInt8] = []
         switch head.kind {
         case .acl(let told):
@@ -148,14 +171,19 @@ struct MonitorTextParser: FormatParser {
             }
             let handle = told ?? lastHandle[head.adapter] ?? 0x40
             let flags = handle & 0xFFF | (head.direction == .received ? 0x2000 : 0)
-            bytes = [flags, UInt16(pdu.count + 4), UInt16(pdu.count), 4].flatMap { [UInt8(truncatingIfNeeded: $0), UInt8($0 >> 8)] } + pdu
+            bytes =
+                [flags, UInt16(pdu.count + 4), UInt16(pdu.count), 4].flatMap {
+                    [UInt8(truncatingIfNeeded: $0), UInt8($0 >> 8)]
+                } + pdu
             packet.content = .hci(.acl)
             if lastHandle.count < 64 || lastHandle[head.adapter] != nil { lastHandle[head.adapter] = handle }
         case .event:
             guard let event = text.eventBytes else { break }
             bytes = event
             packet.content = .hci(.event)
-            if event[0] == 0x3E, event[2] == 1, lastHandle.count < 64 || lastHandle[head.adapter] != nil { lastHandle[head.adapter] = UInt16(event[4]) | UInt16(event[5]) << 8 }
+            if event[0] == 0x3E, event[2] == 1, lastHandle.count < 64 || lastHandle[head.adapter] != nil {
+                lastHandle[head.adapter] = UInt16(event[4]) | UInt16(event[5]) << 8
+            }
         case .other: break
         }
         try body(packet, bytes.span.bytes)

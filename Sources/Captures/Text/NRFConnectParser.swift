@@ -12,10 +12,10 @@
 ///     I  22:21:21.000  Disconnected
 ///     [22:21:20.4500] Normal: Updated Value of Characteristic FFE4 to 5054 000F …        (iOS)
 ///
-/// Level (D V I A W E), time of day without a zone (taken as UTC) and message, between tabs. Values are in the I lines; the A
-/// line repeats it for people, and counts only where no I line went before (a log exported at the level "Application"): then the
-/// characteristic is unknown. All other lines are passed over, and blanks and `>` before a line, so that the log may stand in a README or a
-/// letter. Source: exports published by users of the app.
+/// Level (D V I A W E), time of day without a zone (taken as UTC) and message, between tabs. Values are in the I lines;
+/// the A line repeats it for people, and counts only where no I line went before (a log exported at the level
+/// "Application"): then the characteristic is unknown. All other lines are passed over, and blanks and `>` before a
+/// line, so that the log may stand in a README or a letter. Source: exports published by users of the app.
 struct NRFConnectParser: FormatParser {
     private var date = Duration.zero
     private var hasDate = false
@@ -35,7 +35,11 @@ struct NRFConnectParser: FormatParser {
             var rest = line
             if !rest.rest(head).isEmpty {
                 line.skipQuotes(head)
-                if head.has("nRF Connect", at: line.at) || head.has("nRF Toolbox", at: line.at) || Entry(line, head) != nil { return .mine }
+                if head.has("nRF Connect", at: line.at) || head.has("nRF Toolbox", at: line.at)
+                    || Entry(line, head) != nil
+                {
+                    return .mine
+                }
                 return .notMine
             }
             at = next
@@ -43,8 +47,8 @@ struct NRFConnectParser: FormatParser {
         return isLast || TextHead.isBinary(head, at..<head.byteCount) ? .notMine : .undecided
     }
 
-    /// Whether a log stands further down in a text: in the fenced or indented block of a README, quoted in a letter. Its head line tells, or
-    /// two lines with values; everything else in the text is passed over.
+    /// Whether a log stands further down in a text: in the fenced or indented block of a README, quoted in a letter.
+    /// Its head line tells, or two lines with values; everything else in the text is passed over.
     static func sniffEmbedded(_ head: RawSpan, isLast: Bool) -> Sniff {
         var at = TextHead.start(head), values = 0
         while let (line, next, _) = TextLine.next(head, from: at, isLast: isLast) {
@@ -78,15 +82,27 @@ struct NRFConnectParser: FormatParser {
                 try body(packet, value.span.bytes)
             case .malformed where !isComplete:
                 throw CaptureError(
-                    .cut, at: facts.offset + at, "the file ends at byte \(facts.offset + window.byteCount), in the middle of a line; everything before it was read")
+                    .cut, at: facts.offset + at,
+                    """
+                    the file ends at byte \(facts.offset + window.byteCount), in the middle of a line; everything \
+                    before it was read
+                    """
+                )
             case .malformed:
                 throw CaptureError(
-                    .broken, at: facts.offset + at, "a value in this line is not pairs of hex digits: the file is damaged here; everything before it was read")
+                    .broken, at: facts.offset + at,
+                    """
+                    a value in this line is not pairs of hex digits: the file is damaged here; everything before \
+                    it was read
+                    """
+                )
             }
             at = next
         }
         if !isLast, window.byteCount - at > longestPacket {
-            throw CaptureError(.broken, at: facts.offset + at, "a line is longer than any value can be: the file is damaged here; everything before it was read")
+            throw CaptureError(
+                .broken, at: facts.offset + at,
+                "a line is longer than any value can be: the file is damaged here; everything before it was read")
         }
         return at
     }
@@ -97,7 +113,9 @@ struct NRFConnectParser: FormatParser {
         case malformed
     }
 
-    private mutating func read(_ line: TextLine, _ bytes: RawSpan, isComplete: Bool, facts: inout CaptureFileFacts) -> Outcome {
+    private mutating func read(_ line: TextLine, _ bytes: RawSpan, isComplete: Bool, facts: inout CaptureFileFacts)
+        -> Outcome
+    {
         guard let entry = Entry(line, bytes) else {
             readHead(line, bytes, facts: &facts)
             return .nothing
@@ -119,19 +137,33 @@ struct NRFConnectParser: FormatParser {
             return readValue(isWriteRequest ? .writeRequest : .writeCommand, &message, bytes, time)
         }
         if message.take("Writing command to characteristic ", bytes) { isWriteRequest = false }
-        if message.take("Writing request to characteristic ", bytes) || message.take("Writing to characteristic ", bytes) { isWriteRequest = true }
+        if message.take("Writing request to characteristic ", bytes)
+            || message.take("Writing to characteristic ", bytes)
+        {
+            isWriteRequest = true
+        }
         if message.take("Connected to ", bytes) || message.take("Connecting to ", bytes) {
             let isBegin = bytes.has("Connected", at: entry.message.at)
-            if let word = message.word(bytes), let address = bytes.address(word.prefix(17)) { note(address, facts: &facts) }
+            if let word = message.word(bytes), let address = bytes.address(word.prefix(17)) {
+                note(address, facts: &facts)
+            }
             if isBegin {
-                return .packet(CapturePacket(number: 0, time: time, direction: nil, content: .connection(ConnectionFacts(isBegin: true, peer: peer))))
+                return .packet(
+                    CapturePacket(
+                        number: 0, time: time, direction: nil,
+                        content: .connection(ConnectionFacts(isBegin: true, peer: peer))))
             }
             return .nothing
         }
         if message.take("Disconnected", bytes) {
-            return .packet(CapturePacket(number: 0, time: time, direction: nil, content: .connection(ConnectionFacts(isBegin: false, peer: peer))))
+            return .packet(
+                CapturePacket(
+                    number: 0, time: time, direction: nil,
+                    content: .connection(ConnectionFacts(isBegin: false, peer: peer))))
         }
-        if entry.isApplication, message.take("\"(0x) ", bytes) { return readApplication(&message, bytes, time, told: told) }
+        if entry.isApplication, message.take("\"(0x) ", bytes) {
+            return readApplication(&message, bytes, time, told: told)
+        }
         // Lines between an I line and its A line do not part them.
         self.told = told
         return .nothing
@@ -140,7 +172,9 @@ struct NRFConnectParser: FormatParser {
     private static let noDate = "the log names no date: its times are taken as of 1970-01-01"
 
     /// `UUID, value: (0x) 50-54-…` or `UUID, value: 0 bytes`.
-    private mutating func readValue(_ travel: ValueFacts.Travel, _ message: inout TextLine, _ bytes: RawSpan, _ time: CaptureTime) -> Outcome {
+    private mutating func readValue(
+        _ travel: ValueFacts.Travel, _ message: inout TextLine, _ bytes: RawSpan, _ time: CaptureTime
+    ) -> Outcome {
         guard var word = message.word(bytes) else { return .malformed }
         if let last = word.last, bytes.u8(last) == UInt8(ascii: ",") { word.removeLast() }
         guard let characteristic = bytes.characteristic(word) else { return .malformed }
@@ -152,8 +186,10 @@ struct NRFConnectParser: FormatParser {
             return .malformed
         }
         told = value
-        return .packet(CapturePacket(
-            number: 0, time: time, direction: travel.direction, content: .value(ValueFacts(travel: travel, characteristic: characteristic, peer: peer))))
+        return .packet(
+            CapturePacket(
+                number: 0, time: time, direction: travel.direction,
+                content: .value(ValueFacts(travel: travel, characteristic: characteristic, peer: peer))))
     }
 
     /// iOS: `FFE4 to 5054 000F 0E06.`
@@ -164,19 +200,25 @@ struct NRFConnectParser: FormatParser {
         var rest = message.rest(bytes)
         if let last = rest.last, bytes.u8(last) == UInt8(ascii: ".") { rest.removeLast() }
         guard bytes.hexBytes(rest, into: &value) else { return .malformed }
-        return .packet(CapturePacket(
-            number: 0, time: time, direction: .received, content: .value(ValueFacts(travel: .notification, characteristic: characteristic, peer: peer))))
+        return .packet(
+            CapturePacket(
+                number: 0, time: time, direction: .received,
+                content: .value(ValueFacts(travel: .notification, characteristic: characteristic, peer: peer))))
     }
 
     /// `50-54-…" received` of an A line without its I line.
-    private mutating func readApplication(_ message: inout TextLine, _ bytes: RawSpan, _ time: CaptureTime, told: [UInt8]?) -> Outcome {
+    private mutating func readApplication(
+        _ message: inout TextLine, _ bytes: RawSpan, _ time: CaptureTime, told: [UInt8]?
+    ) -> Outcome {
         let rest = message.rest(bytes)
         guard let quote = rest.last(where: { bytes.u8($0) == UInt8(ascii: "\"") }) else { return .malformed }
         guard bytes.hexBytes(rest.lowerBound..<quote, into: &value) else { return .malformed }
         guard value != told else { return .nothing }
         let travel: ValueFacts.Travel = bytes.has("\" sent", at: quote) ? .writeCommand : .notification
-        return .packet(CapturePacket(
-            number: 0, time: time, direction: travel.direction, content: .value(ValueFacts(travel: travel, characteristic: .handle(0), peer: peer))))
+        return .packet(
+            CapturePacket(
+                number: 0, time: time, direction: travel.direction,
+                content: .value(ValueFacts(travel: travel, characteristic: .handle(0), peer: peer))))
     }
 
     private mutating func readHead(_ line: TextLine, _ bytes: RawSpan, facts: inout CaptureFileFacts) {
@@ -195,7 +237,7 @@ struct NRFConnectParser: FormatParser {
         expectsDevice = false
         let rest = line.rest(bytes)
         guard let open = rest.last(where: { bytes.u8($0) == UInt8(ascii: "(") }), rest.upperBound - open >= 19,
-              let address = bytes.address(open + 1..<open + 18)
+            let address = bytes.address(open + 1..<open + 18)
         else { return }
         note(address, facts: &facts)
         var name = rest.lowerBound..<open
@@ -241,14 +283,17 @@ struct NRFConnectParser: FormatParser {
             line.skipQuotes(bytes)
             if line.take("[", bytes) {
                 guard let bracket = (line.at..<line.end).first(where: { bytes.u8($0) == UInt8(ascii: "]") }),
-                      let time = TextTime.clock(bytes, line.at..<bracket)
+                    let time = TextTime.clock(bytes, line.at..<bracket)
                 else { return nil }
                 line.at = bracket + 1
-                guard let level = line.word(bytes), bytes.u8(level.upperBound - 1) == UInt8(ascii: ":") else { return nil }
+                guard let level = line.word(bytes), bytes.u8(level.upperBound - 1) == UInt8(ascii: ":") else {
+                    return nil
+                }
                 (timeOfDay, isApplication) = (time, false)
             } else {
-                guard let level = line.word(bytes), level.count == 1, "DVIAWE".utf8.contains(bytes.u8(level.lowerBound)),
-                      let word = line.word(bytes), let time = TextTime.clock(bytes, word)
+                guard let level = line.word(bytes), level.count == 1,
+                    "DVIAWE".utf8.contains(bytes.u8(level.lowerBound)),
+                    let word = line.word(bytes), let time = TextTime.clock(bytes, word)
                 else { return nil }
                 (timeOfDay, isApplication) = (time, bytes.u8(level.lowerBound) == UInt8(ascii: "A"))
             }
@@ -258,7 +303,8 @@ struct NRFConnectParser: FormatParser {
 
         /// Whether a value stands in it.
         func holdsValue(_ bytes: RawSpan) -> Bool {
-            (message.at..<message.end).contains { bytes.has("(0x) ", at: $0) } || bytes.has("Updated Value of Characteristic ", at: message.at)
+            (message.at..<message.end).contains { bytes.has("(0x) ", at: $0) }
+                || bytes.has("Updated Value of Characteristic ", at: message.at)
         }
     }
 }

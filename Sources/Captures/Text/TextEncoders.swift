@@ -7,7 +7,12 @@ struct HexTextEncoder {
 
     init(facts: CaptureFileFacts, _ output: inout [UInt8]) {
         names = facts.names
-        output.append("# waterh-bench hex text: time, direction (> write, >> write with response, < notification, << indication, = read), characteristic, bytes\n")
+        output.append(
+            """
+            # waterh-bench hex text: time, direction (> write, >> write with response, < notification, << \
+            indication, = read), characteristic, bytes\n
+            """
+        )
         if let address = facts.address {
             output.append("address: \(TextEncoding.address(address))\n")
             peer = address
@@ -19,7 +24,8 @@ struct HexTextEncoder {
         if let profile = facts.profile { output.append("profile: \(TextEncoding.oneLine(profile))\n") }
     }
 
-    mutating func write(_ packet: CapturePacket, _ bytes: RawSpan, _ output: inout [UInt8]) throws(CaptureError) -> Bool {
+    mutating func write(_ packet: CapturePacket, _ bytes: RawSpan, _ output: inout [UInt8]) throws(CaptureError) -> Bool
+    {
         let time = packet.time.map { TextEncoding.instant($0) } ?? "-"
         switch packet.content {
         case .connection(let facts):
@@ -76,9 +82,11 @@ struct NRFConnectEncoder {
         self.names = names
     }
 
-    mutating func write(_ packet: CapturePacket, _ bytes: RawSpan, _ output: inout [UInt8]) throws(CaptureError) -> Bool {
+    mutating func write(_ packet: CapturePacket, _ bytes: RawSpan, _ output: inout [UInt8]) throws(CaptureError) -> Bool
+    {
         guard let time = packet.time else {
-            throw CaptureError(.cannotCarry, at: 0, "nRF Connect's log has a time in every line, and record \(packet.number) has none")
+            throw CaptureError(
+                .cannotCarry, at: 0, "nRF Connect's log has a time in every line, and record \(packet.number) has none")
         }
         switch packet.content {
         case .connection(let facts):
@@ -94,21 +102,34 @@ struct NRFConnectEncoder {
             guard case .uuid(let high, let low) = facts.characteristic else {
                 throw CaptureError(
                     .cannotCarry, at: 0,
-                    "nRF Connect's log names characteristics by UUID, and in record \(packet.number) only a handle is known: convert to hex text, or name the handles")
+                    """
+                    nRF Connect's log names characteristics by UUID, and in record \(packet.number) only a handle \
+                    is known: convert to hex text, or name the handles
+                    """
+                )
             }
             startPage(time, facts.peer, &output)
-            writeValue(facts.travel, TextEncoding.uuid(high, low, short: false).lowercased(), TextEncoding.clock(time), bytes, &output)
+            writeValue(
+                facts.travel, TextEncoding.uuid(high, low, short: false).lowercased(), TextEncoding.clock(time), bytes,
+                &output)
         default:
             throw CaptureError(.cannotCarry, at: 0, "nRF Connect's log has no place for \(packet.content.kindInWords)")
         }
         return true
     }
 
-    /// The I line with the value and the A line that repeats it for people; for writes also the line that tells their kind.
-    private func writeValue(_ travel: ValueFacts.Travel, _ uuid: String, _ clock: String, _ bytes: RawSpan, _ output: inout [UInt8]) {
+    /// The I line with the value and the A line that repeats it for people; for writes also the line that tells their
+    /// kind.
+    private func writeValue(
+        _ travel: ValueFacts.Travel, _ uuid: String, _ clock: String, _ bytes: RawSpan, _ output: inout [UInt8]
+    ) {
         switch travel {
-        case .writeCommand: output.append("V\t\(clock)\tWriting command to characteristic \(uuid)\nI\t\(clock)\tData written to \(uuid), value: ")
-        case .writeRequest: output.append("V\t\(clock)\tWriting request to characteristic \(uuid)\nI\t\(clock)\tData written to \(uuid), value: ")
+        case .writeCommand:
+            output.append(
+                "V\t\(clock)\tWriting command to characteristic \(uuid)\nI\t\(clock)\tData written to \(uuid), value: ")
+        case .writeRequest:
+            output.append(
+                "V\t\(clock)\tWriting request to characteristic \(uuid)\nI\t\(clock)\tData written to \(uuid), value: ")
         case .notification: output.append("I\t\(clock)\tNotification received from \(uuid), value: ")
         case .indication: output.append("I\t\(clock)\tIndication received from \(uuid), value: ")
         case .read: output.append("I\t\(clock)\tRead Response received from \(uuid), value: ")
@@ -138,7 +159,9 @@ struct NRFConnectEncoder {
         day = today
         peer = other ?? peer
         output.append("nRF Connect, \(TextEncoding.date(time))\n")
-        if let peer { output.append("\(names[peer].map { TextEncoding.oneLine($0) } ?? "N/A") (\(TextEncoding.address(peer)))\n") }
+        if let peer {
+            output.append("\(names[peer].map { TextEncoding.oneLine($0) } ?? "N/A") (\(TextEncoding.address(peer)))\n")
+        }
     }
 }
 
@@ -158,8 +181,11 @@ enum TextEncoding {
         if short, low == 0x8000_0080_5F9B_34FB, high & 0xFFFF_0000_FFFF_FFFF == 0x1000 {
             return digits(high >> 32, 4)
         }
-        return [digits(high >> 32, 8), digits(high >> 16 & 0xFFFF, 4), digits(high & 0xFFFF, 4), digits(low >> 48, 4), digits(low & 0xFFFF_FFFF_FFFF, 12)]
-            .joined(separator: "-")
+        return [
+            digits(high >> 32, 8), digits(high >> 16 & 0xFFFF, 4), digits(high & 0xFFFF, 4), digits(low >> 48, 4),
+            digits(low & 0xFFFF_FFFF_FFFF, 12),
+        ]
+        .joined(separator: "-")
     }
 
     static func day(_ time: CaptureTime) -> Int64 {
@@ -169,16 +195,24 @@ enum TextEncoding {
 
     static func date(_ time: CaptureTime) -> String {
         let (year, month, day) = CivilDate.date(days: day(time))
-        return "\(digits(UInt64(clamping: year), 4, radix: 10))-\(digits(UInt64(month), 2, radix: 10))-\(digits(UInt64(day), 2, radix: 10))"
+        return
+            """
+            \(digits(UInt64(clamping: year), 4, radix: 10))-\(digits(UInt64(month), 2, radix: 10))-\(digits(UInt64(day), 2, radix: 10))
+            """
     }
 
     /// `22:21:15.450`, UTC: three digits after the point, or as many as it takes (6, 9).
     static func clock(_ time: CaptureTime) -> String {
         let second = UInt64(time.seconds - day(time) * 86_400)
         let nanosecond = UInt64(time.nanosecond)
-        let fraction = nanosecond % 1_000_000 == 0 ? digits(nanosecond / 1_000_000, 3, radix: 10)
+        let fraction =
+            nanosecond % 1_000_000 == 0
+            ? digits(nanosecond / 1_000_000, 3, radix: 10)
             : nanosecond % 1000 == 0 ? digits(nanosecond / 1000, 6, radix: 10) : digits(nanosecond, 9, radix: 10)
-        return "\(digits(second / 3600, 2, radix: 10)):\(digits(second / 60 % 60, 2, radix: 10)):\(digits(second % 60, 2, radix: 10)).\(fraction)"
+        return
+            """
+            \(digits(second / 3600, 2, radix: 10)):\(digits(second / 60 % 60, 2, radix: 10)):\(digits(second % 60, 2, radix: 10)).\(fraction)
+            """
     }
 
     /// `2026-02-02T22:21:15.450Z`; seconds since 1970 for years that ISO 8601 does not write with four digits.
@@ -188,7 +222,10 @@ enum TextEncoding {
 
     /// Names come from the air: nothing in them may end a line or colour a terminal.
     static func oneLine(_ text: String) -> String {
-        String(String.UnicodeScalarView(text.unicodeScalars.filter { $0.value >= 0x20 && $0.value != 0x7F && !(0x80...0x9F).contains($0.value) }))
+        String(
+            String.UnicodeScalarView(
+                text.unicodeScalars.filter { $0.value >= 0x20 && $0.value != 0x7F && !(0x80...0x9F).contains($0.value) }
+            ))
     }
 }
 

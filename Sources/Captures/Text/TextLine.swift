@@ -39,8 +39,10 @@ struct TextLine {
         return true
     }
 
-    /// The next line of a window, without its line end, and where the one after it begins; `nil` where it is not complete.
-    static func next(_ bytes: RawSpan, from start: Int, isLast: Bool) -> (line: TextLine, next: Int, isComplete: Bool)? {
+    /// The next line of a window, without its line end, and where the one after it begins; `nil` where it is not
+    /// complete.
+    static func next(_ bytes: RawSpan, from start: Int, isLast: Bool) -> (line: TextLine, next: Int, isComplete: Bool)?
+    {
         guard start < bytes.byteCount else { return nil }
         let found: Int? = bytes.withUnsafeBytes { raw in
             raw[start...].firstIndex(of: 0x0A)
@@ -133,7 +135,9 @@ extension RawSpan {
         var range = range
         let isHandle = range.count > 7 && equals(range.lowerBound..<range.lowerBound + 7, "handle:")
         if isHandle { range = range.lowerBound + 7..<range.upperBound }
-        if range.count > 2, has("0x", at: range.lowerBound) || has("0X", at: range.lowerBound) { range = range.lowerBound + 2..<range.upperBound }
+        if range.count > 2, has("0x", at: range.lowerBound) || has("0X", at: range.lowerBound) {
+            range = range.lowerBound + 2..<range.upperBound
+        }
         var high: UInt64 = 0
         var low: UInt64 = 0
         var digits = 0

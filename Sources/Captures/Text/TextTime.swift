@@ -15,7 +15,9 @@ enum TextTime: Hashable {
             self = .none
             return
         }
-        if range.count > 10, bytes.u8(range.lowerBound + 4) == UInt8(ascii: "-"), let date = Self.date(bytes, range.lowerBound..<range.lowerBound + 10) {
+        if range.count > 10, bytes.u8(range.lowerBound + 4) == UInt8(ascii: "-"),
+            let date = Self.date(bytes, range.lowerBound..<range.lowerBound + 10)
+        {
             let separator = bytes.u8(range.lowerBound + 10) | 0x20
             guard separator == UInt8(ascii: "t") || separator == UInt8(ascii: "_") | 0x20 else { return nil }
             var clock = range.lowerBound + 11..<range.upperBound
@@ -33,11 +35,12 @@ enum TextTime: Hashable {
 
     /// `YYYY-MM-DD` as time since 1970.
     static func date(_ bytes: RawSpan, _ range: Range<Int>) -> Duration? {
-        guard range.count == 10, bytes.u8(range.lowerBound + 4) == UInt8(ascii: "-"), bytes.u8(range.lowerBound + 7) == UInt8(ascii: "-"),
-              let year = bytes.decimal(range.lowerBound..<range.lowerBound + 4),
-              let month = bytes.decimal(range.lowerBound + 5..<range.lowerBound + 7),
-              let day = bytes.decimal(range.lowerBound + 8..<range.lowerBound + 10),
-              (1...12).contains(month), (1...31).contains(day)
+        guard range.count == 10, bytes.u8(range.lowerBound + 4) == UInt8(ascii: "-"),
+            bytes.u8(range.lowerBound + 7) == UInt8(ascii: "-"),
+            let year = bytes.decimal(range.lowerBound..<range.lowerBound + 4),
+            let month = bytes.decimal(range.lowerBound + 5..<range.lowerBound + 7),
+            let day = bytes.decimal(range.lowerBound + 8..<range.lowerBound + 10),
+            (1...12).contains(month), (1...31).contains(day)
         else { return nil }
         return .seconds(CivilDate.days(year: year, month: month, day: day) * 86_400)
     }
@@ -49,10 +52,10 @@ enum TextTime: Hashable {
         let hourLength = bytes.u8(range.lowerBound + 1) == colon ? 1 : 2
         let minutes = range.lowerBound + hourLength + 1
         guard range.upperBound - minutes >= 5, bytes.u8(minutes - 1) == colon, bytes.u8(minutes + 2) == colon,
-              let hour = bytes.decimal(range.lowerBound..<range.lowerBound + hourLength),
-              let minute = bytes.decimal(minutes..<minutes + 2),
-              let second = seconds(bytes, minutes + 3..<range.upperBound),
-              hour < 24, minute < 60, second < .seconds(61), second >= .zero
+            let hour = bytes.decimal(range.lowerBound..<range.lowerBound + hourLength),
+            let minute = bytes.decimal(minutes..<minutes + 2),
+            let second = seconds(bytes, minutes + 3..<range.upperBound),
+            hour < 24, minute < 60, second < .seconds(61), second >= .zero
         else { return nil }
         return .seconds(hour * 3600 + minute * 60) + second
     }
@@ -62,14 +65,15 @@ enum TextTime: Hashable {
         var range = range
         let isNegative = !range.isEmpty && bytes.u8(range.lowerBound) == UInt8(ascii: "-")
         if isNegative || (!range.isEmpty && bytes.u8(range.lowerBound) == UInt8(ascii: "+")) { range.removeFirst() }
-        let point = range.first { bytes.u8($0) == UInt8(ascii: ".") || bytes.u8($0) == UInt8(ascii: ",") } ?? range.upperBound
+        let point =
+            range.first { bytes.u8($0) == UInt8(ascii: ".") || bytes.u8($0) == UInt8(ascii: ",") } ?? range.upperBound
         guard let whole = bytes.decimal(range.lowerBound..<point) else { return nil }
         var attoseconds: Int64 = 0
         if point < range.upperBound {
             let digits = point + 1..<range.upperBound
             let kept = digits.prefix(18)
             guard let value = bytes.decimal(kept.lowerBound..<kept.upperBound),
-                  digits.allSatisfy({ (0x30...0x39).contains(bytes.u8($0)) })
+                digits.allSatisfy({ (0x30...0x39).contains(bytes.u8($0)) })
             else { return nil }
             attoseconds = (kept.count..<18).reduce(value) { sum, _ in sum * 10 }
         }
@@ -83,12 +87,16 @@ enum TextTime: Hashable {
             range.removeLast()
             return 0
         }
-        guard let sign = range.last(where: { bytes.u8($0) == UInt8(ascii: "+") || bytes.u8($0) == UInt8(ascii: "-") }) else { return 0 }
+        guard let sign = range.last(where: { bytes.u8($0) == UInt8(ascii: "+") || bytes.u8($0) == UInt8(ascii: "-") })
+        else { return 0 }
         let zone = sign + 1..<range.upperBound
-        let minuteStart = zone.count == 5 && bytes.u8(zone.lowerBound + 2) == UInt8(ascii: ":") ? zone.lowerBound + 3 : zone.lowerBound + 2
+        let minuteStart =
+            zone.count == 5 && bytes.u8(zone.lowerBound + 2) == UInt8(ascii: ":")
+            ? zone.lowerBound + 3 : zone.lowerBound + 2
         guard zone.count == 5 || zone.count == 4, zone.upperBound - minuteStart == 2,
-              let hours = bytes.decimal(zone.lowerBound..<zone.lowerBound + 2), let minutes = bytes.decimal(minuteStart..<zone.upperBound),
-              hours < 24, minutes < 60
+            let hours = bytes.decimal(zone.lowerBound..<zone.lowerBound + 2),
+            let minutes = bytes.decimal(minuteStart..<zone.upperBound),
+            hours < 24, minutes < 60
         else { return nil }
         let seconds = hours * 3600 + minutes * 60
         let isWest = bytes.u8(sign) == UInt8(ascii: "-")
@@ -97,7 +105,8 @@ enum TextTime: Hashable {
     }
 }
 
-/// Dates of the proleptic Gregorian calendar and days since 1970 (the algorithms are Howard Hinnant's `days_from_civil`).
+/// Dates of the proleptic Gregorian calendar and days since 1970 (the algorithms are Howard Hinnant's
+/// `days_from_civil`).
 enum CivilDate {
     static func days(year: Int64, month: Int64, day: Int64) -> Int64 {
         let year = month <= 2 ? year - 1 : year

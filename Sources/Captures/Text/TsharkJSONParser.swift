@@ -9,8 +9,9 @@
 ///       "frame.p2p_dir": "1",
 ///       "frame.protocols": "bluetooth:hci_h4:bthci_evt"
 ///
-/// It is read line by line, as tshark lays it out. What stands beside a packet's bytes in its file (kind, direction, adapter) is
-/// found under the name of what wrote it. Without `-x` there are no bytes in it, and nothing can be made of it. Source: tshark 4.0.
+/// It is read line by line, as tshark lays it out. What stands beside a packet's bytes in its file (kind, direction,
+/// adapter) is found under the name of what wrote it. Without `-x` there are no bytes in it, and nothing can be made of
+/// it. Source: tshark 4.0.
 struct TsharkJSONParser: FormatParser {
     private var raw: [UInt8]?
     private var time: CaptureTime?
@@ -53,20 +54,35 @@ struct TsharkJSONParser: FormatParser {
             at = next
         }
         if !isLast, window.byteCount - at > longestPacket {
-            throw CaptureError(.broken, at: facts.offset + at, "a line is longer than any packet can be: the file is damaged here; everything before it was read")
+            throw CaptureError(
+                .broken, at: facts.offset + at,
+                "a line is longer than any packet can be: the file is damaged here; everything before it was read")
         }
         guard isLast else { return at }
         if !isClosed {
-            throw CaptureError(.cut, at: facts.offset + at, "the file ends at byte \(facts.offset + window.byteCount), before the end of its list; everything before it was read")
+            throw CaptureError(
+                .cut, at: facts.offset + at,
+                """
+                the file ends at byte \(facts.offset + window.byteCount), before the end of its list; everything \
+                before it was read
+                """
+            )
         }
         if frames > 0, facts.packets == 0 {
-            throw CaptureError(.unsupported, at: 0, "this is tshark's JSON without the packets' bytes, or without what they are (-T jsonraw): make it with tshark -T json -x")
+            throw CaptureError(
+                .unsupported, at: 0,
+                """
+                this is tshark's JSON without the packets' bytes, or without what they are (-T jsonraw): make it \
+                with tshark -T json -x
+                """
+            )
         }
         return at
     }
 
     private mutating func read(
-        _ line: TextLine, _ window: RawSpan, place: Int, facts: inout CaptureFileFacts, _ body: (CapturePacket, RawSpan) throws -> Void
+        _ line: TextLine, _ window: RawSpan, place: Int, facts: inout CaptureFileFacts,
+        _ body: (CapturePacket, RawSpan) throws -> Void
     ) throws {
         var line = line
         let isOutermost = line.at < line.end && window.u8(line.at) == UInt8(ascii: "]")
@@ -74,7 +90,13 @@ struct TsharkJSONParser: FormatParser {
         if expectsRaw {
             expectsRaw = false
             guard let text = Self.quoted(line, window), window.hexBytes(text, into: &bytes) else {
-                throw CaptureError(.broken, at: place, "a packet's bytes in this line are not pairs of hex digits: the file is damaged here; everything before it was read")
+                throw CaptureError(
+                    .broken, at: place,
+                    """
+                    a packet's bytes in this line are not pairs of hex digits: the file is damaged here; \
+                    everything before it was read
+                    """
+                )
             }
             raw = bytes
         } else if isOutermost {
@@ -85,7 +107,9 @@ struct TsharkJSONParser: FormatParser {
         } else if line.take("\"frame_raw\": [", window) {
             expectsRaw = true
         } else if line.take("\"frame.time_epoch\": ", window) {
-            time = Self.quoted(line, window).flatMap { TextTime.seconds(window, $0) }.map { CaptureTime(sinceEpoch: $0) }
+            time = Self.quoted(line, window).flatMap { TextTime.seconds(window, $0) }.map {
+                CaptureTime(sinceEpoch: $0)
+            }
         } else if line.take("\"frame.number\": ", window) {
             number = Self.quoted(line, window).flatMap { window.decimal($0) }.map { Int($0) }
         } else if line.take("\"frame.p2p_dir\": ", window) {
@@ -98,7 +122,9 @@ struct TsharkJSONParser: FormatParser {
             adapter = Self.quoted(line, window).flatMap { window.decimal($0) }.flatMap { UInt16(exactly: $0) } ?? 0
         } else if line.take("\"hci_mon.opcode\": ", window), let record = monitored {
             monitored = nil
-            guard let opcode = Self.quoted(line, window).flatMap({ window.decimal($0) }).flatMap({ UInt16(exactly: $0) }) else { return }
+            guard
+                let opcode = Self.quoted(line, window).flatMap({ window.decimal($0) }).flatMap({ UInt16(exactly: $0) })
+            else { return }
             var packet = CapturePacket(number: facts.packets, time: time, direction: nil, content: .unknown)
             packet.setMonitor(opcode: opcode, adapter: adapter)
             try body(packet, record.span.bytes)
@@ -106,7 +132,8 @@ struct TsharkJSONParser: FormatParser {
     }
 
     private mutating func deliver(
-        _ raw: [UInt8], _ protocols: Range<Int>, _ window: RawSpan, facts: inout CaptureFileFacts, _ body: (CapturePacket, RawSpan) throws -> Void
+        _ raw: [UInt8], _ protocols: Range<Int>, _ window: RawSpan, facts: inout CaptureFileFacts,
+        _ body: (CapturePacket, RawSpan) throws -> Void
     ) throws {
         // A packet's own number is kept: what was filtered out is missing between them.
         facts.packets = max(facts.packets + 1, number ?? 0)
@@ -158,7 +185,9 @@ struct TsharkJSONParser: FormatParser {
     private static func quoted(_ line: TextLine, _ bytes: RawSpan) -> Range<Int>? {
         var line = line
         line.skipBlanks(bytes)
-        guard line.take("\"", bytes), let end = (line.at..<line.end).first(where: { bytes.u8($0) == UInt8(ascii: "\"") }) else { return nil }
+        guard line.take("\"", bytes),
+            let end = (line.at..<line.end).first(where: { bytes.u8($0) == UInt8(ascii: "\"") })
+        else { return nil }
         return line.at..<end
     }
 }

@@ -12,7 +12,8 @@ public enum EngineEvent: Hashable, Sendable {
     case journal(JournalReply)
     /// Answer to `EngineEffect.askTodayTotal`: ml counted today, `nil` where nobody keeps a tally.
     case todayTotal(Int?)
-    /// Answer to `EngineEffect.askLight`: what the bottle's light is to show from now on, `nil` where it shows it already.
+    /// Answer to `EngineEffect.askLight`: what the bottle's light is to show from now on, `nil` where it shows it
+    /// already.
     case light(BottleLight?)
     /// `nextDeadline` has come (or not: a tick too many does no harm).
     case tick
@@ -48,7 +49,8 @@ public enum JournalRequest: Hashable, Sendable {
     case adopt(BottleNames)
     case append([JournalEntry])
     case quarantine(bottle: String, bytes: [UInt8], reason: String, received: Instant)
-    case unsettled(bottle: String, reading: String, since: Int64?, openYears: Bool, ahead: Instant?, after: Int64, limit: Int)
+    case unsettled(
+        bottle: String, reading: String, since: Int64?, openYears: Bool, ahead: Instant?, after: Int64, limit: Int)
     case noteClockSetting(bottle: String, ClockMark, wasNear: Bool)
     case likeness(log: [[UInt8]], bottle: String)
     /// - Parameter isOwn: the bottle has to be the journal's own still.
@@ -87,7 +89,10 @@ extension Journal {
                 try quarantine(bottle: bottle, bytes: bytes, reason: reason, received: received)
                 return .quarantined
             case .unsettled(let bottle, let reading, let since, let openYears, let ahead, let id, let limit):
-                return .unsettled(try unsettled(of: bottle, reading: reading, since: since, openYears: openYears, ahead: ahead, after: id, limit: limit))
+                return .unsettled(
+                    try unsettled(
+                        of: bottle, reading: reading, since: since, openYears: openYears, ahead: ahead, after: id,
+                        limit: limit))
             case .noteClockSetting(let bottle, let mark, let wasNear):
                 try noteClockSetting(of: bottle, mark, wasNear: wasNear)
                 return .clockSettingNoted

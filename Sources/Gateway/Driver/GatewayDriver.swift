@@ -57,7 +57,8 @@ public actor GatewayDriver {
     /// The connection that the last poll kept.
     private var held: HeldConnection?
 
-    /// - Parameter observe: hears in ATT what passes in polls (`CentralTranscript`); called between events, so it must return soon.
+    /// - Parameter observe: hears in ATT what passes in polls (`CentralTranscript`); called between events, so it must
+    ///   return soon.
     public init(link: any CentralLink, clock: DriverClock, observe: (@Sendable (LinkObservation) -> Void)? = nil) {
         self.link = link
         self.clock = clock
@@ -67,8 +68,9 @@ public actor GatewayDriver {
     /// Whether a connection is kept right now.
     public var isHolding: Bool { held != nil }
 
-    /// One poll, from scan to disconnect, or to a connection that is kept and taken up by the next poll of that bottle. Never throws: what went wrong stands in the report. Cancelling the task stops
-    /// the poll politely: disconnect, keep what came, acknowledge nothing more. Polls of one driver never overlap.
+    /// One poll, from scan to disconnect, or to a connection that is kept and taken up by the next poll of that bottle.
+    /// Never throws: what went wrong stands in the report. Cancelling the task stops the poll politely: disconnect,
+    /// keep what came, acknowledge nothing more. Polls of one driver never overlap.
     public func poll(_ options: PollOptions, for party: Party) async -> PollReport {
         precondition(engine == nil, "polls of one driver never overlap")
         self.party = party
@@ -91,7 +93,8 @@ public actor GatewayDriver {
         if engine != nil { take(.cancel) }
     }
 
-    /// Whether a poll gets on: none of its deadlines has passed for longer than `grace` without being served. Without a poll: yes.
+    /// Whether a poll gets on: none of its deadlines has passed for longer than `grace` without being served. Without a
+    /// poll: yes.
     public func isOnTime(grace: Duration) -> Bool {
         guard let deadline = engine?.nextDeadline else { return true }
         return clock.now() <= deadline.advanced(by: grace)
@@ -115,7 +118,9 @@ public actor GatewayDriver {
     private func linkEnded() {
         isLinkGone = true
         let gone = LinkError(.serviceLost, "The link \(link.name) was closed.")
-        for event in [EngineEvent.link(.disconnected(gone)), .link(.unavailable(gone)), .cancel, .link(.disconnected(nil))] { take(event) }
+        for event in [
+            EngineEvent.link(.disconnected(gone)), .link(.unavailable(gone)), .cancel, .link(.disconnected(nil)),
+        ] { take(event) }
     }
 
     /// Hands an event to the engine and performs what it wants, and what the answers to that bring, until it rests.
@@ -131,12 +136,23 @@ public actor GatewayDriver {
             for effect in running.handle(event, at: clock.now(), wall: clock.wall()) {
                 switch effect {
                 case .link(let request):
-                    if let observe { for observation in transcript.note(request, at: clock.now()) { observe(observation) } }
+                    if let observe {
+                        for observation in transcript.note(request, at: clock.now()) { observe(observation) }
+                    }
                     link.perform(request)
                 case .journal(let request): events.append(.journal(party.journal.answer(request)))
-                case .askTodayTotal: events.append(.todayTotal(outlets.told("Today's total could not be read") { try outlets.todayTotal() } ?? nil))
-                case .askLight(let bottle): events.append(.light(outlets.told("What the bottle's light is to show could not be read") { try outlets.light(bottle) } ?? nil))
-                case .lit(let bottle, let light): outlets.told("What the bottle's light shows could not be noted") { try outlets.lit(bottle, light) }
+                case .askTodayTotal:
+                    events.append(
+                        .todayTotal(outlets.told("Today's total could not be read") { try outlets.todayTotal() } ?? nil)
+                    )
+                case .askLight(let bottle):
+                    events.append(
+                        .light(
+                            outlets.told("What the bottle's light is to show could not be read") {
+                                try outlets.light(bottle)
+                            } ?? nil))
+                case .lit(let bottle, let light):
+                    outlets.told("What the bottle's light shows could not be noted") { try outlets.lit(bottle, light) }
                 case .journaled(let entries, let outcomes): outlets.journaled(entries, outcomes)
                 case .report(let frame):
                     outlets.report(frame)

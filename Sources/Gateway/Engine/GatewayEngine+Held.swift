@@ -28,7 +28,9 @@ extension GatewayEngine {
     /// Ends the poll and keeps the connection, where that was asked for.
     mutating func keep(_ session: BottleSession) -> Bool {
         // A command may have been for another bottle than the one whose connection is kept.
-        let isAsked = work.options.keepsConnection && !isOutOfTime && !session.isSilent && (work.options.job == .poll || sessions == 1)
+        let isAsked =
+            work.options.keepsConnection && !isOutOfTime && !session.isSilent
+            && (work.options.job == .poll || sessions == 1)
         guard isAsked, let kept = HeldConnection(session, with: peer, work) else { return false }
         held = kept
         work.report.isConnected = true

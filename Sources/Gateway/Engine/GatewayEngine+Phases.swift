@@ -17,7 +17,8 @@ extension GatewayEngine {
         heard.note(advertisement)
         if work.hasRadio {
             if let wanted = work.options.bottle {
-                guard BottleSelector(text: wanted).matches(address: advertisement.address, name: advertisement.name) else { return }
+                guard BottleSelector(text: wanted).matches(address: advertisement.address, name: advertisement.name)
+                else { return }
             } else {
                 guard BottleSelector.looksLikeBottle(advertisement) else { return }
             }
@@ -51,7 +52,9 @@ extension GatewayEngine {
         var facts = ["looked for \(work.options.bottle ?? "a WaterH bottle") on \(work.linkName) for \(seconds) s"]
         if work.hasRadio { facts.append(heard.words(limit: 6)) }
         if let remark = heard.remark { facts.append(remark) }
-        return LinkError(.notFound, "Could not find bottle. Make sure it's nearby. (\(facts.joined(separator: "; ")))\(othersSeen)", isTransient: true)
+        return LinkError(
+            .notFound, "Could not find bottle. Make sure it's nearby. (\(facts.joined(separator: "; ")))\(othersSeen)",
+            isTransient: true)
     }
 
     /// Why the time has passed without a word with any bottle; `nil` where that is not why.
@@ -59,7 +62,9 @@ extension GatewayEngine {
         switch phase {
         case .connecting(let peer):
             let name = work.report.name.map { "\($0) (\(peer))" } ?? "\(peer)"
-            return PollFailure(.connectFailed, "\(name) was seen, and did not connect within \(work.limits.poll).", linkError: .connectFailed)
+            return PollFailure(
+                .connectFailed, "\(name) was seen, and did not connect within \(work.limits.poll).",
+                linkError: .connectFailed)
         case .scanning, .pausing, .recovering:
             guard failures.keys.allSatisfy({ $0 == .notFound }) else { return nil }
             work.report.history.failedScans += 1
@@ -69,7 +74,8 @@ extension GatewayEngine {
         }
     }
 
-    /// Something odd that the link tells of: about the air it is worth a word when nothing is found, about a connection at once.
+    /// Something odd that the link tells of: about the air it is worth a word when nothing is found, about a connection
+    /// at once.
     mutating func remark(_ sentence: String) {
         guard phase == .scanning else { return work.say(.warning, sentence) }
         heard.remark = sentence
@@ -81,7 +87,9 @@ extension GatewayEngine {
         others.values.sorted { $0.peer.text < $1.peer.text }.prefix(3).map { other in
             let name = other.name.flatMap { BottleIdentity.name(Array($0.utf8)) } ?? "A bottle"
             let address = other.address?.description ?? other.peer.text
-            if work.options.others.contains(where: { $0.identities.contains(address) }) { return " \(name) (\(address)), another bottle of this store, is here." }
+            if work.options.others.contains(where: { $0.identities.contains(address) }) {
+                return " \(name) (\(address)), another bottle of this store, is here."
+            }
             if let owner = owner(other) { return " \(name) (\(address)), \(owner)'s bottle, is here." }
             return " \(name) (\(address)) is here, but is not this store's."
         }.joined()
@@ -132,7 +140,9 @@ extension GatewayEngine {
             if let peer { strangers.insert(peer) }
             let goesOn = work.hasRadio && work.options.bottle == nil && sessions < work.limits.sessions
             // The next one is another: nothing of this one is remembered.
-            if goesOn { (work.report.bottle, work.report.identity, work.serialNumber, work.recognised) = (nil, nil, nil, nil) }
+            if goesOn {
+                (work.report.bottle, work.report.identity, work.serialNumber, work.recognised) = (nil, nil, nil, nil)
+            }
             if goesOn { work.say(.info, failure.sentence + " Looking further.") }
             disconnect(then: goesOn ? .scan : .finish)
         case .lost(let error):

@@ -8,7 +8,9 @@ extension GatewayEngine {
         failures[error.code] = count + 1
         let rung =
             isOutOfTime || sessions >= work.limits.sessions
-            ? nil : RetryTable.rung(for: error, count: count, hasRadio: work.hasRadio, allowPowerCycle: work.options.allowPowerCycle)
+            ? nil
+            : RetryTable.rung(
+                for: error, count: count, hasRadio: work.hasRadio, allowPowerCycle: work.options.allowPowerCycle)
         guard let rung else {
             let rule = RetryTable.rule(for: error.code)
             if work.hasRadio, let peer { work.report.history.suspectPeer = peer.text }
@@ -37,7 +39,9 @@ extension GatewayEngine {
     }
 
     mutating func recovered(_ outcome: String?) {
-        if let outcome, !work.report.recovery.isEmpty { work.report.recovery[work.report.recovery.count - 1].outcome = outcome }
+        if let outcome, !work.report.recovery.isEmpty {
+            work.report.recovery[work.report.recovery.count - 1].outcome = outcome
+        }
         phase = .pausing
         phaseDeadline = work.now.advanced(by: .milliseconds(100))
     }

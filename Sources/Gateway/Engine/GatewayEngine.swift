@@ -8,8 +8,8 @@ import TrackerCore
 ///                ^                         |
 ///                +------- recovering <-----+         (the rungs of `RetryTable`)
 ///
-/// It keeps the three promises: nothing is acknowledged before the journal has it; a drink is who the bottle says it is;
-/// totals are the journal's business. Time is handed in, so a simulation can hand in any.
+/// It keeps the three promises: nothing is acknowledged before the journal has it; a drink is who the bottle says it
+/// is; totals are the journal's business. Time is handed in, so a simulation can hand in any.
 public struct GatewayEngine {
     enum Phase: Hashable {
         case idle
@@ -135,7 +135,9 @@ public struct GatewayEngine {
 
     mutating func take(_ reply: JournalReply) {
         if phase == .finishing {
-            if case .failed(let sentence) = reply { work.say(.warning, "The poll's end could not be noted: \(sentence)") }
+            if case .failed(let sentence) = reply {
+                work.say(.warning, "The poll's end could not be noted: \(sentence)")
+            }
             finish()
         } else {
             session?.handle(reply, &work)
@@ -151,7 +153,9 @@ public struct GatewayEngine {
         case .scanning: scanTimedOut()
         case .connecting:
             work.perform(.disconnect)
-            fail(LinkError(.connectFailed, "The bottle did not connect within \(work.limits.connect).", isTransient: true))
+            fail(
+                LinkError(
+                    .connectFailed, "The bottle did not connect within \(work.limits.connect).", isTransient: true))
         case .recovering: recovered("no answer from the link in time")
         case .pausing: scan()
         case .disconnecting: afterDisconnect()
@@ -168,7 +172,10 @@ public struct GatewayEngine {
             PollFailure(
                 .didNotAnswer,
                 hasLog
-                    ? "its log was not through after \(work.limits.poll); what had arrived is stored, and nothing uncertain was acknowledged."
+                    ? """
+                    its log was not through after \(work.limits.poll); what had arrived is stored, and nothing \
+                    uncertain was acknowledged.
+                    """
                     : "the poll was not through after \(work.limits.poll).\(othersSeen)",
                 code: "outOfTime", values: othersValues))
     }
@@ -201,18 +208,26 @@ public struct GatewayEngine {
     /// Notes the poll's end in the journal, where there is something to note.
     mutating func close(_ failure: PollFailure?) {
         work.report.failure = failure
-        if failure?.kind == .notFound, work.hasRadio, work.options.allowPowerCycle == false, work.report.history.failedScans >= 3 {
-            work.say(.info, "Three scans in a row found nothing: switching the adapter off and on may help.", code: "powerCycleMayHelp")
+        if failure?.kind == .notFound, work.hasRadio, work.options.allowPowerCycle == false,
+            work.report.history.failedScans >= 3
+        {
+            work.say(
+                .info, "Three scans in a row found nothing: switching the adapter off and on may help.",
+                code: "powerCycleMayHelp")
         }
         // One that never spoke has left nothing to remember.
         let hasSpoken = work.isAnswered || work.options.isRecording && work.isRecalled
-        guard let bottle = work.report.identity, hasSpoken, work.options.job == .poll, failure?.kind != .cannotStore else { return finish() }
+        guard let bottle = work.report.identity, hasSpoken, work.options.job == .poll, failure?.kind != .cannotStore
+        else { return finish() }
         phase = .finishing
         phaseDeadline = work.now.advanced(by: work.limits.closing)
         let report = work.report
         // A recording tells what the bottle is, and nothing of how it is now.
-        let record = work.options.isRecording
-            ? PollRecord(bottle: bottle, name: report.name, model: report.model?.rawValue, endedAt: work.wall, complete: false, isClockDoubtful: true)
+        let record =
+            work.options.isRecording
+            ? PollRecord(
+                bottle: bottle, name: report.name, model: report.model?.rawValue, endedAt: work.wall, complete: false,
+                isClockDoubtful: true)
             : PollRecord(
                 bottle: bottle, name: report.name, model: report.model?.rawValue, batteryPercent: report.batteryPercent,
                 clockDriftSeconds: report.clockDriftSeconds, endedAt: work.wall, complete: report.complete,

@@ -14,7 +14,8 @@ struct HeardPeers: Hashable, Sendable {
         guard names[advertisement.peer] != nil || names.count < Self.limit else { return }
         let name = advertisement.name.flatMap { BottleIdentity.name(Array($0.utf8)) }.map { String($0.prefix(32)) }
         let isBottle = BottleSelector.looksLikeBottle(advertisement)
-        names[advertisement.peer] = .some(isBottle ? "\(name ?? "a bottle without a name") (\(advertisement.peer))" : name)
+        names[advertisement.peer] = .some(
+            isBottle ? "\(name ?? "a bottle without a name") (\(advertisement.peer))" : name)
     }
 
     /// Bottles first, by name; those without a name are counted.

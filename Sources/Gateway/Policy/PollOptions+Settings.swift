@@ -2,7 +2,8 @@ import BottleProtocol
 import TrackerCore
 
 extension PollOptions {
-    /// What a poll is to do by the settings of its store; an own bottle that has settings of its own (`OwnBottle.settings`) is read by those.
+    /// What a poll is to do by the settings of its store; an own bottle that has settings of its own
+    /// (`OwnBottle.settings`) is read by those.
     /// - Parameters:
     ///   - zone: the zone of days, where the settings name none for the bottle.
     ///   - goalMl: the day's goal, where it is known.
@@ -11,7 +12,9 @@ extension PollOptions {
         (dayZone, dayGoalMl) = (zone, goalMl)
         alias = settings.alias
         follow(settings)
-        (limits.scan, limits.connect) = (.seconds(settings.scanTimeoutSeconds), .seconds(settings.connectTimeoutSeconds))
+        (limits.scan, limits.connect) = (
+            .seconds(settings.scanTimeoutSeconds), .seconds(settings.connectTimeoutSeconds)
+        )
     }
 
     /// Takes what one bottle's settings say, but not what a person has named for this poll.
@@ -23,7 +26,9 @@ extension PollOptions {
         if let dayZone { zone = settings.zone.flatMap { try? Zone($0) } ?? dayZone }
         maxRecordAgeDays = settings.maxRecordAgeDays
         limits.beforeRead = .seconds(settings.readDelaySeconds)
-        if let dayGoalMl { self.settings = settings.showsGoal ? ManagedSettings(goalMl: UInt16(clamping: dayGoalMl)) : nil }
+        if let dayGoalMl {
+            self.settings = settings.showsGoal ? ManagedSettings(goalMl: UInt16(clamping: dayGoalMl)) : nil
+        }
     }
 
     /// The same options for one of the store's own bottles, by its own settings.

@@ -10,7 +10,8 @@ public struct PollOptions: Sendable {
         case poll
         /// Connect, send these commands one by one, show the answers, disconnect.
         case send([HostCommand])
-        /// Connect, find out who it is, disconnect: the bottle is asked for nothing else and told nothing, and whose it is does not matter.
+        /// Connect, find out who it is, disconnect: the bottle is asked for nothing else and told nothing, and whose it
+        /// is does not matter.
         case meet
         /// Ends the connection that an earlier poll kept, and does nothing else.
         case letGo
@@ -24,7 +25,8 @@ public struct PollOptions: Sendable {
     public var bottle: String?
     /// What a person calls it (`bottle.alias`); its drinks are kept under its own identity all the same.
     public var alias: String?
-    /// The bottles of this store. Where there are any and none is named by `bottle`, no other one is drained or told anything.
+    /// The bottles of this store. Where there are any and none is named by `bottle`, no other one is drained or told
+    /// anything.
     public var own: [OwnBottle] = []
     /// Bottles of this store that this poll is not for: they are nobody else's, and left to their own polls.
     public var others: [OwnBottle] = []
@@ -44,8 +46,8 @@ public struct PollOptions: Sendable {
     public var maxRecordAgeDays = 180
     /// Acknowledge nothing: the bottle keeps its log.
     public var keep = false
-    /// Set the bottle's clock when it is off by more than this; `nil`: only report the drift. Setting it makes the light
-    /// blink, so small drift is left alone (protocol law P3.6).
+    /// Set the bottle's clock when it is off by more than this; `nil`: only report the drift. Setting it makes the
+    /// light blink, so small drift is left alone (protocol law P3.6).
     public var correctClockBeyond: Duration? = .seconds(120)
     /// What this computer knew of its own clock when the poll began; `nil`: no more than its time.
     public var host: ClockMark?
@@ -75,8 +77,8 @@ public struct PollOptions: Sendable {
         self.zone = zone
     }
 
-    /// What a recording answers says nothing of any bottle here and now: its records count, dated by its own clock, and it is nobody's, so
-    /// that it neither becomes the store's own nor takes its alias.
+    /// What a recording answers says nothing of any bottle here and now: its records count, dated by its own clock, and
+    /// it is nobody's, so that it neither becomes the store's own nor takes its alias.
     public mutating func answeredByRecording() {
         isRecording = true
         (trustsClock, correctClockBeyond) = (true, nil)
@@ -103,7 +105,8 @@ public struct OwnBottle: Hashable, Sendable {
     public var since: Int64?
 
     public init(
-        identities: Set<String>, aliases: Set<String> = [], alias: String? = nil, advertisedName: String? = nil, settings: BottleSettings? = nil, since: Int64? = nil
+        identities: Set<String>, aliases: Set<String> = [], alias: String? = nil, advertisedName: String? = nil,
+        settings: BottleSettings? = nil, since: Int64? = nil
     ) {
         self.alias = alias
         self.settings = settings
@@ -116,7 +119,8 @@ public struct OwnBottle: Hashable, Sendable {
     /// Who is meant by a word that names a bottle: an alias means the bottle's address.
     public static func meant(_ text: String?, among own: [OwnBottle]) -> String? {
         guard let text, let bottle = own.first(where: { $0.aliases.contains(text) }) else { return text }
-        return bottle.identities.sorted().first { BluetoothAddress($0) != nil } ?? bottle.identities.sorted().first ?? text
+        return bottle.identities.sorted().first { BluetoothAddress($0) != nil } ?? bottle.identities.sorted().first
+            ?? text
     }
 
     /// Whether somebody who shows this identity, and is called so, is this bottle.
@@ -160,7 +164,8 @@ public struct PollLimits: Hashable, Sendable {
     public var scan = Duration.seconds(10)
     /// Founding documents: connect time-out.
     public var connect = Duration.seconds(5)
-    /// Discovery of all services. Over radio about 1 s; 30 s is ATT's own limit for one transaction, and our whole budget.
+    /// Discovery of all services. Over radio about 1 s; 30 s is ATT's own limit for one transaction, and our whole
+    /// budget.
     public var discover = Duration.seconds(8)
     /// One read, write or subscription.
     public var request = Duration.seconds(3)

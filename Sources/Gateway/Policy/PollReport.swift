@@ -5,8 +5,9 @@ import TrackerCore
 /// What a poll came to. Also when it failed: what was received until then counts.
 ///
 /// Its figures add up, however the poll ended:
-/// - each record counts once in `received`, however often the link brought it in this poll, and is one of `new`, `duplicates`, or, where the
-///   journal failed, neither: `new + duplicates <= received`, with equality when nothing failed to be stored;
+/// - each record counts once in `received`, however often the link brought it in this poll, and is one of `new`,
+///   `duplicates`, or, where the journal failed, neither: `new + duplicates <= received`, with equality when nothing
+///   failed to be stored;
 /// - `suspect <= new + duplicates`;
 /// - `acknowledged + unconfirmed <= new + duplicates`: only what the journal has is acknowledged;
 /// - `acknowledged` counts what the bottle was told to forget and no longer has: never more than it dropped;
@@ -14,7 +15,8 @@ import TrackerCore
 public struct PollReport: Hashable, Sendable {
     /// What the bottle is called: its alias, or else its identity. `nil`: none was met.
     public var bottle: String?
-    /// The bottle's identity, under which its records are kept: its address, its serial number, or what stands in for them.
+    /// The bottle's identity, under which its records are kept: its address, its serial number, or what stands in for
+    /// them.
     public var identity: String?
     /// The store had no bottle before; this one is its own from now on.
     public var isAdopted = false
@@ -46,8 +48,8 @@ public struct PollReport: Hashable, Sendable {
     public var quarantined = 0
     /// Records that the bottle was told to forget, and did.
     public var acknowledged = 0
-    /// Records that the bottle was told to forget last, where nobody could see any more whether it did: the connection or
-    /// the poll ended before. The next poll tells: they come again, or not.
+    /// Records that the bottle was told to forget last, where nobody could see any more whether it did: the connection
+    /// or the poll ended before. The next poll tells: they come again, or not.
     public var unconfirmed = 0
     /// The whole log was read.
     public var complete = false
@@ -151,7 +153,10 @@ public struct PollFailure: Problem, Hashable {
     }
 
     /// - Parameter linkError: the link's own code, where it was the link that failed.
-    public init(_ kind: Kind, _ sentence: String, code: String? = nil, linkError: LinkError.Code? = nil, values: [String: String] = [:]) {
+    public init(
+        _ kind: Kind, _ sentence: String, code: String? = nil, linkError: LinkError.Code? = nil,
+        values: [String: String] = [:]
+    ) {
         self.kind = kind
         self.sentence = sentence
         self.code = code ?? kind.rawValue

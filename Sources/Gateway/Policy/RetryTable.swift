@@ -44,7 +44,8 @@ struct RetryRule: Sendable {
     var reason: String
 }
 
-/// Retry policy as data. Errors that the link itself calls final (`isTransient` false) are not retried where the rule says so.
+/// Retry policy as data. Errors that the link itself calls final (`isTransient` false) are not retried where the rule
+/// says so.
 public enum RetryTable {
     static let rules: [RetryRule] = [
         RetryRule(
@@ -57,13 +58,16 @@ public enum RetryTable {
             code: .permissionDenied, rungs: [], pause: .zero, failure: .permissionDenied,
             reason: "the same question gets the same answer"),
         RetryRule(
-            code: .notFound, rungs: [.restartDiscovery, .forget, .powerCycle], pause: .milliseconds(200), failure: .notFound,
+            code: .notFound, rungs: [.restartDiscovery, .forget, .powerCycle], pause: .milliseconds(200),
+            failure: .notFound,
             reason: "discovery stalls silently, and a zombie link keeps a bottle from advertising"),
         RetryRule(
-            code: .connectFailed, rungs: [.retry, .disconnect, .forget, .powerCycle], pause: .milliseconds(300), failure: .connectFailed,
+            code: .connectFailed, rungs: [.retry, .disconnect, .forget, .powerCycle], pause: .milliseconds(300),
+            failure: .connectFailed,
             reason: "an attempt cut off by the controller mostly works the second time; a Wi-Fi burst passes"),
         RetryRule(
-            code: .inProgress, rungs: [.disconnect, .forget, .powerCycle], pause: .milliseconds(500), failure: .connectFailed,
+            code: .inProgress, rungs: [.disconnect, .forget, .powerCycle], pause: .milliseconds(500),
+            failure: .connectFailed,
             reason: "somebody's attempt, perhaps a dead process's, can last minutes"),
         RetryRule(
             code: .disconnected, rungs: [.retry, .retry, .forget], pause: .milliseconds(300), failure: .connectionLost,

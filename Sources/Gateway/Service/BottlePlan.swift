@@ -6,7 +6,8 @@ public struct BottlePlan: Hashable, Sendable, Identifiable {
     public var person: String?
     /// What `--bottle` names, in the meaning of `PollOptions.bottle`.
     public var wanted: String?
-    /// The bottles that a poll of this plan may drain. Empty: the store has none, and the first that answers becomes its own.
+    /// The bottles that a poll of this plan may drain. Empty: the store has none, and the first that answers becomes
+    /// its own.
     public var own: [OwnBottle]
     /// The store's other bottles, which have plans of their own.
     public var others: [OwnBottle]
@@ -14,7 +15,8 @@ public struct BottlePlan: Hashable, Sendable, Identifiable {
     public var foreign: [ForeignBottle]
 
     public init(
-        id: String, person: String? = nil, wanted: String? = nil, own: [OwnBottle] = [], others: [OwnBottle] = [], foreign: [ForeignBottle] = []
+        id: String, person: String? = nil, wanted: String? = nil, own: [OwnBottle] = [], others: [OwnBottle] = [],
+        foreign: [ForeignBottle] = []
     ) {
         self.id = id
         self.person = person
@@ -27,7 +29,8 @@ public struct BottlePlan: Hashable, Sendable, Identifiable {
     /// The plans of a store: each bottle that a person named, or each of the store's own, or the first that answers.
     /// - Parameter mayMeet: whether a store without a bottle takes the first that answers.
     public static func plans(
-        of person: String? = nil, wanted: [String], own: [OwnBottle], foreign: [ForeignBottle] = [], mayMeet: Bool = true
+        of person: String? = nil, wanted: [String], own: [OwnBottle], foreign: [ForeignBottle] = [],
+        mayMeet: Bool = true
     ) -> [BottlePlan] {
         func plan(_ id: String) -> BottlePlan {
             // Two people's bottles may be called the same, and two who have none are two all the same.

@@ -1,7 +1,8 @@
 import Bluetooth
 
-/// Whose bottles are whose, where several people live with one service. What a person lists is that person's; what is not listed belongs
-/// to whose store adopted it; and where two stores call one bottle their own, it is that one's to which it brought records first.
+/// Whose bottles are whose, where several people live with one service. What a person lists is that person's; what is
+/// not listed belongs to whose store adopted it; and where two stores call one bottle their own, it is that one's to
+/// which it brought records first.
 public struct HouseholdBottles: Sendable {
     /// One person's part.
     public struct Share: Sendable {
@@ -13,7 +14,8 @@ public struct HouseholdBottles: Sendable {
         public var listed: [String]
         /// The bottles of the person's store.
         public var own: [OwnBottle]
-        /// Who is not served any more: the bottles are not to be had for nothing, but whose store has one, too, may go on with it.
+        /// Who is not served any more: the bottles are not to be had for nothing, but whose store has one, too, may go
+        /// on with it.
         public var isGone: Bool
 
         public init(person: String, link: String, listed: [String] = [], own: [OwnBottle] = [], isGone: Bool = false) {
@@ -40,12 +42,14 @@ public struct HouseholdBottles: Sendable {
         return shares.enumerated().filter { $0.offset != place }.flatMap { index, other in
             let listed = other.listed.map { text in
                 let address = BluetoothAddress(text)?.description
-                return ForeignBottle(owner: other.person, identities: address.map { [$0] } ?? [], name: address == nil ? text : nil)
+                return ForeignBottle(
+                    owner: other.person, identities: address.map { [$0] } ?? [], name: address == nil ? text : nil)
             }
             let adopted = other.own.compactMap { bottle -> ForeignBottle? in
                 let identities = bottle.identities.subtracting(mine.addresses).filter { identity in
                     guard let here = mine.own.first(where: { $0.identities.contains(identity) }) else { return true }
-                    // What only stands in for an address may be borne by two bottles: each store tells its own by their logs.
+                    // What only stands in for an address may be borne by two bottles: each store tells its own by their
+                    // logs.
                     guard BluetoothAddress(identity) != nil, !other.isGone else { return false }
                     return (bottle.since ?? .max, index) < (here.since ?? .max, place)
                 }
@@ -72,12 +76,15 @@ public struct HouseholdBottles: Sendable {
         let listed = shares.reduce(into: Set<String>()) { $0.formUnion($1.addresses) }
         let disputes = foreign(to: person).flatMap { bottle in
             // Whose a listed one is was said.
-            bottle.identities.intersection(known).subtracting(listed).map { Dispute(address: $0, owner: bottle.owner, other: person) }
+            bottle.identities.intersection(known).subtracting(listed).map {
+                Dispute(address: $0, owner: bottle.owner, other: person)
+            }
         }
         return Set(disputes).sorted { $0.address < $1.address }
     }
 
-    /// Whether the first bottle that answers may become this person's own: only where nobody else waits for one on the same link.
+    /// Whether the first bottle that answers may become this person's own: only where nobody else waits for one on the
+    /// same link.
     public func mayMeet(_ person: String) -> Bool { rivals(of: person).isEmpty }
 
     /// Who else waits for a bottle on this person's link, where this person does.

@@ -7,7 +7,8 @@ public actor PollService {
     public struct Surroundings: Sendable {
         /// The bottles there are, and what their days ask for, read anew: other programs may have changed them.
         public var look: @Sendable () async -> [BottleDay]
-        /// What a poll of this bottle is to do; `nil` where that cannot be told, and nothing must be taken from any bottle.
+        /// What a poll of this bottle is to do; `nil` where that cannot be told, and nothing must be taken from any
+        /// bottle.
         public var options: @Sendable (BottlePlan) async -> PollOptions?
         /// One poll. Polls of one service never overlap.
         public var poll: @Sendable (PollOptions) async -> PollReport
@@ -81,11 +82,15 @@ public actor PollService {
                 poked.insert(nil)
             }
             // Before the plans: a bottle that was just adopted stands under another name there yet.
-            for person in poked { _ = machine.handle(person.map { .pokeBottles(of: $0) } ?? .poke(nil), at: clock.now()) }
+            for person in poked {
+                _ = machine.handle(person.map { .pokeBottles(of: $0) } ?? .poke(nil), at: clock.now())
+            }
             poked = []
             let wishes = found.reduce(into: [:]) { $0[$1.plan.id] = $1.wish }
             await perform(machine.handle(.plans(found.map(\.plan), rhythms, wishes: wishes), at: clock.now()))
-            if poked.isEmpty, !isStirred, errands.isEmpty, !Task.isCancelled, let deadline = machine.nextDeadline { await rest(until: deadline, wall) }
+            if poked.isEmpty, !isStirred, errands.isEmpty, !Task.isCancelled, let deadline = machine.nextDeadline {
+                await rest(until: deadline, wall)
+            }
         }
         isOver = true
         if machine.isHolding { await letGo() }
@@ -159,8 +164,8 @@ public actor PollService {
         }.value
     }
 
-    /// Whether work gets on: no deadline of a poll has passed without being served, and no pause is longer than meant. An actor that is
-    /// stuck does not answer at all.
+    /// Whether work gets on: no deadline of a poll has passed without being served, and no pause is longer than meant.
+    /// An actor that is stuck does not answer at all.
     public func isOnTime() async -> Bool {
         if let pauseEnds { return clock.now() < pauseEnds.advanced(by: Self.grace) }
         return await surroundings.isPollOnTime(Self.grace)
@@ -205,7 +210,11 @@ public actor PollService {
             }
         }
         self.pause = pause
-        await withTaskCancellationHandler { await pause.value } onCancel: { pause.cancel() }
+        await withTaskCancellationHandler {
+            await pause.value
+        } onCancel: {
+            pause.cancel()
+        }
         self.pause = nil
         pauseEnds = nil
     }

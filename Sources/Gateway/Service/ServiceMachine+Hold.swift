@@ -36,7 +36,8 @@ public enum HoldTimes {
     public static let stretch = Duration.seconds(300)
     /// ... for so long.
     public static let turn = Duration.seconds(30)
-    /// Between two readings of a bottle that reports much; twice as long after each report that meant no drink, up to `unreported`.
+    /// Between two readings of a bottle that reports much; twice as long after each report that meant no drink, up to
+    /// `unreported`.
     static let gap = Duration.milliseconds(500)
     /// How often the log is read while somebody looks, where no drink has been reported before it was read.
     static let unreported = Duration.seconds(5)
@@ -78,9 +79,13 @@ extension ServiceMachine {
         if let urgent = standing.urgentSince { return urgent }
         let byDay = standing.dueByDay
         guard standing.failure != .cannotStore, let ended = standing.lastEnded else { return byDay }
-        guard let wish = standing.hold.wish, let now = lookedAt, wish.until > now else { return max(byDay, standing.hold.freeUntil ?? byDay) }
+        guard let wish = standing.hold.wish, let now = lookedAt, wish.until > now else {
+            return max(byDay, standing.hold.freeUntil ?? byDay)
+        }
         if kept?.id == standing.plan.id {
-            if let stirredAt { return min(byDay, max(stirredAt, ended.advanced(by: HoldTimes.gap(standing.hold.emptyLooks)))) }
+            if let stirredAt {
+                return min(byDay, max(stirredAt, ended.advanced(by: HoldTimes.gap(standing.hold.emptyLooks))))
+            }
             let isQuick = wish.isWatched && !standing.hold.reportsDrinks
             return min(byDay, ended.advanced(by: isQuick ? HoldTimes.unreported : HoldTimes.reported))
         }
@@ -104,7 +109,8 @@ extension ServiceMachine {
     }
 
     mutating func letGo(_ now: MonotonicInstant) {
-        if let kept, let index = standings.firstIndex(where: { $0.plan.id == kept.id }), standings[index].isWanted(now) {
+        if let kept, let index = standings.firstIndex(where: { $0.plan.id == kept.id }), standings[index].isWanted(now)
+        {
             standings[index].hold.freeUntil = now.advanced(by: HoldTimes.turn)
         }
         (kept, stirredAt) = (nil, nil)

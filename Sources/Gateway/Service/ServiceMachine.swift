@@ -1,18 +1,18 @@
 import Bluetooth
 import TrackerCore
 
-/// Decides which bottle is polled when: several bottles, one adapter, one poll at a time. A machine without I/O: events go in, effects
-/// come out, time is handed in.
+/// Decides which bottle is polled when: several bottles, one adapter, one poll at a time. A machine without I/O: events
+/// go in, effects come out, time is handed in.
 ///
-/// A bottle is due when its person's day asks for it (tracker law A7), counted from the end of its last poll; at once when it is new,
-/// when a person asks. Of several that are due the one that has been due longest goes first, so no bottle waits for more than one poll of
-/// each other one, however often somebody asks. Where a connection is wanted for longer (`HoldWish`), it is kept after a poll, and read
-/// from as soon as the bottle reports something by itself.
+/// A bottle is due when its person's day asks for it (tracker law A7), counted from the end of its last poll; at once
+/// when it is new, when a person asks. Of several that are due the one that has been due longest goes first, so no
+/// bottle waits for more than one poll of each other one, however often somebody asks. Where a connection is wanted for
+/// longer (`HoldWish`), it is kept after a poll, and read from as soon as the bottle reports something by itself.
 public struct ServiceMachine: Sendable {
     /// What the service is told.
     public enum Event: Sendable {
-        /// The bottles there are, and how often each is to be polled, as far as that could be found out. Wanted at `nextDeadline`, and
-        /// welcome at any time: this begins the next poll, where one is due.
+        /// The bottles there are, and how often each is to be polled, as far as that could be found out. Wanted at
+        /// `nextDeadline`, and welcome at any time: this begins the next poll, where one is due.
         case plans([BottlePlan], [BottlePlan.ID: PollRhythm], wishes: [BottlePlan.ID: HoldWish] = [:])
         /// A person asks, settings have changed, or the clock was set: poll at once. `nil`: every bottle.
         case poke(BottlePlan.ID?)
@@ -144,13 +144,20 @@ public struct ServiceMachine: Sendable {
         return effects
     }
 
-    private mutating func take(_ plans: [BottlePlan], _ rhythms: [BottlePlan.ID: PollRhythm], _ wishes: [BottlePlan.ID: HoldWish], _ now: MonotonicInstant) {
+    private mutating func take(
+        _ plans: [BottlePlan], _ rhythms: [BottlePlan.ID: PollRhythm], _ wishes: [BottlePlan.ID: HoldWish],
+        _ now: MonotonicInstant
+    ) {
         lookedAt = now
         let before = standings
         standings = plans.map { plan in
             // A bottle that was adopted a moment ago was polled a moment ago, under the plan of whoever answers.
-            let known = before.first { $0.plan.id == plan.id }
-                ?? before.first { old in old.plan.person == plan.person && old.met.map(plan.has) == true && !plans.contains { $0.id == old.plan.id } }
+            let known =
+                before.first { $0.plan.id == plan.id }
+                ?? before.first { old in
+                    old.plan.person == plan.person && old.met.map(plan.has) == true
+                        && !plans.contains { $0.id == old.plan.id }
+                }
             if let known, known.plan.id != plan.id, kept?.id == known.plan.id { kept?.id = plan.id }
             var standing = known ?? Standing(plan: plan, asOf: now)
             standing.plan = plan

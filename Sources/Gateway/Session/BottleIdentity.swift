@@ -11,14 +11,14 @@ enum BottleIdentity {
         return BluetoothAddress(text)?.description ?? text
     }
 
-    /// What stands in where a bottle has no address and no usable serial number: its name at its link. Stable as long as
-    /// both are; two bottles never share it.
+    /// What stands in where a bottle has no address and no usable serial number: its name at its link. Stable as long
+    /// as both are; two bottles never share it.
     static func standIn(name: String?, link: String) -> String {
         name.map { "\($0) at \(link)" } ?? "bottle at \(link)"
     }
 
-    /// What stands in where a bottle hides behind an address that changes (a private one) and has no usable serial number:
-    /// its name, which the next address will show too.
+    /// What stands in where a bottle hides behind an address that changes (a private one) and has no usable serial
+    /// number: its name, which the next address will show too.
     static func standIn(privateName name: String?) -> String? {
         name.map { "\($0) (private address)" }
     }
@@ -55,10 +55,12 @@ public struct BottleSelector: Hashable, Sendable {
         return name?.lowercased() == text.lowercased()
     }
 
-    /// Whether somebody seen by a scan may be a bottle: retail bottles advertise no service, so the name's prefix tells;
-    /// draft bottles advertise FF00 (protocol law P1).
+    /// Whether somebody seen by a scan may be a bottle: retail bottles advertise no service, so the name's prefix
+    /// tells; draft bottles advertise FF00 (protocol law P1).
     public static func looksLikeBottle(_ advertisement: Advertisement) -> Bool {
         advertisement.name.map(BottleName.isBottle) == true
-            || BottleProfile.allCases.contains { $0.advertisedService.map { advertisement.services.contains(BluetoothUUID($0)) } == true }
+            || BottleProfile.allCases.contains {
+                $0.advertisedService.map { advertisement.services.contains(BluetoothUUID($0)) } == true
+            }
     }
 }

@@ -12,7 +12,9 @@ extension BottleSession {
     mutating func write(_ bytes: [UInt8], _ work: inout PollWork) {
         guard let table else { return }
         writesUnderWay += 1
-        expect(.write(handle: table.command, value: bytes, withResponse: table.commandWithResponse), &work, within: work.limits.request)
+        expect(
+            .write(handle: table.command, value: bytes, withResponse: table.commandWithResponse), &work,
+            within: work.limits.request)
     }
 
     mutating func requestTimedOut(_ work: inout PollWork) {
@@ -51,8 +53,13 @@ extension BottleSession {
             guard error.code != .disconnected, drain?.phase == .reading else { return }
             requestDeadline = nil
             keepRest(&work)
-            end = error.code == .refused
-                ? .failed(PollFailure(.unexpectedResponse, "the response characteristic says that it can be read, and refuses: \(error.sentence)", linkError: .refused))
+            end =
+                error.code == .refused
+                ? .failed(
+                    PollFailure(
+                        .unexpectedResponse,
+                        "the response characteristic says that it can be read, and refuses: \(error.sentence)",
+                        linkError: .refused))
                 : .lost(error)
         default:
             break
@@ -60,14 +67,18 @@ extension BottleSession {
     }
 
     mutating func writeFailed(_ error: LinkError, _ work: inout PollWork) {
-        if error.code == .refused, table?.commandBothWays == true, table?.commandWithResponse == true, drain?.phase != .acknowledging {
+        if error.code == .refused, table?.commandBothWays == true, table?.commandWithResponse == true,
+            drain?.phase != .acknowledging
+        {
             // It offers both ways and refuses one: take the other.
             table?.handles.commandWithResponse = false
             table?.handles.commandBothWays = false
             if let exchange { return write(exchange.command.encoded, &work) }
             if drain?.phase == .asking, let question = drain?.question { return write(question.encoded, &work) }
         }
-        if drain?.phase == .acknowledging, let actions = drain?.acknowledgementRefused() { return follow(actions, &work) }
+        if drain?.phase == .acknowledging, let actions = drain?.acknowledgementRefused() {
+            return follow(actions, &work)
+        }
         if step.isComfort {
             work.say(.warning, "The bottle refused to \(exchange?.command.meaning ?? step.rawValue): \(error.sentence)")
             return advance(&work)
@@ -77,8 +88,12 @@ extension BottleSession {
             return next(&work)
         }
         keepRest(&work)
-        end = error.code == .refused
-            ? .failed(PollFailure(.unexpectedResponse, "the command characteristic refuses what it offers: \(error.sentence)", linkError: .refused))
+        end =
+            error.code == .refused
+            ? .failed(
+                PollFailure(
+                    .unexpectedResponse, "the command characteristic refuses what it offers: \(error.sentence)",
+                    linkError: .refused))
             : .lost(error)
     }
 
@@ -94,7 +109,13 @@ extension BottleSession {
             return write(running.command.encoded, &work)
         }
         if running.expectsAnswer, step != .send {
-            work.say(.warning, "The bottle did not answer when asked to \(running.command.meaning), \(counted(running.sendings, "time")).")
+            work.say(
+                .warning,
+                """
+                The bottle did not answer when asked to \(running.command.meaning), \
+                \(counted(running.sendings, "time")).
+                """
+            )
         }
         complete(running, with: running.interim, &work)
     }
@@ -127,9 +148,12 @@ extension BottleSession {
         if frame.operation == .report { work.emit(.report(frame)) }
         SettingsPlan.note(message, &work)
         if exchange?.waitsForButton(message, frame, at: work.now) == true {
-            return work.say(.warning, "Press the button on the bottle: it waits for that, for at most \(work.limits.button).")
+            return work.say(
+                .warning, "Press the button on the bottle: it waits for that, for at most \(work.limits.button).")
         }
-        if let running = exchange, running.isAnswered(by: message, frame) { return complete(running, with: frame, &work) }
+        if let running = exchange, running.isAnswered(by: message, frame) {
+            return complete(running, with: frame, &work)
+        }
         switch message {
         case .logFollows: if let actions = drain?.status(follows: true, at: work.now) { follow(actions, &work) }
         case .logEmpty: if let actions = drain?.status(follows: false, at: work.now) { follow(actions, &work) }

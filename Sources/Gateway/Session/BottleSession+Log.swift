@@ -7,7 +7,8 @@ extension BottleSession {
     mutating func beginLog(_ table: BottleTable, _ work: inout PollWork) {
         work.show(.polling)
         drain = LogDrain(
-            profile: table.profile, reads: table.responseReads, isListening: isListening, keep: work.options.keep, hasRadio: work.hasRadio, limits: work.limits,
+            profile: table.profile, reads: table.responseReads, isListening: isListening, keep: work.options.keep,
+            hasRadio: work.hasRadio, limits: work.limits,
             evidence: work.evidence, budgetEnd: work.budgetEnd ?? work.now.advanced(by: work.limits.poll))
         if wasBehind { drain?.isBehind = true }
         if let actions = drain?.begin(at: work.now) { follow(actions, &work) }
@@ -19,7 +20,8 @@ extension BottleSession {
             keepRest(&work)
             end = .failed(
                 PollFailure(
-                    .unexpectedResponse, "more than \(work.limits.notifications) notifications came in one poll.", code: "tooManyNotifications"))
+                    .unexpectedResponse, "more than \(work.limits.notifications) notifications came in one poll.",
+                    code: "tooManyNotifications"))
             return
         }
         // A bottle whose values are cut begins a frame with each; one that knows the MTU goes on with the frame before.
@@ -28,14 +30,20 @@ extension BottleSession {
             isCut = true
             work.say(
                 .warning,
-                "The connection's MTU is \(mtu): notifications end at \(mtu - 3) bytes and the rest of them is lost. A log needs \(Self.logMTU); nothing that is cut is acknowledged.")
+                """
+                The connection's MTU is \(mtu): notifications end at \(mtu - 3) bytes and the rest of them is \
+                lost. A log needs \(Self.logMTU); nothing that is cut is acknowledged.
+                """
+            )
         }
         if drain != nil, !isPieced, !Self.isWhole(value) { isPieced = true }
         let before = assembler.progress?.received
         take(assembler.receive(value), &work)
         guard end == nil, let progress = assembler.progress, progress.received != before else { return }
         drain?.progress(at: work.now)
-        if drain != nil { work.show(.polling, PollProgress.Transfer(received: progress.received, announced: progress.expected)) }
+        if drain != nil {
+            work.show(.polling, PollProgress.Transfer(received: progress.received, announced: progress.expected))
+        }
     }
 
     /// Whether a value is a frame, or entries, as bottles notify them: nothing of it depends on the values around it.
@@ -56,7 +64,8 @@ extension BottleSession {
         if !drain.isRepetition(value) {
             if isPacket || !value.isEmpty { take(assembler.receive(value) + assembler.finish(), &work) }
         }
-        guard end == nil, self.drain?.phase == .reading, let actions = self.drain?.readValue(value, isPacket: isPacket) else { return }
+        guard end == nil, self.drain?.phase == .reading, let actions = self.drain?.readValue(value, isPacket: isPacket)
+        else { return }
         follow(actions, &work)
     }
 
@@ -68,10 +77,17 @@ extension BottleSession {
                 answered(frame, &work)
             case .log(let transfer):
                 noteAnswer(&work)
-                if drain == nil { work.say(.info, "The bottle sent log records unasked; they come again when asked for.") }
+                if drain == nil {
+                    work.say(.info, "The bottle sent log records unasked; they come again when asked for.")
+                }
                 // A whole frame may be the only one of a dump that was short enough: older ones never come.
                 if isCut, !isJoined { drain?.flaw("values end at \(mtu - 3) bytes, and what they lack is lost") }
-                if let actions = drain?.frame(transfer.rawRecords, isAcknowledgeable: transfer.isAcknowledgeable, isPieced: transfer.isPieced, at: work.now) { follow(actions, &work) }
+                if let actions = drain?.frame(
+                    transfer.rawRecords, isAcknowledgeable: transfer.isAcknowledgeable, isPieced: transfer.isPieced,
+                    at: work.now)
+                {
+                    follow(actions, &work)
+                }
             case .unfinished(let transfer, let reason):
                 if transfer.count > 0 { noteAnswer(&work) }
                 // Out of step, bytes would make drinks that nobody drank: then they are kept as bytes.
@@ -136,8 +152,15 @@ extension BottleSession {
         // Somebody may have put a backup back since it was stored.
         let isUndone = drain?.records.contains { journaled.contains($0) && keeper.standing[$0] == nil } == true
         let standing = LogDrain.Standing(
-            isJournaled: { journaled.contains($0) && keeper.standing[$0] != nil }, wasKnown: { settled.contains($0) && keeper.isFromWholeReading($0) },
-            doubted: work.unproven, objection: isUndone ? "what this poll stored is in the store no more, so nothing is acknowledged: the next poll stores it again" : work.clock?.objection)
+            isJournaled: { journaled.contains($0) && keeper.standing[$0] != nil },
+            wasKnown: { settled.contains($0) && keeper.isFromWholeReading($0) },
+            doubted: work.unproven,
+            objection: isUndone
+                ? """
+                what this poll stored is in the store no more, so nothing is acknowledged: the next poll stores it \
+                again
+                """
+                : work.clock?.objection)
         guard let actions = drain?.settled(standing, at: work.now) else { return }
         noteEvidence(&work)
         follow(actions, &work)
@@ -161,23 +184,34 @@ extension BottleSession {
         work.report.complete = drain.complete
         judgeClock([], &work)
         if !work.unproven.isEmpty {
-            work.say(.info, "About the log: \(counted(work.unproven.count, "record")) came in pieces that may be of two records; such a record counts when the bottle sends it alike in another reading of its whole log.")
+            work.say(
+                .info,
+                """
+                About the log: \(counted(work.unproven.count, "record")) came in pieces that may be of two \
+                records; such a record counts when the bottle sends it alike in another reading of its whole log.
+                """
+            )
         }
         if let note = drain.note { work.say(drain.complete ? .info : .warning, "About the log: \(note).") }
         if isCut, !drain.complete {
             end = .failed(
                 PollFailure(
                     .unexpectedResponse,
-                    "the connection's MTU is \(mtu), so the bottle's values were cut after \(mtu - 3) bytes; a log needs an MTU of \(Self.logMTU). Nothing that was cut was acknowledged.",
+                    """
+                    the connection's MTU is \(mtu), so the bottle's values were cut after \(mtu - 3) bytes; a log \
+                    needs an MTU of \(Self.logMTU). Nothing that was cut was acknowledged.
+                    """,
                     code: "smallMTU", values: ["mtu": "\(Self.logMTU)"]))
         } else if drain.unanswered || !drain.complete, work.report.received == 0, junk > 0 {
             end = .failed(
                 PollFailure(
-                    .unexpectedResponse, "what came back is not the WaterH protocol (\(junk) unreadable pieces were kept).",
+                    .unexpectedResponse,
+                    "what came back is not the WaterH protocol (\(junk) unreadable pieces were kept).",
                     code: "notTheProtocol"))
         } else if drain.unanswered, isResumed {
             // What was kept may be a link that is dead: only a new connection tells.
-            end = .lost(LinkError(.timeout, "The bottle said nothing on the connection that was kept.", isTransient: true))
+            end = .lost(
+                LinkError(.timeout, "The bottle said nothing on the connection that was kept.", isTransient: true))
         } else if drain.unanswered {
             end = .failed(
                 PollFailure(
@@ -198,21 +232,29 @@ extension BottleSession {
 // The host's clock, judged once a poll: when the first records are there, or the log turned out empty.
 extension BottleSession {
     func judge(_ records: [[UInt8]], _ work: PollWork) -> HostClock.Verdict {
-        if work.options.trustsClock { return SettingsPlan.isFarOff(work) && work.options.correctClockBeyond != nil ? .bottleIsWrong : .believed }
+        if work.options.trustsClock {
+            return SettingsPlan.isFarOff(work) && work.options.correctClockBeyond != nil ? .bottleIsWrong : .believed
+        }
         let (mark, drift) = (work.clockMark, work.report.clockDriftSeconds)
-        let echoes = BottleEcho.found(in: HostClock.heardSettings(keeper.memory, drift: drift, mark), host: mark, drift: nil)
-        let dating = RecordDating(bottle: work.bottle, options: work.options, received: work.wall, drift: drift, echoes: echoes)
-        return HostClock.judge(host: mark, drift: drift, memory: keeper.memory, log: dating.times(records), zone: work.options.zone)
+        let echoes = BottleEcho.found(
+            in: HostClock.heardSettings(keeper.memory, drift: drift, mark), host: mark, drift: nil)
+        let dating = RecordDating(
+            bottle: work.bottle, options: work.options, received: work.wall, drift: drift, echoes: echoes)
+        return HostClock.judge(
+            host: mark, drift: drift, memory: keeper.memory, log: dating.times(records), zone: work.options.zone)
     }
 
     mutating func judgeClock(_ records: [[UInt8]], _ work: inout PollWork) {
         if work.clock == nil || !work.isClockJudgedByLog && !records.isEmpty {
             work.clock = judge(records, work)
-            work.isClockWitnessed = work.options.trustsClock || HostClock.isWitnessed(work.clockMark, drift: work.report.clockDriftSeconds, keeper.memory)
+            work.isClockWitnessed =
+                work.options.trustsClock
+                || HostClock.isWitnessed(work.clockMark, drift: work.report.clockDriftSeconds, keeper.memory)
             work.isClockJudgedByLog = !records.isEmpty
             work.memory = keeper.memory
             switch work.clock {
-            case .undecided(let sentence), .near(let sentence): work.say(.warning, "\(sentence): no clock is set.", code: "clockUndecided")
+            case .undecided(let sentence), .near(let sentence):
+                work.say(.warning, "\(sentence): no clock is set.", code: "clockUndecided")
             case .believed, .bottleIsWrong, .contradicted, nil: break
             }
         }
@@ -225,6 +267,8 @@ extension LogTransfer {
 
     /// The records one by one, 13 bytes each.
     var rawRecords: [[UInt8]] {
-        stride(from: 0, to: count * DrinkRecord.size, by: DrinkRecord.size).map { Array(recordBytes[$0..<($0 + DrinkRecord.size)]) }
+        stride(from: 0, to: count * DrinkRecord.size, by: DrinkRecord.size).map {
+            Array(recordBytes[$0..<($0 + DrinkRecord.size)])
+        }
     }
 }

@@ -17,9 +17,13 @@ extension BottleSession {
             } catch {
                 let seen = work.report.name.map { "'\($0)'" } ?? "the peer at \(work.linkName)"
                 guard !work.hasRadio || work.isRediscovered else {
-                    // The system keeps the tables of those it knows: after a firmware update it may have an empty or an old one.
+                    // The system keeps the tables of those it knows: after a firmware update it may have an empty or an
+                    // old one.
                     work.isRediscovered = true
-                    end = .lost(LinkError(.protocolViolation, "\(seen) shows no bottle's services: \(error.sentence)", isTransient: true))
+                    end = .lost(
+                        LinkError(
+                            .protocolViolation, "\(seen) shows no bottle's services: \(error.sentence)",
+                            isTransient: true))
                     return
                 }
                 end = .stranger(
@@ -48,7 +52,9 @@ extension BottleSession {
                 end = .lost(error)
                 return
             }
-            work.say(.info, "The bottle's \(step == .readName ? "name" : "serial number") could not be read: \(error.sentence)")
+            work.say(
+                .info,
+                "The bottle's \(step == .readName ? "name" : "serial number") could not be read: \(error.sentence)")
             advance(&work)
         default:
             break
@@ -65,12 +71,14 @@ extension BottleSession {
             let selector = BottleSelector(text: wanted)
             let isWanted =
                 found == wanted || selector.matches(address: BluetoothAddress(found), name: work.report.name)
-                || work.seen?.isAddressPrivate == true && selector.matches(address: work.seen?.address, name: work.report.name)
+                || work.seen?.isAddressPrivate == true
+                    && selector.matches(address: work.seen?.address, name: work.report.name)
             guard isWanted else {
                 let name = work.report.name.map { " (\($0))" } ?? ""
                 end = .stranger(
                     PollFailure(
-                        .notFound, "the bottle at \(work.linkName) is \(found)\(name), not \(wanted).", code: "otherBottleThanNamed"))
+                        .notFound, "the bottle at \(work.linkName) is \(found)\(name), not \(wanted).",
+                        code: "otherBottleThanNamed"))
                 return
             }
         }
@@ -80,16 +88,22 @@ extension BottleSession {
             upcoming = [.subscribe, .recognise] + upcoming.filter { $0 != .subscribe }
             return advance(&work)
         }
-        guard work.recognised != nil || work.options.job == .meet || Ownership(work.options).allows(identity: identity, name: work.report.name) else {
+        guard
+            work.recognised != nil || work.options.job == .meet
+                || Ownership(work.options).allows(identity: identity, name: work.report.name)
+        else {
             end = .stranger(Ownership(work.options).refusal(name: work.report.name, identity: identity))
             return
         }
-        if work.address == nil, work.serialNumber == nil, isFirstLook, work.options.job != .meet { warn(of: identity, &work) }
+        if work.address == nil, work.serialNumber == nil, isFirstLook, work.options.job != .meet {
+            warn(of: identity, &work)
+        }
         call(identity, &work)
         advance(&work)
     }
 
-    /// The bottle has spoken: from now on it is this store's own. A connection alone makes nobody's bottle ours, and a recording is nobody.
+    /// The bottle has spoken: from now on it is this store's own. A connection alone makes nobody's bottle ours, and a
+    /// recording is nobody.
     mutating func noteAnswer(_ work: inout PollWork) {
         guard !work.isAnswered, work.isRecalled, work.options.job == .poll, !work.options.isRecording else { return }
         work.isAnswered = true
@@ -99,14 +113,16 @@ extension BottleSession {
         keeper.adopt(names, &work)
     }
 
-    /// Who it is, is certain. Under which name the report speaks of it: its own alias goes before that of all bottles. Two bottles never share one:
-    /// the other one of this store keeps it.
+    /// Who it is, is certain. Under which name the report speaks of it: its own alias goes before that of all bottles.
+    /// Two bottles never share one: the other one of this store keeps it.
     func call(_ identity: String, _ work: inout PollWork) {
         let own = work.options.own.first { $0.answers(to: identity, alias: work.options.alias) }
         work.report.bottle = own?.alias ?? identity
         work.followSettings(of: identity)
         guard own?.alias == nil, let alias = work.options.alias else { return }
-        let isAnothers = work.options.own.contains { $0.aliases.contains(alias) && !$0.answers(to: identity, alias: alias) }
+        let isAnothers = work.options.own.contains {
+            $0.aliases.contains(alias) && !$0.answers(to: identity, alias: alias)
+        }
         if !isAnothers { work.report.bottle = alias }
     }
 
@@ -118,11 +134,22 @@ extension BottleSession {
 
     private func warn(of identity: String, _ work: inout PollWork) {
         guard work.isHidden, work.report.name != nil else {
-            return work.say(.warning, "The bottle gives no usable serial number; its drinks are kept under '\(identity)', as long as name and link stay the same.")
+            return work.say(
+                .warning,
+                """
+                The bottle gives no usable serial number; its drinks are kept under '\(identity)', as long as name \
+                and link stay the same.
+                """
+            )
         }
         work.say(
             .warning,
-            "The bottle hides its address (\(work.seen?.address?.description ?? "it is private") changes) and gives no usable serial number; its drinks are kept under '\(identity)', and those of any other bottle of that name that hides would be too.")
+            """
+            The bottle hides its address (\(work.seen?.address?.description ?? "it is private") changes) and gives \
+            no usable serial number; its drinks are kept under '\(identity)', and those of any other bottle of \
+            that name that hides would be too.
+            """
+        )
     }
 
     mutating func subscribed(_ event: CentralEvent, _ work: inout PollWork) {
@@ -135,11 +162,17 @@ extension BottleSession {
             guard table?.responseReads == true else {
                 end = .failed(
                     PollFailure(
-                        .unexpectedResponse, "the response characteristic says that it notifies, and refuses the subscription: \(error.sentence)",
+                        .unexpectedResponse,
+                        """
+                        the response characteristic says that it notifies, and refuses the subscription: \
+                        \(error.sentence)
+                        """,
                         linkError: .refused))
                 return
             }
-            work.say(.warning, "The response characteristic refuses the subscription (\(error.sentence)); it is read instead.")
+            work.say(
+                .warning,
+                "The response characteristic refuses the subscription (\(error.sentence)); it is read instead.")
             advance(&work)
         default:
             break

@@ -9,15 +9,19 @@ import TrackerCore
 /// snapshot, settings, amount) gives up with a warning; the log and what it needs end the session.
 struct BottleSession {
     enum Step: String, Hashable, Sendable {
-        case discover, readName, readSerial, identify, recognise, recall, subscribe, snapshot, settings, askTotal, amount, log, lookAgain, settingsAfter
+        case discover, readName, readSerial, identify, recognise, recall, subscribe, snapshot, settings, askTotal,
+            amount, log, lookAgain, settingsAfter
         case askTotalAfter, amountAfter, askLight, light, send
 
         /// Steps without which the log can be read all the same. Name and serial number are not among them: an identity
         /// that depends on which answers got lost today would make every drink a new one tomorrow (promise 2).
         var isComfort: Bool {
             switch self {
-            case .snapshot, .settings, .askTotal, .amount, .settingsAfter, .askTotalAfter, .amountAfter, .askLight, .light: true
-            case .discover, .readName, .readSerial, .identify, .recognise, .recall, .subscribe, .log, .lookAgain, .send: false
+            case .snapshot, .settings, .askTotal, .amount, .settingsAfter, .askTotalAfter, .amountAfter, .askLight,
+                .light:
+                true
+            case .discover, .readName, .readSerial, .identify, .recognise, .recall, .subscribe, .log, .lookAgain, .send:
+                false
             }
         }
 
@@ -53,8 +57,8 @@ struct BottleSession {
     var drain: LogDrain?
     var exchange: CommandExchange?
     var requestDeadline: MonotonicInstant?
-    /// Writes that the link has not answered yet. It answers them in their order, and the bottle may send what it was asked for before it says that
-    /// the question arrived: that is not the answer to what was written next.
+    /// Writes that the link has not answered yet. It answers them in their order, and the bottle may send what it was
+    /// asked for before it says that the question arrived: that is not the answer to what was written next.
     var writesUnderWay = 0 { didSet { drain?.isWriting = writesUnderWay > 0 } }
     var total: Int?
     /// What the bottle's light is to show from now on.
@@ -68,8 +72,8 @@ struct BottleSession {
     var isNotingClock = false
     /// Settings and clock were written before the log.
     var isSettingDone = false
-    /// A notification filled a small MTU: its rest may be lost, and then the bytes after it are out of step. Whole frames
-    /// prove themselves by their length; of unfinished ones the bytes are kept, not the records.
+    /// A notification filled a small MTU: its rest may be lost, and then the bytes after it are out of step. Whole
+    /// frames prove themselves by their length; of unfinished ones the bytes are kept, not the records.
     var isCut = false
     /// A value went on with the frame before: what was cut comes in pieces, and nothing of it is lost.
     var isJoined = false
@@ -118,7 +122,9 @@ struct BottleSession {
         if case .send(let list) = work.options.job { commands = list }
         var known: Set<Step> = [.readName, .readSerial, .subscribe]
         if let facts = held.facts, facts.isFresh(work) {
-            (work.report.snapshot, work.report.batteryPercent, work.report.clockDriftSeconds) = (facts.snapshot, facts.batteryPercent, facts.driftSeconds)
+            (work.report.snapshot, work.report.batteryPercent, work.report.clockDriftSeconds) = (
+                facts.snapshot, facts.batteryPercent, facts.driftSeconds
+            )
             work.snapshotAt = (facts.now, facts.wall)
             trusted = facts
             known.formUnion([.snapshot, .settings, .askTotal, .amount])
@@ -130,9 +136,12 @@ struct BottleSession {
     /// Records that cannot be of the time since the bottle told its clock: it shows another time by now.
     func isOutdated(by records: [[UInt8]], _ work: PollWork) -> Bool {
         guard let trusted, recognition == nil else { return false }
-        let dating = RecordDating(bottle: work.bottle, options: work.options, received: work.wall, drift: trusted.driftSeconds)
+        let dating = RecordDating(
+            bottle: work.bottle, options: work.options, received: work.wall, drift: trusted.driftSeconds)
         let times = dating.times(records)
-        let (first, last) = (trusted.wall.advanced(seconds: -Self.outdatedSeconds), work.wall.advanced(seconds: Self.outdatedSeconds))
+        let (first, last) = (
+            trusted.wall.advanced(seconds: -Self.outdatedSeconds), work.wall.advanced(seconds: Self.outdatedSeconds)
+        )
         return times.count < records.count
             || times.contains { !(first...last).contains($0.instant.advanced(seconds: -Double(trusted.driftSeconds))) }
     }
@@ -140,7 +149,8 @@ struct BottleSession {
     /// A sip is noted when the bottle stands again; beyond that a record is of another clock.
     private static let outdatedSeconds: Double = 120
 
-    /// Asks the bottle for its clock, and for the log once more: nothing of this reading is journaled yet, and nothing was acknowledged.
+    /// Asks the bottle for its clock, and for the log once more: nothing of this reading is journaled yet, and nothing
+    /// was acknowledged.
     mutating func askAnew(_ work: inout PollWork) {
         guard let table else { return }
         trusted = nil
@@ -179,7 +189,11 @@ struct BottleSession {
         if step == .recall || step == .lookAgain { return advance(&work) }
         if step == .settingsAfter, isNotingClock {
             isNotingClock = false
-            if keeper.isClockSettingNoted, let command = SettingsPlan.command(work) { start(command, &work) } else { advance(&work) }
+            if keeper.isClockSettingNoted, let command = SettingsPlan.command(work) {
+                start(command, &work)
+            } else {
+                advance(&work)
+            }
             return
         }
         if drain?.phase == .settling { settled(&work) }
@@ -215,7 +229,13 @@ struct BottleSession {
         }
         // The log was read whole and is stored: what there was no time for is to confirm and acknowledge it.
         work.report.complete = true
-        work.say(.warning, "About the log: it was read whole and is stored; there was no time to acknowledge all of it, and the next poll does that.")
+        work.say(
+            .warning,
+            """
+            About the log: it was read whole and is stored; there was no time to acknowledge all of it, and the \
+            next poll does that.
+            """
+        )
         end = .finished
     }
 
@@ -269,7 +289,9 @@ struct BottleSession {
             keeper.lookAgain(bottle: work.bottle, &work)
         case .settingsAfter:
             let mayFollow = !isSettingDone && work.clock?.isBelieved == true
-            guard let command = (mayFollow ? SettingsPlan.command(work) : nil) ?? SettingsPlan.goal(work) else { return advance(&work) }
+            guard let command = (mayFollow ? SettingsPlan.command(work) : nil) ?? SettingsPlan.goal(work) else {
+                return advance(&work)
+            }
             SettingsPlan.announce(command, &work)
             if command.setsClock { work.isClockSet = true }
             guard SettingsPlan.isOfAnotherTime(work), command.setsClock else { return start(command, &work) }
@@ -279,7 +301,10 @@ struct BottleSession {
             work.emit(.askTodayTotal)
         case .amount, .amountAfter:
             let isKnown = keeper.lastPoll != nil
-            guard let command = SettingsPlan.amount(total: total, after: step == .amountAfter, isKnownBottle: isKnown, work.report) else {
+            guard
+                let command = SettingsPlan.amount(
+                    total: total, after: step == .amountAfter, isKnownBottle: isKnown, work.report)
+            else {
                 return advance(&work)
             }
             work.report.snapshot?.amountMl = total
@@ -304,7 +329,9 @@ struct BottleSession {
         if work.options.job == .meet { return opening }
         let amount = work.options.managesTodayAmount
         guard table.profile == .retail else { return opening + [.recall, .subscribe, .log, .lookAgain] }
-        return opening + [.recall, .subscribe, .snapshot, .settings] + (amount ? [.askTotal, .amount] : []) + [.log, .lookAgain, .settingsAfter]
+        return opening + [.recall, .subscribe, .snapshot, .settings] + (amount ? [.askTotal, .amount] : []) + [
+            .log, .lookAgain, .settingsAfter,
+        ]
             + (amount ? [.askTotalAfter, .amountAfter] : []) + (work.options.managesLight ? [.askLight, .light] : [])
     }
 

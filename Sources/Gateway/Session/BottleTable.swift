@@ -23,7 +23,13 @@ struct BottleTable: Hashable, Sendable {
             handles = try ProfileHandles(matching: services.flatMap(Self.offered))
         } catch {
             let names = services.prefix(12).map(\.uuid.description).joined(separator: ", ")
-            throw NoBottle(sentence: "it has \(names.isEmpty ? "no services" : "the services \(names)"): \(error.reasons.joined(separator: "; ")).")
+            throw NoBottle(
+                sentence:
+                    """
+                    it has \(names.isEmpty ? "no services" : "the services \(names)"): \
+                    \(error.reasons.joined(separator: "; ")).
+                    """
+            )
         }
         deviceName = Self.readable(0x2A00, in: 0x1800, services)
         serialNumber = Self.readable(0x2A25, in: 0x180A, services)
@@ -38,7 +44,11 @@ struct BottleTable: Hashable, Sendable {
     private static func offered(_ service: RemoteService) -> [OfferedCharacteristic] {
         guard let name = service.uuid.short else { return [] }
         return service.characteristics.compactMap { characteristic in
-            characteristic.uuid.short.map { OfferedCharacteristic(service: name, uuid: $0, handle: characteristic.handle, properties: characteristic.properties.rawValue) }
+            characteristic.uuid.short.map {
+                OfferedCharacteristic(
+                    service: name, uuid: $0, handle: characteristic.handle,
+                    properties: characteristic.properties.rawValue)
+            }
         }
     }
 

@@ -77,7 +77,8 @@ struct CommandExchange {
         switch (command, message) {
         case (.snapshot, .snapshot): return true
         case (.snapshot, _): return false
-        case (.recalibrateFull, .report(let entries)), (.recalibrateEmpty, .report(let entries)), (.register, .report(let entries)):
+        case (.recalibrateFull, .report(let entries)), (.recalibrateEmpty, .report(let entries)),
+            (.register, .report(let entries)):
             return entries.contains { $0.type == answerType }
         case (_, .report): return false
         default:

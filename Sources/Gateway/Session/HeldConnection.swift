@@ -2,10 +2,11 @@ import BottleProtocol
 import Bluetooth
 import TrackerCore
 
-/// A connection that a poll kept, with all that the next one needs to go on with it: whom it is with, and how they talk.
+/// A connection that a poll kept, with all that the next one needs to go on with it: whom it is with, and how they
+/// talk.
 ///
-/// What happens to it between two polls is noted here; whatever is read from the bottle is read by a poll, so that there is one way to the
-/// journal.
+/// What happens to it between two polls is noted here; whatever is read from the bottle is read by a poll, so that
+/// there is one way to the journal.
 public struct HeldConnection: Hashable, Sendable {
     /// What happened between two polls.
     public enum News: Hashable, Sendable {
@@ -31,7 +32,8 @@ public struct HeldConnection: Hashable, Sendable {
     /// What the bottle last said of itself, where nothing has been set since.
     let facts: Facts?
 
-    /// A snapshot, for looks that follow it soon: each exchange takes time that a sip waits for, and the bottle's battery.
+    /// A snapshot, for looks that follow it soon: each exchange takes time that a sip waits for, and the bottle's
+    /// battery.
     struct Facts: Hashable, Sendable {
         static let freshness = Duration.seconds(60)
 
@@ -59,8 +61,12 @@ public struct HeldConnection: Hashable, Sendable {
         (name, model, bottle) = (work.report.name, work.report.model, work.report.bottle)
         (serialNumber, recognised) = (work.serialNumber, work.recognised)
         isBehind = session.drain?.isBehind ?? session.wasBehind
-        if let snapshot = work.report.snapshot, let drift = work.report.clockDriftSeconds, let at = work.snapshotAt, SettingsPlan.command(work) == nil, SettingsPlan.goal(work) == nil {
-            facts = Facts(snapshot: snapshot, batteryPercent: work.report.batteryPercent, driftSeconds: drift, now: at.now, wall: at.wall)
+        if let snapshot = work.report.snapshot, let drift = work.report.clockDriftSeconds, let at = work.snapshotAt,
+            SettingsPlan.command(work) == nil, SettingsPlan.goal(work) == nil
+        {
+            facts = Facts(
+                snapshot: snapshot, batteryPercent: work.report.batteryPercent, driftSeconds: drift, now: at.now,
+                wall: at.wall)
         } else {
             facts = nil
         }
@@ -70,9 +76,12 @@ public struct HeldConnection: Hashable, Sendable {
     func isMeant(by options: PollOptions) -> Bool {
         guard Ownership(options).owner(identity: identity, name: name) == nil else { return false }
         if let wanted = options.bottle {
-            return identity == wanted || BottleSelector(text: wanted).matches(address: BluetoothAddress(identity), name: name)
+            return identity == wanted
+                || BottleSelector(text: wanted).matches(address: BluetoothAddress(identity), name: name)
         }
-        func isOf(_ bottles: [OwnBottle]) -> Bool { bottles.contains { $0.answers(to: identity, alias: options.alias) } }
+        func isOf(_ bottles: [OwnBottle]) -> Bool {
+            bottles.contains { $0.answers(to: identity, alias: options.alias) }
+        }
         return !isOf(options.others) && (options.own.isEmpty || isOf(options.own))
     }
 

@@ -30,7 +30,8 @@ struct JournalKeeper {
     private(set) var likenesses: [LogLikeness] = []
     /// When the journal received each record of the last dump that it has, now.
     private(set) var standing: [[UInt8]: Instant] = [:]
-    /// Records that the store has without a date since earlier polls: by which clock they were written may be known from there.
+    /// Records that the store has without a date since earlier polls: by which clock they were written may be known
+    /// from there.
     private var waiting: [[UInt8]: UnsettledRecord] = [:]
     /// The journal said no; nothing is acknowledged from then on.
     private(set) var failure: String?
@@ -67,12 +68,16 @@ struct JournalKeeper {
         }
     }
 
-    /// Journals the records that this poll has not journaled yet, in the order in which the bottle sent them. Those with `doubts` are
-    /// stored with a doubt, and as what they are once it is dispelled, in this poll or a later one.
-    mutating func store(_ records: [[UInt8]], doubts: PieceDoubts = PieceDoubts(), bottle: String, _ work: inout PollWork) {
+    /// Journals the records that this poll has not journaled yet, in the order in which the bottle sent them. Those
+    /// with `doubts` are stored with a doubt, and as what they are once it is dispelled, in this poll or a later one.
+    mutating func store(
+        _ records: [[UInt8]], doubts: PieceDoubts = PieceDoubts(), bottle: String, _ work: inout PollWork
+    ) {
         var dating = RecordDating(
-            bottle: bottle, options: work.options, received: work.wall, lastPoll: lastPoll, clock: work.clock ?? .believed,
-            drift: work.report.clockDriftSeconds, echoes: work.echoes(memory), years: work.yearTeller(memory), host: work.clockMark, isWitnessed: work.isClockWitnessed)
+            bottle: bottle, options: work.options, received: work.wall, lastPoll: lastPoll,
+            clock: work.clock ?? .believed,
+            drift: work.report.clockDriftSeconds, echoes: work.echoes(memory), years: work.yearTeller(memory),
+            host: work.clockMark, isWitnessed: work.isClockWitnessed)
         var (entries, proven): ([JournalEntry], [JournalEntry]) = ([], [])
         var doubted: [[UInt8]: JournalEntry] = [:]
         dating.expect(records)
@@ -109,8 +114,8 @@ struct JournalKeeper {
         work.emit(.journal(.standing(records: records, bottle: bottle, isOwn: work.isAnswered)))
     }
 
-    /// Whether an earlier poll that read the whole log has brought it: what came in one that never did says nothing of older records, which may
-    /// have been lost in each of its dumps.
+    /// Whether an earlier poll that read the whole log has brought it: what came in one that never did says nothing of
+    /// older records, which may have been lost in each of its dumps.
     func isFromWholeReading(_ raw: [UInt8]) -> Bool {
         guard let received = standing[raw], let lastPoll else { return false }
         return received <= lastPoll
@@ -132,27 +137,37 @@ struct JournalKeeper {
         work.emit(.journal(.quarantine(bottle: bottle, bytes: bytes, reason: reason, received: work.wall)))
     }
 
-    /// Looks again at what the store has of this bottle without a date, or read in another way (tracker law A2, rule 4).
-    /// Where a clock has been set since, also at what was dated by it.
+    /// Looks again at what the store has of this bottle without a date, or read in another way (tracker law A2, rule
+    /// 4). Where a clock has been set since, also at what was dated by it.
     mutating func lookAgain(bottle: String, _ work: inout PollWork) {
         let settings = memory.clockSettings.filter { !$0.wasNear }
         let first = settings.first?.lastRecord
         let step = memory.receiptClock?.step(to: work.clockMark).map { abs($0) > HostClock.tolerance }
         // A poll by another clock that broke off leaves no receipt, and perhaps dates.
         let isMeasurable = settings.contains { $0.mark.step(to: work.clockMark) != nil }
-        let isSet = work.clock == .bottleIsWrong || step == true || isMeasurable || work.options.trustsClock || work.clockMark.isSynchronized == true
+        let isSet =
+            work.clock == .bottleIsWrong || step == true || isMeasurable || work.options.trustsClock
+            || work.clockMark.isSynchronized == true
         lookAgain(bottle: bottle, since: isSet ? first : nil, after: 0, &work)
     }
 
     private mutating func lookAgain(bottle: String, since: Int64?, after id: Int64, _ work: inout PollWork) {
         pending.append(.unsettled(bottle: bottle, since: since))
         let years = work.yearTeller(memory)
-        work.emit(.journal(.unsettled(bottle: bottle, reading: work.options.reading, since: since, openYears: years.isAgreed, ahead: work.aheadLimit, after: id, limit: SecondLook.page)))
+        work.emit(
+            .journal(
+                .unsettled(
+                    bottle: bottle, reading: work.options.reading, since: since, openYears: years.isAgreed,
+                    ahead: work.aheadLimit, after: id, limit: SecondLook.page)))
     }
 
     private mutating func askWaiting(after id: Int64, _ work: inout PollWork) {
         pending.append(.waiting)
-        work.emit(.journal(.unsettled(bottle: work.bottle, reading: work.options.reading, since: nil, openYears: true, ahead: nil, after: id, limit: SecondLook.page)))
+        work.emit(
+            .journal(
+                .unsettled(
+                    bottle: work.bottle, reading: work.options.reading, since: nil, openYears: true, ahead: nil,
+                    after: id, limit: SecondLook.page)))
     }
 
     /// To be answered before the bottle's clock is set.
@@ -178,7 +193,8 @@ struct JournalKeeper {
             likenesses.append(likeness)
         case (.standing(let records), .standing(let received)) where received.count == records.count:
             for (raw, received) in zip(records, received) { standing[raw] = received }
-        case (.append(let entries, let doubted, let doubts), .appended(let outcomes)) where outcomes.count == entries.count:
+        case (.append(let entries, let doubted, let doubts), .appended(let outcomes))
+        where outcomes.count == entries.count:
             count(entries, outcomes, &work)
             note(entries, outcomes, &work)
             work.journaled.formUnion(entries.map(\.raw).filter { doubted[$0] == nil })
@@ -200,15 +216,20 @@ struct JournalKeeper {
         case (.clockSetting, .failed(let sentence)):
             work.say(.warning, "The bottle's clock is not set: that could not be noted first (\(sentence)).")
         case (.unsettled(let bottle, let since), .unsettled(let rows)):
-            let tellsYear = work.options.trustsClock || HostClock.tellsYear(work.clockMark, drift: work.report.clockDriftSeconds, memory)
+            let tellsYear =
+                work.options.trustsClock
+                || HostClock.tellsYear(work.clockMark, drift: work.report.clockDriftSeconds, memory)
             let dating = RecordDating(
-                bottle: bottle, options: work.options, received: work.wall, echoes: work.echoes(memory), tellsYear: tellsYear, years: work.yearTeller(memory))
+                bottle: bottle, options: work.options, received: work.wall, echoes: work.echoes(memory),
+                tellsYear: tellsYear, years: work.yearTeller(memory))
             let entries = SecondLook.entries(rows, dating)
             if !entries.isEmpty {
                 pending.append(.again(entries))
                 work.emit(.journal(.append(entries)))
             }
-            if rows.count == SecondLook.page, let last = rows.last { lookAgain(bottle: bottle, since: since, after: last.id, &work) }
+            if rows.count == SecondLook.page, let last = rows.last {
+                lookAgain(bottle: bottle, since: since, after: last.id, &work)
+            }
         case (.again(let entries), .appended(let outcomes)) where outcomes.count == entries.count:
             work.report.resolved += outcomes.filter { $0 == .promoted }.count
             SecondLook.tell(zip(entries, outcomes).count { $0.isWithdrawn && $1 == .waiting }, &work)
@@ -226,7 +247,8 @@ struct JournalKeeper {
     private func note(_ entries: [JournalEntry], _ outcomes: [JournalOutcome], _ work: inout PollWork) {
         let fresh = Set(zip(entries, outcomes).filter { $0.1 == .stored }.map(\.0.raw))
         work.known.formUnion(entries.map(\.raw).filter { !fresh.contains($0) })
-        work.settled.formUnion(zip(entries, outcomes).filter { $0.1 == .duplicate && !fresh.contains($0.0.raw) }.map(\.0.raw))
+        work.settled.formUnion(
+            zip(entries, outcomes).filter { $0.1 == .duplicate && !fresh.contains($0.0.raw) }.map(\.0.raw))
     }
 
     private func count(_ entries: [JournalEntry], _ outcomes: [JournalOutcome], _ work: inout PollWork) {

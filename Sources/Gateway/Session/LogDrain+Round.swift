@@ -26,7 +26,8 @@ extension LogDrain {
         var frames: [[[UInt8]]] = []
         /// Records of frames that were never whole: kept, not acknowledged.
         var loose: [[UInt8]] = []
-        /// Records of another dump than this one (a late answer, a dump that began anew): kept, and they prove nothing here.
+        /// Records of another dump than this one (a late answer, a dump that began anew): kept, and they prove nothing
+        /// here.
         var strays: [[UInt8]] = []
         /// Why this dump cannot be trusted to be whole.
         var flaw: String?
@@ -42,7 +43,8 @@ extension LogDrain {
         var proven: Set<[UInt8]> = []
         /// Frames that came in one notification.
         var singles = 0
-        /// The value that was read last came again: the bottle shows one packet, and whether that is its log it does not say.
+        /// The value that was read last came again: the bottle shows one packet, and whether that is its log it does
+        /// not say.
         var isOnePacket = false
 
         var isWhole: Bool { flaw == nil && loose.isEmpty }
@@ -50,7 +52,8 @@ extension LogDrain {
         /// Records of whole frames, oldest first: a bottle that is read gives its newest packet first.
         var sequence: [[UInt8]] { (isNewestFirst ? frames.reversed() : frames).flatMap { $0 } }
 
-        /// The sequence with each record once. An acknowledgement counts these: fewer than the bottle may have sent, never more.
+        /// The sequence with each record once. An acknowledgement counts these: fewer than the bottle may have sent,
+        /// never more.
         var records: [[UInt8]] {
             var seen: Set<[UInt8]> = []
             return sequence.filter { seen.insert($0).inserted }
@@ -59,7 +62,8 @@ extension LogDrain {
         /// No record came in a frame.
         var isEmpty: Bool { frames.allSatisfy(\.isEmpty) }
 
-        /// Records that may be made of two: the length of a frame is a weak proof, values lost of two frames can add up to one.
+        /// Records that may be made of two: the length of a frame is a weak proof, values lost of two frames can add up
+        /// to one.
         var unproven: Set<[UInt8]> { pieced.subtracting(proven) }
 
         /// Everything that came, for the journal.
@@ -73,14 +77,15 @@ extension LogDrain {
             return falling * 2 > starts.count - 1
         }
 
-        /// Whether these records of a whole frame are, or hold, what came before. `hasAll`: of unfinished frames nothing else is missing.
+        /// Whether these records of a whole frame are, or hold, what came before. `hasAll`: of unfinished frames
+        /// nothing else is missing.
         func isRepeated(by records: [[UInt8]], hasAll: Bool) -> Bool {
             if frames.isEmpty { return hasAll && !loose.isEmpty && Set(loose).isSubset(of: records) }
             return frames.contains { !Set($0).isDisjoint(with: records) }
         }
 
-        /// The dump began anew somewhere before this frame, which has come again. Where something went missing before the frame came first, it is not known
-        /// to be the beginning: that may have come in between.
+        /// The dump began anew somewhere before this frame, which has come again. Where something went missing before
+        /// the frame came first, it is not known to be the beginning: that may have come in between.
         mutating func beginAnew(with records: [[UInt8]]) {
             let first = frames.firstIndex { !Set($0).isDisjoint(with: records) } ?? .max
             let kept = first >= framesBeforeFlaw && first != .max ? flaw : nil

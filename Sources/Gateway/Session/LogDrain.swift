@@ -5,33 +5,37 @@ import TrackerCore
 /// Decides how a bottle's log is drained: ask, collect, store, acknowledge, ask again until nothing is left.
 ///
 /// An acknowledgement names a number of bytes, and the bottle drops that many of its oldest records; some may drop the
-/// oldest of what they *sent*, some the oldest that they *have* when it arrives (a bottle that counts). So what matters is
-/// one thing: among the N oldest there must be no record that the journal has not. Which of ours they are does not matter.
+/// oldest of what they *sent*, some the oldest that they *have* when it arrives (a bottle that counts). So what matters
+/// is one thing: among the N oldest there must be no record that the journal has not. Which of ours they are does not
+/// matter.
 ///
-/// A frame says how long it is, but nothing says how many frames a dump has, so a whole frame can be lost without a trace.
-/// An acknowledgement of N is sent when all of these hold (`LogEvidence.acknowledgeable`):
+/// A frame says how long it is, but nothing says how many frames a dump has, so a whole frame can be lost without a
+/// trace. An acknowledgement of N is sent when all of these hold (`LogEvidence.acknowledgeable`):
 ///
-/// 1. *Each of the N places was read often enough.* A log loses its oldest and gains newest, so what an earlier reading and
-///    the latest have in common, c records, says that the c oldest records now were all in the bottle at that reading, and
-///    were sent in it. An unseen record among them would have been lost in both. Two readings do, four where a single lost
-///    notification leaves no trace (draft packets, frames of one notification), half as many again once a loss was
-///    noticed. Records that the journal had since an earlier poll that read the whole log stand for the readings that brought them: half of those
-///    needed. So a slow bottle gets through over several polls. A partial reading of a newest-first reader proves nothing
-///    of what is older, so there the journal does not count.
-/// 2. *The ring did not turn over in between.* A bottle that counts and whose ring is full loses its oldest with each new
-///    sip; then the N oldest are others than those we read, up to `sips` places on. How many sips there can be follows from
-///    the time since the question was given to the link (`sipsSince`). Where the ring is known to have room for them (it held more in an
-///    earlier reading: `capacity`) nothing can turn over; otherwise so many of the newest are left in the bottle, half of the
-///    log at most. The next reading shows them again, and by then the ring has room.
+/// 1. *Each of the N places was read often enough.* A log loses its oldest and gains newest, so what an earlier reading
+///    and the latest have in common, c records, says that the c oldest records now were all in the bottle at that
+///    reading, and were sent in it. An unseen record among them would have been lost in both. Two readings do, four
+///    where a single lost notification leaves no trace (draft packets, frames of one notification), half as many again
+///    once a loss was noticed. Records that the journal had since an earlier poll that read the whole log stand for the
+///    readings that brought them: half of those needed. So a slow bottle gets through over several polls. A partial
+///    reading of a newest-first reader proves nothing of what is older, so there the journal does not count.
+/// 2. *The ring did not turn over in between.* A bottle that counts and whose ring is full loses its oldest with each
+///    new sip; then the N oldest are others than those we read, up to `sips` places on. How many sips there can be
+///    follows from the time since the question was given to the link (`sipsSince`). Where the ring is known to have
+///    room for them (it held more in an earlier reading: `capacity`) nothing can turn over; otherwise so many of the
+///    newest are left in the bottle, half of the log at most. The next reading shows them again, and by then the ring
+///    has room.
 /// 3. *The journal has them all* as records (promise 1), now: it is asked after each reading.
 ///
-/// 4. *The reading is the answer to the last question.* A bottle may take the acknowledgement for the oldest of what it sent last; where a
-///    question was repeated, or a dump was judged before it was over, what is read is older than that, and between the two the ring may
-///    have turned over however many times. Then nothing is acknowledged before the link has been quiet (`LogDrain+Quiet`).
+/// 4. *The reading is the answer to the last question.* A bottle may take the acknowledgement for the oldest of what it
+///    sent last; where a question was repeated, or a dump was judged before it was over, what is read is older than
+///    that, and between the two the ring may have turned over however many times. Then nothing is acknowledged before
+///    the link has been quiet (`LogDrain+Quiet`).
 ///
-/// Records count once however often they came, so N is never more than what the bottle holds. After each acknowledgement the log is read again: what is gone was taken
-/// (`LogEvidence.judge`); what is still there was looked at twice before another acknowledgement is sent, for a late answer
-/// may be from before. What no reading ever brought, lost on the air each time, no gateway can know of.
+/// Records count once however often they came, so N is never more than what the bottle holds. After each
+/// acknowledgement the log is read again: what is gone was taken (`LogEvidence.judge`); what is still there was looked
+/// at twice before another acknowledgement is sent, for a late answer may be from before. What no reading ever brought,
+/// lost on the air each time, no gateway can know of.
 struct LogDrain {
     var phase = Phase.idle
     var deadline: MonotonicInstant?
@@ -61,7 +65,8 @@ struct LogDrain {
     var flawed = 0
     /// The log was read whole at least once on this connection.
     var hasRead = false
-    /// When the question of this dump was first on its way (that it was written may be heard late), and how long the dump before took.
+    /// When the question of this dump was first on its way (that it was written may be heard late), and how long the
+    /// dump before took.
     var askedAt: MonotonicInstant?
     var lastTook = Duration.zero
     /// Records that have arrived, each counted once a connection.
@@ -71,11 +76,14 @@ struct LogDrain {
     var isClosing = false
     /// A frame is arriving in several values.
     private var isInParts = false
-    /// An earlier question of this connection, or the rest of what it brought, may still be on its way: see `LogDrain+Quiet`.
+    /// An earlier question of this connection, or the rest of what it brought, may still be on its way: see
+    /// `LogDrain+Quiet`.
     var isBehind = false
-    /// A dump was judged without its end, an empty frame: that may still come, and it does not say that the log is empty.
+    /// A dump was judged without its end, an empty frame: that may still come, and it does not say that the log is
+    /// empty.
     private var owesEnd = false
-    /// A question or another write of this connection waits for its response: the link is not quiet, however long nothing has come.
+    /// A question or another write of this connection waits for its response: the link is not quiet, however long
+    /// nothing has come.
     var isWriting = false
     /// The bottle says on this connection whether records follow, as retail bottles do.
     var tellsStatus = false
@@ -87,7 +95,8 @@ struct LogDrain {
     ///   - isListening: the subscription stands, so that a log is notified.
     ///   - evidence: what earlier connections of this poll have seen.
     init(
-        profile: BottleProfile, reads: Bool, isListening: Bool, keep: Bool, hasRadio: Bool, limits: PollLimits, evidence: LogEvidence = LogEvidence(),
+        profile: BottleProfile, reads: Bool, isListening: Bool, keep: Bool, hasRadio: Bool, limits: PollLimits,
+        evidence: LogEvidence = LogEvidence(),
         budgetEnd: MonotonicInstant
     ) {
         self.profile = profile
@@ -142,13 +151,16 @@ struct LogDrain {
         receive(at: now)
     }
 
-    /// The question has not been confirmed yet, and the dump before it was judged without its end: what comes now is the rest of that, held up with
-    /// everything else on the link. A bottle that answers before it confirms is asked once more.
+    /// The question has not been confirmed yet, and the dump before it was judged without its end: what comes now is
+    /// the rest of that, held up with everything else on the link. A bottle that answers before it confirms is asked
+    /// once more.
     private var isOfEarlierDump: Bool { phase == .asking && isWriting && owesEnd }
 
     /// A whole frame of the log. No records: the end of a draft dump.
     /// `isPieced`: its values were cut inside records, and only its length says that they belong together.
-    mutating func frame(_ records: [[UInt8]], isAcknowledgeable: Bool, isPieced: Bool = false, at now: MonotonicInstant) -> [Action] {
+    mutating func frame(_ records: [[UInt8]], isAcknowledgeable: Bool, isPieced: Bool = false, at now: MonotonicInstant)
+        -> [Action]
+    {
         let isSingle = !isInParts
         isInParts = false
         guard phase != .finished else { return [] }
@@ -180,9 +192,12 @@ struct LogDrain {
         if isSingle { round.singles += 1 }
         if taken >= limits.records { return settle(leavingRest: true) }
         if phase == .reading { return [] }
-        if profile == .retail, let newest = evidence.latest.last, records.contains(newest), round.frames.count > 1 || !isSingle {
-            // All that was there at the reading before has come; newer ones come with the next. A single notification may be the last of several: the
-            // frame before it may be late, as it may have been lost in the reading before.
+        if profile == .retail, let newest = evidence.latest.last, records.contains(newest),
+            round.frames.count > 1 || !isSingle
+        {
+            // All that was there at the reading before has come; newer ones come with the next. A single notification
+            // may be the last of several: the frame before it may be late, as it may have been lost in the reading
+            // before.
             return settle(leavingRest: true)
         }
         phase = .lingering
@@ -210,7 +225,8 @@ struct LogDrain {
         if round.flaw == nil { (round.flaw, round.framesBeforeFlaw) = (reason, round.frames.count) }
     }
 
-    /// The frames that a draft packet held have been handed over; `isPacket` tells whether the value was a PT frame at all.
+    /// The frames that a draft packet held have been handed over; `isPacket` tells whether the value was a PT frame at
+    /// all.
     mutating func readValue(_ value: [UInt8], isPacket: Bool) -> [Action] {
         guard phase == .reading else { return [] }
         if round.ended { return settle() }
@@ -225,7 +241,9 @@ struct LogDrain {
             if sendings < limits.sendings { return askAgain() }
             // Nor that what it had is gone, on whichever connection that came.
             if hasRead || !evidence.latest.isEmpty {
-                return finish(complete: true, isVerifying ? "the bottle did not say whether it took the last acknowledgement" : nil)
+                return finish(
+                    complete: true,
+                    isVerifying ? "the bottle did not say whether it took the last acknowledgement" : nil)
             }
         }
         lastRead = value
@@ -261,7 +279,8 @@ struct LogDrain {
     /// An acknowledgement has been sent, and it is not known yet whether the bottle took it.
     var isVerifying: Bool { evidence.told != nil }
 
-    /// Sips that a bottle may have recorded since the question was given to the link: one a second at the most, and one more.
+    /// Sips that a bottle may have recorded since the question was given to the link: one a second at the most, and one
+    /// more.
     func sipsSince(_ now: MonotonicInstant) -> Int {
         let seconds = (askedAt ?? now).duration(to: now).components.seconds
         return 1 + Int(clamping: max(0, seconds))
@@ -270,7 +289,9 @@ struct LogDrain {
     mutating func acknowledgementLeft(at now: MonotonicInstant) -> [Action] {
         guard phase == .acknowledging else { return [] }
         if dumps < limits.dumps, taken < limits.records { return askOnceMore(at: now) }
-        return finish(complete: false, "\(counted(taken, "record")) came in one poll and there may be more: the next poll goes on")
+        return finish(
+            complete: false, "\(counted(taken, "record")) came in one poll and there may be more: the next poll goes on"
+        )
     }
 
     mutating func acknowledgementRefused() -> [Action] {
@@ -291,7 +312,9 @@ struct LogDrain {
             if sendings < limits.sendings { return askAgain() }
             if hasRead {
                 // It was read whole before, and all of it is stored.
-                return finish(complete: true, isVerifying ? "the bottle did not say whether it took the last acknowledgement" : nil)
+                return finish(
+                    complete: true,
+                    isVerifying ? "the bottle did not say whether it took the last acknowledgement" : nil)
             }
             unanswered = true
             return finish(complete: false, "the bottle did not answer the question for its log")

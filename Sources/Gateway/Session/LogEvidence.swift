@@ -38,11 +38,13 @@ struct LogEvidence: Hashable {
     private(set) var told: Told?
     /// Records of acknowledgements that the bottle took: no reading brought them again.
     private(set) var forgotten: Set<[UInt8]> = []
-    /// Those that only the latest reading lacked. It may have been the rest of an earlier answer, or a part of one: the next one tells.
+    /// Those that only the latest reading lacked. It may have been the rest of an earlier answer, or a part of one: the
+    /// next one tells.
     private var missed: Set<[UInt8]> = []
     /// Bytes of a log came, whole or not: there is one.
     var hasBegun = false
-    /// The latest reading may be of another question, or must be confirmed by another one: what it lacked is not known to be gone.
+    /// The latest reading may be of another question, or must be confirmed by another one: what it lacked is not known
+    /// to be gone.
     var isOpen = false
     /// Acknowledgements that the bottle did not take.
     private(set) var refusals = 0
@@ -60,9 +62,11 @@ struct LogEvidence: Hashable {
     /// The latest two readings brought the same.
     var isAgreed: Bool { readings.count > 1 && readings[readings.count - 2].isSuperset(of: latest) }
 
-    /// Whether none of the records was in the bottle: as many readings lacked all of them, one after the other, as must bring one that is there.
+    /// Whether none of the records was in the bottle: as many readings lacked all of them, one after the other, as must
+    /// bring one that is there.
     func denies(_ records: Set<[UInt8]>) -> Bool {
-        records.isEmpty || readings.count >= readingsNeeded && readings.suffix(readingsNeeded).allSatisfy(records.isDisjoint)
+        records.isEmpty
+            || readings.count >= readingsNeeded && readings.suffix(readingsNeeded).allSatisfy(records.isDisjoint)
     }
 
     /// How many readings must have covered a record's place before it may be acknowledged. One unseen loss in that many
@@ -128,11 +132,18 @@ struct LogEvidence: Hashable {
         return shared.count >= others ? shared[others - 1] : 0
     }
 
-    /// Between what two readings have in common neither may lack what the other has: a log loses its oldest and gains newest.
+    /// Between what two readings have in common neither may lack what the other has: a log loses its oldest and gains
+    /// newest.
     private mutating func noteLosses(_ log: [[UInt8]], _ records: Set<[UInt8]>) {
         guard let before = readings.last, !latest.isEmpty, !log.isEmpty else { return }
-        if let first = latest.firstIndex(where: records.contains), latest[first...].contains(where: { !records.contains($0) }) { isLossy = true }
-        if let last = log.lastIndex(where: before.contains), log[...last].contains(where: { !before.contains($0) }) { isLossy = true }
+        if let first = latest.firstIndex(where: records.contains),
+            latest[first...].contains(where: { !records.contains($0) })
+        {
+            isLossy = true
+        }
+        if let last = log.lastIndex(where: before.contains), log[...last].contains(where: { !before.contains($0) }) {
+            isLossy = true
+        }
     }
 
     /// Whether the last acknowledgement was taken: then its records are gone. New records alone push out no more than
@@ -154,8 +165,8 @@ struct LogEvidence: Hashable {
         return .kept
     }
 
-    /// What a log lost of what it was: its oldest. What is missing after a record that is still there was lost on the way, or comes late; only
-    /// where the records come in another order than before can nothing be said of that.
+    /// What a log lost of what it was: its oldest. What is missing after a record that is still there was lost on the
+    /// way, or comes late; only where the records come in another order than before can nothing be said of that.
     private func gone(of before: [[UInt8]], _ log: [[UInt8]], _ records: Set<[UInt8]>) -> [[UInt8]] {
         let left = before.filter(records.contains)
         let isInOrder = log.filter(Set(left).contains).elementsEqual(left)

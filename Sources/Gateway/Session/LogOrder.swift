@@ -2,13 +2,15 @@ import TrackerCore
 
 /// The order of a log's records by their own dates.
 ///
-/// A log is in order; where it goes back in time the bottle's clock did, as a rule. But a link that loses and repeats may deliver a frame after the
-/// one behind it, and then its records fit exactly between two that came before, and the log goes on where it was.
+/// A log is in order; where it goes back in time the bottle's clock did, as a rule. But a link that loses and repeats
+/// may deliver a frame after the one behind it, and then its records fit exactly between two that came before, and the
+/// log goes on where it was.
 enum LogOrder {
     /// - Parameters:
     ///   - times: of the records, in the order in which they came.
     ///   - jump: seconds back that are more than a change of clocks for the winter.
-    /// - Returns: the places of records whose frame was overtaken. After the first step back that cannot be explained so, none.
+    /// - Returns: the places of records whose frame was overtaken. After the first step back that cannot be explained
+    ///   so, none.
     static func overtaken(_ times: [Instant], jump: Double) -> [Int] {
         var places: [Int] = []
         // Those that are in order, ascending.

@@ -1,8 +1,8 @@
 import Bluetooth
 
-/// Which bottles a poll may drain, and a command may be sent to: those of its store. The first that answers an empty store becomes its own; another one
-/// is left alone until a person says that it belongs here too, by `adopt` or by naming it. A neighbour's bottle, drained
-/// once, has lost its log for its owner.
+/// Which bottles a poll may drain, and a command may be sent to: those of its store. The first that answers an empty
+/// store becomes its own; another one is left alone until a person says that it belongs here too, by `adopt` or by
+/// naming it. A neighbour's bottle, drained once, has lost its log for its owner.
 public struct Ownership: Sendable {
     private let options: PollOptions
 
@@ -11,13 +11,15 @@ public struct Ownership: Sendable {
         self.options = options
     }
 
-    /// Nobody was named, or one of the store's own: only then says a bottle that is not found something of the store's. A name that was
-    /// mistyped does not.
+    /// Nobody was named, or one of the store's own: only then says a bottle that is not found something of the store's.
+    /// A name that was mistyped does not.
     public var isAboutOwn: Bool {
         guard let wanted = options.bottle else { return true }
         let selector = BottleSelector(text: wanted)
         return options.own.contains { own in
-            own.identities.union(own.aliases).contains { $0 == wanted || selector.matches(address: BluetoothAddress($0), name: own.advertisedName) }
+            own.identities.union(own.aliases).contains {
+                $0 == wanted || selector.matches(address: BluetoothAddress($0), name: own.advertisedName)
+            }
         }
     }
 
@@ -33,11 +35,12 @@ public struct Ownership: Sendable {
         return unmet.isEmpty ? nil : unmet
     }
 
-    /// The person of the household whose bottle this is, where it is somebody else's. A name is borne by many: it says nothing of a bottle
-    /// that this store knows by its identity, or that was named by it.
+    /// The person of the household whose bottle this is, where it is somebody else's. A name is borne by many: it says
+    /// nothing of a bottle that this store knows by its identity, or that was named by it.
     public func owner(identity: String, name: String?) -> String? {
         if let found = options.foreign.first(where: { $0.identities.contains(identity) }) { return found.owner }
-        guard let name, options.bottle != identity, !options.own.contains(where: { $0.identities.contains(identity) }) else { return nil }
+        guard let name, options.bottle != identity, !options.own.contains(where: { $0.identities.contains(identity) })
+        else { return nil }
         return options.foreign.first { $0.identities.isEmpty && $0.name?.lowercased() == name.lowercased() }?.owner
     }
 
@@ -52,14 +55,22 @@ public struct Ownership: Sendable {
     /// Whether somebody seen by a scan may be one of them: an address that changes, or a bottle of which no address is
     /// known, shows itself only on a connection.
     public func mayBeOwn(_ advertisement: Advertisement) -> Bool {
-        if !advertisement.isAddressPrivate, let address = advertisement.address?.description, owner(identity: address, name: advertisement.name) != nil {
+        if !advertisement.isAddressPrivate, let address = advertisement.address?.description,
+            owner(identity: address, name: advertisement.name) != nil
+        {
             return false
         }
         guard let candidates else { return true }
-        if let address = advertisement.address?.description, candidates.contains(where: { $0.identities.contains(address) }) { return true }
+        if let address = advertisement.address?.description,
+            candidates.contains(where: { $0.identities.contains(address) })
+        {
+            return true
+        }
         return candidates.contains { bottle in
             let hasAddress = bottle.identities.contains { BluetoothAddress($0) != nil }
-            return !hasAddress || advertisement.isAddressPrivate && (advertisement.name == nil || advertisement.name == bottle.advertisedName)
+            return !hasAddress
+                || advertisement.isAddressPrivate
+                    && (advertisement.name == nil || advertisement.name == bottle.advertisedName)
         }
     }
 
@@ -76,9 +87,10 @@ public struct Ownership: Sendable {
                 .notOurs, "\(who) is here, but it is \(owner)'s; nothing was \(left) it.", code: "someoneElses",
                 values: ["identity": identity, "owner": owner])
         }
-        let own = options.own.map { $0.aliases.sorted().first ?? $0.identities.sorted().first ?? "another" }.joined(separator: ", ")
+        let own = options.own.map { $0.aliases.sorted().first ?? $0.identities.sorted().first ?? "another" }.joined(
+            separator: ", ")
         return PollFailure(
             .notOurs, "\(who) is here, but this store belongs to \(own); nothing was \(left) it.",
-values: ["identity": identity, "own": own])
+            values: ["identity": identity, "own": own])
     }
 }

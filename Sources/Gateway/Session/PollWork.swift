@@ -14,15 +14,16 @@ struct PollWork {
     var wall = Instant(milliseconds: 0)
     /// When the poll began.
     var began: (now: MonotonicInstant, wall: Instant)?
-    /// Records that the journal has taken in this poll: delivered once more (a second dump, a second connection) they are
-    /// neither counted nor journaled again.
+    /// Records that the journal has taken in this poll: delivered once more (a second dump, a second connection) they
+    /// are neither counted nor journaled again.
     var journaled: Set<[UInt8]> = []
     /// Of those, the ones that it had before this poll.
     var known: Set<[UInt8]> = []
-    /// Of those, the ones that an earlier poll stored as what they are. What it stored with a doubt may have come in pieces, and then that
-    /// poll is no second opinion on what was in the bottle.
+    /// Of those, the ones that an earlier poll stored as what they are. What it stored with a doubt may have come in
+    /// pieces, and then that poll is no second opinion on what was in the bottle.
     var settled: Set<[UInt8]> = []
-    /// Records that it has with a doubt (`JournalDoubt.pieced`) since this poll, until that is dispelled (`PieceDoubts`).
+    /// Records that it has with a doubt (`JournalDoubt.pieced`) since this poll, until that is dispelled
+    /// (`PieceDoubts`).
     var unproven: Set<[UInt8]> = []
     /// What the readings of this poll have shown of the log, over all connections.
     var evidence = LogEvidence()
@@ -73,10 +74,12 @@ struct PollWork {
     /// A time server or a person says that this computer's clock is right.
     private var isVouched: Bool { options.trustsClock || clockMark.isSynchronized == true }
 
-    /// Whether the bottle's clock is right to the minute at the poll's end, so far as somebody can know: a time server or a person says that this
-    /// computer's is, or the bottle has gone on by itself and shows the same.
+    /// Whether the bottle's clock is right to the minute at the poll's end, so far as somebody can know: a time server
+    /// or a person says that this computer's is, or the bottle has gone on by itself and shows the same.
     var agreement: ClockAgreement? {
-        guard clock?.isBelieved == true, options.host != nil, let memory, let drift = report.clockDriftSeconds else { return nil }
+        guard clock?.isBelieved == true, options.host != nil, let memory, let drift = report.clockDriftSeconds else {
+            return nil
+        }
         let isNear = Double(drift.magnitude) <= HostClock.small
         let isOwn = isNear && memory.agreement == nil && memory.clockSettings.isEmpty
         let kept = memory.agreement.flatMap { kept in
@@ -93,14 +96,17 @@ struct PollWork {
         options.host == nil ? .notAsked : YearTeller(clockMark, isWitnessed: isClockWitnessed, memory)
     }
 
-    /// A time server or a person says that this computer's clock is right: what counts later than this cannot have been drunk.
+    /// A time server or a person says that this computer's clock is right: what counts later than this cannot have been
+    /// drunk.
     var aheadLimit: Instant? { options.aheadLimit(clockMark) }
 
     /// The times in which this bottle's clock was an echo of this computer's.
     func echoes(_ memory: BottleMemory) -> [BottleEcho] {
         let (mark, drift) = (clockMark, report.clockDriftSeconds)
         let settings = HostClock.heardSettings(memory, drift: drift, mark)
-        return BottleEcho.found(in: settings, host: mark, drift: drift, isVouched: isVouched) { !isClockWitnessed && HostClock.isVouched($0, memory) }
+        return BottleEcho.found(in: settings, host: mark, drift: drift, isVouched: isVouched) {
+            !isClockWitnessed && HostClock.isVouched($0, memory)
+        }
     }
 
     /// It shows nothing that is its own but its name: no address that stays, no serial number.
@@ -110,7 +116,9 @@ struct PollWork {
     var recognised: String?
     /// What such a bottle would be known by else.
     var standIn: String? {
-        guard isHidden, let name = report.name, let standIn = BottleIdentity.standIn(privateName: name), standIn != bottle else { return nil }
+        guard isHidden, let name = report.name, let standIn = BottleIdentity.standIn(privateName: name),
+            standIn != bottle
+        else { return nil }
         return standIn
     }
 

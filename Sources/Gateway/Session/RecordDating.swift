@@ -30,8 +30,10 @@ struct RecordDating {
     private var passed: Set<[UInt8]> = []
 
     init(
-        bottle: String, options: PollOptions, received: Instant, lastPoll: Instant? = nil, clock: HostClock.Verdict = .believed, drift: Int? = nil,
-        echoes: [BottleEcho] = [], tellsYear: Bool = true, years: YearTeller = .notAsked, host: ClockMark? = nil, isWitnessed: Bool = false
+        bottle: String, options: PollOptions, received: Instant, lastPoll: Instant? = nil,
+        clock: HostClock.Verdict = .believed, drift: Int? = nil,
+        echoes: [BottleEcho] = [], tellsYear: Bool = true, years: YearTeller = .notAsked, host: ClockMark? = nil,
+        isWitnessed: Bool = false
     ) {
         self.isWitnessed = isWitnessed
         self.years = years
@@ -54,13 +56,16 @@ struct RecordDating {
         // What lies behind what the bottle's clock shows, that clock may have written.
         var seen: Set<[UInt8]> = []
         let dated = records.filter { seen.insert($0).inserted }.compactMap { raw in
-            read(raw).flatMap { options.resolver.resolve($0.fields, received: received).instant }.flatMap { $0 > shown ? (raw: raw, at: $0) : nil }
+            read(raw).flatMap { options.resolver.resolve($0.fields, received: received).instant }.flatMap {
+                $0 > shown ? (raw: raw, at: $0) : nil
+            }
         }
         overtaken = Set(LogOrder.overtaken(dated.map(\.at), jump: Self.jumpSeconds).map { dated[$0].raw })
     }
 
     /// A record of a log, in its order.
-    /// - Parameter row: what the journal has it as, where it waits there since an earlier poll: what came before a clock was set was not written by it.
+    /// - Parameter row: what the journal has it as, where it waits there since an earlier poll: what came before a
+    ///   clock was set was not written by it.
     mutating func date(_ raw: [UInt8], row: UnsettledRecord? = nil) -> JournalEntry {
         guard let record = read(raw) else { return refused(raw) }
         let echo = echoed(record, after: row?.id ?? .max)
@@ -76,14 +81,17 @@ struct RecordDating {
             if let previous, instant.seconds(to: previous) > Self.jumpSeconds { isAfterJump = true }
             if resolution.doubt == nil { previous = instant }
         }
-        if echo == nil, clock.tellsDays, let row, let entry = staysDoubted(row, record) ?? judgedByNow(row, record) { return entry }
+        if echo == nil, clock.tellsDays, let row, let entry = staysDoubted(row, record) ?? judgedByNow(row, record) {
+            return entry
+        }
         var entry = entry(raw, record, resolution)
         if record.year == nil { entry.yearClock = years.lone }
         switch clock {
         case .contradicted:
             (entry.verdict, entry.yearClock) = (.quarantined(reason: JournalDoubt.hostClock), nil)
             guard let drift, let instant = resolution.instant, wroteWithWrongClock(instant, drift, row) else { break }
-            // Which of the two was wrong may be known in a later poll, when the bottle has been put right, and nobody could tell any more.
+            // Which of the two was wrong may be known in a later poll, when the bottle has been put right, and nobody
+            // could tell any more.
             entry.about = instant.advanced(seconds: Double(-drift))
             entry.yearClock = host
         case .bottleIsWrong:
@@ -92,8 +100,10 @@ struct RecordDating {
             entry.about = instant.advanced(seconds: Double(-drift))
             entry.yearClock = host
         case .believed where isWitnessed && record.year != nil && resolution.doubt == .implausibleTimestamp:
-            // It would become true by waiting (law A2, rule 5, has a moment in mind), on a day after that on which it was received.
-            guard let instant = resolution.instant, received.seconds(to: instant) > 2 * RecordResolver.aheadSeconds else { break }
+            // It would become true by waiting (law A2, rule 5, has a moment in mind), on a day after that on which it
+            // was received.
+            guard let instant = resolution.instant, received.seconds(to: instant) > 2 * RecordResolver.aheadSeconds
+            else { break }
             entry.verdict = .quarantined(reason: JournalDoubt.bottleClock)
             entry.yearClock = host
         case .believed, .near, .undecided:
@@ -102,8 +112,8 @@ struct RecordDating {
         return entry
     }
 
-    /// A record that is stored already: read anew, and dated if it has no date. The time of its receipt stays what it was,
-    /// unless that came from a clock that could not be right. `nil`: nobody can say more of it now.
+    /// A record that is stored already: read anew, and dated if it has no date. The time of its receipt stays what it
+    /// was, unless that came from a clock that could not be right. `nil`: nobody can say more of it now.
     func dateAgain(_ row: UnsettledRecord) -> JournalEntry? {
         if row.doubt == JournalDoubt.bottleClock { return judgedAnew(row) }
         let isReceiptWrong = row.doubt == JournalDoubt.hostClock
@@ -113,7 +123,9 @@ struct RecordDating {
             var entry = entry(row.raw, record, echo.resolution)
             entry.received = isReceiptWrong ? received : row.received
             entry.isCorrection = row.doubt == nil
-            guard row.isAhead, echo.resolution.instant.map({ received.seconds(to: $0) > RecordResolver.aheadSeconds }) ?? true else { return entry }
+            guard row.isAhead,
+                echo.resolution.instant.map({ received.seconds(to: $0) > RecordResolver.aheadSeconds }) ?? true
+            else { return entry }
         }
         if echo == nil, let entry = judgedByNow(row, record) { return entry }
         guard record.year != nil || tellsYear else { return nil }
@@ -127,7 +139,9 @@ struct RecordDating {
         }
         if row.isAhead { return entryOfNow(row, record) }
         // A record without a year that waited for most of one would be taken for a fresh one.
-        let limit = isReceiptWrong || record.year != nil ? received : min(received, row.received.advanced(seconds: Self.yearlessSeconds))
+        let limit =
+            isReceiptWrong || record.year != nil
+            ? received : min(received, row.received.advanced(seconds: Self.yearlessSeconds))
         var resolution = options.resolver.resolve(record.fields, received: row.doubt == nil ? row.received : limit)
         // A record with a year may show that the time of its receipt was wrong.
         if row.doubt == nil, record.year != nil, resolution.doubt == .implausibleTimestamp {
@@ -141,10 +155,12 @@ struct RecordDating {
         return entry
     }
 
-    /// A clock of ours found the bottle's clock wrong. Where it has turned out wrong itself, and by just as much, the bottle was right: the record
-    /// counts by its own date. `nil`: nobody knows better.
+    /// A clock of ours found the bottle's clock wrong. Where it has turned out wrong itself, and by just as much, the
+    /// bottle was right: the record counts by its own date. `nil`: nobody knows better.
     private func judgedAnew(_ row: UnsettledRecord) -> JournalEntry? {
-        guard let record = read(row.raw), let judge = row.yearClock, let about = row.about, let truth = years.exactTime(of: judge) else { return nil }
+        guard let record = read(row.raw), let judge = row.yearClock, let about = row.about,
+            let truth = years.exactTime(of: judge)
+        else { return nil }
         let error = judge.wall.seconds(to: truth)
         let resolution = options.resolver.resolve(record.fields, received: truth)
         guard error.magnitude > HostClock.tolerance, resolution.doubt == nil, let instant = resolution.instant,
@@ -155,21 +171,29 @@ struct RecordDating {
         return entry
     }
 
-    /// A record that a wrong bottle's clock wrote comes once more, from a bottle that is right by now. That says nothing of the record: it stays in doubt,
-    /// where the clock that found the bottle wrong can still be measured. `nil`: it cannot.
+    /// A record that a wrong bottle's clock wrote comes once more, from a bottle that is right by now. That says
+    /// nothing of the record: it stays in doubt, where the clock that found the bottle wrong can still be measured.
+    /// `nil`: it cannot.
     private func staysDoubted(_ row: UnsettledRecord, _ record: DrinkRecord) -> JournalEntry? {
-        guard row.doubt == JournalDoubt.bottleClock, let judge = row.yearClock, years.exactTime(of: judge) != nil else { return nil }
+        guard row.doubt == JournalDoubt.bottleClock, let judge = row.yearClock, years.exactTime(of: judge) != nil else {
+            return nil
+        }
         if let entry = judgedAnew(row) { return entry }
         var entry = entry(row.raw, record, options.resolver.resolve(record.fields, received: received))
-        (entry.verdict, entry.about, entry.yearClock) = (.quarantined(reason: JournalDoubt.bottleClock), row.about, judge)
+        (entry.verdict, entry.about, entry.yearClock) = (
+            .quarantined(reason: JournalDoubt.bottleClock), row.about, judge
+        )
         entry.received = row.received
         return entry
     }
 
-    /// A record waits because this computer's clock and the bottle's were days apart. Where it can be measured now by how much this computer's was wrong
-    /// then, the clock that was right dates the record, also after somebody else has put the bottle right. `nil`: it cannot be measured.
+    /// A record waits because this computer's clock and the bottle's were days apart. Where it can be measured now by
+    /// how much this computer's was wrong then, the clock that was right dates the record, also after somebody else has
+    /// put the bottle right. `nil`: it cannot be measured.
     private func judgedByNow(_ row: UnsettledRecord, _ record: DrinkRecord) -> JournalEntry? {
-        guard row.doubt == JournalDoubt.hostClock, let judge = row.yearClock, let about = row.about, let truth = years.exactTime(of: judge) else { return nil }
+        guard row.doubt == JournalDoubt.hostClock, let judge = row.yearClock, let about = row.about,
+            let truth = years.exactTime(of: judge)
+        else { return nil }
         let resolution = options.resolver.resolve(record.fields, received: truth)
         guard let instant = resolution.instant else { return nil }
         let wasThen = about.advanced(seconds: judge.wall.seconds(to: truth))
@@ -184,7 +208,8 @@ struct RecordDating {
         return entry
     }
 
-    /// A drink that counts ahead of a clock that is vouched for. Its own date, where that can be: a correction led it astray. Else none.
+    /// A drink that counts ahead of a clock that is vouched for. Its own date, where that can be: a correction led it
+    /// astray. Else none.
     private func entryOfNow(_ row: UnsettledRecord, _ record: DrinkRecord) -> JournalEntry {
         let resolution = options.resolver.resolve(record.fields, received: received)
         var entry = entry(row.raw, record, resolution)
@@ -198,33 +223,50 @@ struct RecordDating {
         return entry
     }
 
-    /// When the records of a log were made by their own account; those without a possible date are left out. A record without
-    /// a year takes it from the bottle's clock, where that is known: whose clock is right is yet to be found out.
+    /// When the records of a log were made by their own account; those without a possible date are left out. A record
+    /// without a year takes it from the bottle's clock, where that is known: whose clock is right is yet to be found
+    /// out.
     func times(_ records: [[UInt8]]) -> [LoggedTime] {
         let now = received.advanced(seconds: Double(drift ?? 0))
         return records.compactMap { raw in
             guard let record = read(raw) else { return nil }
             let times = record.year == nil ? echoes.reversed().map(\.time.upperBound) : []
             let echoed = zip(times, echoes.reversed()).lazy.compactMap { time, echo in
-                self.options.resolver.resolve(record.fields, received: time).instant.flatMap { echo.time.contains($0) ? $0 : nil }
+                self.options.resolver.resolve(record.fields, received: time).instant.flatMap {
+                    echo.time.contains($0) ? $0 : nil
+                }
             }.first
-            guard let instant = echoed ?? options.resolver.resolve(record.fields, received: now).instant else { return nil }
+            guard let instant = echoed ?? options.resolver.resolve(record.fields, received: now).instant else {
+                return nil
+            }
             return LoggedTime(instant: instant, hasYear: record.year != nil)
         }
     }
 
     /// Where the bottle wrote this while its clock was an echo: dated by that clock, and corrected.
-    private func echoed(_ record: DrinkRecord, after row: Int64, measuredOnly: Bool = false) -> (resolution: RecordResolver.Resolution, isWrong: Bool)? {
-        // By its own year it is told at once which of many echoes come into question; the zone's changes stay below the tolerance.
+    private func echoed(_ record: DrinkRecord, after row: Int64, measuredOnly: Bool = false) -> (
+        resolution: RecordResolver.Resolution, isWrong: Bool
+    )? {
+        // By its own year it is told at once which of many echoes come into question; the zone's changes stay below the
+        // tolerance.
         let own = record.year == nil ? nil : options.resolver.resolve(record.fields, received: received).instant
         for echo in echoes.reversed() where row > echo.lastRecord && (echo.isMeasured || !measuredOnly) {
-            if let own, own.seconds(to: echo.time.lowerBound) > RecordResolver.aheadSeconds || echo.time.upperBound.seconds(to: own) > RecordResolver.aheadSeconds { continue }
+            if let own,
+                own.seconds(to: echo.time.lowerBound) > RecordResolver.aheadSeconds
+                    || echo.time.upperBound.seconds(to: own) > RecordResolver.aheadSeconds
+            {
+                continue
+            }
             var resolution = options.resolver.resolve(record.fields, received: echo.time.upperBound)
-            guard resolution.doubt == nil, let instant = resolution.instant, echo.time.contains(instant) else { continue }
+            guard resolution.doubt == nil, let instant = resolution.instant, echo.time.contains(instant) else {
+                continue
+            }
             guard echo.isWrong else { return (resolution, false) }
             let corrected = instant.advanced(seconds: -echo.error)
             resolution.instant = corrected
-            if received.seconds(to: corrected) > RecordResolver.aheadSeconds { resolution.doubt = .implausibleTimestamp }
+            if received.seconds(to: corrected) > RecordResolver.aheadSeconds {
+                resolution.doubt = .implausibleTimestamp
+            }
             return (resolution, true)
         }
         return nil
@@ -234,8 +276,8 @@ struct RecordDating {
         try? DrinkRecord(decoding: raw, dialect: options.dialect, amountWidth: options.amountWidth)
     }
 
-    /// Made after the clock went wrong: behind the record before it, before a poll that did not return it, or close to what the clock shows; or ahead
-    /// of us.
+    /// Made after the clock went wrong: behind the record before it, before a poll that did not return it, or close to
+    /// what the clock shows; or ahead of us.
     private func wroteWithWrongClock(_ instant: Instant, _ drift: Int, _ row: UnsettledRecord?) -> Bool {
         guard drift < 0 else { return received.seconds(to: instant) > RecordResolver.aheadSeconds }
         if isAfterJump { return true }
@@ -243,20 +285,24 @@ struct RecordDating {
         let near = -RecordResolver.aheadSeconds...RecordResolver.aheadSeconds
         // It waits since a poll whose clock agreed with it.
         if let row, near ~= instant.seconds(to: row.received) { return false }
-        // Nobody has read this log since the time that the bottle shows. What was made within a day of that was made by its clock, as far as anybody can tell.
-        // It may have been put right since it was found wrong (simulation, seed 5551000).
-        return Double(drift.magnitude) > HostClock.tolerance && near ~= instant.seconds(to: received.advanced(seconds: Double(drift)))
+        // Nobody has read this log since the time that the bottle shows. What was made within a day of that was made by
+        // its clock, as far as anybody can tell. It may have been put right since it was found wrong (simulation, seed
+        // 5551000).
+        return Double(drift.magnitude) > HostClock.tolerance
+            && near ~= instant.seconds(to: received.advanced(seconds: Double(drift)))
     }
 
     private func entry(_ raw: [UInt8], _ record: DrinkRecord, _ resolution: RecordResolver.Resolution) -> JournalEntry {
         JournalEntry(
             bottle: bottle, raw: raw, wall: resolution.wall, amountMl: record.amountMl, received: received,
-            verdict: resolution.verdict(amountMl: record.amountMl, isDrink: record.isDrink, zone: options.zone), reading: options.reading)
+            verdict: resolution.verdict(amountMl: record.amountMl, isDrink: record.isDrink, zone: options.zone),
+            reading: options.reading)
     }
 
     /// A record that the dialect does not take: a row like any other, for the day on which another dialect reads it.
     private func refused(_ raw: [UInt8], _ received: Instant? = nil) -> JournalEntry {
-        let amount = (try? DrinkRecord(decoding: raw, dialect: .calendar, amountWidth: options.amountWidth))?.amountMl ?? 0
+        let amount =
+            (try? DrinkRecord(decoding: raw, dialect: .calendar, amountWidth: options.amountWidth))?.amountMl ?? 0
         return JournalEntry(
             bottle: bottle, raw: raw, wall: nil, amountMl: amount, received: received ?? self.received,
             verdict: .quarantined(reason: JournalDoubt.refused), reading: options.reading)

@@ -4,27 +4,35 @@ import TrackerCore
 /// Which settings to write, from what the bottle said of itself. Writing makes its light blink, so nothing is written
 /// that is right already (protocol law P3.6).
 enum SettingsPlan {
-    /// Goal, clock and reminder in one where the owner wants them managed and they differ; the clock alone where it is off.
+    /// Goal, clock and reminder in one where the owner wants them managed and they differ; the clock alone where it is
+    /// off.
     static func command(_ work: PollWork) -> HostCommand? {
-        guard let snapshot = work.report.snapshot, let clock = BottleClock(work.options.zone.wall(at: work.wall)) else { return nil }
+        guard let snapshot = work.report.snapshot, let clock = BottleClock(work.options.zone.wall(at: work.wall)) else {
+            return nil
+        }
         let isOff = isClockOff(work)
         if let wanted = work.options.settings, let reminder = wanted.reminder ?? snapshot.reminder {
             let isGoalOff = goal(work) != nil
-            // What is right is not written, and what is not known is not made up: the goal alone has a command of its own.
-            if snapshot.reminder != reminder || isGoalOff && isOff { return .settings(goalMl: wanted.goalMl, clock: clock, reminder: reminder) }
+            // What is right is not written, and what is not known is not made up: the goal alone has a command of its
+            // own.
+            if snapshot.reminder != reminder || isGoalOff && isOff {
+                return .settings(goalMl: wanted.goalMl, clock: clock, reminder: reminder)
+            }
         }
         return isOff ? .clock(clock) : nil
     }
 
     /// The goal alone, where the bottle shows another and has not refused this one.
     static func goal(_ work: PollWork) -> HostCommand? {
-        guard let wanted = work.options.settings?.goalMl, let shown = work.report.snapshot?.goalMl, shown != Int(wanted),
+        guard let wanted = work.options.settings?.goalMl, let shown = work.report.snapshot?.goalMl,
+            shown != Int(wanted),
             work.report.history.unheededGoalMl != Int(wanted)
         else { return nil }
         return .goal(ml: wanted)
     }
 
-    /// What a bottle makes of its goal: one that keeps its own is not asked for the same again, which would make it blink at every poll.
+    /// What a bottle makes of its goal: one that keeps its own is not asked for the same again, which would make it
+    /// blink at every poll.
     static func noteGoal(_ command: HostCommand, answer: Frame?, _ work: inout PollWork) {
         let wanted: UInt16
         switch command {
@@ -36,7 +44,13 @@ enum SettingsPlan {
             work.report.snapshot?.goalMl = Int(wanted)
         } else {
             work.report.history.unheededGoalMl = Int(wanted)
-            work.say(.warning, "The bottle was told a goal of \(wanted) ml and \(taken.map { "took \($0) ml" } ?? "did not say that it took it").")
+            work.say(
+                .warning,
+                """
+                The bottle was told a goal of \(wanted) ml and \
+                \(taken.map { "took \($0) ml" } ?? "did not say that it took it").
+                """
+            )
         }
     }
 
@@ -45,7 +59,8 @@ enum SettingsPlan {
         work.report.clockDriftSeconds.map { Double($0.magnitude) > HostClock.tolerance } ?? false
     }
 
-    /// The bottle's clock is off by more than clocks drift, or was lost: set, it has its time from us. Whether it may be set the log has to say first.
+    /// The bottle's clock is off by more than clocks drift, or was lost: set, it has its time from us. Whether it may
+    /// be set the log has to say first.
     static func isOfAnotherTime(_ work: PollWork) -> Bool {
         guard let drift = work.report.clockDriftSeconds else { return work.report.snapshot?.clock != nil }
         return Double(drift.magnitude) > HostClock.small
@@ -58,9 +73,9 @@ enum SettingsPlan {
         return Int64(drift.magnitude) > limit.components.seconds
     }
 
-    /// The amount to show on the bottle's screen. Before the log is read the store may lack what the bottle has counted,
-    /// so the figure is only raised; afterwards it is set. A store that meets this bottle for the first time does not
-    /// know what another app has taken from it today, and never lowers the figure.
+    /// The amount to show on the bottle's screen. Before the log is read the store may lack what the bottle has
+    /// counted, so the figure is only raised; afterwards it is set. A store that meets this bottle for the first time
+    /// does not know what another app has taken from it today, and never lowers the figure.
     static func amount(total: Int?, after: Bool, isKnownBottle: Bool, _ report: PollReport) -> HostCommand? {
         guard let total, let ml = UInt16(exactly: total) else { return nil }
         let shown = report.snapshot?.amountMl
@@ -109,9 +124,11 @@ enum SettingsPlan {
     static func drift(of clock: BottleClock, wall: WallTime) -> Int? {
         guard clock.isPossible else { return nil }
         let bottle = WallTime(
-            year: clock.year, month: Int(clock.month), day: Int(clock.day), hour: Int(clock.hour), minute: Int(clock.minute),
+            year: clock.year, month: Int(clock.month), day: Int(clock.day), hour: Int(clock.hour),
+            minute: Int(clock.minute),
             second: Int(clock.second))
-        guard case .once(let theirs) = Zone.utc.moments(of: bottle), case .once(let ours) = Zone.utc.moments(of: wall) else { return nil }
+        guard case .once(let theirs) = Zone.utc.moments(of: bottle), case .once(let ours) = Zone.utc.moments(of: wall)
+        else { return nil }
         return Int((theirs.milliseconds - ours.milliseconds) / 1000)
     }
 }
@@ -128,8 +145,10 @@ extension HostCommand {
 extension BottleClock {
     /// `nil` for years that the clock's byte cannot hold.
     public init?(_ wall: WallTime) {
-        guard let year = UInt8(exactly: wall.year - 2000), let month = UInt8(exactly: wall.month), let day = UInt8(exactly: wall.day),
-            let hour = UInt8(exactly: wall.hour), let minute = UInt8(exactly: wall.minute), let second = UInt8(exactly: wall.second)
+        guard let year = UInt8(exactly: wall.year - 2000), let month = UInt8(exactly: wall.month),
+            let day = UInt8(exactly: wall.day),
+            let hour = UInt8(exactly: wall.hour), let minute = UInt8(exactly: wall.minute),
+            let second = UInt8(exactly: wall.second)
         else { return nil }
         self.init(yearByte: year, month: month, day: day, hour: hour, minute: minute, second: second)
     }

@@ -2,8 +2,9 @@ import BottleProtocol
 import TrackerCore
 
 extension WireEntry {
-    /// What an entry from elsewhere says of its bytes that they do not say; `nil` where both agree. What is counted under false words would take
-    /// the place of a real drink, which a poll then takes for known and lets the bottle forget.
+    /// What an entry from elsewhere says of its bytes that they do not say; `nil` where both agree. What is counted
+    /// under false words would take the place of a real drink, which a poll then takes for known and lets the bottle
+    /// forget.
     /// - Parameter now: by the clock of who takes it.
     public func contradiction(now: Instant) -> String? {
         guard let flag = entry.raw.last else { return "raw is empty" }
@@ -12,9 +13,13 @@ extension WireEntry {
         case .quarantined: return nil
         case .drink(let at, _):
             if flag != 0 { return "its bytes say that it is no drink" }
-            if max(entry.received, now).seconds(to: at) > RecordResolver.aheadSeconds { return "it was drunk after it was received" }
+            if max(entry.received, now).seconds(to: at) > RecordResolver.aheadSeconds {
+                return "it was drunk after it was received"
+            }
         case .notADrink(let reason):
-            if (reason == "flag") != (flag != 0) || reason != "flag" && entry.amountMl > 0 { return "its bytes say that it is a drink" }
+            if (reason == "flag") != (flag != 0) || reason != "flag" && entry.amountMl > 0 {
+                return "its bytes say that it is a drink"
+            }
         }
         let readings = Self.readings(entry.reading)
         guard !readings.isEmpty else { return "this program knows no reading \"\(entry.reading ?? "")\"" }
@@ -23,13 +28,17 @@ extension WireEntry {
 
     /// What `JournalEntry.reading` names; every way of reading where it names none.
     private static func readings(_ text: String?) -> [(BottleProtocol.RecordDialect, BottleProtocol.AmountWidth)] {
-        let all = BottleProtocol.RecordDialect.allCases.flatMap { dialect in BottleProtocol.AmountWidth.allCases.map { (dialect, $0) } }
+        let all = BottleProtocol.RecordDialect.allCases.flatMap { dialect in
+            BottleProtocol.AmountWidth.allCases.map { (dialect, $0) }
+        }
         guard let text else { return all }
         return all.filter { "\($0.rawValue)/\($1.rawValue)" == text }
     }
 
     private func says(_ dialect: BottleProtocol.RecordDialect, _ width: BottleProtocol.AmountWidth) -> Bool {
-        guard let record = try? DrinkRecord(decoding: entry.raw, dialect: dialect, amountWidth: width), record.amountMl == entry.amountMl else { return false }
+        guard let record = try? DrinkRecord(decoding: entry.raw, dialect: dialect, amountWidth: width),
+            record.amountMl == entry.amountMl
+        else { return false }
         // Dated by hand: the bytes have no date that can be.
         guard let wall = entry.wall else { return true }
         return (record.year ?? wall.year) == wall.year && record.month == wall.month && record.day == wall.day

@@ -1,7 +1,7 @@
 /// Which names of this machine a request may call it by, and where a write may come from.
 ///
-/// A page of the internet whose name was pointed at this machine (DNS rebinding) carries its own name in `Host`; a page of another origin
-/// that makes a browser write carries it in `Origin`. Addresses in digits cannot be rebound.
+/// A page of the internet whose name was pointed at this machine (DNS rebinding) carries its own name in `Host`; a page
+/// of another origin that makes a browser write carries it in `Origin`. Addresses in digits cannot be rebound.
 struct HostRule: Sendable {
     private let names: Set<String>
 
@@ -32,7 +32,8 @@ struct HostRule: Sendable {
     /// Whether a name means this machine itself.
     static func isLoopback(_ authority: String) -> Bool {
         guard let host = host(of: authority) else { return false }
-        return host == "localhost" || host.hasSuffix(".localhost") || host == "[::1]" || (isDigits(host) && host.hasPrefix("127."))
+        return host == "localhost" || host.hasSuffix(".localhost") || host == "[::1]"
+            || (isDigits(host) && host.hasPrefix("127."))
     }
 
     /// The name without its port, in lower case; `nil` for what is no name.
@@ -52,20 +53,26 @@ struct HostRule: Sendable {
         }
         guard port.isEmpty || (port.first == ":" && UInt16(port.dropFirst()) != nil) else { return nil }
         let isAddress = host.hasPrefix("[")
-        guard !host.isEmpty, host.utf8.allSatisfy({ isAddress ? Self.isOfAddress($0) : Self.isOfName($0) }) else { return nil }
+        guard !host.isEmpty, host.utf8.allSatisfy({ isAddress ? Self.isOfAddress($0) : Self.isOfName($0) }) else {
+            return nil
+        }
         return host.last == "." ? String(host.dropLast()) : String(host)
     }
 
     private static func isOfName(_ byte: UInt8) -> Bool {
         switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"): true
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"),
+            UInt8(ascii: "."), UInt8(ascii: "_"):
+            true
         default: false
         }
     }
 
     private static func isOfAddress(_ byte: UInt8) -> Bool {
         switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "f"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: ":"), UInt8(ascii: "."), UInt8(ascii: "["), UInt8(ascii: "]"): true
+        case UInt8(ascii: "a")...UInt8(ascii: "f"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: ":"),
+            UInt8(ascii: "."), UInt8(ascii: "["), UInt8(ascii: "]"):
+            true
         default: false
         }
     }

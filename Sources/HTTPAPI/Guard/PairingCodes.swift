@@ -1,10 +1,12 @@
 import TrackerCore
 import TrackerDesk
 
-/// Short codes with which a browser or a script is let in: each good once, for five minutes. Pure: time and randomness are handed in.
+/// Short codes with which a browser or a script is let in: each good once, for five minutes. Pure: time and randomness
+/// are handed in.
 ///
-/// Who guesses wrong waits, and nobody else does. Wrong guesses of everybody together end a code, so that many who guess get no further than one; and each
-/// code begins to count when it is made, so that whoever asks for a new one where the service runs has one that is good.
+/// Who guesses wrong waits, and nobody else does. Wrong guesses of everybody together end a code, so that many who
+/// guess get no further than one; and each code begins to count when it is made, so that whoever asks for a new one
+/// where the service runs has one that is good.
 struct PairingCodes: Sendable {
     /// How long a code is good, seconds.
     static let lifetime: Double = 300
@@ -24,7 +26,8 @@ struct PairingCodes: Sendable {
     }
 
     enum Verdict: Hashable, Sendable {
-        /// - Parameter instead: the token that this code has made already, and whose secret never arrived: it is to be taken back.
+        /// - Parameter instead: the token that this code has made already, and whose secret never arrived: it is to be
+        ///   taken back.
         case letIn(Grant, instead: String?)
         case wrong
         /// It was good, and somebody has used it.
@@ -71,18 +74,23 @@ struct PairingCodes: Sendable {
 
     /// Looks whether a code is good; `take` makes it useless.
     /// - Parameters:
-    ///   - key: the client's own name for its request: whoever used the code under it may do so again, because the answer was lost.
+    ///   - key: the client's own name for its request: whoever used the code under it may do so again, because the
+    ///     answer was lost.
     ///   - peer: who tries.
     mutating func redeem(_ code: String, key: String? = nil, from peer: String, at now: Instant) -> Verdict {
         forget(now)
-        if let waiting = peers[peer]?.notBefore, now < waiting { return .wait(max(1, Int(now.seconds(to: waiting).rounded(.up)))) }
+        if let waiting = peers[peer]?.notBefore, now < waiting {
+            return .wait(max(1, Int(now.seconds(to: waiting).rounded(.up))))
+        }
         let digits = Self.digits(code)
         if let good = open.first(where: { Self.isSame($0.code, digits) }) {
             peers[peer] = nil
             return .letIn(good.grant, instead: nil)
         }
         let before = used.last { Self.isSame($0.code, digits) }
-        if let before, let key, let known = before.key, Self.isSame(known, key) { return .letIn(before.grant, instead: before.token) }
+        if let before, let key, let known = before.key, Self.isSame(known, key) {
+            return .letIn(before.grant, instead: before.token)
+        }
         guessedWrong(peer, now)
         return before == nil ? .wrong : .used
     }
@@ -101,7 +109,11 @@ struct PairingCodes: Sendable {
 
     private mutating func guessedWrong(_ peer: String, _ now: Instant) {
         let wrong = (peers[peer]?.wrong ?? 0) + 1
-        if peers[peer] == nil, peers.count >= Self.peerLimit, let oldest = peers.min(by: { $0.value.guessed < $1.value.guessed })?.key { peers[oldest] = nil }
+        if peers[peer] == nil, peers.count >= Self.peerLimit,
+            let oldest = peers.min(by: { $0.value.guessed < $1.value.guessed })?.key
+        {
+            peers[oldest] = nil
+        }
         let pause = min(Self.longestPause, Self.firstPause * Double(1 << min(wrong - 1, 10)))
         peers[peer] = Peer(wrong: wrong, guessed: now, notBefore: now.advanced(seconds: pause))
         for index in open.indices { open[index].wrong += 1 }

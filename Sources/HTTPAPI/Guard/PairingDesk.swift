@@ -8,7 +8,9 @@ actor PairingDesk {
     private let passing: @Sendable () -> Instant
 
     /// - Parameter passing: time as it passes, from some moment on; `nil`: since this process first asked.
-    init(random: @escaping @Sendable () -> UInt32, passing: (@Sendable () -> Instant)? = nil) { (self.random, self.passing) = (random, passing ?? Self.sinceFirstAsked) }
+    init(random: @escaping @Sendable () -> UInt32, passing: (@Sendable () -> Instant)? = nil) {
+        (self.random, self.passing) = (random, passing ?? Self.sinceFirstAsked)
+    }
 
     func issue(_ grant: PairingCodes.Grant) -> String { codes.issue(grant, at: passing(), random: random) }
 
@@ -16,10 +18,13 @@ actor PairingDesk {
     /// - Parameter make: makes the token, and takes the one back that it stands instead of.
     /// - Returns: the token; `nil` with what stands against it.
     func redeem(
-        _ code: String, key: String?, from peer: String, make: @Sendable (PairingCodes.Grant, _ instead: String?) throws -> NewToken?
+        _ code: String, key: String?, from peer: String,
+        make: @Sendable (PairingCodes.Grant, _ instead: String?) throws -> NewToken?
     ) rethrows -> (verdict: PairingCodes.Verdict, token: NewToken?) {
         let verdict = codes.redeem(code, key: key, from: peer, at: passing())
-        guard case .letIn(let grant, let instead) = verdict, let made = try make(grant, instead) else { return (verdict, nil) }
+        guard case .letIn(let grant, let instead) = verdict, let made = try make(grant, instead) else {
+            return (verdict, nil)
+        }
         codes.take(code, key: key, token: made.id)
         return (verdict, made)
     }

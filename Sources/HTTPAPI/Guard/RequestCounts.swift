@@ -7,5 +7,7 @@ final class RequestCounts: Sendable {
     func note(_ status: Int) { counts.withLock { $0[status, default: 0] += 1 } }
 
     /// By status, in its order.
-    var all: [(status: Int, count: Int)] { counts.withLock { $0.sorted { $0.key < $1.key }.map { ($0.key, $0.value) } } }
+    var all: [(status: Int, count: Int)] {
+        counts.withLock { $0.sorted { $0.key < $1.key }.map { ($0.key, $0.value) } }
+    }
 }

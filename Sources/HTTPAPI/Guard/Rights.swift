@@ -29,5 +29,7 @@ struct Rights: Sendable {
     /// - Parameters:
     ///   - people: in their order.
     ///   - host: whose address this is, where it is one person's.
-    func meant(of people: [String], host: String?) -> String? { host ?? people.first { keys[$0] != nil } ?? people.first }
+    func meant(of people: [String], host: String?) -> String? {
+        host ?? people.first { keys[$0] != nil } ?? people.first
+    }
 }

@@ -13,7 +13,8 @@ struct Visit: RequestContext {
     var host: String?
     /// What an answer to this caller may say beyond the day: whether the caller sits at this machine.
     var isLocal = false
-    /// A browser asks for a page of another origin. It gets no answer to read; what a look brings about must not come of it either.
+    /// A browser asks for a page of another origin. It gets no answer to read; what a look brings about must not come
+    /// of it either.
     var isOfOtherPage = false
     /// Who asks, as far as tries are counted; empty for who sits at this machine.
     var peer = ""

@@ -16,7 +16,10 @@ struct Notice: Sendable {
     init(_ notification: TrackerNotification, now: Instant) {
         let at = notification.decidedAt ?? now
         place = notification.place
-        bytes = Wire.json(Words(report: NotificationReport(notification, isShown: true), at: at, isHistorical: at.seconds(to: now) > Self.lateSeconds))
+        bytes = Wire.json(
+            Words(
+                report: NotificationReport(notification, isShown: true), at: at,
+                isHistorical: at.seconds(to: now) > Self.lateSeconds))
         isWaterline = notification.kind.isWaterline
     }
 

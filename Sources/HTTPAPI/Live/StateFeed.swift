@@ -5,7 +5,8 @@ import Store
 import TrackerCore
 import TrackerDesk
 
-/// One person's state, worked out once however many ask, and told to everybody who watches when it changes (tracker law B8).
+/// One person's state, worked out once however many ask, and told to everybody who watches when it changes (tracker law
+/// B8).
 actor StateFeed {
     /// The state as it goes over the wire.
     struct Text: Sendable {
@@ -20,13 +21,15 @@ actor StateFeed {
         struct Shared: Sendable {
             var bytes: ByteBuffer
             var frame: ByteBuffer
-            /// As the whole's, of what such a caller sees: not even that something happened in a session is their business.
+            /// As the whole's, of what such a caller sees: not even that something happened in a session is their
+            /// business.
             var tag: String
         }
     }
 
     enum Event: Sendable {
-        /// - Parameter id: of the last notification before it, where somebody begins: who comes back hears what came after.
+        /// - Parameter id: of the last notification before it, where somebody begins: who comes back hears what came
+        ///   after.
         case state(Text, id: Int64?)
         case notify(Notice)
         /// Not everything that was missed is remembered.
@@ -38,8 +41,8 @@ actor StateFeed {
 
     /// How often the store is asked whether anything was written, while somebody watches.
     static let lookEvery = Duration.milliseconds(100)
-    /// How often the day is told although nothing was written (tracker law B8), seconds by the day's own clock: one that is set, or a
-    /// computer that slept, is a reason to tell it at once.
+    /// How often the day is told although nothing was written (tracker law B8), seconds by the day's own clock: one
+    /// that is set, or a computer that slept, is a reason to tell it at once.
     static let tickSeconds: Double = 60
     /// How often a client hears something although nothing happens.
     static let pingEvery = Duration.seconds(15)
@@ -99,7 +102,10 @@ actor StateFeed {
     /// Milliseconds since 1970, of a clock that may be anywhere.
     private let born = UInt64(min(max(0, Date().timeIntervalSince1970 * 1000), 1e15))
 
-    init(desk: @escaping @Sendable () throws -> TrackerDesk, service: ServiceDoor?, opened: @escaping @Sendable () async -> Void = {}) {
+    init(
+        desk: @escaping @Sendable () throws -> TrackerDesk, service: ServiceDoor?,
+        opened: @escaping @Sendable () async -> Void = {}
+    ) {
         self.desk = desk
         self.service = service
         self.opened = opened
@@ -108,8 +114,8 @@ actor StateFeed {
     /// So many watch right now.
     var watcherCount: Int { watchers.count }
 
-    /// The state of this moment. Who asks while a look is under way gets the one after it, together with all others who do: it holds whatever
-    /// was written before the question, and a crowd costs two looks.
+    /// The state of this moment. Who asks while a look is under way gets the one after it, together with all others who
+    /// do: it holds whatever was written before the question, and a crowd costs two looks.
     func current() async throws -> Text {
         if let waitingLook { return try await waitingLook.value }
         let before = lastLook
@@ -131,7 +137,9 @@ actor StateFeed {
         let second = desk.context.now.wholeSeconds
         if let known, known.mark == mark, known.second == second, known.status == status { return known.text }
         let snapshot = try desk.state()
-        let (all, shared) = (Said(snapshot: snapshot, status: status), Said(snapshot: snapshot.withoutWaterline, status: status))
+        let (all, shared) = (
+            Said(snapshot: snapshot, status: status), Said(snapshot: snapshot.withoutWaterline, status: status)
+        )
         let isNews = (all: !all.says(theSameAs: told), shared: !shared.says(theSameAs: toldShared))
         // A tag stands for what was said under it.
         if isNews.all { (told, tags.all) = (all, tags.all + 1) }
@@ -143,13 +151,16 @@ actor StateFeed {
 
     // MARK: - Watching
 
-    /// Everything that happens from now on, beginning with the state; what was told after `lastID` comes before it, in order, and where not all of that is
-    /// remembered, that is said.
+    /// Everything that happens from now on, beginning with the state; what was told after `lastID` comes before it, in
+    /// order, and where not all of that is remembered, that is said.
     /// - Parameters:
     ///   - seesWaterline: whether Waterline is this caller's business, asked anew each time.
     ///   - looks: a person has it before their eyes, so that it is to be fresh.
     ///   - hangUp: ends the connection of a client that does not read.
-    func watch(after lastID: Int64?, showsNotifications: Bool, seesWaterline: @escaping @Sendable () -> Bool, looks: Bool, hangUp: @escaping @Sendable () -> Void) async throws -> (id: UInt64, events: AsyncStream<Event>) {
+    func watch(
+        after lastID: Int64?, showsNotifications: Bool, seesWaterline: @escaping @Sendable () -> Bool, looks: Bool,
+        hangUp: @escaping @Sendable () -> Void
+    ) async throws -> (id: UInt64, events: AsyncStream<Event>) {
         guard !isOver else { throw HTTPProblem.missing("There is nobody of that name here any more.") }
         try checkPlace()
         if looks { await wakeService() }
@@ -158,19 +169,22 @@ actor StateFeed {
         let id = nextWatcher
         nextWatcher += 1
         let state = try await current()
-        // From here to where it is among the watchers nobody else has a turn: nothing is told twice, and nothing falls in between.
+        // From here to where it is among the watchers nobody else has a turn: nothing is told twice, and nothing falls
+        // in between.
         try sayRecorded()
         let said = saidThrough ?? 0
         let (missed, session) = (try lastID.map { try self.missed(after: $0, through: said) }, try session())
         // An id that this store has never given means nothing here.
         let known = missed?.gap?.reason == .unknown ? said : lastID ?? said
-        let (stream, continuation) = AsyncStream.makeStream(of: Event.self, bufferingPolicy: .bufferingNewest(Self.queueLimit + (missed?.notices.count ?? 0)))
+        let (stream, continuation) = AsyncStream.makeStream(
+            of: Event.self, bufferingPolicy: .bufferingNewest(Self.queueLimit + (missed?.notices.count ?? 0)))
         continuation.yield(.state(state, id: known))
         if let session { continuation.yield(.session(session)) }
         if let gap = missed?.gap { continuation.yield(.gap(Wire.json(gap))) }
         for notice in missed?.notices ?? [] { continuation.yield(.notify(notice)) }
         watchers[id] = Watcher(
-            looks: looks, showsNotifications: showsNotifications, seesWaterline: seesWaterline, has: max(known, said), stream: continuation, hangUp: hangUp)
+            looks: looks, showsNotifications: showsNotifications, seesWaterline: seesWaterline, has: max(known, said),
+            stream: continuation, hangUp: hangUp)
         if looks { await service?.look(.begins) }
         if watching == nil { watching = Task { await self.follow() } }
         if showsNotifications { await opened() }
@@ -182,7 +196,9 @@ actor StateFeed {
     /// - Throws: `HTTPProblem` where too many watch already.
     func checkPlace() throws {
         guard watchers.count < Self.watcherLimit else {
-            throw HTTPProblem(.serviceUnavailable, "tooManyWatchers", "Too many follow the events already. Try again in a minute.", headers: [.retryAfter: "60"])
+            throw HTTPProblem(
+                .serviceUnavailable, "tooManyWatchers", "Too many follow the events already. Try again in a minute.",
+                headers: [.retryAfter: "60"])
         }
     }
 
@@ -221,7 +237,8 @@ actor StateFeed {
         guard (try? sayRecorded()) != nil, let now = try? desk().now else { return false }
         let notice = Notice(notification, now: now)
         // Who may not see Waterline is sent nothing.
-        guard watchers.values.contains(where: { $0.showsNotifications && (!notice.isWaterline || $0.seesWaterline()) }) else { return false }
+        guard watchers.values.contains(where: { $0.showsNotifications && (!notice.isWaterline || $0.seesWaterline()) })
+        else { return false }
         say(notice)
         return true
     }
@@ -255,7 +272,9 @@ actor StateFeed {
         guard 0...max(newest, said, 0) ~= lastID else { return ([], Gap(reason: .unknown, lastEventId: lastID)) }
         let recorded = try desk.store.told(after: lastID, through: said).map { Notice($0.decision, now: desk.now) }
         let known = Set(recorded.map(\.place))
-        let all = (recorded + justSaid.filter { $0.place > lastID && !known.contains($0.place) }).sorted { $0.place < $1.place }
+        let all = (recorded + justSaid.filter { $0.place > lastID && !known.contains($0.place) }).sorted {
+            $0.place < $1.place
+        }
         let isWhole = lastID >= forgotten && all.count <= Self.replayLimit
         return (all.suffix(Self.replayLimit), isWhole ? nil : Gap(reason: .tooFarBehind, lastEventId: lastID))
     }
@@ -307,7 +326,9 @@ extension StateFeed {
         var snapshot: TrackerSnapshot
         var status: ServiceStatus?
 
-        func says(theSameAs other: Said?) -> Bool { other.map { $0.snapshot.says(theSameAs: snapshot) && $0.status == status } ?? false }
+        func says(theSameAs other: Said?) -> Bool {
+            other.map { $0.snapshot.says(theSameAs: snapshot) && $0.status == status } ?? false
+        }
     }
 }
 
@@ -349,9 +370,13 @@ extension StateFeed.Text {
     /// The state with these keys only.
     func picked(_ fields: [String], withWaterline: Bool) -> ByteBuffer {
         let whole = Data(bytes(withWaterline: withWaterline).readableBytesView)
-        guard let object = try? JSONSerialization.jsonObject(with: whole) as? [String: Any] else { return ByteBuffer(string: "{}") }
+        guard let object = try? JSONSerialization.jsonObject(with: whole) as? [String: Any] else {
+            return ByteBuffer(string: "{}")
+        }
         let wanted = object.filter { fields.contains($0.key) }
-        let data = (try? JSONSerialization.data(withJSONObject: wanted, options: [.sortedKeys, .withoutEscapingSlashes])) ?? Data("{}".utf8)
+        let data =
+            (try? JSONSerialization.data(withJSONObject: wanted, options: [.sortedKeys, .withoutEscapingSlashes]))
+            ?? Data("{}".utf8)
         return ByteBuffer(bytes: data)
     }
 }

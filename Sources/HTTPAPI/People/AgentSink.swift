@@ -1,8 +1,9 @@
 import Synchronization
 import TrackerCore
 
-/// Programs in a person's session that show for a service that has none (tracker law C). What one of them is asked to show goes to no other until it has
-/// said no, or said nothing for too long: then it is hung up. Only what one says that it has shown counts.
+/// Programs in a person's session that show for a service that has none (tracker law C). What one of them is asked to
+/// show goes to no other until it has said no, or said nothing for too long: then it is hung up. Only what one says
+/// that it has shown counts.
 public actor AgentSink: NotificationSink {
     enum Event: Sendable {
         case hello(agent: String)
@@ -61,7 +62,8 @@ public actor AgentSink: NotificationSink {
         guard agents.count < Self.agentLimit else { return nil }
         lastNumber += 1
         let agent = "agent-\(lastNumber)"
-        let (events, continuation) = AsyncStream.makeStream(of: Event.self, bufferingPolicy: .bufferingNewest(Self.queueLimit))
+        let (events, continuation) = AsyncStream.makeStream(
+            of: Event.self, bufferingPolicy: .bufferingNewest(Self.queueLimit))
         agents.append(Agent(name: agent, events: continuation, hangUp: hangUp))
         continuation.yield(.hello(agent: agent))
         continuation.yield(.tray(face))
@@ -77,7 +79,9 @@ public actor AgentSink: NotificationSink {
 
     /// What an agent says of something that it was asked to show.
     func answer(_ agent: String, _ id: String, isShown: Bool) {
-        for (number, question) in questions where question.agent == agent && question.id == id { finish(number, isShown) }
+        for (number, question) in questions where question.agent == agent && question.id == id {
+            finish(number, isShown)
+        }
     }
 
     /// What the icon of each session shows from now on.

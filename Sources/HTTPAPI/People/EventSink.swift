@@ -2,7 +2,8 @@ import Synchronization
 import TrackerCore
 import TrackerDesk
 
-/// The open pages, as a place where notifications are shown (tracker law Section 10.2). Only a page that says that it shows them counts.
+/// The open pages, as a place where notifications are shown (tracker law Section 10.2). Only a page that says that it
+/// shows them counts.
 public final class EventSink: NotificationSink {
     /// Always `events`.
     public let name = "events"

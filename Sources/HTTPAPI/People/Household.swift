@@ -1,6 +1,7 @@
 import Synchronization
 
-/// Whose days the server shows: each person has a store. The first one is meant where nobody is named. People may come and go while it runs.
+/// Whose days the server shows: each person has a store. The first one is meant where nobody is named. People may come
+/// and go while it runs.
 public final class Household: Sendable {
     private let members: Mutex<[Person]>
 

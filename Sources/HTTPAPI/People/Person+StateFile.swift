@@ -7,13 +7,17 @@ extension Person {
     /// How often the store is asked whether the file has to be written anew, where nobody tells of writes.
     static let fileLookEvery = Duration.milliseconds(500)
 
-    /// Keeps the state in a file beside the store, for programs that ask nobody (tracker law Section 10.7): written when it says something else
-    /// than before, looked at once a minute although nothing was written. Goes on until the task is cancelled.
+    /// Keeps the state in a file beside the store, for programs that ask nobody (tracker law Section 10.7): written
+    /// when it says something else than before, looked at once a minute although nothing was written. Goes on until the
+    /// task is cancelled.
     /// - Parameters:
     ///   - watch: tells of writes; without it the store is asked all the time.
     ///   - every: how long the file may say what time alone has changed.
     ///   - trouble: takes what goes wrong, once until it changes.
-    public func keepStateFile(_ watch: StoreWatch? = nil, every: Duration = DayFollower.longestPause, trouble: @escaping @Sendable (String) -> Void) async {
+    public func keepStateFile(
+        _ watch: StoreWatch? = nil, every: Duration = DayFollower.longestPause,
+        trouble: @escaping @Sendable (String) -> Void
+    ) async {
         let keeper = StateFileKeeper(person: self, trouble: trouble)
         guard let watch else {
             while !Task.isCancelled {
@@ -46,7 +50,8 @@ private actor StateFileKeeper {
             let desk = try person.desk()
             let mark = try desk.store.changeMark()
             // A pause of a minute may end a little early.
-            if written.map({ $0.mark != mark || abs($0.at.seconds(to: desk.now)) >= StateFeed.tickSeconds - 1 }) ?? true {
+            if written.map({ $0.mark != mark || abs($0.at.seconds(to: desk.now)) >= StateFeed.tickSeconds - 1 }) ?? true
+            {
                 let text = try await person.feed.current()
                 if text.tag != written?.tag { try desk.store.writeStateFile(Array(text.bytes.readableBytesView)) }
                 written = (mark, desk.now, text.tag)

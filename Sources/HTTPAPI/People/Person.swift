@@ -4,7 +4,8 @@ import TrackerDesk
 public struct Person: Sendable {
     /// In paths: `/api/v1/people/NAME/…`.
     public let name: String
-    /// The desk over the person's open store, at this moment: clock, zone and settings as they are now. Called for each request.
+    /// The desk over the person's open store, at this moment: clock, zone and settings as they are now. Called for each
+    /// request.
     public let desk: @Sendable () throws -> TrackerDesk
     /// The service that polls this person's bottles; `nil` where none does.
     public let service: ServiceDoor?
@@ -23,7 +24,9 @@ public struct Person: Sendable {
 
     /// One person, whose day `desk` opens for each request.
     public init(
-        name: String, service: ServiceDoor? = nil, agents: AgentSink? = nil, page: @escaping @Sendable () -> String? = { nil }, pushKey: @escaping @Sendable () throws -> String? = { nil }, sharesWaterline: @escaping @Sendable () -> Bool = { false }, wrote: @escaping @Sendable () async -> Void = {},
+        name: String, service: ServiceDoor? = nil, agents: AgentSink? = nil,
+        page: @escaping @Sendable () -> String? = { nil }, pushKey: @escaping @Sendable () throws -> String? = { nil },
+        sharesWaterline: @escaping @Sendable () -> Bool = { false }, wrote: @escaping @Sendable () async -> Void = {},
         desk: @escaping @Sendable () throws -> TrackerDesk
     ) {
         self.name = name

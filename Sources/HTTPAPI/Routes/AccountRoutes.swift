@@ -6,7 +6,10 @@ import TrackerDesk
 
 /// Who is let in, and the end of everything.
 enum AccountRoutes {
-    static func add(to table: RouteTable, _ household: Household, _ pairing: PairingDesk, _ addresses: @escaping @Sendable () -> [String]) {
+    static func add(
+        to table: RouteTable, _ household: Household, _ pairing: PairingDesk,
+        _ addresses: @escaping @Sendable () -> [String]
+    ) {
         table.get("tokens", needs: .admin) { ask in
             try ask.allowQuery([])
             return .json(try ask.person.desk().tokens())
@@ -23,15 +26,23 @@ enum AccountRoutes {
         table.write(.post, "purge", needs: .admin) { _, desk, fields in
             let word = try fields.text("confirm")
             try fields.finish()
-            guard word == "purge" else { throw HTTPProblem.wrong("confirmation", "This deletes everything: confirm it with {\"confirm\": \"purge\"}.") }
+            guard word == "purge" else {
+                throw HTTPProblem.wrong(
+                    "confirmation", "This deletes everything: confirm it with {\"confirm\": \"purge\"}.")
+            }
             return .json(try await desk.purge())
         }
         table.write(.post, "pairings", needs: .admin, way: .secret) { ask, _, fields in
-            let grant = PairingCodes.Grant(scope: try fields.scope("scope") ?? .control, label: try fields.text("label") ?? "browser", person: ask.person.name)
+            let grant = PairingCodes.Grant(
+                scope: try fields.scope("scope") ?? .control, label: try fields.text("label") ?? "browser",
+                person: ask.person.name)
             try fields.finish()
             try TrackerDesk.checkLabel(grant.label)
             let code = await pairing.issue(grant)
-            return .json(Pairing(code: code, seconds: Int(PairingCodes.lifetime), scope: grant.scope.rawValue, urls: addresses()), status: .created)
+            return .json(
+                Pairing(
+                    code: code, seconds: Int(PairingCodes.lifetime), scope: grant.scope.rawValue, urls: addresses()),
+                status: .created)
         }
         table.open(.post, "pair") { request, visit in try await letIn(request, visit, household, pairing) }
     }
@@ -52,9 +63,12 @@ enum AccountRoutes {
         var page: String
     }
 
-    /// A code becomes a cookie; a script that asks for it gets the token itself. Whose day it opens follows from the code alone. Asked again under the same
-    /// `Idempotency-Key`, because the answer was lost, it makes another token and takes the first one back: a secret is kept nowhere.
-    private static func letIn(_ request: Request, _ visit: Visit, _ household: Household, _ pairing: PairingDesk) async throws -> Answer {
+    /// A code becomes a cookie; a script that asks for it gets the token itself. Whose day it opens follows from the
+    /// code alone. Asked again under the same `Idempotency-Key`, because the answer was lost, it makes another token
+    /// and takes the first one back: a secret is kept nowhere.
+    private static func letIn(_ request: Request, _ visit: Visit, _ household: Household, _ pairing: PairingDesk)
+        async throws -> Answer
+    {
         guard let first = household.people.first else { throw HTTPProblem.missing("There is nobody here.") }
         var fields = try Fields(try await Ask(request: request, visit: visit, person: first).body())
         let (code, wantsToken) = (try fields.text("code") ?? "", try fields.flag("token") ?? false)
@@ -71,18 +85,27 @@ enum AccountRoutes {
         case .wrong: throw wrongCode
         case .used: throw usedCode
         case .wait(let seconds):
-            throw HTTPProblem(.tooManyRequests, "tooManyTries", "Too many tries: wait \(seconds) seconds.", headers: [.retryAfter: "\(seconds)"])
+            throw HTTPProblem(
+                .tooManyRequests, "tooManyTries", "Too many tries: wait \(seconds) seconds.",
+                headers: [.retryAfter: "\(seconds)"])
         case .letIn(let grant, _):
             guard let made = token else { throw wrongCode }
-            let paired = Paired(scope: grant.scope.rawValue, token: wantsToken ? made.token : nil, person: grant.person, page: household.page(of: grant.person))
+            let paired = Paired(
+                scope: grant.scope.rawValue, token: wantsToken ? made.token : nil, person: grant.person,
+                page: household.page(of: grant.person))
             var answer = Answer.json(paired)
             if !wantsToken {
                 let isSecure = request.headers[HTTPField.Name("X-Forwarded-Proto")!] == "https"
-                // Named by what stays when the person is given another name; where it cannot be read now, the name does as well.
+                // Named by what stays when the person is given another name; where it cannot be read now, the name does
+                // as well.
                 let owner = try? household.person(grant.person)?.desk()
                 let id = (try? owner.map { try $0.store.profile($0.context).userID }) ?? grant.person
                 let name = household.people.count > 1 ? Door.cookie(for: id) : Door.cookie
-                answer.headers[.setCookie] = "\(name)=\(made.token); Path=/; Max-Age=31536000; HttpOnly; SameSite=Strict\(isSecure ? "; Secure" : "")"
+                answer.headers[.setCookie] =
+                    """
+                    \(name)=\(made.token); Path=/; Max-Age=31536000; HttpOnly; \
+                    SameSite=Strict\(isSecure ? "; Secure" : "")
+                    """
             }
             return answer
         }
@@ -92,14 +115,19 @@ enum AccountRoutes {
         .forbidden, "wrongCode", "This code is not, or no longer, good. Ask for a new one where the service runs.")
     private static let usedCode = HTTPProblem(
         .forbidden, "codeUsed",
-        "This code has let somebody in already. If that was you and the answer was lost, ask for a new one where the service runs, and take back what nobody holds in the list of tokens.")
+        """
+        This code has let somebody in already. If that was you and the answer was lost, ask for a new one where \
+        the service runs, and take back what nobody holds in the list of tokens.
+        """
+    )
 }
 
 extension Fields {
     mutating func scope(_ key: String) throws -> Scope? {
         guard let text = try text(key) else { return nil }
         guard let scope = Scope(rawValue: text) else {
-            throw HTTPProblem.wrong("notAScope", "\"\(key)\" is one of \(Scope.allCases.map(\.rawValue).joined(separator: ", ")).")
+            throw HTTPProblem.wrong(
+                "notAScope", "\"\(key)\" is one of \(Scope.allCases.map(\.rawValue).joined(separator: ", ")).")
         }
         return scope
     }

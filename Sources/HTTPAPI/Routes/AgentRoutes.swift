@@ -3,17 +3,24 @@ import Hummingbird
 import NIOCore
 import TrackerCore
 
-/// For a program in the person's session that shows what a service without a session has to tell, and says what it has shown.
+/// For a program in the person's session that shows what a service without a session has to tell, and says what it has
+/// shown.
 enum AgentRoutes {
     static func add(to table: RouteTable) {
         table.stream("agent", needs: .log) { ask in
             try ask.allowQuery([])
             try ask.needSession()
-            let (person, channel, token) = (ask.person, ask.visit.channel, ask.visit.rights.keys[ask.person.name]?.token)
-            guard let sink = person.agents else { throw HTTPProblem.missing("This service shows nothing by way of agents.") }
+            let (person, channel, token) = (
+                ask.person, ask.visit.channel, ask.visit.rights.keys[ask.person.name]?.token
+            )
+            guard let sink = person.agents else {
+                throw HTTPProblem.missing("This service shows nothing by way of agents.")
+            }
             let request = ask.request
             let body = ResponseBody { writer in
-                guard let (agent, events) = await sink.attach(hangUp: { channel.close(promise: nil) }) else { return try await writer.finish(nil) }
+                guard let (agent, events) = await sink.attach(hangUp: { channel.close(promise: nil) }) else {
+                    return try await writer.finish(nil)
+                }
                 // What nobody could be shown so far may be shown now.
                 await person.wrote()
                 let pings = Task {
@@ -36,7 +43,8 @@ enum AgentRoutes {
                 await sink.leave(agent)
                 try await writer.finish(nil)
             }
-            return Response(status: .ok, headers: [.contentType: "text/event-stream", .xAccelBuffering: "no"], body: body)
+            return Response(
+                status: .ok, headers: [.contentType: "text/event-stream", .xAccelBuffering: "no"], body: body)
         }
         table.write(.post, "agent/shown", needs: .log) { ask, _, fields in
             try ask.needSession()
@@ -53,7 +61,9 @@ enum AgentRoutes {
             let (name, key, at) = (try fields.needed("action"), try fields.needed("key"), try fields.moment("at", desk))
             try fields.finish()
             guard let action = NotificationAction(rawValue: name), key.utf8.count <= 256 else {
-                throw HTTPProblem.wrong("noSuchAction", "\"action\" is one of \(NotificationAction.allCases.map(\.rawValue).joined(separator: ", ")).")
+                throw HTTPProblem.wrong(
+                    "noSuchAction",
+                    "\"action\" is one of \(NotificationAction.allCases.map(\.rawValue).joined(separator: ", ")).")
             }
             return .json(["done": try desk.press(action, key: key, at: at)])
         }
@@ -66,10 +76,15 @@ enum AgentRoutes {
             let (name, key, at) = (try fields.needed("action"), try fields.text("key"), try fields.moment("at", desk))
             try fields.finish()
             guard let action = TrayAction(rawValue: name), action != .open, (key?.utf8.count ?? 0) <= 256 else {
-                throw HTTPProblem.wrong("noSuchAction", "\"action\" is an amount in ml, water, drink, end, undo or check.")
+                throw HTTPProblem.wrong(
+                    "noSuchAction", "\"action\" is an amount in ml, water, drink, end, undo or check.")
             }
-            if try key.map({ try desk.choose(action, key: $0, at: at) }) ?? desk.choose(action, at: at) { return .json(["done": true]) }
-            guard let service = ask.person.service else { throw HTTPProblem(.conflict, "noService", "No service polls this day's bottles.") }
+            if try key.map({ try desk.choose(action, key: $0, at: at) }) ?? desk.choose(action, at: at) {
+                return .json(["done": true])
+            }
+            guard let service = ask.person.service else {
+                throw HTTPProblem(.conflict, "noService", "No service polls this day's bottles.")
+            }
             await service.pollNow()
             return .json(["done": true])
         }
@@ -93,15 +108,21 @@ enum AgentRoutes {
 }
 
 extension Ask {
-    /// The person's session is on this machine, and what it is shown is for nobody else: whoever says that it was shown, takes it from the desktop.
+    /// The person's session is on this machine, and what it is shown is for nobody else: whoever says that it was
+    /// shown, takes it from the desktop.
     fileprivate func needSession() throws {
-        guard visit.isLocal else { throw HTTPProblem(.forbidden, "notThisMachine", "Only a program on the machine of the service shows for it.") }
+        guard visit.isLocal else {
+            throw HTTPProblem(
+                .forbidden, "notThisMachine", "Only a program on the machine of the service shows for it.")
+        }
     }
 }
 
 extension Fields {
     fileprivate mutating func needed(_ key: String) throws -> String {
-        guard let text = try text(key), !text.isEmpty else { throw HTTPProblem.wrong("missingField", "\"\(key)\" is missing.") }
+        guard let text = try text(key), !text.isEmpty else {
+            throw HTTPProblem.wrong("missingField", "\"\(key)\" is missing.")
+        }
         return text
     }
 }

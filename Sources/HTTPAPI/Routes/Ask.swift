@@ -24,26 +24,39 @@ struct Ask: Sendable {
         return try surface().map(desk.by) ?? desk
     }
 
-    /// What an agent of the person's session hands on was said on the session's bus, or on a notification, and not over HTTP.
+    /// What an agent of the person's session hands on was said on the session's bus, or on a notification, and not over
+    /// HTTP.
     private func surface() throws -> String? {
         guard let name = request.headers[.waterhSurface] else { return nil }
-        guard visit.isLocal else { throw HTTPProblem(.forbidden, "notThisMachine", "Only a program on the machine of the service hands on what was said elsewhere.") }
-        guard Self.surfaces.contains(name) else { throw HTTPProblem.wrong("unknownValue", "Waterh-Surface can be \(Self.surfaces.joined(separator: " or ")) only.") }
+        guard visit.isLocal else {
+            throw HTTPProblem(
+                .forbidden, "notThisMachine",
+                "Only a program on the machine of the service hands on what was said elsewhere.")
+        }
+        guard Self.surfaces.contains(name) else {
+            throw HTTPProblem.wrong(
+                "unknownValue", "Waterh-Surface can be \(Self.surfaces.joined(separator: " or ")) only.")
+        }
         return name
     }
 
     private static let surfaces = [DrinkSource.dbus.rawValue, DrinkSource.notification.rawValue]
 
-    /// A name may be given to somebody else while a page of theirs is open: whoever says whose day is meant reads and changes no other.
+    /// A name may be given to somebody else while a page of theirs is open: whoever says whose day is meant reads and
+    /// changes no other.
     /// - Parameter meant: what stays of that person (`/people`); `nil` where nothing is said.
     func checkWhose(_ meant: String?) throws {
         guard let meant else { return }
-        guard try person.desk().store.profile()?.userID == meant else { throw HTTPProblem.missing("The day that is meant is not called that here any more.") }
+        guard try person.desk().store.profile()?.userID == meant else {
+            throw HTTPProblem.missing("The day that is meant is not called that here any more.")
+        }
     }
 
     /// A part of the path, by its name in the route.
     func part(_ name: String) throws -> String {
-        guard let part = visit.parameters.get(name).flatMap({ PathPart.decoded($0) }), !part.isEmpty, part.utf8.count <= 256 else {
+        guard let part = visit.parameters.get(name).flatMap({ PathPart.decoded($0) }), !part.isEmpty,
+            part.utf8.count <= 256
+        else {
             throw HTTPProblem.missing("There is nothing of that name.")
         }
         return part
@@ -57,8 +70,12 @@ struct Ask: Sendable {
     func allowQuery(_ names: Set<String>) throws {
         var seen: Set<Substring> = []
         for (key, _) in request.uri.queryParameters {
-            guard names.contains(String(key)) else { throw HTTPProblem.wrong("unknownParameter", "\"\(key.prefix(64))\" is not known here.") }
-            guard seen.insert(key).inserted else { throw HTTPProblem.wrong("repeatedParameter", "\"\(key)\" stands in the query more than once.") }
+            guard names.contains(String(key)) else {
+                throw HTTPProblem.wrong("unknownParameter", "\"\(key.prefix(64))\" is not known here.")
+            }
+            guard seen.insert(key).inserted else {
+                throw HTTPProblem.wrong("repeatedParameter", "\"\(key)\" stands in the query more than once.")
+            }
         }
     }
 
@@ -67,7 +84,9 @@ struct Ask: Sendable {
         try allowQuery(names)
         let given = names.filter { query($0) != nil }.sorted()
         guard given.count <= 1 else {
-            throw HTTPProblem.wrong("severalParameters", "Only one of \(given.map { "\"\($0)\"" }.joined(separator: ", ")) may stand in the query.")
+            throw HTTPProblem.wrong(
+                "severalParameters",
+                "Only one of \(given.map { "\"\($0)\"" }.joined(separator: ", ")) may stand in the query.")
         }
     }
 
@@ -81,7 +100,8 @@ struct Ask: Sendable {
     func wholeQuery(_ name: String, in range: ClosedRange<Int>, otherwise: Int) throws -> Int {
         guard let text = query(name) else { return otherwise }
         guard let number = Int(text), range.contains(number) else {
-            throw HTTPProblem.wrong("outOfRange", "\"\(name)\" is to be a whole number from \(range.lowerBound) to \(range.upperBound).")
+            throw HTTPProblem.wrong(
+                "outOfRange", "\"\(name)\" is to be a whole number from \(range.lowerBound) to \(range.upperBound).")
         }
         return number
     }
@@ -105,7 +125,9 @@ struct Ask: Sendable {
             }
             defer { group.cancelAll() }
             guard let first = try await group.next(), let bytes = first else {
-                throw HTTPProblem(.requestTimeout, "slowBody", "The body did not come within \(Self.bodySeconds) seconds.", headers: [.connection: "close"])
+                throw HTTPProblem(
+                    .requestTimeout, "slowBody", "The body did not come within \(Self.bodySeconds) seconds.",
+                    headers: [.connection: "close"])
             }
             return bytes
         }
@@ -114,15 +136,17 @@ struct Ask: Sendable {
     /// Whether addresses that are as good as a secret are shown: on this machine, and to who may change them.
     var seesPlaces: Bool { visit.isLocal || visit.rights.scope(for: person.name).map { $0 >= .admin } ?? false }
 
-    /// The answer as this caller may see it: the states in it without a session that is no business of the caller's, no settings or
-    /// presets of Waterline, and of secret addresses only that they are set.
+    /// The answer as this caller may see it: the states in it without a session that is no business of the caller's, no
+    /// settings or presets of Waterline, and of secret addresses only that they are set.
     func veiled(_ answer: Answer) -> Answer { withoutPlaces(withoutWaterline(answer)) }
 
     private func withoutPlaces(_ answer: Answer) -> Answer {
         guard !seesPlaces else { return answer }
         return changed(answer) { object in
             func veil(_ settings: inout [String: Any]) {
-                for (name, value) in settings where SettingReach.isSecretPlace(name) && value is String { settings[name] = "(set)" }
+                for (name, value) in settings where SettingReach.isSecretPlace(name) && value is String {
+                    settings[name] = "(set)"
+                }
             }
             veil(&object)
             guard var settings = object["settings"] as? [String: Any] else { return }
@@ -136,7 +160,8 @@ struct Ask: Sendable {
         return changed(answer) { object in
             if var state = object["state"] as? [String: Any] {
                 state["waterline"] = NSNull()
-                // As `TrackerSnapshot.withoutWaterline`, for an answer that was kept while it was this caller's business.
+                // As `TrackerSnapshot.withoutWaterline`, for an answer that was kept while it was this caller's
+                // business.
                 if state["sync"] as? String == "pending" { state["sync"] = "idle" }
                 if var report = state["syncReport"] as? [String: Any] {
                     report["waiting"] = 0
@@ -145,7 +170,9 @@ struct Ask: Sendable {
                 object["state"] = state
             }
             object = object.filter { !SettingReach.isOfWaterline($0.key) && $0.key != "presets" }
-            if let settings = object["settings"] as? [String: Any] { object["settings"] = settings.filter { !SettingReach.isOfWaterline($0.key) } }
+            if let settings = object["settings"] as? [String: Any] {
+                object["settings"] = settings.filter { !SettingReach.isOfWaterline($0.key) }
+            }
             if let reminders = object["reminders"] as? [[String: Any]] {
                 object["reminders"] = reminders.filter { ($0["kind"] as? String)?.hasPrefix("waterline") != true }
             }
@@ -157,13 +184,17 @@ struct Ask: Sendable {
             var object = try? JSONSerialization.jsonObject(with: Data(answer.bytes.readableBytesView)) as? [String: Any]
         else { return answer }
         change(&object)
-        guard let data = try? JSONSerialization.data(withJSONObject: object, options: [.sortedKeys, .withoutEscapingSlashes]) else { return answer }
+        guard
+            let data = try? JSONSerialization.data(
+                withJSONObject: object, options: [.sortedKeys, .withoutEscapingSlashes])
+        else { return answer }
         var veiled = answer
         veiled.bytes = ByteBuffer(bytes: data)
         return veiled
     }
 
     private static func tooLarge(_ limit: Int) -> HTTPProblem {
-        HTTPProblem(.contentTooLarge, "tooLarge", "The body may have \(limit) bytes at most.", headers: [.connection: "close"])
+        HTTPProblem(
+            .contentTooLarge, "tooLarge", "The body may have \(limit) bytes at most.", headers: [.connection: "close"])
     }
 }

@@ -26,13 +26,19 @@ enum BottleRoutes {
             let capture = try ask.person.desk().capture(ofKeptPoll: id)
             return Answer(
                 type: "application/octet-stream", bytes: ByteBuffer(bytes: capture),
-                headers: [.contentDisposition: "attachment; filename=\"poll-\(id).btsnoop\"", .cacheControl: "no-store"])
+                headers: [
+                    .contentDisposition: "attachment; filename=\"poll-\(id).btsnoop\"", .cacheControl: "no-store",
+                ])
         }
         table.write(.post, "bottle/commands", needs: .control, way: .outside) { ask, _, fields in
-            guard let command = try fields.text("command") else { throw HTTPProblem.wrong("missingField", "\"command\" is missing.") }
+            guard let command = try fields.text("command") else {
+                throw HTTPProblem.wrong("missingField", "\"command\" is missing.")
+            }
             let arguments = try fields.texts("arguments") ?? []
             try fields.finish()
-            guard arguments.count <= 16 else { throw HTTPProblem.wrong("tooMany", "A command has 16 arguments at most.") }
+            guard arguments.count <= 16 else {
+                throw HTTPProblem.wrong("tooMany", "A command has 16 arguments at most.")
+            }
             return .json(["answer": try await service(ask).send([command] + arguments)])
         }
         table.get("bottles") { ask in
@@ -44,13 +50,18 @@ enum BottleRoutes {
             return .json(try ask.person.desk().settings(ofBottle: try ask.part("bottle")))
         }
         table.write(.patch, "bottles/:bottle/settings", needs: .control) { ask, desk, fields in
-            let changes = try fields.all().sorted { $0.key < $1.key }.map { (name: $0.key, text: try SettingRoutes.textIfAny($0.value, of: $0.key)) }
-            guard !changes.isEmpty else { throw HTTPProblem.wrong("missingField", "Name at least one setting with its value.") }
+            let changes = try fields.all().sorted { $0.key < $1.key }.map {
+                (name: $0.key, text: try SettingRoutes.textIfAny($0.value, of: $0.key))
+            }
+            guard !changes.isEmpty else {
+                throw HTTPProblem.wrong("missingField", "Name at least one setting with its value.")
+            }
             return .json(try desk.set(changes, ofBottle: try ask.part("bottle")))
         }
         table.get("journal") { ask in
             try ask.allowQuery(["limit"])
-            return .json(try ask.person.desk().journal(limit: try ask.wholeQuery("limit", in: 1...10_000, otherwise: 100)))
+            return .json(
+                try ask.person.desk().journal(limit: try ask.wholeQuery("limit", in: 1...10_000, otherwise: 100)))
         }
         table.get("journal/:record") { ask in
             try ask.allowQuery([])
@@ -61,14 +72,18 @@ enum BottleRoutes {
             return .json(try desk.resolveJournal())
         }
         table.write(.patch, "journal/:record", needs: .control) { ask, desk, fields in
-            guard let at = try fields.moment("at", desk) else { throw HTTPProblem.wrong("missingField", "\"at\" says when it was drunk.") }
+            guard let at = try fields.moment("at", desk) else {
+                throw HTTPProblem.wrong("missingField", "\"at\" says when it was drunk.")
+            }
             try fields.finish()
             return .json(try desk.dateRecord(try ask.part("record"), at: at))
         }
     }
 
     private static func service(_ ask: Ask) throws -> ServiceDoor {
-        guard let service = ask.person.service else { throw HTTPProblem(.conflict, "noService", "Nothing polls a bottle here.") }
+        guard let service = ask.person.service else {
+            throw HTTPProblem(.conflict, "noService", "Nothing polls a bottle here.")
+        }
         return service
     }
 }

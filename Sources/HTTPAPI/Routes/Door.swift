@@ -7,7 +7,8 @@ import Store
 import TrackerCore
 import TrackerDesk
 
-/// What every request passes first: who asks, by which name of this machine, from which page; and what every error becomes.
+/// What every request passes first: who asks, by which name of this machine, from which page; and what every error
+/// becomes.
 struct Door: RouterMiddleware {
     typealias Context = Visit
 
@@ -26,7 +27,9 @@ struct Door: RouterMiddleware {
     let isPrivate: Bool
     let counts: RequestCounts
 
-    func handle(_ request: Request, context: Visit, next: (Request, Visit) async throws -> Response) async throws -> Response {
+    func handle(_ request: Request, context: Visit, next: (Request, Visit) async throws -> Response) async throws
+        -> Response
+    {
         var response: Response
         do {
             var visit = context
@@ -42,28 +45,45 @@ struct Door: RouterMiddleware {
     }
 
     private func admit(_ request: Request, _ visit: inout Visit) throws {
-        // The first `Host` became the authority. Which of several a proxy before us believed nobody knows (RFC 9112, 3.2).
-        guard request.headers[values: .host].isEmpty else { throw HTTPProblem(.badRequest, "severalHosts", "The request names its host more than once.") }
-        // Nobody takes a body apart here that was packed in another way than HTTP's own: read as it comes it would mean something else.
+        // The first `Host` became the authority. Which of several a proxy before us believed nobody knows (RFC 9112,
+        // 3.2).
+        guard request.headers[values: .host].isEmpty else {
+            throw HTTPProblem(.badRequest, "severalHosts", "The request names its host more than once.")
+        }
+        // Nobody takes a body apart here that was packed in another way than HTTP's own: read as it comes it would mean
+        // something else.
         guard request.headers[values: .transferEncoding].allSatisfy({ $0.lowercased() == "chunked" }) else {
-            throw HTTPProblem(.notImplemented, "transferEncoding", "Transfer-Encoding can be \"chunked\" only.", headers: [.connection: "close"])
+            throw HTTPProblem(
+                .notImplemented, "transferEncoding", "Transfer-Encoding can be \"chunked\" only.",
+                headers: [.connection: "close"])
         }
         guard request.headers[values: .contentEncoding].allSatisfy({ $0.lowercased() == "identity" }) else {
-            throw HTTPProblem(.unsupportedMediaType, "contentEncoding", "A body is to be sent as it is, without Content-Encoding.", headers: [.connection: "close", .acceptEncoding: "identity"])
+            throw HTTPProblem(
+                .unsupportedMediaType, "contentEncoding", "A body is to be sent as it is, without Content-Encoding.",
+                headers: [.connection: "close", .acceptEncoding: "identity"])
         }
         let authority = request.head.authority ?? ""
-        let isHandedOn = request.headers.contains { [.xForwardedFor, .xForwardedHost, .forwarded, .xRealIP, .via].contains($0.name) }
+        let isHandedOn = request.headers.contains {
+            [.xForwardedFor, .xForwardedHost, .forwarded, .xRealIP, .via].contains($0.name)
+        }
         let isOwn = isPrivate || visit.remote.map { PeerPlaces.name(of: $0) == nil } == true
-        // A proxy that says nothing is a program of this machine, too; but one that hands on the name by which it was asked gives itself away.
+        // A proxy that says nothing is a program of this machine, too; but one that hands on the name by which it was
+        // asked gives itself away.
         let isLoopback = isOwn && !isHandedOn && (isPrivate || (!isBehindProxy() && HostRule.isLoopback(authority)))
         visit.peer = Self.peer(request, visit, isOwn)
         if !isPrivate, !HostRule(names: names()).allows(authority), !HostRule(names: publicNames()).allows(authority) {
             throw HTTPProblem(
                 .misdirectedRequest, "unknownHost",
-                "This machine does not go by the name \"\(authority.prefix(64))\" here. Use its address, or add the name to the configuration.")
+                """
+                This machine does not go by the name \"\(authority.prefix(64))\" here. Use its address, or add the \
+                name to the configuration.
+                """
+            )
         }
         // A router reads over empty parts; a proxy's rule for a path does not.
-        guard !(request.head.path ?? "").prefix(while: { $0 != "?" }).contains("//") else { throw HTTPProblem.missing("There is nothing of that name.") }
+        guard !(request.head.path ?? "").prefix(while: { $0 != "?" }).contains("//") else {
+            throw HTTPProblem.missing("There is nothing of that name.")
+        }
         let origin = request.headers[.origin]
         let site = request.headers[.secFetchSite]
         let isSame = origin.map { HostRule.isSame(origin: $0, as: authority) }
@@ -87,15 +107,18 @@ struct Door: RouterMiddleware {
         // A cookie that is good no more is as none: the page asks to be let in again.
         visit.rights.keys = try keys(Self.cookies(request))
         guard isLoopback else { return }
-        // The page on this very machine. A browser says where a write comes from, and of a look at least that it is its own page's; a script
-        // brings a token.
+        // The page on this very machine. A browser says where a write comes from, and of a look at least that it is its
+        // own page's; a script brings a token.
         let isOwnPage = isSame == true || (!isWrite && origin == nil && site == "same-origin")
         visit.rights.otherwise = isOwnPage ? .admin : .read
     }
 
-    /// By their public addresses, where the settings of somebody say one, this machine is called, too: the buttons of notifications lead there.
+    /// By their public addresses, where the settings of somebody say one, this machine is called, too: the buttons of
+    /// notifications lead there.
     private func publicNames() -> [String] {
-        household.people.compactMap { (try? $0.desk().store.settings())?.service.publicURL.flatMap { URLComponents(string: $0)?.host } }
+        household.people.compactMap {
+            (try? $0.desk().store.settings())?.service.publicURL.flatMap { URLComponents(string: $0)?.host }
+        }
     }
 
     private static func bearer(_ request: Request) throws -> String? {
@@ -107,10 +130,15 @@ struct Door: RouterMiddleware {
         return String(parts[1])
     }
 
-    /// The tokens in the cookies of ours, whoever they are named after: each opens the one day that it was made for, whatever its person is called by now.
+    /// The tokens in the cookies of ours, whoever they are named after: each opens the one day that it was made for,
+    /// whatever its person is called by now.
     private static func cookies(_ request: Request) -> [String] {
-        let pairs = request.headers[values: .cookie].flatMap { $0.split(separator: ";") }.lazy.map { $0.trimming(" \t").split(separator: "=", maxSplits: 1) }
-        return Array(pairs.filter { $0.count == 2 && ($0[0] == cookie || $0[0].hasPrefix("\(cookie)-")) }.map { String($0[1]) }.prefix(cookieLimit))
+        let pairs = request.headers[values: .cookie].flatMap { $0.split(separator: ";") }.lazy.map {
+            $0.trimming(" \t").split(separator: "=", maxSplits: 1)
+        }
+        return Array(
+            pairs.filter { $0.count == 2 && ($0[0] == cookie || $0[0].hasPrefix("\(cookie)-")) }.map { String($0[1]) }
+                .prefix(cookieLimit))
     }
 
     /// Which of the tokens that are shown open whose day.
@@ -120,9 +148,13 @@ struct Door: RouterMiddleware {
         for person in household.people {
             for token in shown where (16...256).contains(token.utf8.count) {
                 do {
-                    guard let scope = try person.desk().store.scope(of: token).flatMap(Scope.init(rawValue:)) else { continue }
+                    guard let scope = try person.desk().store.scope(of: token).flatMap(Scope.init(rawValue:)) else {
+                        continue
+                    }
                     // A browser may have been let in more than once: what it may do most counts.
-                    if keys[person.name].map({ $0.scope < scope }) ?? true { keys[person.name] = Rights.Key(scope: scope, token: token) }
+                    if keys[person.name].map({ $0.scope < scope }) ?? true {
+                        keys[person.name] = Rights.Key(scope: scope, token: token)
+                    }
                 } catch {
                     trouble = error
                 }
@@ -138,21 +170,26 @@ struct Door: RouterMiddleware {
     static func cookie(for owner: String) -> String { "\(cookie)-\(owner)" }
 
     static let unknownToken = HTTPProblem(
-        .unauthorized, "unknownToken", "This token is not known here, or was taken back.", headers: [.wwwAuthenticate: "Bearer"])
+        .unauthorized, "unknownToken", "This token is not known here, or was taken back.",
+        headers: [.wwwAuthenticate: "Bearer"])
 
-    /// Who asks, as far as tries are counted. A proxy of this machine puts the address of whom it heard behind those that it was told.
+    /// Who asks, as far as tries are counted. A proxy of this machine puts the address of whom it heard behind those
+    /// that it was told.
     private static func peer(_ request: Request, _ visit: Visit, _ isOwn: Bool) -> String {
         guard isOwn else { return visit.remote.flatMap(PeerPlaces.name) ?? "" }
-        let told = request.headers[values: .xForwardedFor].last?.split(separator: ",").last.map { $0.trimming(" \t") } ?? ""
+        let told =
+            request.headers[values: .xForwardedFor].last?.split(separator: ",").last.map { $0.trimming(" \t") } ?? ""
         guard !told.isEmpty, told.utf8.count <= 64 else { return "" }
-        return (try? SocketAddress(ipAddress: String(told), port: 0)).map { PeerPlaces.name(of: $0) ?? "" } ?? String(told)
+        return (try? SocketAddress(ipAddress: String(told), port: 0)).map { PeerPlaces.name(of: $0) ?? "" }
+            ?? String(told)
     }
 
     /// What every answer says beside itself.
     private func dress(_ response: inout Response) {
         response.headers[.xContentTypeOptions] = "nosniff"
         response.headers[.contentSecurityPolicy] = """
-            default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; manifest-src 'self'; \
+            default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; \
+            manifest-src 'self'; \
             worker-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'
             """
         response.headers[.referrerPolicy] = "no-referrer"
@@ -199,7 +236,9 @@ extension HTTPProblem {
     }
 
     /// What was asked is right, and not as things stand now.
-    private static let conflicts: Set<String> = ["noActiveSession", "noService", "noSuchAmount", "notMeantAnyMore", "nothingToUndo"]
+    private static let conflicts: Set<String> = [
+        "noActiveSession", "noService", "noSuchAmount", "notMeantAnyMore", "nothingToUndo",
+    ]
 
     private static func status(_ problem: any TrackerCore.Problem) -> HTTPResponse.Status {
         switch problem.category {

@@ -7,17 +7,28 @@ import TrackerDesk
 enum DrinkRoutes {
     static func add(to table: RouteTable) {
         table.write(.post, "drinks", needs: .log) { _, desk, fields in
-            guard let word = try fields.word("ml") else { throw HTTPProblem.wrong("missingField", "\"ml\" says how much: 1 to 2000, \"cup\", \"quick1\" …") }
-            guard let amount = Amount(word) else { throw HTTPProblem.wrong("notAnAmount", "\"\(word.prefix(64))\" is not an amount: a whole number of ml, \"cup\", \"quick1\" …") }
+            guard let word = try fields.word("ml") else {
+                throw HTTPProblem.wrong("missingField", "\"ml\" says how much: 1 to 2000, \"cup\", \"quick1\" …")
+            }
+            guard let amount = Amount(word) else {
+                throw HTTPProblem.wrong(
+                    "notAnAmount",
+                    "\"\(word.prefix(64))\" is not an amount: a whole number of ml, \"cup\", \"quick1\" …")
+            }
             let at = try fields.moment("at", desk)
             try fields.finish()
             return .json(try desk.logDrink(amount, at: at), status: .created)
         }
         table.write(.patch, "drinks/:drink", needs: .log) { ask, desk, fields in
-            let change = EntryChange(ml: try fields.whole("ml"), at: try fields.moment("at", desk), time: try fields.timeOfDay("time"))
+            let change = EntryChange(
+                ml: try fields.whole("ml"), at: try fields.moment("at", desk), time: try fields.timeOfDay("time"))
             try fields.finish()
-            guard change != EntryChange() else { throw HTTPProblem.wrong("missingField", "Say what to change: \"ml\", \"at\" or \"time\".") }
-            guard change.at == nil || change.time == nil else { throw HTTPProblem.wrong("twoChoices", "Give \"at\" or \"time\", not both.") }
+            guard change != EntryChange() else {
+                throw HTTPProblem.wrong("missingField", "Say what to change: \"ml\", \"at\" or \"time\".")
+            }
+            guard change.at == nil || change.time == nil else {
+                throw HTTPProblem.wrong("twoChoices", "Give \"at\" or \"time\", not both.")
+            }
             return .json(try desk.edit(drink(ask, desk), change))
         }
         table.write(.delete, "drinks/:drink", needs: .log) { ask, desk, fields in
@@ -32,7 +43,8 @@ enum DrinkRoutes {
                 return .json(try desk.undo(ofDrink: drink))
             }
             guard let reach = reaches[of ?? "everything"] else {
-                throw HTTPProblem.wrong("notAReach", "\"of\" is one of \(reaches.keys.sorted().joined(separator: ", ")).")
+                throw HTTPProblem.wrong(
+                    "notAReach", "\"of\" is one of \(reaches.keys.sorted().joined(separator: ", ")).")
             }
             return .json(try desk.undo(reach))
         }
@@ -54,24 +66,33 @@ enum DrinkRoutes {
     }
 
     /// Of what the last change is taken back.
-    private static let reaches: [String: UndoReach] = ["everything": .everything, "drinks": .drinks, "today": .today, "session": .session]
+    private static let reaches: [String: UndoReach] = [
+        "everything": .everything, "drinks": .drinks, "today": .today, "session": .session,
+    ]
 
     /// A drink's name in our lists. An entry of a session has an address of its own.
     private static func drink(_ ask: Ask, _ desk: TrackerDesk) throws -> String {
         let name = try ask.part("drink")
-        guard try !desk.store.drinks(named: name).isEmpty else { throw Refusal("noSuchDrink", "There is no drink \(name).", category: .notFound) }
+        guard try !desk.store.drinks(named: name).isEmpty else {
+            throw Refusal("noSuchDrink", "There is no drink \(name).", category: .notFound)
+        }
         return name
     }
 }
 
 extension Fields {
     /// A time as a person types it.
-    mutating func moment(_ key: String, _ desk: TrackerDesk) throws -> Instant? { try text(key).map { try desk.moment($0) } }
+    mutating func moment(_ key: String, _ desk: TrackerDesk) throws -> Instant? {
+        try text(key).map { try desk.moment($0) }
+    }
 
     /// A time on the clock: `14:05`.
     mutating func timeOfDay(_ key: String) throws -> TimeOfDay? {
         try text(key).map { text in
-            guard let time = TimeOfDay(text) else { throw HTTPProblem.wrong("notATime", "\"\(text.prefix(64))\" is not a time: \"\(key)\" is one like 14:05.") }
+            guard let time = TimeOfDay(text) else {
+                throw HTTPProblem.wrong(
+                    "notATime", "\"\(text.prefix(64))\" is not a time: \"\(key)\" is one like 14:05.")
+            }
             return time
         }
     }

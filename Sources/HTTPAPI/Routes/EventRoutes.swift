@@ -2,7 +2,8 @@ import HTTPTypes
 import Hummingbird
 import NIOCore
 
-/// The stream of what happens: the full state first, then what was missed, then `state`, `notify` and `session` (tracker law Section 10).
+/// The stream of what happens: the full state first, then what was missed, then `state`, `notify` and `session`
+/// (tracker law Section 10).
 enum EventRoutes {
     static func add(to table: RouteTable) {
         table.stream("events") { ask in
@@ -13,7 +14,10 @@ enum EventRoutes {
                 throw HTTPProblem(.forbidden, "otherOrigin", "A page of another origin may not listen here.")
             }
             let fields = ask.query("fields").map { $0.split(separator: ",").map(String.init) }
-            if let fields, fields.isEmpty || fields.count > 64 { throw HTTPProblem.wrong("fields", "\"fields\" names 1 to 64 keys of the state, session or notify, with commas between.") }
+            if let fields, fields.isEmpty || fields.count > 64 {
+                throw HTTPProblem.wrong(
+                    "fields", "\"fields\" names 1 to 64 keys of the state, session or notify, with commas between.")
+            }
             // A browser says it only when it comes back by itself; a page that begins anew says it in the address.
             let last = ask.request.headers[.lastEventID] ?? ask.query("after")
             // What is no number was never given here.
@@ -22,7 +26,12 @@ enum EventRoutes {
             let token = ask.visit.rights.keys[person.name]?.token
             let showsNotifications = try ask.queryIs("shows", "notifications")
             // Who says that notifications are shown wants them.
-            let parts = fields.map { Parts(state: $0, hasSession: $0.contains("session"), hasNotifications: showsNotifications || $0.contains("notify")) } ?? Parts()
+            let parts =
+                fields.map {
+                    Parts(
+                        state: $0, hasSession: $0.contains("session"),
+                        hasNotifications: showsNotifications || $0.contains("notify"))
+                } ?? Parts()
             let (looks, request) = (try !ask.queryIs("looks", "no"), ask.request)
             try await feed.checkPlace()
             let body = ResponseBody { writer in
@@ -30,12 +39,15 @@ enum EventRoutes {
                 // What was told of a session while that was nobody's business goes nowhere later, either.
                 let sees: @Sendable (Notice) -> Bool = { notice in
                     guard notice.isWaterline, !isLocal else { return true }
-                    guard let from = try? person.desk().store.noteSharing(person.sharesWaterline()) else { return false }
+                    guard let from = try? person.desk().store.noteSharing(person.sharesWaterline()) else {
+                        return false
+                    }
                     return notice.place > from
                 }
                 _ = try person.desk().store.noteSharing(person.sharesWaterline())
                 let (id, events) = try await feed.watch(
-                    after: lastID, showsNotifications: showsNotifications, seesWaterline: seesWaterline, looks: looks) { channel.close(promise: nil) }
+                    after: lastID, showsNotifications: showsNotifications, seesWaterline: seesWaterline, looks: looks
+                ) { channel.close(promise: nil) }
                 do {
                     try await writer.write(EventFrame.retry)
                     // A client that hangs up is noticed at once, and not when a write fails: nobody looks any more.
@@ -72,7 +84,8 @@ enum EventRoutes {
                 await feed.leave(id)
                 try await writer.finish(nil)
             }
-            return Response(status: .ok, headers: [.contentType: "text/event-stream", .xAccelBuffering: "no"], body: body)
+            return Response(
+                status: .ok, headers: [.contentType: "text/event-stream", .xAccelBuffering: "no"], body: body)
         }
     }
 
@@ -88,10 +101,15 @@ enum EventRoutes {
     private static func frame(_ event: StateFeed.Event, _ parts: Parts, _ seesWaterline: Bool) -> ByteBuffer {
         switch event {
         case .state(let text, nil):
-            parts.state.map { EventFrame.bytes("state", text.picked($0, withWaterline: seesWaterline)) } ?? text.frame(withWaterline: seesWaterline)
+            parts.state.map { EventFrame.bytes("state", text.picked($0, withWaterline: seesWaterline)) }
+                ?? text.frame(withWaterline: seesWaterline)
         case .state(let text, let id?):
-            EventFrame.bytes("state", parts.state.map { text.picked($0, withWaterline: seesWaterline) } ?? text.bytes(withWaterline: seesWaterline), id: id)
-        case .notify(let notice): parts.hasNotifications ? EventFrame.bytes("notify", notice.bytes, id: notice.place) : ByteBuffer()
+            EventFrame.bytes(
+                "state",
+                parts.state.map { text.picked($0, withWaterline: seesWaterline) }
+                    ?? text.bytes(withWaterline: seesWaterline), id: id)
+        case .notify(let notice):
+            parts.hasNotifications ? EventFrame.bytes("notify", notice.bytes, id: notice.place) : ByteBuffer()
         case .gap(let bytes): parts.hasNotifications ? EventFrame.bytes("gap", bytes) : ByteBuffer()
         case .session(let bytes): parts.hasSession && seesWaterline ? EventFrame.bytes("session", bytes) : ByteBuffer()
         case .ping: EventFrame.ping

@@ -13,10 +13,14 @@ enum FileRoutes {
             try ask.allowQuery(["format"])
             let word = ask.query("format") ?? HealthFiles.Format.json.rawValue
             guard let format = HealthFiles.Format(rawValue: word) else {
-                throw HTTPProblem.wrong("notAFormat", "\"format\" is one of \(HealthFiles.Format.allCases.map(\.rawValue).joined(separator: ", ")).")
+                throw HTTPProblem.wrong(
+                    "notAFormat",
+                    "\"format\" is one of \(HealthFiles.Format.allCases.map(\.rawValue).joined(separator: ", ")).")
             }
             let desk = try ask.desk()
-            return try file("drinks-\(desk.today()).\(format.ending)", format.mediaType) { write in _ = try desk.exportDrinks(format, to: write) }
+            return try file("drinks-\(desk.today()).\(format.ending)", format.mediaType) { write in
+                _ = try desk.exportDrinks(format, to: write)
+            }
         }
         table.upload("import", needs: .control) { desk, spool in
             do {
@@ -28,15 +32,24 @@ enum FileRoutes {
         table.stream("journal/export") { ask in
             try ask.allowQuery([])
             let desk = try ask.person.desk()
-            return try file("journal-\(desk.today()).jsonl", "application/jsonl") { write in _ = try desk.exportJournal(to: write) }
+            return try file("journal-\(desk.today()).jsonl", "application/jsonl") { write in
+                _ = try desk.exportJournal(to: write)
+            }
         }
-        table.upload("journal/import", needs: .control) { desk, spool in .json(try desk.importJournal { feed in try spool.read(feed) }) }
+        table.upload("journal/import", needs: .control) { desk, spool in
+            .json(try desk.importJournal { feed in try spool.read(feed) })
+        }
         // Sessions are in it, and what tokens are made of.
         table.stream("backup", needs: .admin) { ask in
             try ask.allowQuery([])
             guard ask.seesWaterline else {
                 throw HTTPProblem(
-                    .forbidden, "waterlineNotShared", "A backup holds Waterline, which is not shown beyond the machine it runs on. The configuration can switch that on.")
+                    .forbidden, "waterlineNotShared",
+                    """
+                    A backup holds Waterline, which is not shown beyond the machine it runs on. The configuration \
+                    can switch that on.
+                    """
+                )
             }
             let (desk, scratch) = (try ask.person.desk(), try ScratchFolder())
             try desk.backUp(to: scratch.file("answer"))
@@ -44,8 +57,11 @@ enum FileRoutes {
         }
     }
 
-    /// Written whole before the first byte is sent: a full disk is told as one, and no half file looks like a whole one.
-    private static func file(_ name: String, _ type: String, _ fill: (_ write: ([UInt8]) throws -> Void) throws -> Void) throws -> Response {
+    /// Written whole before the first byte is sent: a full disk is told as one, and no half file looks like a whole
+    /// one.
+    private static func file(_ name: String, _ type: String, _ fill: (_ write: ([UInt8]) throws -> Void) throws -> Void)
+        throws -> Response
+    {
         let scratch = try ScratchFolder()
         let place = scratch.file("answer")
         guard FileManager.default.createFile(atPath: place, contents: nil, attributes: [.posixPermissions: 0o600]),
@@ -64,10 +80,16 @@ enum FileRoutes {
         try file.seek(toOffset: 0)
         let body = ResponseBody(contentLength: Int(length)) { writer in
             defer { withExtendedLifetime(scratch) { try? file.close() } }
-            while let piece = try file.read(upToCount: 1 << 16), !piece.isEmpty { try await writer.write(ByteBuffer(bytes: piece)) }
+            while let piece = try file.read(upToCount: 1 << 16), !piece.isEmpty {
+                try await writer.write(ByteBuffer(bytes: piece))
+            }
             try await writer.finish(nil)
         }
-        return Response(status: .ok, headers: [.contentType: type, .contentDisposition: "attachment; filename=\"\(name)\"", .cacheControl: "no-store"], body: body)
+        return Response(
+            status: .ok,
+            headers: [
+                .contentType: type, .contentDisposition: "attachment; filename=\"\(name)\"", .cacheControl: "no-store",
+            ], body: body)
     }
 
     private static var noSpace: Refusal { Refusal("noScratch", "There is no space for the file.", category: .diskFull) }

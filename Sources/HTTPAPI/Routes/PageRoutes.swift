@@ -9,12 +9,16 @@ enum PageRoutes {
     private static let views = ["/", "/history", "/waterline", "/settings", "/bottle", "/welcome"]
 
     static func add(to table: RouteTable) {
-        for file in PageFile.all where file.name.hasSuffix(".html") == false { table.plain("/\(file.name)") { request, _ in file.response(to: request) } }
+        for file in PageFile.all where file.name.hasSuffix(".html") == false {
+            table.plain("/\(file.name)") { request, _ in file.response(to: request) }
+        }
         for path in views { addForEach(path, "index.html", to: table) }
         addForEach("/watch", "watch.html", to: table)
         add("/pair", "pair.html", to: table)
         table.plain("\(RouteTable.base)/openapi.json") { request, _ in
-            guard let file = PageFile.named("openapi.json") else { throw HTTPProblem.missing("There is no description.") }
+            guard let file = PageFile.named("openapi.json") else {
+                throw HTTPProblem.missing("There is no description.")
+            }
             return file.response(to: request)
         }
     }
@@ -40,15 +44,20 @@ struct PageFile: Sendable {
     static let all: [PageFile] = (0..<Int(waterh_page_count)).map { index in
         let page = waterh_pages(UInt(index))
         let bytes = UnsafeRawBufferPointer(start: page.bytes, count: Int(page.length))
-        return PageFile(name: String(cString: page.name), bytes: ByteBuffer(bytes: bytes), tag: "\"\(String(hash(bytes), radix: 36))\"")
+        return PageFile(
+            name: String(cString: page.name), bytes: ByteBuffer(bytes: bytes),
+            tag: "\"\(String(hash(bytes), radix: 36))\"")
     }
 
     static func named(_ name: String) -> PageFile? { all.first { $0.name == name } }
 
-    /// The file, or word that the browser has it already. It is asked for each time: a new version of the program is seen at once.
+    /// The file, or word that the browser has it already. It is asked for each time: a new version of the program is
+    /// seen at once.
     func response(to request: Request) -> Response {
         let headers: HTTPFields = [.eTag: tag, .cacheControl: "no-cache", .contentType: type]
-        if let known = request.headers[.ifNoneMatch], StateRoutes.matches(known, tag) { return Response(status: .notModified, headers: [.eTag: tag]) }
+        if let known = request.headers[.ifNoneMatch], StateRoutes.matches(known, tag) {
+            return Response(status: .notModified, headers: [.eTag: tag])
+        }
         return Response(status: .ok, headers: headers, body: .init(byteBuffer: bytes))
     }
 
@@ -65,8 +74,8 @@ struct PageFile: Sendable {
         }
     }
 
-    /// FNV-1a over words of eight bytes and what is left behind the last: tells files apart, no more. Every service does this when it starts; byte by byte it was half
-    /// of what a debug build's start took.
+    /// FNV-1a over words of eight bytes and what is left behind the last: tells files apart, no more. Every service
+    /// does this when it starts; byte by byte it was half of what a debug build's start took.
     private static func hash(_ bytes: UnsafeRawBufferPointer) -> UInt64 {
         var (hash, at) = (0xcbf2_9ce4_8422_2325 as UInt64, 0)
         while at + 8 <= bytes.count {

@@ -28,7 +28,8 @@ enum PeopleRoutes {
 
     private struct Listed: Encodable {
         var name: String
-        /// Made with the day, and kept when its person is given another name; not there where nobody has begun, and for who may not look.
+        /// Made with the day, and kept when its person is given another name; not there where nobody has begun, and for
+        /// who may not look.
         var id: String?
         /// Where the day is shown.
         var page: String

@@ -1,7 +1,8 @@
 import TrackerCore
 import TrackerDesk
 
-/// What a phone's own automation (Apple's Shortcuts) asks: what it is to write into its health records, and what it found there (tracker law Section 10.11).
+/// What a phone's own automation (Apple's Shortcuts) asks: what it is to write into its health records, and what it
+/// found there (tracker law Section 10.11).
 enum PhoneRoutes {
     static func add(to table: RouteTable) {
         table.get("shortcuts/drinks") { ask in

@@ -2,8 +2,8 @@ import Hummingbird
 import TrackerCore
 import TrackerDesk
 
-/// Buttons of notifications that were sent to a phone. Whoever has a notification's key may press its buttons, and do nothing else: so no token
-/// goes to the server that brings it.
+/// Buttons of notifications that were sent to a phone. Whoever has a notification's key may press its buttons, and do
+/// nothing else: so no token goes to the server that brings it.
 enum PressRoutes {
     static func add(to table: RouteTable, _ household: Household) {
         table.open(.post, "press") { request, visit in
@@ -12,12 +12,16 @@ enum PressRoutes {
             let (name, given) = (try fields.text("action") ?? "", try fields.text("key"))
             try fields.finish()
             guard let action = NotificationAction(rawValue: name) else {
-                throw HTTPProblem.wrong("noSuchAction", "\"action\" is one of \(NotificationAction.allCases.map(\.rawValue).joined(separator: ", ")).")
+                throw HTTPProblem.wrong(
+                    "noSuchAction",
+                    "\"action\" is one of \(NotificationAction.allCases.map(\.rawValue).joined(separator: ", ")).")
             }
             guard let key = given else { throw HTTPProblem.wrong("missingField", "\"key\" is missing.") }
             guard key.utf8.count == 64 else { throw gone }
             for person in household.people {
-                guard let done = try person.desk().seeing(waterline: person.sharesWaterline()).press(action, withKey: key) else { continue }
+                guard
+                    let done = try person.desk().seeing(waterline: person.sharesWaterline()).press(action, withKey: key)
+                else { continue }
                 await person.wrote()
                 return .json(["done": done])
             }
@@ -25,5 +29,6 @@ enum PressRoutes {
         }
     }
 
-    private static let gone = HTTPProblem(.gone, "noSuchNotification", "There is no such notification here any more: nothing was done.")
+    private static let gone = HTTPProblem(
+        .gone, "noSuchNotification", "There is no such notification here any more: nothing was done.")
 }

@@ -10,11 +10,18 @@ enum PushRoutes {
             return .json(Standing(publicKey: try ask.person.pushKey(), subscriptions: list.subscriptions))
         }
         table.write(.post, "push/subscriptions", needs: .log, way: .repeatable) { ask, desk, fields in
-            let (endpoint, key, secret) = (try fields.text("endpoint") ?? "", try fields.text("p256dh") ?? "", try fields.text("auth") ?? "")
+            let (endpoint, key, secret) = (
+                try fields.text("endpoint") ?? "", try fields.text("p256dh") ?? "", try fields.text("auth") ?? ""
+            )
             let label = try fields.text("label") ?? ""
             try fields.finish()
-            guard try ask.person.pushKey() != nil else { throw HTTPProblem(.conflict, "noService", "Nobody here pushes notifications: no service runs for this day.") }
-            let made = try desk.subscribe(endpoint: endpoint, publicKey: key, secret: secret, label: label, token: ask.visit.rights.keys[ask.person.name]?.token)
+            guard try ask.person.pushKey() != nil else {
+                throw HTTPProblem(
+                    .conflict, "noService", "Nobody here pushes notifications: no service runs for this day.")
+            }
+            let made = try desk.subscribe(
+                endpoint: endpoint, publicKey: key, secret: secret, label: label,
+                token: ask.visit.rights.keys[ask.person.name]?.token)
             return .json(made, status: .created)
         }
         table.write(.delete, "push/subscriptions/:subscription", needs: .log, way: .repeatable) { ask, desk, fields in

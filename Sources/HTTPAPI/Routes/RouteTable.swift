@@ -25,15 +25,19 @@ final class RouteTable {
     }
 
     /// A route whose answer may go on for a while.
-    func stream(_ path: String, needs scope: Scope = .read, _ respond: @escaping @Sendable (Ask) async throws -> Response) {
+    func stream(
+        _ path: String, needs scope: Scope = .read, _ respond: @escaping @Sendable (Ask) async throws -> Response
+    ) {
         enter(.get, path, scope, respond)
     }
 
     /// A route that changes something: done once for each `Idempotency-Key`.
-    /// - Parameter mayAsk: whether this is any business of the caller's; asked before an earlier answer is given again, too.
+    /// - Parameter mayAsk: whether this is any business of the caller's; asked before an earlier answer is given again,
+    ///   too.
     func write(
         _ method: HTTPRequest.Method, _ path: String, needs scope: Scope, way: Once.Way = .stored,
-        mayAsk: @escaping @Sendable (Ask) throws -> Void = { _ in }, _ act: @escaping @Sendable (Ask, TrackerDesk, inout Fields) async throws -> Answer
+        mayAsk: @escaping @Sendable (Ask) throws -> Void = { _ in },
+        _ act: @escaping @Sendable (Ask, TrackerDesk, inout Fields) async throws -> Answer
     ) {
         enter(method, path, scope) { ask in
             try mayAsk(ask)
@@ -45,18 +49,25 @@ final class RouteTable {
 
     /// A route that takes a file in: done once for each `Idempotency-Key`.
     /// - Parameter act: gets the file's place, which is gone afterwards.
-    func upload(_ path: String, needs scope: Scope, _ act: @escaping @Sendable (TrackerDesk, Spool) async throws -> Answer) {
+    func upload(
+        _ path: String, needs scope: Scope, _ act: @escaping @Sendable (TrackerDesk, Spool) async throws -> Answer
+    ) {
         enter(.post, path, scope) { ask in
             try ask.allowQuery([])
             let spool = try await Spool(of: ask.request)
-            let answer = try await Once.answer(ask, .stored, asking: Array(spool.fingerprint.utf8)) { try await act($0, spool) }
+            let answer = try await Once.answer(ask, .stored, asking: Array(spool.fingerprint.utf8)) {
+                try await act($0, spool)
+            }
             await ask.person.wrote()
             return ask.veiled(answer).response
         }
     }
 
     /// A route that anybody may try: the way in.
-    func open(_ method: HTTPRequest.Method, _ path: String, _ answer: @escaping @Sendable (Request, Visit) async throws -> Answer) {
+    func open(
+        _ method: HTTPRequest.Method, _ path: String,
+        _ answer: @escaping @Sendable (Request, Visit) async throws -> Answer
+    ) {
         on("\(Self.base)/\(path)", method) { request, visit in try await answer(request, visit).response }
     }
 
@@ -78,24 +89,36 @@ final class RouteTable {
         for (path, known) in methods {
             let known = known.contains(.get) ? known.union([.head]) : known
             let allow = known.map(\.rawValue).sorted().joined(separator: ", ")
-            for method in [HTTPRequest.Method.get, .post, .put, .patch, .delete, .options, .trace, .connect, .query] where !known.contains(method) {
+            for method in [HTTPRequest.Method.get, .post, .put, .patch, .delete, .options, .trace, .connect, .query]
+            where !known.contains(method) {
                 router.on(RouterPath(path), method: method) { _, _ -> Response in
-                    throw HTTPProblem(.methodNotAllowed, "methodNotAllowed", "Only \(allow) can be asked for here.", headers: [.allow: allow])
+                    throw HTTPProblem(
+                        .methodNotAllowed, "methodNotAllowed", "Only \(allow) can be asked for here.",
+                        headers: [.allow: allow])
                 }
             }
         }
     }
 
-    private func enter(_ method: HTTPRequest.Method, _ path: String, _ scope: Scope, _ respond: @escaping @Sendable (Ask) async throws -> Response) {
-        for place in ["\(Self.base)/\(path)", "\(Self.base)/people/:person/\(path)"] { self.respond(to: method, place, scope, respond) }
+    private func enter(
+        _ method: HTTPRequest.Method, _ path: String, _ scope: Scope,
+        _ respond: @escaping @Sendable (Ask) async throws -> Response
+    ) {
+        for place in ["\(Self.base)/\(path)", "\(Self.base)/people/:person/\(path)"] {
+            self.respond(to: method, place, scope, respond)
+        }
     }
 
     /// The person whom the path names, else the one who is meant.
-    private func respond(to method: HTTPRequest.Method, _ path: String, _ scope: Scope, _ answer: @escaping @Sendable (Ask) async throws -> Response) {
+    private func respond(
+        to method: HTTPRequest.Method, _ path: String, _ scope: Scope,
+        _ answer: @escaping @Sendable (Ask) async throws -> Response
+    ) {
         let household = household
         on(path, method) { request, visit in
             let named = visit.parameters.get("person").map { PathPart.decoded($0) ?? "" }
-            let person = household.person(named ?? visit.rights.meant(of: household.people.map(\.name), host: visit.host))
+            let person = household.person(
+                named ?? visit.rights.meant(of: household.people.map(\.name), host: visit.host))
             // Who may see nobody does not hear who is there.
             guard let person else {
                 if visit.rights.keys.isEmpty, visit.rights.otherwise == nil { try visit.refuse(scope) }
@@ -118,17 +141,28 @@ final class RouteTable {
 }
 
 extension Visit {
-    /// - Throws: `HTTPProblem` where the caller may not do that with this person's day: 401 where nobody knows who asks, 403 where the right is
-    ///   missing.
+    /// - Throws: `HTTPProblem` where the caller may not do that with this person's day: 401 where nobody knows who
+    ///   asks, 403 where the right is missing.
     func check(_ needed: Scope, for person: String) throws {
-        guard let scope = rights.scope(for: person), scope >= needed else { return try refuse(needed, isKnown: rights.keys[person] != nil) }
+        guard let scope = rights.scope(for: person), scope >= needed else {
+            return try refuse(needed, isKnown: rights.keys[person] != nil)
+        }
     }
 
     func refuse(_ needed: Scope, isKnown: Bool = false) throws {
-        guard !isKnown else { throw HTTPProblem(.forbidden, "scope", "That needs the right \"\(needed.rawValue)\", which you were not given.") }
-        guard !rights.isBearer else { throw HTTPProblem(.forbidden, "otherPerson", "This token is good for another person's day only.") }
-        let how = needed == .read ? "Only who was let in may look from another machine" : "Only who was let in may change anything"
-        throw HTTPProblem(.unauthorized, "notLetIn", "\(how): with a token, or a browser that was paired.", headers: [.wwwAuthenticate: "Bearer"])
+        guard !isKnown else {
+            throw HTTPProblem(
+                .forbidden, "scope", "That needs the right \"\(needed.rawValue)\", which you were not given.")
+        }
+        guard !rights.isBearer else {
+            throw HTTPProblem(.forbidden, "otherPerson", "This token is good for another person's day only.")
+        }
+        let how =
+            needed == .read
+            ? "Only who was let in may look from another machine" : "Only who was let in may change anything"
+        throw HTTPProblem(
+            .unauthorized, "notLetIn", "\(how): with a token, or a browser that was paired.",
+            headers: [.wwwAuthenticate: "Bearer"])
     }
 }
 

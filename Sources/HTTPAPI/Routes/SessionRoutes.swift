@@ -32,14 +32,18 @@ enum SessionRoutes {
 
     static func check(_ ask: Ask) throws {
         guard ask.seesWaterline else {
-            throw HTTPProblem(.forbidden, "waterlineNotShared", "Waterline is not shown beyond the machine it runs on. The configuration can switch that on.")
+            throw HTTPProblem(
+                .forbidden, "waterlineNotShared",
+                "Waterline is not shown beyond the machine it runs on. The configuration can switch that on.")
         }
     }
 
     private static func addSession(to table: Own) {
         table.get("session") { ask in
             try ask.allowQuery([])
-            guard let session = try ask.person.desk().sessionIfAny() else { throw HTTPProblem(.notFound, "noSession", "There was no session yet.") }
+            guard let session = try ask.person.desk().sessionIfAny() else {
+                throw HTTPProblem(.notFound, "noSession", "There was no session yet.")
+            }
             return .json(session)
         }
         table.get("sessions") { ask in
@@ -57,7 +61,9 @@ enum SessionRoutes {
         table.write(.post, "session/end", needs: .log) { _, desk, fields in
             let at = try fields.text("at") ?? "now"
             try fields.finish()
-            guard ["now", "last-log"].contains(at) else { throw HTTPProblem.wrong("notAnEnd", "\"at\" is \"now\" or \"last-log\".") }
+            guard ["now", "last-log"].contains(at) else {
+                throw HTTPProblem.wrong("notAnEnd", "\"at\" is \"now\" or \"last-log\".")
+            }
             return .json(try desk.endSession(atLastLog: at == "last-log"))
         }
         table.write(.post, "session/keep-going", needs: .log) { _, desk, fields in
@@ -73,7 +79,8 @@ enum SessionRoutes {
     private static func addEntries(to table: Own) {
         table.write(.post, "session/drink", needs: .log) { _, desk, fields in
             let outcome = try desk.drink(
-                preset: try fields.text("preset"), type: try fields.drinkType("type"), sizeOz: try fields.number("oz"), abv: try fields.number("abv"),
+                preset: try fields.text("preset"), type: try fields.drinkType("type"), sizeOz: try fields.number("oz"),
+                abv: try fields.number("abv"),
                 estimate: try fields.number("estimate"), at: try fields.moment("at", desk), finishing: fields)
             return .json(outcome, status: .created)
         }
@@ -81,11 +88,14 @@ enum SessionRoutes {
             let (oz, ml) = (try fields.number("oz"), try fields.number("ml"))
             let at = try fields.moment("at", desk)
             try fields.finish()
-            guard oz == nil || ml == nil else { throw HTTPProblem.wrong("twoAmounts", "Give \"oz\" or \"ml\", not both.") }
+            guard oz == nil || ml == nil else {
+                throw HTTPProblem.wrong("twoAmounts", "Give \"oz\" or \"ml\", not both.")
+            }
             return .json(try desk.water(oz: oz ?? ml.map { $0 / Ounces.mlPerOunce }, at: at), status: .created)
         }
         table.write(.patch, "session/logs/:entry", needs: .log) { ask, desk, fields in
-            let change = EntryChange(at: try fields.moment("at", desk), estimate: try fields.number("estimate"), oz: try fields.number("oz"))
+            let change = EntryChange(
+                at: try fields.moment("at", desk), estimate: try fields.number("estimate"), oz: try fields.number("oz"))
             try fields.finish()
             guard change.at != nil || change.estimate != nil || change.oz != nil else {
                 throw HTTPProblem.wrong("missingField", "Say what to change: \"at\", \"estimate\" or \"oz\".")
@@ -104,7 +114,9 @@ enum SessionRoutes {
             return .json(try ask.person.desk().presets())
         }
         table.write(.post, "presets", needs: .control) { _, desk, fields in
-            guard let name = try fields.text("name") else { throw HTTPProblem.wrong("missingField", "\"name\" is missing.") }
+            guard let name = try fields.text("name") else {
+                throw HTTPProblem.wrong("missingField", "\"name\" is missing.")
+            }
             let values = try values(&fields)
             return .json(try desk.addPreset(name, values), status: .created)
         }
@@ -116,7 +128,8 @@ enum SessionRoutes {
             var values = try values(&fields)
             (values.name, values.without) = (name, without)
             guard values != PresetValues() else {
-                throw HTTPProblem.wrong("missingField", "Say what to change: \"name\", \"type\", \"oz\", \"abv\" or \"estimate\".")
+                throw HTTPProblem.wrong(
+                    "missingField", "Say what to change: \"name\", \"type\", \"oz\", \"abv\" or \"estimate\".")
             }
             return .json(try desk.editPreset(try ask.part("preset"), values))
         }
@@ -128,7 +141,8 @@ enum SessionRoutes {
 
     private static func values(_ fields: inout Fields) throws -> PresetValues {
         let values = PresetValues(
-            type: try fields.drinkType("type"), sizeOz: try fields.number("oz"), abv: try fields.number("abv"), estimate: try fields.number("estimate"))
+            type: try fields.drinkType("type"), sizeOz: try fields.number("oz"), abv: try fields.number("abv"),
+            estimate: try fields.number("estimate"))
         try fields.finish()
         return values
     }
@@ -137,7 +151,8 @@ enum SessionRoutes {
 extension TrackerDesk {
     /// As `drink`, once it is sure that nothing else was asked.
     fileprivate func drink(
-        preset: String?, type: DrinkType?, sizeOz: Double?, abv: Double?, estimate: Double?, at: Instant?, finishing fields: Fields
+        preset: String?, type: DrinkType?, sizeOz: Double?, abv: Double?, estimate: Double?, at: Instant?,
+        finishing fields: Fields
     ) throws -> LogOutcome {
         try fields.finish()
         return try drink(preset: preset, type: type, sizeOz: sizeOz, abv: abv, estimate: estimate, at: at)
@@ -148,7 +163,8 @@ extension Fields {
     mutating func drinkType(_ key: String) throws -> DrinkType? {
         guard let text = try text(key) else { return nil }
         guard let type = DrinkType(rawValue: text) else {
-            throw HTTPProblem.wrong("notAType", "\"\(key)\" is one of \(DrinkType.allCases.map(\.rawValue).joined(separator: ", ")).")
+            throw HTTPProblem.wrong(
+                "notAType", "\"\(key)\" is one of \(DrinkType.allCases.map(\.rawValue).joined(separator: ", ")).")
         }
         return type
     }

@@ -25,13 +25,16 @@ enum SettingRoutes {
             try check(ask, given.map(\.key))
             try checkReach(ask, given.map(\.key))
             let changes = try given.map { (name: $0.key, text: try text($0.value, of: $0.key)) }
-            guard !changes.isEmpty else { throw HTTPProblem.wrong("missingField", "Name at least one setting with its value.") }
+            guard !changes.isEmpty else {
+                throw HTTPProblem.wrong("missingField", "Name at least one setting with its value.")
+            }
             _ = try desk.set(changes)
             return ask.veiled(.json(try desk.settings()))
         }
         table.write(.post, "setup", needs: .control) { ask, desk, fields in
             let names = [
-                "waterEvery": "waterline.waterEveryNDrinks", "timeReminders": "waterline.timeReminders", "interval": "waterline.intervalMinutes",
+                "waterEvery": "waterline.waterEveryNDrinks", "timeReminders": "waterline.timeReminders",
+                "interval": "waterline.intervalMinutes",
                 "threshold": "waterline.warningThreshold", "units": "waterline.units", "goal": "hydration.goalMl",
             ]
             var given = fields.all()
@@ -40,11 +43,17 @@ enum SettingRoutes {
                 throw HTTPProblem.wrong("notAChoice", "\"notifications\" is \"enable\" or \"skip\".")
             }
             let changes = try given.sorted { $0.key < $1.key }.map { key, value in
-                guard let name = names[key] else { throw HTTPProblem.wrong("unknownField", "\"\(key.prefix(64))\" is not known here.") }
+                guard let name = names[key] else {
+                    throw HTTPProblem.wrong("unknownField", "\"\(key.prefix(64))\" is not known here.")
+                }
                 return (name: name, text: try text(value, of: key))
             }
             try check(ask, changes.map(\.name))
-            return ask.veiled(.json(try desk.setUp(changes, notifications: notifications == .text("enable") ? "The browser was asked." : "Not asked for.")))
+            return ask.veiled(
+                .json(
+                    try desk.setUp(
+                        changes,
+                        notifications: notifications == .text("enable") ? "The browser was asked." : "Not asked for.")))
         }
     }
 
@@ -56,9 +65,15 @@ enum SettingRoutes {
     /// Whoever may change the day may not send it elsewhere, nor have the service read this machine's files.
     private static func checkReach(_ ask: Ask, _ names: [String]) throws {
         guard let reach = names.map(SettingReach.init).max(), reach > .day else { return }
-        guard let scope = ask.visit.rights.scope(for: ask.person.name), scope >= .admin else { return try ask.visit.refuse(.admin, isKnown: true) }
-        guard reach == .files, !ask.visit.isLocal, let name = names.first(where: { SettingReach(of: $0) == .files }) else { return }
-        throw HTTPProblem(.forbidden, "onlyHere", "\"\(name.prefix(64))\" names a file or folder of the machine where the service runs: it is set there only.")
+        guard let scope = ask.visit.rights.scope(for: ask.person.name), scope >= .admin else {
+            return try ask.visit.refuse(.admin, isKnown: true)
+        }
+        guard reach == .files, !ask.visit.isLocal, let name = names.first(where: { SettingReach(of: $0) == .files })
+        else { return }
+        throw HTTPProblem(
+            .forbidden, "onlyHere",
+            "\"\(name.prefix(64))\" names a file or folder of the machine where the service runs: it is set there only."
+        )
     }
 
     /// A value as the settings take it from a person.
@@ -73,7 +88,9 @@ enum SettingRoutes {
     }
 
     /// The same, where null takes a bottle's own value back.
-    static func textIfAny(_ value: Fields.Value, of name: String) throws -> String? { value == .null ? nil : try text(value, of: name) }
+    static func textIfAny(_ value: Fields.Value, of name: String) throws -> String? {
+        value == .null ? nil : try text(value, of: name)
+    }
 
     /// A setting as the page shows it.
     private struct Entry: Encodable {

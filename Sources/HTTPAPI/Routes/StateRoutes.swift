@@ -11,9 +11,12 @@ enum StateRoutes {
             let seesWaterline = ask.seesWaterline
             let tag = text.tag(withWaterline: seesWaterline)
             if let known = ask.request.headers[.ifNoneMatch], matches(known, tag) {
-                return Answer(status: .notModified, type: "", bytes: .init(), headers: [.eTag: tag, .cacheControl: "no-cache"])
+                return Answer(
+                    status: .notModified, type: "", bytes: .init(), headers: [.eTag: tag, .cacheControl: "no-cache"])
             }
-            return Answer(type: "application/json", bytes: text.bytes(withWaterline: seesWaterline), headers: [.eTag: tag, .cacheControl: "no-cache"])
+            return Answer(
+                type: "application/json", bytes: text.bytes(withWaterline: seesWaterline),
+                headers: [.eTag: tag, .cacheControl: "no-cache"])
         }
         table.get("why") { ask in
             try ask.allowQuery(["at"])

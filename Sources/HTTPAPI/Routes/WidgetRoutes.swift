@@ -13,7 +13,8 @@ enum WidgetRoutes {
 
     static func add(to table: RouteTable) {
         let widgets: [(name: String, draw: @Sendable (Scene) -> String)] = [
-            ("circular", { Widget.circular($0.state) }), ("corner", { Widget.corner($0.state) }), ("small", { Widget.small($0.state) }),
+            ("circular", { Widget.circular($0.state) }), ("corner", { Widget.corner($0.state) }),
+            ("small", { Widget.small($0.state) }),
             ("medium", { Widget.medium($0.state, $0.last) }), ("large", { Widget.large($0.state, $0.logs, $0.last) }),
         ]
         for (name, draw) in widgets {

@@ -15,7 +15,8 @@ enum Widget {
             ? rainbow(radius)
             : """
             <circle cx="100" cy="100" r="\(radius)" fill="none" stroke="#CFD8DC" stroke-width="12"/>\
-            <circle class="progress" cx="100" cy="100" r="\(radius)" fill="none" stroke="\(colour(state))" stroke-width="12" stroke-linecap="\(arc > 0 ? "round" : "butt")" \
+            <circle class="progress" cx="100" cy="100" r="\(radius)" fill="none" stroke="\(colour(state))" \
+            stroke-width="12" stroke-linecap="\(arc > 0 ? "round" : "butt")" \
             stroke-dasharray="\(digits(arc)) \(digits(around))" transform="rotate(-90 100 100)"/>
             """
         return frame(200, 200, "\(state.pace.percent) %", ring + drop(100, 100, 1.0, colour(state)))
@@ -23,15 +24,25 @@ enum Widget {
 
     /// A larger drop with the percentage.
     static func corner(_ state: TrackerSnapshot) -> String {
-        frame(200, 200, "\(state.pace.percent) %", drop(100, 84, 1.7, colour(state)) + text(100, 188, 34, "\(state.pace.percent)%", weight: "bold", isOnAnything: true))
+        frame(
+            200, 200, "\(state.pace.percent) %",
+            drop(100, 84, 1.7, colour(state))
+                + text(100, 188, 34, "\(state.pace.percent)%", weight: "bold", isOnAnything: true))
     }
 
     /// The session in one line; "No Session" without one.
     static func small(_ state: TrackerSnapshot) -> String {
-        guard let session = state.waterline else { return frame(160, 160, "No Session", card(160, 160) + text(80, 88, 20, "No Session")) }
+        guard let session = state.waterline else {
+            return frame(160, 160, "No Session", card(160, 160) + text(80, 88, 20, "No Session"))
+        }
         // Beside the gauge is room for two words.
-        let lines = session.waterDueText.replacing(": ", with: ":\n").split(separator: "\n").enumerated().map { index, words in text(100, 106 + Double(index) * 18, 13, String(words)) }
-        return frame(160, 160, session.waterDueText, card(160, 160) + gauge(session, 28, 24, 112) + text(100, 78, 32, value(session), weight: "bold") + lines.joined())
+        let lines = session.waterDueText.replacing(": ", with: ":\n").split(separator: "\n").enumerated().map {
+            index, words in text(100, 106 + Double(index) * 18, 13, String(words))
+        }
+        return frame(
+            160, 160, session.waterDueText,
+            card(160, 160) + gauge(session, 28, 24, 112) + text(100, 78, 32, value(session), weight: "bold")
+                + lines.joined())
     }
 
     /// The session with its counts; without one what the last came to.
@@ -55,7 +66,10 @@ enum Widget {
     /// The day's amount, and nothing of a session.
     static func amount(_ state: TrackerSnapshot, isLarge: Bool) -> String {
         let width = isLarge ? 340.0 : 160
-        return frame(width, 160, state.amountText, card(width, 160) + text(width / 2, 72, 26, "\(state.pace.percent) %", weight: "bold") + text(width / 2, 108, isLarge ? 18 : 13, state.amountText))
+        return frame(
+            width, 160, state.amountText,
+            card(width, 160) + text(width / 2, 72, 26, "\(state.pace.percent) %", weight: "bold")
+                + text(width / 2, 108, isLarge ? 18 : 13, state.amountText))
     }
 
     // MARK: - Parts
@@ -63,15 +77,22 @@ enum Widget {
     private static func body(_ session: WaterlineSnapshot, _ width: Double) -> String {
         let reminder = session.nextReminderText.map { "Next reminder: \($0)" } ?? ""
         return gauge(session, 28, 24, 112) + text(96, 76, 40, value(session), weight: "bold")
-            + text(150, 56, 16, "\(counted(session.drinks, "drink")), \(counted(session.waters, "water"))", anchor: "start")
+            + text(
+                150, 56, 16, "\(counted(session.drinks, "drink")), \(counted(session.waters, "water"))", anchor: "start"
+            )
             + text(150, 84, 16, session.waterDueText, anchor: "start") + text(150, 112, 16, reminder, anchor: "start")
     }
 
-    private static func idle(_ state: TrackerSnapshot, _ last: SessionSummary?, _ width: Double, _ height: Double) -> String {
-        let words = last.map { "Last: \($0.durationText), \(counted($0.drinks, "drink")), \(counted($0.waters, "water"))" } ?? "Start a session"
+    private static func idle(_ state: TrackerSnapshot, _ last: SessionSummary?, _ width: Double, _ height: Double)
+        -> String
+    {
+        let words =
+            last.map { "Last: \($0.durationText), \(counted($0.drinks, "drink")), \(counted($0.waters, "water"))" }
+            ?? "Start a session"
         return frame(
             width, height, "No Session",
-            card(width, height) + text(width / 2, height / 2 - 26, 22, "No Session") + text(width / 2, height / 2 + 8, 16, words)
+            card(width, height) + text(width / 2, height / 2 - 26, 22, "No Session")
+                + text(width / 2, height / 2 + 8, 16, words)
                 + text(width / 2, height / 2 + 38, 16, state.amountText))
     }
 
@@ -86,7 +107,9 @@ enum Widget {
             """
     }
 
-    private static func value(_ session: WaterlineSnapshot) -> String { digits((session.value * 10).rounded() / 10).replacing("-", with: "−") }
+    private static func value(_ session: WaterlineSnapshot) -> String {
+        digits((session.value * 10).rounded() / 10).replacing("-", with: "−")
+    }
 
     private static func colour(_ state: TrackerSnapshot) -> String {
         switch state.pace.displayUrgency {
@@ -118,18 +141,30 @@ enum Widget {
         "<rect width=\"\(digits(width))\" height=\"\(digits(height))\" rx=\"20\" fill=\"#FFFFFF\"/>"
     }
 
-    private static func text(_ x: Double, _ y: Double, _ size: Double, _ words: String, anchor: String = "middle", weight: String = "normal", isOnAnything: Bool = false) -> String {
-        // Where no card lies under the words, whoever shows them chooses what does: a pale rim keeps them readable on black, too.
-        let rim = isOnAnything ? " stroke=\"#FFFFFF\" stroke-width=\"\(digits(size / 6))\" stroke-linejoin=\"round\" paint-order=\"stroke\"" : ""
+    private static func text(
+        _ x: Double, _ y: Double, _ size: Double, _ words: String, anchor: String = "middle", weight: String = "normal",
+        isOnAnything: Bool = false
+    ) -> String {
+        // Where no card lies under the words, whoever shows them chooses what does: a pale rim keeps them readable on
+        // black, too.
+        let rim =
+            isOnAnything
+            ? """
+             stroke=\"#FFFFFF\" stroke-width=\"\(digits(size / 6))\" stroke-linejoin=\"round\" \
+            paint-order=\"stroke\"
+            """
+            : ""
         return """
-            <text x="\(digits(x))" y="\(digits(y))" font-family="system-ui, sans-serif" font-size="\(digits(size))" font-weight="\(weight)" \
+            <text x="\(digits(x))" y="\(digits(y))" font-family="system-ui, sans-serif" font-size="\(digits(size))" \
+            font-weight="\(weight)" \
             text-anchor="\(anchor)" fill="#1A1A2E"\(rim)>\(Escaping.markup(words))</text>
             """
     }
 
     private static func frame(_ width: Double, _ height: Double, _ title: String, _ inside: String) -> String {
         """
-        <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 \(digits(width)) \(digits(height))" width="\(digits(width))" height="\(digits(height))" \
+        <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 \(digits(width)) \(digits(height))" \
+        width="\(digits(width))" height="\(digits(height))" \
         role="img" aria-label="\(Escaping.markup(title))">\(inside)</svg>
         """
     }

@@ -2,7 +2,8 @@ import Foundation
 import Hummingbird
 import TrackerDesk
 
-/// The JSON object of a request, taken apart key by key. A key that nobody asked for is refused: a misspelt one must not be silence.
+/// The JSON object of a request, taken apart key by key. A key that nobody asked for is refused: a misspelt one must
+/// not be silence.
 struct Fields {
     enum Value: Hashable, Sendable {
         case null
@@ -24,7 +25,9 @@ struct Fields {
         }
         let text = Data(bytes.readableBytesView)
         // The decoder would take UTF-16 and UTF-32, too, in which nothing else here sees a key that stands twice.
-        guard !text.contains(0), String(validating: text, as: UTF8.self) != nil else { throw HTTPProblem.unreadable("The body is not text in UTF-8.") }
+        guard !text.contains(0), String(validating: text, as: UTF8.self) != nil else {
+            throw HTTPProblem.unreadable("The body is not text in UTF-8.")
+        }
         do {
             rest = try JSONDecoder().decode([String: Value].self, from: text)
         } catch DecodingError.typeMismatch(_, let context) where context.codingPath.isEmpty {
@@ -32,11 +35,16 @@ struct Fields {
         } catch DecodingError.valueNotFound {
             throw HTTPProblem.wrong("notAnObject", "The body is to be one JSON object.")
         } catch DecodingError.typeMismatch(_, let context) {
-            throw HTTPProblem.wrong("notPlain", "\(Self.name(context.codingPath)) is to be a text, a number, true, false, null, or a list of those.")
+            throw HTTPProblem.wrong(
+                "notPlain",
+                "\(Self.name(context.codingPath)) is to be a text, a number, true, false, null, or a list of those.")
         } catch {
-            throw HTTPProblem.unreadable("The body is not JSON, or it holds a number that is too large or half of a surrogate pair.")
+            throw HTTPProblem.unreadable(
+                "The body is not JSON, or it holds a number that is too large or half of a surrogate pair.")
         }
-        if let key = RepeatedKey.first(in: text) { throw HTTPProblem.wrong("repeatedField", "\"\(key.prefix(64))\" stands in the body more than once.") }
+        if let key = RepeatedKey.first(in: text) {
+            throw HTTPProblem.wrong("repeatedField", "\"\(key.prefix(64))\" stands in the body more than once.")
+        }
     }
 
     init(_ values: [String: Value]) { rest = values }
@@ -47,7 +55,8 @@ struct Fields {
         return rest
     }
 
-    /// `null` is refused, here and below: if it counted as a key that is absent, somebody who means to take a value back would read that it was done.
+    /// `null` is refused, here and below: if it counted as a key that is absent, somebody who means to take a value
+    /// back would read that it was done.
     mutating func text(_ key: String) throws -> String? {
         switch rest.removeValue(forKey: key) {
         case nil: return nil
@@ -120,9 +129,13 @@ struct Fields {
     /// `250` rather than `250.0`.
     static func words(_ number: Double) -> String { Int(exactly: number).map(String.init) ?? "\(number)" }
 
-    private static func mismatch(_ key: String, _ wanted: String) -> HTTPProblem { .wrong("wrongType", "\"\(key)\" is to be \(wanted).") }
+    private static func mismatch(_ key: String, _ wanted: String) -> HTTPProblem {
+        .wrong("wrongType", "\"\(key)\" is to be \(wanted).")
+    }
 
-    private static func name(_ path: [any CodingKey]) -> String { "\"" + path.map(\.stringValue).joined(separator: ".").prefix(64) + "\"" }
+    private static func name(_ path: [any CodingKey]) -> String {
+        "\"" + path.map(\.stringValue).joined(separator: ".").prefix(64) + "\""
+    }
 }
 
 extension Fields.Value: Decodable {
@@ -141,7 +154,8 @@ extension Fields.Value: Decodable {
             var list: [Fields.Value] = []
             var values = try decoder.unkeyedContainer()
             guard decoder.codingPath.count < 2 else {
-                throw DecodingError.typeMismatch(Fields.Value.self, .init(codingPath: decoder.codingPath, debugDescription: "too deep"))
+                throw DecodingError.typeMismatch(
+                    Fields.Value.self, .init(codingPath: decoder.codingPath, debugDescription: "too deep"))
             }
             while !values.isAtEnd { list.append(try values.decode(Fields.Value.self)) }
             self = .list(list)

@@ -33,6 +33,8 @@ struct HTTPProblem: Error, Sendable {
 
 extension HTTPProblem {
     static func missing(_ what: String) -> HTTPProblem { HTTPProblem(.notFound, "notFound", what) }
-    static func wrong(_ code: String, _ detail: String) -> HTTPProblem { HTTPProblem(.unprocessableContent, code, detail) }
+    static func wrong(_ code: String, _ detail: String) -> HTTPProblem {
+        HTTPProblem(.unprocessableContent, code, detail)
+    }
     static func unreadable(_ detail: String) -> HTTPProblem { HTTPProblem(.badRequest, "unreadable", detail) }
 }

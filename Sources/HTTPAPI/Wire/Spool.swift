@@ -12,7 +12,8 @@ final class Spool: Sendable {
     static let limit = 1 << 30
     /// A client may be silent for so long, seconds.
     static let silence = 10
-    /// After its first minute a body has come at so many bytes a second at least: who sends a byte now and then would keep a place for ever.
+    /// After its first minute a body has come at so many bytes a second at least: who sends a byte now and then would
+    /// keep a place for ever.
     static let slowest = 4096
     /// So many come in at once; another is asked to try later.
     static let most = 2
@@ -44,7 +45,12 @@ final class Spool: Sendable {
             defer { group.cancelAll() }
             guard let first = try await group.next(), let whole = first else {
                 throw HTTPProblem(
-                    .requestTimeout, "slowBody", "Nothing of the body came for \(Self.silence) seconds, or less than \(Self.slowest) bytes a second of it.", headers: [.connection: "close"])
+                    .requestTimeout, "slowBody",
+                    """
+                    Nothing of the body came for \(Self.silence) seconds, or less than \(Self.slowest) bytes a \
+                    second of it.
+                    """,
+                    headers: [.connection: "close"])
             }
             return whole
         }
@@ -52,13 +58,18 @@ final class Spool: Sendable {
 
     /// Hands the bytes over in pieces, on a thread that may wait.
     func read(_ feed: (UnsafeRawBufferPointer) throws -> Void) throws {
-        guard let file = FileHandle(forReadingAtPath: path) else { throw Refusal("noScratch", "What was sent is gone again.") }
+        guard let file = FileHandle(forReadingAtPath: path) else {
+            throw Refusal("noScratch", "What was sent is gone again.")
+        }
         defer { try? file.close() }
         while let piece = try file.read(upToCount: 1 << 16), !piece.isEmpty { try piece.withUnsafeBytes(feed) }
     }
 
-    /// - Returns: how many bytes there were, and FNV-1a of them, 64 bits: a key that is used for another file by mistake is to be noticed.
-    private static func write(_ body: RequestBody, to place: String, upTo limit: Int, _ last: Last) async throws -> (Int, UInt64) {
+    /// - Returns: how many bytes there were, and FNV-1a of them, 64 bits: a key that is used for another file by
+    ///   mistake is to be noticed.
+    private static func write(_ body: RequestBody, to place: String, upTo limit: Int, _ last: Last) async throws -> (
+        Int, UInt64
+    ) {
         guard FileManager.default.createFile(atPath: place, contents: nil, attributes: [.posixPermissions: 0o600]),
             let file = FileHandle(forWritingAtPath: place)
         else { throw Refusal("noScratch", "There is no place for what was sent.") }
@@ -84,7 +95,9 @@ final class Spool: Sendable {
 
         /// When it is given up, unless more comes.
         var limit: ContinuousClock.Instant {
-            state.withLock { min($0.last + .seconds(Spool.silence), $0.began + .seconds(60 + $0.bytes / Spool.slowest)) }
+            state.withLock {
+                min($0.last + .seconds(Spool.silence), $0.began + .seconds(60 + $0.bytes / Spool.slowest))
+            }
         }
 
         func came(_ bytes: Int) {
@@ -103,11 +116,14 @@ final class Spool: Sendable {
         }
         guard isIn else {
             throw HTTPProblem(
-                .serviceUnavailable, "manyFiles", "Two other files are coming in at this moment. Try again in a minute.", headers: [.retryAfter: "60", .connection: "close"])
+                .serviceUnavailable, "manyFiles",
+                "Two other files are coming in at this moment. Try again in a minute.",
+                headers: [.retryAfter: "60", .connection: "close"])
         }
     }
 
     private static func tooLarge(_ limit: Int) -> HTTPProblem {
-        HTTPProblem(.contentTooLarge, "tooLarge", "The file may have \(limit) bytes at most.", headers: [.connection: "close"])
+        HTTPProblem(
+            .contentTooLarge, "tooLarge", "The file may have \(limit) bytes at most.", headers: [.connection: "close"])
     }
 }

@@ -1,11 +1,12 @@
 import Foundation
 
-/// Threads that may wait for the store's file. Swift's own are as many as processors: a few writes that wait for another process would
-/// take all of them, and with them every other answer. Dispatch adds one thread a second while all of its own wait: with sixteen writes waiting, an answer that
-/// needs no store took longer than eight seconds.
+/// Threads that may wait for the store's file. Swift's own are as many as processors: a few writes that wait for
+/// another process would take all of them, and with them every other answer. Dispatch adds one thread a second while
+/// all of its own wait: with sixteen writes waiting, an answer that needs no store took longer than eight seconds.
 ///
-/// As many work as there are processors: what comes waits a moment for one of them, since a thread woken for each job costs more than the job. Where
-/// no job is begun for `stuck`, all who work are taken to wait for something, and as many more may work as there are jobs.
+/// As many work as there are processors: what comes waits a moment for one of them, since a thread woken for each job
+/// costs more than the job. Where no job is begun for `stuck`, all who work are taken to wait for something, and as
+/// many more may work as there are jobs.
 final class WaitingThreads: TaskExecutor {
     static let shared = WaitingThreads()
 
@@ -28,8 +29,8 @@ final class WaitingThreads: TaskExecutor {
         /// So many were ever begun.
         var begun: UInt64 = 0
         var threads = 0
-        /// Of the threads: those that were begun and have not looked for work yet, those without work, of these the ones that were woken, and those
-        /// with work (or that wait in the middle of it).
+        /// Of the threads: those that were begun and have not looked for work yet, those without work, of these the
+        /// ones that were woken, and those with work (or that wait in the middle of it).
         var starting = 0
         var free = 0
         var woken = 0
@@ -63,7 +64,8 @@ final class WaitingThreads: TaskExecutor {
         /// Those who waited are fewer again; at least one may work beside those who still do.
         mutating func finish() {
             working -= 1
-            allowed = max(WaitingThreads.processors, min(allowed - 1, WaitingThreads.most), min(working + 1, WaitingThreads.most))
+            allowed = max(
+                WaitingThreads.processors, min(allowed - 1, WaitingThreads.most), min(working + 1, WaitingThreads.most))
         }
     }
 

@@ -8,7 +8,9 @@ public struct BluetoothDiagnosis {
     private let isBottle: (_ name: String?, _ address: String) -> Bool
 
     /// - Parameter isBottle: whether a device that bluetoothd knows is one of ours.
-    public init(_ facts: BluetoothFacts, link: LinkName, isBottle: @escaping (_ name: String?, _ address: String) -> Bool) {
+    public init(
+        _ facts: BluetoothFacts, link: LinkName, isBottle: @escaping (_ name: String?, _ address: String) -> Bool
+    ) {
         self.facts = facts
         self.link = link
         self.isBottle = isBottle
@@ -23,7 +25,11 @@ public struct BluetoothDiagnosis {
     /// The adapter that the link names.
     private var wanted: String? { if case .bluez(let adapter) = link { adapter } else { nil } }
 
-    private static let elsewhere = "or do without: unix:PATH, capture:FILE, or the bench machine (waterh-bench-vm; in a checkout hardware/bench vm)."
+    private static let elsewhere =
+        """
+        or do without: unix:PATH, capture:FILE, or the bench machine (waterh-bench-vm; in a checkout \
+        hardware/bench vm).
+        """
 
     // MARK: - Kernel and switches
 
@@ -40,7 +46,9 @@ public struct BluetoothDiagnosis {
         case .adapters([]):
             return [
                 Finding("kernel", .good, "\(named) with Bluetooth"),
-                Finding("adapter", needsRadio ? .bad : .note, "there is none", advice: "Plug one in, \(Self.elsewhere)", isAbsence: true),
+                Finding(
+                    "adapter", needsRadio ? .bad : .note, "there is none", advice: "Plug one in, \(Self.elsewhere)",
+                    isAbsence: true),
             ]
         case .adapters(let names):
             return [Finding("kernel", .good, "\(named) with Bluetooth: \(names.joined(separator: ", "))")]
@@ -53,7 +61,10 @@ public struct BluetoothDiagnosis {
                 ? Finding(
                     "rfkill \(blockade.name)", needsRadio ? .bad : .note, "blocked by a switch or key of this machine",
                     advice: "Turn the switch, or press the key for wireless (aeroplane mode).", isAbsence: true)
-                : Finding("rfkill \(blockade.name)", needsRadio ? .bad : .note, "blocked by software", advice: "rfkill unblock bluetooth", isAbsence: true, remedy: Remedy(["rfkill", "unblock", "bluetooth"], needsRoot: false))
+                : Finding(
+                    "rfkill \(blockade.name)", needsRadio ? .bad : .note, "blocked by software",
+                    advice: "rfkill unblock bluetooth", isAbsence: true,
+                    remedy: Remedy(["rfkill", "unblock", "bluetooth"], needsRoot: false))
         }
     }
 
@@ -64,29 +75,58 @@ public struct BluetoothDiagnosis {
         let bus = Finding("system bus", .good, "there")
         switch facts.daemon {
         case .noBus(let reason):
-            return [Finding("system bus", severity, "not to be reached: \(reason)", advice: "For the link bluez: start it (systemctl start dbus).", isAbsence: true)]
+            return [
+                Finding(
+                    "system bus", severity, "not to be reached: \(reason)",
+                    advice: "For the link bluez: start it (systemctl start dbus).", isAbsence: true)
+            ]
         case .notRunning where facts.daemonPath == nil:
-            return [bus, Finding("bluetoothd", severity, "not installed", advice: "For the link bluez: apt-get install bluez.", isAbsence: true)]
+            return [
+                bus,
+                Finding(
+                    "bluetoothd", severity, "not installed", advice: "For the link bluez: apt-get install bluez.",
+                    isAbsence: true),
+            ]
         case .notRunning:
             return [
                 bus,
                 Finding(
                     "bluetoothd", severity, "installed at \(facts.daemonPath ?? "?"), and not running",
-                    advice: "systemctl enable --now bluetooth; journalctl -u bluetooth tells why it ended.", isAbsence: true,
+                    advice: "systemctl enable --now bluetooth; journalctl -u bluetooth tells why it ended.",
+                    isAbsence: true,
                     remedy: Remedy(["systemctl", "enable", "--now", "bluetooth"], needsRoot: true)),
             ]
         case .denied:
             let advice =
                 facts.hasPolicy
-                ? "waterh.conf is installed, and lets the user waterh speak: run as that user, or join the group bluetooth (adduser USER bluetooth, then log in anew)."
-                : "Join the group bluetooth (adduser USER bluetooth, then log in anew), or install a checkout's hardware/units/waterh-bus-policy.conf as /etc/dbus-1/system.d/waterh.conf."
+                ? """
+                waterh.conf is installed, and lets the user waterh speak: run as that user, or join the group \
+                bluetooth (adduser USER bluetooth, then log in anew).
+                """
+                : """
+                Join the group bluetooth (adduser USER bluetooth, then log in anew), or install a checkout's \
+                hardware/units/waterh-bus-policy.conf as /etc/dbus-1/system.d/waterh.conf.
+                """
             return [bus, Finding("bus policy", severity, "this user may not speak to bluetoothd", advice: advice)]
         case .noAnswer(let reason):
-            return [bus, Finding("bluetoothd", severity, "runs and does not answer: \(reason)", advice: "systemctl restart bluetooth, when nobody needs it just now.")]
+            return [
+                bus,
+                Finding(
+                    "bluetoothd", severity, "runs and does not answer: \(reason)",
+                    advice: "systemctl restart bluetooth, when nobody needs it just now."),
+            ]
         case .running(let census):
-            let version = census.version.map { "BlueZ \($0)" } ?? "BlueZ, version unknown without an adapter (bluetoothd -v)"
-            let why = facts.isRoot ? "root" : facts.isMember ? "a member of the group bluetooth" : facts.hasPolicy ? "by policy" : "by the system's policy"
-            return [bus, Finding("bluetoothd", .good, version), Finding("bus policy", .good, "this user may speak to bluetoothd (\(why))")]
+            let version =
+                census.version.map { "BlueZ \($0)" } ?? "BlueZ, version unknown without an adapter (bluetoothd -v)"
+            let why =
+                facts.isRoot
+                ? "root"
+                : facts.isMember
+                    ? "a member of the group bluetooth" : facts.hasPolicy ? "by policy" : "by the system's policy"
+            return [
+                bus, Finding("bluetoothd", .good, version),
+                Finding("bus policy", .good, "this user may speak to bluetoothd (\(why))"),
+            ]
         }
     }
 
@@ -98,7 +138,9 @@ public struct BluetoothDiagnosis {
         if let wanted, !census.adapters.contains(where: { $0.name == wanted }) {
             let there = census.adapters.isEmpty ? "none at all" : census.adapters.map(\.name).joined(separator: ", ")
             findings.append(
-                Finding("adapter \(wanted)", .bad, "bluetoothd does not have it; there is \(there)", advice: "Plug it in, or name another with --link bluez:NAME.", isAbsence: true))
+                Finding(
+                    "adapter \(wanted)", .bad, "bluetoothd does not have it; there is \(there)",
+                    advice: "Plug it in, or name another with --link bluez:NAME.", isAbsence: true))
         }
         let hasPower = census.adapters.contains(where: \.isPowered)
         for adapter in census.adapters {
@@ -111,13 +153,24 @@ public struct BluetoothDiagnosis {
     private func findings(about adapter: BlueZCensus.Adapter, isMeant: Bool) -> [Finding] {
         let check = "adapter \(adapter.name)"
         guard adapter.isPowered else {
-            let advice = facts.blockades.isEmpty ? "bluetoothctl select \(adapter.address), then power on." : "First the rfkill above, then bluetoothctl power on."
-            return [Finding(check, isMeant ? .bad : .note, "\(adapter.address), switched off", advice: advice, isAbsence: true, remedy: power(adapter.name))]
+            let advice =
+                facts.blockades.isEmpty
+                ? "bluetoothctl select \(adapter.address), then power on."
+                : "First the rfkill above, then bluetoothctl power on."
+            return [
+                Finding(
+                    check, isMeant ? .bad : .note, "\(adapter.address), switched off", advice: advice, isAbsence: true,
+                    remedy: power(adapter.name))
+            ]
         }
         // Old bluetoothd names no roles.
         let isCentral = adapter.roles.isEmpty || adapter.roles.contains("central")
         guard isCentral else {
-            return [Finding(check, isMeant ? .bad : .note, "\(adapter.address), on, and cannot be a central", advice: "Use another adapter for the gateway.")]
+            return [
+                Finding(
+                    check, isMeant ? .bad : .note, "\(adapter.address), on, and cannot be a central",
+                    advice: "Use another adapter for the gateway.")
+            ]
         }
         var words = [adapter.address, "on"]
         if adapter.isDiscovering { words.append("somebody scans") }
@@ -132,19 +185,33 @@ public struct BluetoothDiagnosis {
 
     /// What bluetoothctl does, in one line and for this adapter.
     private func power(_ adapter: String) -> Remedy {
-        Remedy(["busctl", "--system", "set-property", "org.bluez", "/org/bluez/\(adapter)", "org.bluez.Adapter1", "Powered", "b", "true"], needsRoot: false)
+        Remedy(
+            [
+                "busctl", "--system", "set-property", "org.bluez", "/org/bluez/\(adapter)", "org.bluez.Adapter1",
+                "Powered", "b", "true",
+            ], needsRoot: false)
     }
 
     // MARK: - Rights
 
     private var rights: [Finding] {
         guard case .adapters = facts.kernel else { return [] }
-        let lacking = [facts.mayUseRaw ? nil : "CAP_NET_RAW", facts.mayAdminister ? nil : "CAP_NET_ADMIN"].compactMap { $0 }
-        guard !lacking.isEmpty else { return [Finding("permissions", .good, "raw sockets: the link l2cap and waterh-replay record work")] }
+        let lacking = [facts.mayUseRaw ? nil : "CAP_NET_RAW", facts.mayAdminister ? nil : "CAP_NET_ADMIN"].compactMap {
+            $0
+        }
+        guard !lacking.isEmpty else {
+            return [Finding("permissions", .good, "raw sockets: the link l2cap and waterh-replay record work")]
+        }
         return [
             Finding(
-                "permissions", needsRaw ? .bad : .note, "without \(lacking.joined(separator: " and ")): the link l2cap and waterh-replay record do not work",
-                advice: "Run those as root, or setcap cap_net_raw,cap_net_admin+ep on the program. The link bluez needs neither.")
+                "permissions", needsRaw ? .bad : .note,
+                "without \(lacking.joined(separator: " and ")): the link l2cap and waterh-replay record do not work",
+                advice:
+                    """
+                    Run those as root, or setcap cap_net_raw,cap_net_admin+ep on the program. The link bluez needs \
+                    neither.
+                    """
+            )
         ]
     }
 
@@ -153,11 +220,22 @@ public struct BluetoothDiagnosis {
     private var order: [Finding] {
         guard facts.daemonPath != nil, let channels = facts.channels else { return [] }
         let origin = channels.isSet ? "/etc/bluetooth/main.conf" : "by default"
-        guard channels.count > 1 else { return [Finding("EATT", .good, "off (Channels = 1, \(origin)): notifications keep their order")] }
+        guard channels.count > 1 else {
+            return [Finding("EATT", .good, "off (Channels = 1, \(origin)): notifications keep their order")]
+        }
         return [
             Finding(
-                "EATT", .note, "on (Channels = \(channels.count), \(origin)): between two BlueZ ends a log may arrive shuffled, which is mended but slower; a real bottle has one channel",
-                advice: "For emulator and gateway on one bench: Channels = 1 under [GATT] in /etc/bluetooth/main.conf, then systemctl restart bluetooth.")
+                "EATT", .note,
+                """
+                on (Channels = \(channels.count), \(origin)): between two BlueZ ends a log may arrive shuffled, \
+                which is mended but slower; a real bottle has one channel
+                """,
+                advice:
+                    """
+                    For emulator and gateway on one bench: Channels = 1 under [GATT] in /etc/bluetooth/main.conf, \
+                    then systemctl restart bluetooth.
+                    """
+            )
         ]
     }
 
@@ -170,22 +248,46 @@ public struct BluetoothDiagnosis {
             let check = "bottle \(device.address)"
             var findings: [Finding] = []
             if device.isBlocked {
-                findings.append(Finding(check, needsDaemon ? .bad : .note, "bluetoothd blocks \(name)", advice: "bluetoothctl unblock \(device.address)", remedy: Remedy(["bluetoothctl", "unblock", device.address], needsRoot: false)))
+                findings.append(
+                    Finding(
+                        check, needsDaemon ? .bad : .note, "bluetoothd blocks \(name)",
+                        advice: "bluetoothctl unblock \(device.address)",
+                        remedy: Remedy(["bluetoothctl", "unblock", device.address], needsRoot: false)))
             }
             if device.isPaired {
                 findings.append(
-                    Finding(check, .note, "\(name) is paired, which a bottle does not need; a pairing that it has forgotten keeps it from connecting", advice: "bluetoothctl remove \(device.address)"))
+                    Finding(
+                        check, .note,
+                        """
+                        \(name) is paired, which a bottle does not need; a pairing that it has forgotten keeps it \
+                        from connecting
+                        """,
+                        advice: "bluetoothctl remove \(device.address)"))
             }
             if device.isConnected {
                 findings.append(
                     Finding(
-                        check, .note, "\(device.adapter) holds a connection to \(name): as long as it lasts the bottle is not to be seen",
-                        advice: "If nothing polls it just now, a dead program left it: bluetoothctl disconnect \(device.address), and where that does not help, bluetoothctl remove \(device.address)."))
+                        check, .note,
+                        """
+                        \(device.adapter) holds a connection to \(name): as long as it lasts the bottle is not to \
+                        be seen
+                        """,
+                        advice:
+                            """
+                            If nothing polls it just now, a dead program left it: bluetoothctl disconnect \
+                            \(device.address), and where that does not help, bluetoothctl remove \(device.address).
+                            """
+                    ))
             } else if !device.isHeard {
                 findings.append(
                     Finding(
                         check, .note, "bluetoothd remembers \(name), with its services; it is not heard now",
-                        advice: "Nothing need be done; where it was updated or is another bottle now: bluetoothctl remove \(device.address)."))
+                        advice:
+                            """
+                            Nothing need be done; where it was updated or is another bottle now: bluetoothctl \
+                            remove \(device.address).
+                            """
+                    ))
             }
             return findings
         }
@@ -193,6 +295,8 @@ public struct BluetoothDiagnosis {
 
     /// A name from the air must not move a terminal's cursor.
     private static func printable(_ name: String) -> String {
-        String(String.UnicodeScalarView(name.unicodeScalars.map { $0.value < 0x20 || (0x7F...0x9F).contains($0.value) ? "\u{FFFD}" : $0 }))
+        String(
+            String.UnicodeScalarView(
+                name.unicodeScalars.map { $0.value < 0x20 || (0x7F...0x9F).contains($0.value) ? "\u{FFFD}" : $0 }))
     }
 }

@@ -25,13 +25,19 @@ extension BluetoothFacts {
         func isThere(_ path: String) -> Bool { FileManager.default.fileExists(atPath: root + path) }
         release = text("/proc/sys/kernel/osrelease")?.trimmingCharacters(in: .whitespacesAndNewlines) ?? ""
         // hci0:64 is a connection, not an adapter.
-        kernel = names("/sys/class/bluetooth").map { .adapters($0.filter { $0.hasPrefix("hci") && !$0.contains(":") }.sorted()) } ?? .noBluetooth
+        kernel =
+            names("/sys/class/bluetooth").map {
+                .adapters($0.filter { $0.hasPrefix("hci") && !$0.contains(":") }.sorted())
+            } ?? .noBluetooth
         blockades = (names("/sys/class/rfkill") ?? []).sorted().compactMap { name in
-            func value(_ key: String) -> String? { text("/sys/class/rfkill/\(name)/\(key)")?.trimmingCharacters(in: .whitespacesAndNewlines) }
+            func value(_ key: String) -> String? {
+                text("/sys/class/rfkill/\(name)/\(key)")?.trimmingCharacters(in: .whitespacesAndNewlines)
+            }
             guard value("type") == "bluetooth", value("soft") == "1" || value("hard") == "1" else { return nil }
             return Blockade(name: value("name") ?? name, isSoft: value("soft") == "1", isHard: value("hard") == "1")
         }
-        daemonPath = ["/usr/libexec/bluetooth/bluetoothd", "/usr/lib/bluetooth/bluetoothd", "/usr/sbin/bluetoothd"].first(where: isThere)
+        daemonPath = ["/usr/libexec/bluetooth/bluetoothd", "/usr/lib/bluetooth/bluetoothd", "/usr/sbin/bluetoothd"]
+            .first(where: isThere)
         channels = text("/etc/bluetooth/main.conf").flatMap { Self.channels(in: $0) }
         hasPolicy = isThere("/etc/dbus-1/system.d/waterh.conf") || isThere("/usr/share/dbus-1/system.d/waterh.conf")
     }
@@ -41,9 +47,12 @@ extension BluetoothFacts {
         if let group = getgrnam("bluetooth") {
             var groups = [gid_t](repeating: 0, count: 1024)
             let count = getgroups(Int32(groups.count), &groups)
-            isMember = getegid() == group.pointee.gr_gid || groups.prefix(Int(max(0, count))).contains(group.pointee.gr_gid)
+            isMember =
+                getegid() == group.pointee.gr_gid || groups.prefix(Int(max(0, count))).contains(group.pointee.gr_gid)
         }
-        capabilities = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)).flatMap { Self.capabilities(in: $0) } ?? 0
+        capabilities =
+            (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)).flatMap { Self.capabilities(in: $0) }
+            ?? 0
     }
 
     /// The line `CapEff:` of `/proc/PID/status`.
@@ -52,7 +61,8 @@ extension BluetoothFacts {
         return line?.split(whereSeparator: \.isWhitespace).last.flatMap { UInt64($0, radix: 16) }
     }
 
-    /// `Channels` of the section `[GATT]` in bluetoothd's main.conf. Where it is commented out, the comment is the default.
+    /// `Channels` of the section `[GATT]` in bluetoothd's main.conf. Where it is commented out, the comment is the
+    /// default.
     static func channels(in configuration: String) -> (count: Int, isSet: Bool)? {
         var isInside = false
         var byDefault: Int?

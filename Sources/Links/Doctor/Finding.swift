@@ -22,7 +22,10 @@ public struct Finding: Hashable, Sendable {
     /// What mends it, where one line does.
     public var remedy: Remedy?
 
-    public init(_ check: String, _ status: Status, _ found: String, advice: String? = nil, isAbsence: Bool = false, remedy: Remedy? = nil) {
+    public init(
+        _ check: String, _ status: Status, _ found: String, advice: String? = nil, isAbsence: Bool = false,
+        remedy: Remedy? = nil
+    ) {
         self.check = check
         self.status = status
         self.found = found

@@ -22,7 +22,8 @@ struct HomeComponent: Encodable {
     let key: String
     var fields: [String: Value]
 
-    /// - Parameter isOffered: a component that is not offered is named without its fields: Home Assistant removes it then.
+    /// - Parameter isOffered: a component that is not offered is named without its fields: Home Assistant removes it
+    ///   then.
     init(_ platform: String, _ key: String, _ name: String, isOffered: Bool = true, _ fields: [String: Value]) {
         (self.platform, self.key) = (platform, key)
         self.fields = isOffered ? fields.merging(["name": .text(name)]) { given, _ in given } : [:]
@@ -30,5 +31,7 @@ struct HomeComponent: Encodable {
 
     var isOffered: Bool { !fields.isEmpty }
 
-    func encode(to encoder: any Encoder) throws { try fields.merging(["platform": .text(platform)]) { $1 }.encode(to: encoder) }
+    func encode(to encoder: any Encoder) throws {
+        try fields.merging(["platform": .text(platform)]) { $1 }.encode(to: encoder)
+    }
 }

@@ -2,7 +2,8 @@ import Foundation
 import MQTT
 import TrackerDesk
 
-/// How a broker is reached that keeps something of ours: kept beside what it keeps, so that it can be taken back when the settings name another one, or none.
+/// How a broker is reached that keeps something of ours: kept beside what it keeps, so that it can be taken back when
+/// the settings name another one, or none.
 struct BrokerAccess: Hashable, Codable {
     private var url: String
     private var user: String?
@@ -12,7 +13,8 @@ struct BrokerAccess: Hashable, Codable {
     private var certificateFile: String?
     private var keyFile: String?
 
-    /// - Parameter keepsPassword: the store has it anyway. One that stands in a file of the person's is not brought into the store.
+    /// - Parameter keepsPassword: the store has it anyway. One that stands in a file of the person's is not brought
+    ///   into the store.
     init(_ plan: MQTTPlan, keepsPassword: Bool) {
         (url, user) = ("\(plan.address)", plan.user)
         (password, passwordFile) = (keepsPassword ? plan.password : nil, plan.passwordFile)
@@ -21,7 +23,9 @@ struct BrokerAccess: Hashable, Codable {
 
     /// As it was kept; `nil` where it is none.
     init?(_ text: String) {
-        guard let known = try? JSONDecoder().decode(BrokerAccess.self, from: Data(text.utf8)), (try? MQTTAddress(known.url)) != nil else { return nil }
+        guard let known = try? JSONDecoder().decode(BrokerAccess.self, from: Data(text.utf8)),
+            (try? MQTTAddress(known.url)) != nil
+        else { return nil }
         self = known
     }
 

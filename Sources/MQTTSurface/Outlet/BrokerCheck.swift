@@ -38,6 +38,11 @@ public enum BrokerCheck: Sendable {
             return .failed(MQTTAdvice.words(error, plan), (error as? MQTTFailure)?.kind ?? .wrongUse)
         }
         guard let stranger = seen.stranger else { return .good("\(plan): lets us in") }
-        return .taken("\(plan): lets us in, and another store (\(MQTTPlan.client(stranger))) is published at \(plan.topics.prefix)/…")
+        return .taken(
+            """
+            \(plan): lets us in, and another store (\(MQTTPlan.client(stranger))) is published at \
+            \(plan.topics.prefix)/…
+            """
+        )
     }
 }

@@ -6,8 +6,9 @@ import Synchronization
 import TrackerCore
 import TrackerDesk
 
-/// Takes back what brokers keep of the day and nobody owns any more (`Leavings`): what stood there before a purge, at a broker that is not named any more. It
-/// goes on trying for 30 days, each time for a few seconds, and longer apart each time.
+/// Takes back what brokers keep of the day and nobody owns any more (`Leavings`): what stood there before a purge, at a
+/// broker that is not named any more. It goes on trying for 30 days, each time for a few seconds, and longer apart each
+/// time.
 actor BrokerCleaner {
     /// So long services try, seconds; then somebody else has to empty the topics. No clock says it that may be wrong.
     private static let lifetime = 30 * 24 * 3600
@@ -63,7 +64,8 @@ actor BrokerCleaner {
             }
             if rest.until > .now { continue }
             do {
-                rests[one.key] = Rest(until: .now + (try await takeBack(one) ? DayFollower.longestPause : Self.courtesy))
+                rests[one.key] = Rest(
+                    until: .now + (try await takeBack(one) ? DayFollower.longestPause : Self.courtesy))
             } catch {
                 guard !Task.isCancelled else { return .zero }
                 later(one, MQTTAdvice.words(error, nil))
@@ -76,12 +78,22 @@ actor BrokerCleaner {
     private func later(_ one: Leavings, _ reason: String) {
         var rest = rests[one.key] ?? Rest(until: .now)
         let seconds = Int((ContinuousClock.now - rest.noted).components.seconds)
-        if seconds > 0, (try? around.desk().store.noteTried(one, seconds: seconds)) != nil { rest.noted += .seconds(seconds) }
+        if seconds > 0, (try? around.desk().store.noteTried(one, seconds: seconds)) != nil {
+            rest.noted += .seconds(seconds)
+        }
         rest.until = .now + rest.backoff.next(chance: around.chance())
         if rest.words == nil {
             let place = BrokerAccess(one.place).flatMap(\.address).map { " at \($0)" } ?? ""
-            around.say(.stays(
-                "The broker\(place) keeps \(counted(one.topics.count, "retained message")) of this day that \(one.topics.count == 1 ? "is" : "are") not published there any more (\(one.topics[0])\(one.topics.count > 1 ? " and more" : "")), and cannot be asked to forget \(one.topics.count == 1 ? "it" : "them"): \(reason)\(reason.hasSuffix(".") ? "" : ".") It is tried again for 30 days."))
+            around.say(
+                .stays(
+                    """
+                    The broker\(place) keeps \(counted(one.topics.count, "retained message")) of this day that \
+                    \(one.topics.count == 1 ? "is" : "are") not published there any more \
+                    (\(one.topics[0])\(one.topics.count > 1 ? " and more" : "")), and cannot be asked to forget \
+                    \(one.topics.count == 1 ? "it" : "them"): \(reason)\(reason.hasSuffix(".") ? "" : ".") It is \
+                    tried again for 30 days.
+                    """
+                ))
             rest.words = reason
         }
         rests[one.key] = rest
@@ -95,7 +107,13 @@ actor BrokerCleaner {
         // Nobody noted where: where the settings say.
         guard let address = access?.address ?? plan?.address else { return true }
         guard one.tried < Self.lifetime else {
-            around.say(.stays("The broker at \(address) was not reached for 30 days: what it keeps of this day stays there until somebody empties it (\(one.topics.joined(separator: ", ")))."))
+            around.say(
+                .stays(
+                    """
+                    The broker at \(address) was not reached for 30 days: what it keeps of this day stays there \
+                    until somebody empties it (\(one.topics.joined(separator: ", "))).
+                    """
+                ))
             try desk.store.forget(one)
             return true
         }
@@ -108,7 +126,9 @@ actor BrokerCleaner {
         let lit = Mutex<Set<String>>([])
         let infos = Mutex<[String: String]>([:])
         let session = try MQTTSession(options) { message in
-            if message.topic.hasSuffix(Self.lamp), message.text == "online" { lit.withLock { _ = $0.insert(message.topic) } }
+            if message.topic.hasSuffix(Self.lamp), message.text == "online" {
+                lit.withLock { _ = $0.insert(message.topic) }
+            }
             if message.topic.hasSuffix(Self.info) { infos.withLock { $0[message.topic] = message.text } }
         }
         let before = await voice()
@@ -119,7 +139,8 @@ actor BrokerCleaner {
             if isNamed {
                 spared.formUnion(own)
             } else {
-                // The same broker may have two names, and somebody else may be published there by now: what is theirs stays.
+                // The same broker may have two names, and somebody else may be published there by now: what is theirs
+                // stays.
                 let lamps = one.topics.filter { $0.hasSuffix(Self.lamp) }
                 if !lamps.isEmpty {
                     // The answer to the second comes behind what the broker keeps at the first.
@@ -133,7 +154,11 @@ actor BrokerCleaner {
                 }
                 for lamp in lit.withLock({ $0 }) {
                     // A broker that went away under a connection of ours still has its lamp lit, and nobody is there.
-                    if Self.isLeft(infos.withLock { $0[lamp.dropLast(Self.lamp.count) + Self.info] }, by: one.id, before) { continue }
+                    if Self.isLeft(
+                        infos.withLock { $0[lamp.dropLast(Self.lamp.count) + Self.info] }, by: one.id, before)
+                    {
+                        continue
+                    }
                     let prefix = lamp.dropLast(Self.lamp.count - 1)
                     spared.formUnion(own)
                     spared.formUnion(one.topics.filter { $0.hasPrefix(prefix) })
@@ -143,7 +168,13 @@ actor BrokerCleaner {
             try await session.publish(topics.map { MQTTMessage($0, [], isRetained: true) })
             try desk.store.forget(one)
             if !topics.isEmpty {
-                around.say(.takenBack("What the broker at \(address) kept of this day and is not published there any more is taken back (\(counted(topics.count, "retained message")))."))
+                around.say(
+                    .takenBack(
+                        """
+                        What the broker at \(address) kept of this day and is not published there any more is \
+                        taken back (\(counted(topics.count, "retained message"))).
+                        """
+                    ))
             }
         } catch {
             await session.close()
@@ -153,12 +184,14 @@ actor BrokerCleaner {
         return true
     }
 
-    /// Whether an earlier connection of ours said this of itself, and not the one that stands. Who lights a lamp says behind it who that is: where nothing stands,
-    /// the broker went away in between.
+    /// Whether an earlier connection of ours said this of itself, and not the one that stands. Who lights a lamp says
+    /// behind it who that is: where nothing stands, the broker went away in between.
     private static func isLeft(_ text: String?, by id: String, _ voice: MQTTOutlet.Voice) -> Bool {
         struct Said: Decodable { var id: String, connection: String? }
         guard let text else { return true }
-        guard let said = try? JSONDecoder().decode(Said.self, from: Data(text.utf8)), said.id == id else { return false }
+        guard let said = try? JSONDecoder().decode(Said.self, from: Data(text.utf8)), said.id == id else {
+            return false
+        }
         return voice != said.connection.map(MQTTOutlet.Voice.heard)
     }
 
@@ -171,7 +204,11 @@ actor BrokerCleaner {
         guard !isPoked, !Task.isCancelled else { return }
         let pause = Task { _ = try? await Task.sleep(for: length) }
         self.pause = pause
-        await withTaskCancellationHandler { await pause.value } onCancel: { pause.cancel() }
+        await withTaskCancellationHandler {
+            await pause.value
+        } onCancel: {
+            pause.cancel()
+        }
     }
 }
 

@@ -3,7 +3,8 @@ import Synchronization
 import TrackerCore
 import TrackerDesk
 
-/// What comes from the broker. A command on the store is done before the broker hears that it arrived: one that was heard is never lost.
+/// What comes from the broker. A command on the store is done before the broker hears that it arrived: one that was
+/// heard is never lost.
 final class CommandInbox: Sendable {
     /// So many commands that reach beyond the store may wait.
     private static let outsideLimit = 8
@@ -27,9 +28,13 @@ final class CommandInbox: Sendable {
     /// - Parameters:
     ///   - own: hears what others say at topics of ours.
     ///   - changed: called when something came that others have to hear of.
-    init(_ plan: MQTTPlan, _ desk: CommandDesk, own: OwnTopics, say: @escaping @Sendable (MQTTOutlet.Word) -> Void, changed: @escaping @Sendable () -> Void) {
+    init(
+        _ plan: MQTTPlan, _ desk: CommandDesk, own: OwnTopics, say: @escaping @Sendable (MQTTOutlet.Word) -> Void,
+        changed: @escaping @Sendable () -> Void
+    ) {
         (self.plan, self.desk, self.own, self.say, self.changed) = (plan, desk, own, say, changed)
-        (outside, queue) = AsyncStream.makeStream(of: CommandRequest.self, bufferingPolicy: .bufferingOldest(Self.outsideLimit))
+        (outside, queue) = AsyncStream.makeStream(
+            of: CommandRequest.self, bufferingPolicy: .bufferingOldest(Self.outsideLimit))
     }
 
     /// Where Home Assistant says that it has started.
@@ -62,7 +67,13 @@ final class CommandInbox: Sendable {
         guard plan.obeysCommands, message.topic.hasPrefix(plan.topics.prefix + "/cmd/") else { return }
         guard !message.isRetained else {
             // It would be done again at each connection.
-            return warn(message.topic, "A message that the broker keeps at \(message.topic.prefix(200)) is not obeyed: commands are not to be retained.")
+            return warn(
+                message.topic,
+                """
+                A message that the broker keeps at \(message.topic.prefix(200)) is not obeyed: commands are not to \
+                be retained.
+                """
+            )
         }
         guard let name = plan.topics.commandName(of: message.topic) else {
             return warn("?", "Something came at \(message.topic.prefix(200)), which is no command.")
@@ -82,7 +93,11 @@ final class CommandInbox: Sendable {
             return
         }
         if case .dropped = queue.yield(request) {
-            answer(name, CommandAnswer(Refusal("busy", "Too many commands wait for the bottle.", category: .busy), transaction: request.transaction))
+            answer(
+                name,
+                CommandAnswer(
+                    Refusal("busy", "Too many commands wait for the bottle.", category: .busy),
+                    transaction: request.transaction))
         }
     }
 

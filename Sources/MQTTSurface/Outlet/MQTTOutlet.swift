@@ -5,8 +5,8 @@ import Synchronization
 import TrackerCore
 import TrackerDesk
 
-/// Publishes a person's day at a broker for as long as a service runs, and obeys commands from there where that is switched on (tracker law
-/// Section 10.5). Settings are looked at as they change.
+/// Publishes a person's day at a broker for as long as a service runs, and obeys commands from there where that is
+/// switched on (tracker law Section 10.5). Settings are looked at as they change.
 public actor MQTTOutlet {
     /// What it is used in.
     public struct Surroundings: Sendable {
@@ -22,11 +22,13 @@ public actor MQTTOutlet {
         public var version: String
         /// Called after a command changed something.
         public var wrote: @Sendable () async -> Void
-        /// Makes sure that nobody else on this machine speaks to brokers as this client, for as long as the answer is kept.
+        /// Makes sure that nobody else on this machine speaks to brokers as this client, for as long as the answer is
+        /// kept.
         public var claim: @Sendable (_ client: String) throws -> (any Sendable)?
         /// From where the store is told; `nil` for one that nobody can copy.
         public var home: @Sendable () -> OutletHome?
-        /// Tells whenever the store is written, by whatever program; `nil` where nothing does: then it is looked at all the time.
+        /// Tells whenever the store is written, by whatever program; `nil` where nothing does: then it is looked at all
+        /// the time.
         public var watch: @Sendable () -> StoreWatch?
         /// At which topics brokers keep something of others whom the same service tells of.
         public var othersTopics: @Sendable () -> Set<String>
@@ -36,10 +38,14 @@ public actor MQTTOutlet {
         public var chance: @Sendable () -> Double
 
         public init(
-            desk: @escaping @Sendable () throws -> TrackerDesk, overlay: @escaping @Sendable (Settings) throws -> Settings = { $0 }, service: ServiceDoor? = nil,
-            sharesWaterline: @escaping @Sendable () -> Bool, version: String, wrote: @escaping @Sendable () async -> Void = {},
-            claim: @escaping @Sendable (_ client: String) throws -> (any Sendable)? = { _ in nil }, home: @escaping @Sendable () -> OutletHome? = { nil },
-            watch: @escaping @Sendable () -> StoreWatch? = { nil }, othersTopics: @escaping @Sendable () -> Set<String> = { [] }, say: @escaping @Sendable (Word) -> Void,
+            desk: @escaping @Sendable () throws -> TrackerDesk,
+            overlay: @escaping @Sendable (Settings) throws -> Settings = { $0 }, service: ServiceDoor? = nil,
+            sharesWaterline: @escaping @Sendable () -> Bool, version: String,
+            wrote: @escaping @Sendable () async -> Void = {},
+            claim: @escaping @Sendable (_ client: String) throws -> (any Sendable)? = { _ in nil },
+            home: @escaping @Sendable () -> OutletHome? = { nil },
+            watch: @escaping @Sendable () -> StoreWatch? = { nil },
+            othersTopics: @escaping @Sendable () -> Set<String> = { [] }, say: @escaping @Sendable (Word) -> Void,
             chance: @escaping @Sendable () -> Double = { .random(in: 0...1) }
         ) {
             (self.desk, self.overlay, self.service, self.sharesWaterline) = (desk, overlay, service, sharesWaterline)
@@ -146,10 +152,12 @@ public actor MQTTOutlet {
         if isLeaving { tellWhatStays() }
     }
 
-    /// The person goes: when the task ends, everything that brokers keep of the day is taken back, and not only said to be old.
+    /// The person goes: when the task ends, everything that brokers keep of the day is taken back, and not only said to
+    /// be old.
     public func leave() { isLeaving = true }
 
-    /// Whether nothing of ours is to stay at this plan's broker: the person goes, or it is not the settings' broker any more.
+    /// Whether nothing of ours is to stay at this plan's broker: the person goes, or it is not the settings' broker any
+    /// more.
     func isDone(with plan: MQTTPlan) -> Bool {
         guard !isLeaving else { return true }
         do {
@@ -159,7 +167,8 @@ public actor MQTTOutlet {
         }
     }
 
-    /// Instead of `run`, for who is not served any more: takes back what brokers keep of the day, and ends. Goes on trying until it is done, or its task is cancelled.
+    /// Instead of `run`, for who is not served any more: takes back what brokers keep of the day, and ends. Goes on
+    /// trying until it is done, or its task is cancelled.
     /// - Returns: whether nothing is left.
     public func takeBack() async -> Bool {
         isLeaving = true
@@ -186,7 +195,12 @@ public actor MQTTOutlet {
         guard let kept = try? around.desk().store.keptTopics(of: Self.name), let first = kept.first else { return }
         around.say(
             .stays(
-                "What was published of this day could not be taken back: \(kept.count) retained messages stay at the broker (\(first)\(kept.count > 1 ? " and more" : "")) until this store is published there again, or somebody empties them."))
+                """
+                What was published of this day could not be taken back: \(kept.count) retained messages stay at \
+                the broker (\(first)\(kept.count > 1 ? " and more" : "")) until this store is published there \
+                again, or somebody empties them.
+                """
+            ))
     }
 
     /// Something was written: looks at once.
@@ -215,12 +229,16 @@ public actor MQTTOutlet {
     func restBetweenLooks() async { await rest(isFollowing ? Self.lookAnyway : Self.lookEvery) }
 
     /// Who asks a broker for a store, and with which words in a file over the settings; `nil` where none is named.
-    public static func check(_ store: TrackerStore, overlay: (Settings) throws -> Settings, nonce: String) async throws -> BrokerCheck? {
+    public static func check(_ store: TrackerStore, overlay: (Settings) throws -> Settings, nonce: String) async throws
+        -> BrokerCheck?
+    {
         guard let plan = try MQTTPlan(try overlay(store.settings()).service) else { return nil }
         return await BrokerCheck.ask(plan, for: store, nonce: nonce)
     }
 
-    static func plan(_ around: Surroundings) throws -> MQTTPlan? { try MQTTPlan(try around.overlay(around.desk().store.settings()).service) }
+    static func plan(_ around: Surroundings) throws -> MQTTPlan? {
+        try MQTTPlan(try around.overlay(around.desk().store.settings()).service)
+    }
 
     /// Also where the store was purged since: what was drunk between that and now is news, too.
     nonisolated func open(_ desk: TrackerDesk) throws -> Outlet {
@@ -232,7 +250,9 @@ public actor MQTTOutlet {
         }
     }
 
-    private static func newID(_ desk: TrackerDesk) -> String { String(desk.context.makeID().filter { $0 != "-" }.prefix(12)) }
+    private static func newID(_ desk: TrackerDesk) -> String {
+        String(desk.context.makeID().filter { $0 != "-" }.prefix(12))
+    }
 
     // MARK: - Who the store is
 
@@ -247,19 +267,28 @@ public actor MQTTOutlet {
     /// At which topics brokers keep something of the store's.
     public static func topics(keptBy store: TrackerStore) throws -> Set<String> { Set(try store.keptTopics(of: name)) }
 
-    /// From here on the store is told from this place, as who it was or as somebody else. A service that waits for it goes on.
+    /// From here on the store is told from this place, as who it was or as somebody else. A service that waits for it
+    /// goes on.
     /// - Parameter overlay: what a file says over the settings.
-    public static func settle(_ desk: TrackerDesk, at home: OutletHome, asNew: Bool, overlay: (Settings) throws -> Settings = { $0 }) throws {
+    public static func settle(
+        _ desk: TrackerDesk, at home: OutletHome, asNew: Bool, overlay: (Settings) throws -> Settings = { $0 }
+    ) throws {
         guard asNew else { return try desk.store.move(name, to: home) }
         // What brokers keep of the one that they know would be nobody's.
         guard try desk.store.standing(of: name, at: home) != .known else {
-            throw Refusal("mqttKnown", "This store is the one that brokers know from here: it keeps its name, and nothing was changed.")
+            throw Refusal(
+                "mqttKnown",
+                "This store is the one that brokers know from here: it keeps its name, and nothing was changed.")
         }
         let prefix = try overlay(desk.store.settings()).service.mqttPrefix
         // The two would overwrite each other there, and either would take back what is the other's.
         guard try !desk.store.keptByOriginal(of: name, at: home).contains(where: { $0.hasPrefix("\(prefix)/") }) else {
             throw Refusal(
-                prefixTaken, "What this store was made from is published at \(prefix)/…, and so would this one be: it needs a prefix of its own first. Nothing was changed.",
+                prefixTaken,
+                """
+                What this store was made from is published at \(prefix)/…, and so would this one be: it needs a \
+                prefix of its own first. Nothing was changed.
+                """,
                 values: ["prefix": prefix])
         }
         try desk.store.beginAnew(name, id: newID(desk), at: home)
@@ -282,12 +311,19 @@ public actor MQTTOutlet {
         case .copy(let path):
             throw Refusal(
                 copied,
-                "This store was made from \(path) (it is a copy, or a backup), which is still there and is known at brokers as \(client). Nothing is said there before somebody says which of the two it is.",
+                """
+                This store was made from \(path) (it is a copy, or a backup), which is still there and is known at \
+                brokers as \(client). Nothing is said there before somebody says which of the two it is.
+                """,
                 values: ["path": path, "client": client])
         case .fromElsewhere(let path):
             throw Refusal(
                 copied,
-                "This store was told to brokers as \(client) from another machine, or from another disk (\(path) there), which may go on with it. Nothing is said there before somebody says whether it was moved here or is a copy.",
+                """
+                This store was told to brokers as \(client) from another machine, or from another disk (\(path) \
+                there), which may go on with it. Nothing is said there before somebody says whether it was moved \
+                here or is a copy.
+                """,
                 values: ["path": path, "client": client])
         }
     }
@@ -302,7 +338,13 @@ public actor MQTTOutlet {
         (isOn, hasLooked) = (false, true)
         // One start without the file that names the broker must not cost what waits for it.
         if try store.isOutletOpen(Self.name) {
-            around.say(.stays("No broker is named, and \(try store.waiting(for: Self.name)) drinks that were not told yet wait for one."))
+            around.say(
+                .stays(
+                    """
+                    No broker is named, and \(try store.waiting(for: Self.name)) drinks that were not told yet \
+                    wait for one.
+                    """
+                ))
         }
         if wasOn || wasOpen { around.say(.off) }
         // Whoever cleans up has it from here.
@@ -338,7 +380,9 @@ public actor MQTTOutlet {
         guard words != lastTrouble, !Task.isCancelled else { return }
         lastTrouble = words
         note(words)
-        around.say(Self.isCopy(error) ? .copied(words) : words.contains(MQTTAdvice.otherClient) ? .nameShared(words) : .trouble(words))
+        around.say(
+            Self.isCopy(error)
+                ? .copied(words) : words.contains(MQTTAdvice.otherClient) ? .nameShared(words) : .trouble(words))
     }
 
     /// Another store is told where this one is, or is not any more.
@@ -347,13 +391,19 @@ public actor MQTTOutlet {
         stranger = other
         guard let other else { return note(nil) }
         let words =
-            "Another store (\(MQTTPlan.client(other))) is published at \(topics.prefix)/…, too: each overwrites what the other says there, and neither is right. Each needs a prefix of its own (mqtt.prefix, in the file prefix)."
+            """
+            Another store (\(MQTTPlan.client(other))) is published at \(topics.prefix)/…, too: each overwrites \
+            what the other says there, and neither is right. Each needs a prefix of its own (mqtt.prefix, in the \
+            file prefix).
+            """
         note(words)
         around.say(.prefixShared(words))
     }
 
     /// Whoever looks at the day sees it, too.
-    private func note(_ words: String?) { if let desk = try? around.desk() { try? desk.store.noteTrouble(words, of: Self.name, at: desk.now) } }
+    private func note(_ words: String?) {
+        if let desk = try? around.desk() { try? desk.store.noteTrouble(words, of: Self.name, at: desk.now) }
+    }
 
     /// Waits; a change of the settings ends it.
     private func wait(_ length: Duration, while plan: MQTTPlan?) async {
@@ -372,7 +422,11 @@ public actor MQTTOutlet {
         }
         let pause = Task { _ = try? await Task.sleep(for: length) }
         self.pause = pause
-        await withTaskCancellationHandler { await pause.value } onCancel: { pause.cancel() }
+        await withTaskCancellationHandler {
+            await pause.value
+        } onCancel: {
+            pause.cancel()
+        }
         isPoked = false
     }
 

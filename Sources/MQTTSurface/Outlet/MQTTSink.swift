@@ -6,11 +6,13 @@ import Synchronization
 import TrackerCore
 import TrackerDesk
 
-/// The broker as a place where notifications are shown: what it has confirmed, and somebody listens to, counts as told (tracker law B7, K-B15). What others were told
-/// while it was away goes out before anything new, in the same order and words.
+/// The broker as a place where notifications are shown: what it has confirmed, and somebody listens to, counts as told
+/// (tracker law B7, K-B15). What others were told while it was away goes out before anything new, in the same order and
+/// words.
 ///
-/// What was sent and is not confirmed yet may still arrive: it is not sent again in the same connection, however often it is asked for. A connection that ends
-/// without a confirmation leaves nobody who could tell, and the next one sends it again.
+/// What was sent and is not confirmed yet may still arrive: it is not sent again in the same connection, however often
+/// it is asked for. A connection that ends without a confirmation leaves nobody who could tell, and the next one sends
+/// it again.
 public final class MQTTSink: NotificationSink {
     /// Always `mqtt`.
     public let name = "mqtt"
@@ -98,14 +100,19 @@ public final class MQTTSink: NotificationSink {
 
     /// - Returns: whether nothing is left that the broker, and somebody there, has not got.
     private func bring(_ connection: Connection, _ number: Int) async -> Bool {
-        guard let desk = try? connection.desk(), let through = try? desk.store.toldThrough(name), let told = try? desk.store.told(after: through) else { return false }
+        guard let desk = try? connection.desk(), let through = try? desk.store.toldThrough(name),
+            let told = try? desk.store.told(after: through)
+        else { return false }
         guard let last = told.last else { return true }
         let sharedFrom = try? desk.store.noteSharing(connection.sharesWaterline())
         let waiting = told.filter { one in
             // What was told of a session while that was nobody's business stays so.
-            guard !one.sinks.contains(name), one.decision.sessionID == nil || sharedFrom.map({ one.place > $0 }) ?? false else { return false }
+            guard !one.sinks.contains(name),
+                one.decision.sessionID == nil || sharedFrom.map({ one.place > $0 }) ?? false
+            else { return false }
             // The line of a session that is over says nothing any more.
-            return !one.decision.kind.isResident || (try? desk.store.activeSession(at: desk.now))?.session.id == one.decision.sessionID
+            return !one.decision.kind.isResident
+                || (try? desk.store.activeSession(at: desk.now))?.session.id == one.decision.sessionID
         }
         var rest = waiting[...]
         while !rest.isEmpty {
@@ -121,7 +128,9 @@ public final class MQTTSink: NotificationSink {
                 note(unsaid, number)
             }
             // Only what the broker has confirmed is behind us.
-            guard (try? desk.store.hasHeard(part, name, through: part[part.count - 1].place)) != nil else { return false }
+            guard (try? desk.store.hasHeard(part, name, through: part[part.count - 1].place)) != nil else {
+                return false
+            }
             rest = rest.dropFirst(Self.batch)
         }
         guard waiting.last?.place != last.place else { return true }
@@ -148,7 +157,9 @@ public final class MQTTSink: NotificationSink {
     private static func send(_ notifications: [TrackerNotification], _ connection: Connection) async -> Bool {
         guard let desk = try? connection.desk(), let snapshot = try? desk.state() else { return false }
         let messages = notifications.compactMap { notification in
-            (try? TrackerDesk.json(NotifyPayload(notification: notification, snapshot: snapshot, now: desk.now))).map { MQTTMessage(connection.topics.notify, $0) }
+            (try? TrackerDesk.json(NotifyPayload(notification: notification, snapshot: snapshot, now: desk.now))).map {
+                MQTTMessage(connection.topics.notify, $0)
+            }
         }
         guard messages.count == notifications.count else { return false }
         return (try? await connection.session.publish(messages)) ?? false

@@ -3,7 +3,8 @@ import Store
 import TrackerCore
 import TrackerDesk
 
-/// One connection of an outlet: everything is said anew at its beginning, and then what changes, until it ends or the settings change.
+/// One connection of an outlet: everything is said anew at its beginning, and then what changes, until it ends or the
+/// settings change.
 struct MQTTVisit {
     /// How often the day is told although nothing was written (tracker law B8).
     private static let tick = Duration.seconds(60)
@@ -68,7 +69,9 @@ struct MQTTVisit {
         }
         let session = try MQTTSession(plan.options(id: outlet.id)) { inbox.take($0) }
         inbox.connect(session)
-        let outside = Task { for await request in inbox.outside { inbox.answer(request.name, await desk.performOutside(request).answer) } }
+        let outside = Task {
+            for await request in inbox.outside { inbox.answer(request.name, await desk.performOutside(request).answer) }
+        }
         defer {
             owner.sink.connect(nil)
             inbox.connect(nil)
@@ -86,7 +89,10 @@ struct MQTTVisit {
             if await owner.isDone(with: plan) || isOver {
                 try await visit.takeBack()
             } else {
-                session.post([MQTTMessage(plan.topics.bridgeState, #"{"state":"offline"}"#), MQTTMessage(plan.topics.availability, "offline", isRetained: true)])
+                session.post([
+                    MQTTMessage(plan.topics.bridgeState, #"{"state":"offline"}"#),
+                    MQTTMessage(plan.topics.availability, "offline", isRetained: true),
+                ])
             }
         } catch {
             await session.close()
@@ -112,7 +118,8 @@ struct MQTTVisit {
             let kept = try store.keptTopics(of: MQTTOutlet.name)
             // What is another's by now stays: that one says there what is to be said.
             let others = around.othersTopics()
-            try await session.publish(kept.filter { !others.contains($0) }.map { MQTTMessage($0, [], isRetained: true) })
+            try await session.publish(
+                kept.filter { !others.contains($0) }.map { MQTTMessage($0, [], isRetained: true) })
             try store.forgetKept(kept, of: MQTTOutlet.name)
         } catch {
             await session.close()
@@ -125,7 +132,9 @@ struct MQTTVisit {
     private mutating func takeBack() async throws {
         let all = kept.sorted()
         own.stand([])
-        try await publish([MQTTMessage(topics.bridgeState, #"{"state":"offline"}"#)] + all.map { MQTTMessage($0, [], isRetained: true) })
+        try await publish(
+            [MQTTMessage(topics.bridgeState, #"{"state":"offline"}"#)]
+                + all.map { MQTTMessage($0, [], isRetained: true) })
         let store = try around.desk().store
         try store.forgetKept(all, of: outlet.name)
         for left in try store.leavings() where left.id == outlet.id {
@@ -137,16 +146,25 @@ struct MQTTVisit {
         kept = []
     }
 
-    private init(_ owner: MQTTOutlet, _ plan: MQTTPlan, _ outlet: Outlet, _ session: MQTTSession, _ inbox: CommandInbox, _ own: OwnTopics) {
-        (self.owner, around, self.plan, self.outlet, self.session, self.inbox, self.own) = (owner, owner.around, plan, outlet, session, inbox, own)
+    private init(
+        _ owner: MQTTOutlet, _ plan: MQTTPlan, _ outlet: Outlet, _ session: MQTTSession, _ inbox: CommandInbox,
+        _ own: OwnTopics
+    ) {
+        (self.owner, around, self.plan, self.outlet, self.session, self.inbox, self.own) = (
+            owner, owner.around, plan, outlet, session, inbox, own
+        )
     }
 
     private mutating func converse() async throws {
         _ = try await session.connected()
-        try await session.subscribe([plan.obeysCommands ? topics.everyCommand : nil, plan.discovery.map(CommandInbox.status)].compactMap(\.self))
+        try await session.subscribe(
+            [plan.obeysCommands ? topics.everyCommand : nil, plan.discovery.map(CommandInbox.status)].compactMap(\.self)
+        )
         try await session.watch(own.filters)
         owner.sink.connect(
-            MQTTSink.Connection(session: session, topics: topics, desk: around.desk, sharesWaterline: around.sharesWaterline, confirmedLate: around.wrote))
+            MQTTSink.Connection(
+                session: session, topics: topics, desk: around.desk, sharesWaterline: around.sharesWaterline,
+                confirmedLate: around.wrote))
         name = await owner.connected(plan)
         // That it is over is seen at once.
         Task { [session, owner] in
@@ -174,8 +192,8 @@ struct MQTTVisit {
         }
     }
 
-    /// Whether the store is told as who it was when this began. After a purge it is a new one: the old one's devices go, and only an outlet that is opened
-    /// anew hears of what is drunk.
+    /// Whether the store is told as who it was when this began. After a purge it is a new one: the old one's devices
+    /// go, and only an outlet that is opened anew hears of what is drunk.
     private func isStillOurs() throws -> Bool { try around.desk().store.identity(of: outlet.name)?.id == outlet.id }
 
     // MARK: - Sips
@@ -188,7 +206,8 @@ struct MQTTVisit {
             guard let last = due.last else { return }
             let known = await owner.unnoted
             try await publish(due.filter { !known.contains($0.change) }.map { MQTTMessage(topics.sip, $0.text) })
-            // Only what the broker has confirmed is behind us. Where that cannot be noted, on a disk that is full, it is not told again for that.
+            // Only what the broker has confirmed is behind us. Where that cannot be noted, on a disk that is full, it
+            // is not told again for that.
             await owner.confirmed(due.map(\.change))
             try queue.confirmed(through: last.change.sequence)
             await owner.confirmed([])
@@ -212,7 +231,8 @@ struct MQTTVisit {
         var state = StatePayload(
             snapshot: try desk.state(), service: status,
             dayStart: DayCalendar(zone: desk.zone, boundaryHour: settings.boundaryHour).start(of: try desk.today()),
-            lifetimeMl: try desk.store.lifetime(for: outlet.name), remindersEnabled: settings.remindersEnabled, bottleLight: settings.bottle.light)
+            lifetimeMl: try desk.store.lifetime(for: outlet.name), remindersEnabled: settings.remindersEnabled,
+            bottleLight: settings.bottle.light)
         let waterline = WaterlinePayload(session: state.snapshot.waterline)
         if !sharesWaterline { state.snapshot = state.snapshot.withoutWaterline }
 
@@ -226,7 +246,11 @@ struct MQTTVisit {
         }
         pictures.append((topics.state, try text(topics.state, state)))
         for bottle in try desk.bottles() where bottle.isOwn {
-            pictures.append((topics.bottle(BottlePayload.id(of: bottle)), try TrackerDesk.json(BottlePayload(bottle, state.snapshot, status))))
+            pictures.append(
+                (
+                    topics.bottle(BottlePayload.id(of: bottle)),
+                    try TrackerDesk.json(BottlePayload(bottle, state.snapshot, status))
+                ))
         }
         if sharesWaterline { pictures.append((topics.waterline, try text(topics.waterline, waterline))) }
         pictures.append((topics.availability, "online"))
@@ -244,8 +268,11 @@ struct MQTTVisit {
         (told, seen) = (nil, nil)
     }
 
-    /// Brings what the broker keeps of ours into step with this: what is other is sent, what is not among it is taken back.
-    private mutating func keep(_ pictures: [(topic: String, text: String)], again: Bool, _ store: TrackerStore) async throws {
+    /// Brings what the broker keeps of ours into step with this: what is other is sent, what is not among it is taken
+    /// back.
+    private mutating func keep(_ pictures: [(topic: String, text: String)], again: Bool, _ store: TrackerStore)
+        async throws
+    {
         let wanted = Set(pictures.map(\.topic))
         if !wanted.isSubset(of: kept) {
             try store.noteKept(pictures.map(\.topic), of: outlet.name)
@@ -266,12 +293,18 @@ struct MQTTVisit {
         for topic in stale { said[topic] = nil }
     }
 
-    private func devices(_ desk: TrackerDesk, _ settings: Settings, sharesWaterline: Bool) throws -> [(topic: String, text: String)] {
+    private func devices(_ desk: TrackerDesk, _ settings: Settings, sharesWaterline: Bool) throws -> [(
+        topic: String, text: String
+    )] {
         guard let discovery = plan.discovery else { return [] }
         let bottles = try desk.bottles().filter(\.isOwn)
-        let day = HomeDevice.day(id: outlet.id, version: around.version, topics: topics, commands: plan.obeysCommands, waterline: sharesWaterline)
+        let day = HomeDevice.day(
+            id: outlet.id, version: around.version, topics: topics, commands: plan.obeysCommands,
+            waterline: sharesWaterline)
         let others = bottles.map {
-            HomeDevice.bottle($0, id: outlet.id, version: around.version, topics: topics, commands: plan.obeysCommands, isOnly: bottles.count == 1)
+            HomeDevice.bottle(
+                $0, id: outlet.id, version: around.version, topics: topics, commands: plan.obeysCommands,
+                isOnly: bottles.count == 1)
         }
         return try ([day] + others).map { ($0.topic(discovery), try TrackerDesk.json($0)) }
     }
@@ -279,9 +312,12 @@ struct MQTTVisit {
     // MARK: - The bridge
 
     private func info(_ desk: TrackerDesk, _ sharesWaterline: Bool) throws -> BridgeInfo {
-        let commands = (CommandDesk.stored + CommandDesk.outside).filter { sharesWaterline || !CommandDesk.waterline.contains($0) }.sorted()
+        let commands = (CommandDesk.stored + CommandDesk.outside).filter {
+            sharesWaterline || !CommandDesk.waterline.contains($0)
+        }.sorted()
         return BridgeInfo(
-            version: around.version, id: outlet.id, connection: name, prefix: topics.prefix, commands: plan.obeysCommands ? commands : [], discovery: plan.discovery,
+            version: around.version, id: outlet.id, connection: name, prefix: topics.prefix,
+            commands: plan.obeysCommands ? commands : [], discovery: plan.discovery,
             bottles: try desk.bottles().filter(\.isOwn).map(BottlePayload.id), sharesWaterline: sharesWaterline)
     }
 
@@ -290,7 +326,8 @@ struct MQTTVisit {
         let isFirst = lastHealth == nil
         lastHealth = .now
         let health = await BridgeHealth(
-            uptime: Int((ContinuousClock.now - owner.began).components.seconds), connections: owner.connections, published: owner.published, received: inbox.received,
+            uptime: Int((ContinuousClock.now - owner.began).components.seconds), connections: owner.connections,
+            published: owner.published, received: inbox.received,
             waiting: try around.desk().store.waiting(for: outlet.name))
         let state = isFirst ? [MQTTMessage(topics.bridgeState, #"{"state":"online"}"#)] : []
         try await publish(state + [MQTTMessage(topics.bridgeHealth, try TrackerDesk.json(health))])

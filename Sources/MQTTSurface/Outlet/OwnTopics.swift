@@ -2,8 +2,9 @@ import Foundation
 import MQTT
 import Synchronization
 
-/// What others do at the topics that are ours: what somebody emptied there is said again, and another store that is told there is noticed. What stands in Home
-/// Assistant's discovery is left as it is: who deletes a device there means it.
+/// What others do at the topics that are ours: what somebody emptied there is said again, and another store that is
+/// told there is noticed. What stands in Home Assistant's discovery is left as it is: who deletes a device there means
+/// it.
 final class OwnTopics: Sendable {
     private struct State {
         /// What stands there by our word.
@@ -27,7 +28,9 @@ final class OwnTopics: Sendable {
     }
 
     /// In this order: whether somebody is there is known before who.
-    var filters: [String] { [topics.availability, topics.bridgeInfo, topics.state, topics.waterline, topics.bottle("+")] }
+    var filters: [String] {
+        [topics.availability, topics.bridgeInfo, topics.state, topics.waterline, topics.bottle("+")]
+    }
 
     /// Everything that stands at the broker by our word now.
     func stand(_ all: some Sequence<String>) {
@@ -54,7 +57,9 @@ final class OwnTopics: Sendable {
             switch message.topic {
             case topics.availability: availability(message, &state)
             case topics.bridgeInfo where !message.payload.isEmpty: info(message, &state)
-            default: message.payload.isEmpty && state.said.contains(message.topic) && state.emptied.insert(message.topic).inserted
+            default:
+                message.payload.isEmpty && state.said.contains(message.topic)
+                    && state.emptied.insert(message.topic).inserted
             }
         }
         if isNews { changed() }
@@ -74,7 +79,9 @@ final class OwnTopics: Sendable {
     }
 
     private func info(_ message: MQTTMessage, _ state: inout State) -> Bool {
-        guard message.payload.count <= MQTTMessage.incomingLimit, let other = try? JSONDecoder().decode(Info.self, from: Data(message.payload)), other.id != id else { return false }
+        guard message.payload.count <= MQTTMessage.incomingLimit,
+            let other = try? JSONDecoder().decode(Info.self, from: Data(message.payload)), other.id != id
+        else { return false }
         // What is left of somebody who went is nobody: that one is said to be offline.
         guard !message.isRetained || state.isSomebodyThere, state.stranger != other.id else { return false }
         state.stranger = String(other.id.prefix(64))

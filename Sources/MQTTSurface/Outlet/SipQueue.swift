@@ -2,7 +2,8 @@ import Store
 import TrackerCore
 import TrackerDesk
 
-/// What a store has to tell a broker of its drinks: in order, each until the broker has confirmed it. Nothing else decides what is told, and when it is behind us.
+/// What a store has to tell a broker of its drinks: in order, each until the broker has confirmed it. Nothing else
+/// decides what is told, and when it is behind us.
 public struct SipQueue: Sendable {
     /// One drink, or one change of one, as it is said.
     public struct Message: Hashable, Sendable {

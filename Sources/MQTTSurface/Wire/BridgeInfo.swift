@@ -4,7 +4,8 @@ struct BridgeInfo: Encodable, Hashable {
     var version: String
     /// The store's, for ever the same.
     var id: String
-    /// Another one for each connection: what an earlier one left at a broker that went away under it is told from what is said there now.
+    /// Another one for each connection: what an earlier one left at a broker that went away under it is told from what
+    /// is said there now.
     var connection: String
     var prefix: String
     /// Commands that are obeyed at `<p>/cmd/NAME`; none where they are switched off.

@@ -25,7 +25,10 @@ struct CommandAnswer: Hashable {
     init(_ error: any Error, transaction: String?) {
         let problem = error as? any Problem
         text = Self.json(
-            ["status": "error", "data": [String: Any](), "error": problem?.sentence ?? "\(error)", "code": problem?.code ?? "failed"], transaction)
+            [
+                "status": "error", "data": [String: Any](), "error": problem?.sentence ?? "\(error)",
+                "code": problem?.code ?? "failed",
+            ], transaction)
     }
 
     private static func json(_ object: [String: Any], _ transaction: String?) -> String {
@@ -38,7 +41,8 @@ struct CommandAnswer: Hashable {
     /// As it was kept, but for the session in it, where that is nobody's business by now.
     init(kept body: [UInt8], seesWaterline: Bool) {
         text = String(decoding: body, as: UTF8.self)
-        guard !seesWaterline, var object = (try? JSONSerialization.jsonObject(with: Data(body))) as? [String: Any], var data = object["data"] as? [String: Any],
+        guard !seesWaterline, var object = (try? JSONSerialization.jsonObject(with: Data(body))) as? [String: Any],
+            var data = object["data"] as? [String: Any],
             var state = data["state"] as? [String: Any]
         else { return }
         state["waterline"] = NSNull()

@@ -24,11 +24,17 @@ struct CommandRequest: Hashable {
     /// - Throws: `WrongInput`.
     init(name: String, payload: [UInt8]) throws {
         (self.name, self.payload) = (name, payload)
-        guard payload.count <= Self.limit else { throw WrongInput("tooLarge", "A command has \(Self.limit) bytes at most.") }
-        guard !payload.contains(0), let text = String(validating: payload, as: UTF8.self) else { throw WrongInput("notText", "A command is text in UTF-8.") }
+        guard payload.count <= Self.limit else {
+            throw WrongInput("tooLarge", "A command has \(Self.limit) bytes at most.")
+        }
+        guard !payload.contains(0), let text = String(validating: payload, as: UTF8.self) else {
+            throw WrongInput("notText", "A command is text in UTF-8.")
+        }
         let word = text.trimmingCharacters(in: .whitespacesAndNewlines)
         guard word.hasPrefix("{") else {
-            guard word.utf8.count <= 256, !word.hasPrefix("[") else { throw WrongInput("notAnObject", "A command is a JSON object or one word.") }
+            guard word.utf8.count <= 256, !word.hasPrefix("[") else {
+                throw WrongInput("notAnObject", "A command is a JSON object or one word.")
+            }
             fields = RequestFields(word.isEmpty ? [:] : [Self.plainKey: .text(word)])
             transaction = nil
             return
@@ -38,11 +44,15 @@ struct CommandRequest: Hashable {
             values = try JSONDecoder().decode([String: RequestFields.Value].self, from: Data(payload))
         } catch DecodingError.typeMismatch(_, let context) {
             let key = context.codingPath.first?.stringValue ?? ""
-            throw WrongInput("notPlain", "\"\(key.prefix(64))\" is to be a text, a number, true, false, null, or a list of texts.")
+            throw WrongInput(
+                "notPlain", "\"\(key.prefix(64))\" is to be a text, a number, true, false, null, or a list of texts.")
         } catch {
             throw WrongInput("notJSON", "The command is not JSON.")
         }
-        if let key = RepeatedKey.first(in: payload) { throw WrongInput("repeatedField", "\"\(key.prefix(64))\" stands in the command more than once.", values: ["key": key]) }
+        if let key = RepeatedKey.first(in: payload) {
+            throw WrongInput(
+                "repeatedField", "\"\(key.prefix(64))\" stands in the command more than once.", values: ["key": key])
+        }
         let given = values.removeValue(forKey: "transaction")
         transaction = given?.word
         if let given, given != .null {

@@ -38,9 +38,13 @@ public struct MQTTPlan: Hashable, Sendable, CustomStringConvertible {
         passwordFile = settings.mqttPassword == nil ? settings.mqttPasswordFile : nil
         password = try settings.mqttPassword ?? settings.mqttPasswordFile.map(Self.firstLine)
         (caFile, certificateFile, keyFile) = (settings.mqttCAFile, settings.mqttCertificateFile, settings.mqttKeyFile)
-        if password != nil, user == nil { throw WrongInput("mqttUserMissing", "A password for the broker is set and no user: set mqtt.user.") }
+        if password != nil, user == nil {
+            throw WrongInput("mqttUserMissing", "A password for the broker is set and no user: set mqtt.user.")
+        }
         if !address.isEncrypted, caFile != nil || certificateFile != nil || keyFile != nil {
-            throw WrongInput("mqttNotEncrypted", "Certificates are set, but \(address) is not encrypted: mqtt.url is to begin with mqtts://.")
+            throw WrongInput(
+                "mqttNotEncrypted",
+                "Certificates are set, but \(address) is not encrypted: mqtt.url is to begin with mqtts://.")
         }
     }
 
@@ -60,7 +64,8 @@ public struct MQTTPlan: Hashable, Sendable, CustomStringConvertible {
     /// Without the password.
     public var description: String {
         let more = [
-            user.map { "as \($0)\(password == nil ? "" : " with a password")" }, caFile.map { "authorities \($0)" }, certificateFile.map { "certificate \($0)" },
+            user.map { "as \($0)\(password == nil ? "" : " with a password")" }, caFile.map { "authorities \($0)" },
+            certificateFile.map { "certificate \($0)" },
             keyFile.map { "key \($0)" }, obeysCommands ? "commands" : nil, discovery.map { "discovery at \($0)" },
         ]
         return (["\(address) at \(topics.prefix)"] + more.compactMap(\.self)).joined(separator: ", ")
@@ -68,10 +73,19 @@ public struct MQTTPlan: Hashable, Sendable, CustomStringConvertible {
 
     static func firstLine(of path: String) throws -> String {
         let data: Data
-        do { data = try SmallFile.read(path, limit: 8192) } catch { throw WrongInput("mqttPasswordFile", "The file \(path), which mqtt.passwordFile names, \(error.words).") }
-        guard !data.isEmpty else { throw WrongInput("mqttPasswordFile", "The file \(path), which mqtt.passwordFile names, is empty: its first line is to be the password.") }
+        do { data = try SmallFile.read(path, limit: 8192) } catch {
+            throw WrongInput("mqttPasswordFile", "The file \(path), which mqtt.passwordFile names, \(error.words).")
+        }
+        guard !data.isEmpty else {
+            throw WrongInput(
+                "mqttPasswordFile",
+                "The file \(path), which mqtt.passwordFile names, is empty: its first line is to be the password.")
+        }
         let line = String(decoding: data, as: UTF8.self).split(whereSeparator: \.isNewline).first.map(String.init) ?? ""
-        guard Settings.isToken(line) else { throw WrongInput("mqttPasswordFile", "The first line of \(path), which mqtt.passwordFile names, is no password.") }
+        guard Settings.isToken(line) else {
+            throw WrongInput(
+                "mqttPasswordFile", "The first line of \(path), which mqtt.passwordFile names, is no password.")
+        }
         return line
     }
 }

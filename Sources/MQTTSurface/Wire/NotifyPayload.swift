@@ -1,8 +1,8 @@
 import TrackerCore
 import TrackerDesk
 
-/// What is said at `<p>/notify`: the one-shot channel of tracker law B7, the only copy of the state that asks to notify. What is told long after it was decided is
-/// history: it asks for nothing.
+/// What is said at `<p>/notify`: the one-shot channel of tracker law B7, the only copy of the state that asks to
+/// notify. What is told long after it was decided is history: it asks for nothing.
 struct NotifyPayload: Encodable {
     /// As for drinks: one that is told later than this after it was decided is `historical`.
     static let lateSeconds = SipPayload.lateSeconds
@@ -18,7 +18,8 @@ struct NotifyPayload: Encodable {
     private static let historical = "historical"
 
     private enum CodingKeys: String, CodingKey {
-        case eventType = "event_type", kind, at, timestamp, historical, shouldNotify, title, body, notificationUrgency, actions, sound, haptic
+        case eventType = "event_type", kind, at, timestamp, historical, shouldNotify, title, body, notificationUrgency,
+            actions, sound, haptic
     }
 
     func encode(to encoder: any Encoder) throws {

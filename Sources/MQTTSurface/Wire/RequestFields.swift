@@ -1,7 +1,8 @@
 import Foundation
 import TrackerCore
 
-/// The JSON object of a command, taken apart key by key. A key that nobody asked for is refused: a misspelt one must not be silence.
+/// The JSON object of a command, taken apart key by key. A key that nobody asked for is refused: a misspelt one must
+/// not be silence.
 struct RequestFields: Hashable {
     enum Value: Hashable, Decodable {
         case null
@@ -40,7 +41,8 @@ struct RequestFields: Hashable {
 
     init(_ rest: [String: Value] = [:]) { self.rest = rest }
 
-    /// `null` is refused, here and below: if it counted as a key that is absent, a drink without its time would be logged now.
+    /// `null` is refused, here and below: if it counted as a key that is absent, a drink without its time would be
+    /// logged now.
     mutating func text(_ key: String) throws -> String? {
         switch rest.removeValue(forKey: key) {
         case nil: return nil
@@ -61,7 +63,12 @@ struct RequestFields: Hashable {
         switch rest.removeValue(forKey: key) {
         case nil: return nil
         case .number(let number): return number
-        case .text(let text): if let number = Double(text), number.isFinite { return number } else { throw Self.mismatch(key, "a number") }
+        case .text(let text):
+            if let number = Double(text), number.isFinite {
+                return number
+            } else {
+                throw Self.mismatch(key, "a number")
+            }
         default: throw Self.mismatch(key, "a number")
         }
     }
@@ -96,5 +103,7 @@ struct RequestFields: Hashable {
         throw WrongInput("unknownField", "\"\(key.prefix(64))\" is not known here.")
     }
 
-    private static func mismatch(_ key: String, _ wanted: String) -> WrongInput { WrongInput("wrongType", "\"\(key.prefix(64))\" is to be \(wanted).") }
+    private static func mismatch(_ key: String, _ wanted: String) -> WrongInput {
+        WrongInput("wrongType", "\"\(key.prefix(64))\" is to be \(wanted).")
+    }
 }

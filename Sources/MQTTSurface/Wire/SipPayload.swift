@@ -3,7 +3,8 @@ import TrackerCore
 
 /// What is said at `<p>/sip`, once or more for each drink and for each change of one. The id tells repetitions.
 struct SipPayload: Encodable {
-    /// A drink that is told later than this after it was drunk is `historical`: nobody should act as if it were now. Polls of a day are not so far apart.
+    /// A drink that is told later than this after it was drunk is `historical`: nobody should act as if it were now.
+    /// Polls of a day are not so far apart.
     static let lateSeconds: Double = 900
 
     var change: DrinkChange
@@ -30,7 +31,9 @@ struct SipPayload: Encodable {
         return isHistorical ? .historical : .sip
     }
 
-    private var isVeiled: Bool { !seesWaterline && (change.drink?.source == .session || change.key.hasPrefix(Drink.sessionKeys)) }
+    private var isVeiled: Bool {
+        !seesWaterline && (change.drink?.source == .session || change.key.hasPrefix(Drink.sessionKeys))
+    }
 
     private enum CodingKeys: String, CodingKey {
         case id, eventType = "event_type", at, timestamp, zone, day, ml, source, historical, deleted, sequence
@@ -38,7 +41,8 @@ struct SipPayload: Encodable {
 
     func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
-        // The same whether sessions are shared or not: who was told of it under one of them must find it again under the other.
+        // The same whether sessions are shared or not: who was told of it under one of them must find it again under
+        // the other.
         try container.encode(Drink.veiled(change.key), forKey: .id)
         try container.encode(event.rawValue, forKey: .eventType)
         try container.encode(change.drink?.at.description, forKey: .at)

@@ -14,7 +14,9 @@ struct StatePayload: Encodable {
     /// Bottles show with their own light when a drink is due.
     var bottleLight: Bool
 
-    private enum CodingKeys: String, CodingKey { case service, dayStart, lifetimeMl, lifetimeLitres, remindersEnabled, bottleLight }
+    private enum CodingKeys: String, CodingKey {
+        case service, dayStart, lifetimeMl, lifetimeLitres, remindersEnabled, bottleLight
+    }
 
     func encode(to encoder: any Encoder) throws {
         try snapshot.encode(to: encoder)
@@ -29,14 +31,17 @@ struct StatePayload: Encodable {
 
     /// Equal but for the passing of time: nothing to publish (tracker law B8).
     func says(theSameAs other: StatePayload) -> Bool {
-        snapshot.says(theSameAs: other.snapshot) && Self.calm(service, other.service) && dayStart == other.dayStart && lifetimeMl == other.lifetimeMl
+        snapshot.says(theSameAs: other.snapshot) && Self.calm(service, other.service) && dayStart == other.dayStart
+            && lifetimeMl == other.lifetimeMl
             && remindersEnabled == other.remindersEnabled && bottleLight == other.bottleLight
     }
 
     /// The next poll is worked out anew each time it is asked for: a second more or less says nothing.
     private static func calm(_ left: ServiceStatus?, _ right: ServiceStatus?) -> Bool {
         guard var left, let right else { return left == right }
-        if let mine = left.nextPoll, let its = right.nextPoll, abs(mine.seconds(to: its)) <= 2 { left.nextPoll = right.nextPoll }
+        if let mine = left.nextPoll, let its = right.nextPoll, abs(mine.seconds(to: its)) <= 2 {
+            left.nextPoll = right.nextPoll
+        }
         return left == right
     }
 }

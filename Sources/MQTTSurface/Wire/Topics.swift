@@ -37,7 +37,9 @@ public struct Topics: Hashable, Sendable {
         let beginning = "\(prefix)/cmd/"
         guard topic.hasPrefix(beginning) else { return nil }
         let name = topic.dropFirst(beginning.count)
-        guard (1...40).contains(name.utf8.count), name.utf8.allSatisfy({ (97...122).contains($0) || $0 == UInt8(ascii: "-") }) else { return nil }
+        guard (1...40).contains(name.utf8.count),
+            name.utf8.allSatisfy({ (97...122).contains($0) || $0 == UInt8(ascii: "-") })
+        else { return nil }
         return String(name)
     }
 }

@@ -10,7 +10,8 @@ extension PocketOutlet {
         return try !store.shownPosts(from: ntfy).isEmpty || !store.pocketLeavings().isEmpty
     }
 
-    /// Instead of `run`, for who is not served any more: takes back what is shown, and ends. Goes on trying until it is done, or its task is cancelled.
+    /// Instead of `run`, for who is not served any more: takes back what is shown, and ends. Goes on trying until it is
+    /// done, or its task is cancelled.
     /// - Returns: whether nothing is left.
     public func takeBackAll() async -> Bool {
         leave()
@@ -29,8 +30,9 @@ extension PocketOutlet {
         return false
     }
 
-    /// Takes away what is shown where it is not to be seen any more: at an address that the settings do not name any more, or under another name of its person; what is over,
-    /// of Waterline where that is not shared any more, and of a store that was purged. Each for a day.
+    /// Takes away what is shown where it is not to be seen any more: at an address that the settings do not name any
+    /// more, or under another name of its person; what is over, of Waterline where that is not shared any more, and of
+    /// a store that was purged. Each for a day.
     /// - Returns: how long there is nothing to do.
     func takeBack() async throws -> Duration {
         guard service == .ntfy else { return lookEvery }
@@ -68,7 +70,8 @@ extension PocketOutlet {
         guard let plan else { return false }
         // A server that wants a rest gets it.
         if let restsUntil, restsUntil > .now { return false }
-        return plan.standing(of: message) != plan.place(of: message) || takingBack.isClosed(message.announcement.kind.id)
+        return plan.standing(of: message) != plan.place(of: message)
+            || takingBack.isClosed(message.announcement.kind.id)
     }
 
     /// Who says there what is to be said.
@@ -80,18 +83,24 @@ extension PocketOutlet {
     private func takeBack(_ one: PocketLeaving, _ desk: TrackerDesk) async -> Bool {
         guard one.tried < TakingBack.longest else { return (try? desk.store.forget(one)) != nil }
         let began = ContinuousClock.now
-        if await takeBack(one.place, by: there(one.address, token: one.token), desk, { try desk.store.forget(one) }) { return true }
+        if await takeBack(one.place, by: there(one.address, token: one.token), desk, { try desk.store.forget(one) }) {
+            return true
+        }
         // The pause behind it is as much of trying as the attempt.
         let seconds = (ContinuousClock.now - began + (takingBack.pause ?? .zero)).components.seconds
         try? desk.store.noteTried(one, seconds: max(1, Int(seconds)))
         return false
     }
 
-    private func takeBack(_ standing: String, by plan: PocketPlan, _ desk: TrackerDesk, _ done: () throws -> Void) async -> Bool {
+    private func takeBack(_ standing: String, by plan: PocketPlan, _ desk: TrackerDesk, _ done: () throws -> Void) async
+        -> Bool
+    {
         let what = plan.url + " " + standing
         // Who is at it says how it went.
         guard takingBack.begin(what) else { return true }
-        guard let request = plan.withdrawal(standing), !takingBack.isGivenUp(what), !around.isAnothers(plan.url, standing) else {
+        guard let request = plan.withdrawal(standing), !takingBack.isGivenUp(what),
+            !around.isAnothers(plan.url, standing)
+        else {
             takingBack.succeeded(what)
             return (try? done()) != nil
         }

@@ -3,8 +3,9 @@ import TrackerCore
 import TrackerDesk
 
 extension PocketOutlet {
-    /// Takes into the queue what others were told while nobody was here, by whatever program: in the order of everything that was told, once each. To a person what is
-    /// over, what a later one replaces, and what is 15 minutes old says nothing any more; a program has all of it.
+    /// Takes into the queue what others were told while nobody was here, by whatever program: in the order of
+    /// everything that was told, once each. To a person what is over, what a later one replaces, and what is 15 minutes
+    /// old says nothing any more; a program has all of it.
     /// - Parameter next: what is about to be told: only what came before it.
     func bring(_ plan: PocketPlan, _ desk: TrackerDesk, before next: TrackerNotification? = nil) throws {
         let store = desk.store
@@ -19,8 +20,12 @@ extension PocketOutlet {
             // What was told of a session while that was nobody's business stays so.
             guard !decision.kind.isWaterline || sharedFrom.map({ one.place > $0 }) ?? false else { continue }
             if let stillTrue {
-                let isReplaced = next?.kind.id == decision.kind.id || told.contains { $0.place > one.place && $0.decision.kind.id == decision.kind.id }
-                guard !isReplaced, decidedAt.seconds(to: desk.now).magnitude < service.lifetime, stillTrue.reasonToMiss(decision) == nil else { continue }
+                let isReplaced =
+                    next?.kind.id == decision.kind.id
+                    || told.contains { $0.place > one.place && $0.decision.kind.id == decision.kind.id }
+                guard !isReplaced, decidedAt.seconds(to: desk.now).magnitude < service.lifetime,
+                    stillTrue.reasonToMiss(decision) == nil
+                else { continue }
             }
             _ = try post(decision, since: decidedAt, desk)
         }

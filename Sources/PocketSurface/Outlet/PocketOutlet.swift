@@ -4,11 +4,13 @@ import Store
 import TrackerCore
 import TrackerDesk
 
-/// Brings a person's notifications to ntfy, Gotify or a webhook for as long as a service runs (tracker law Section 10.8). Settings are looked at as they change.
+/// Brings a person's notifications to ntfy, Gotify or a webhook for as long as a service runs (tracker law Section
+/// 10.8). Settings are looked at as they change.
 ///
-/// Each is noted in the store before it is sent, and forgotten as a thing to send only when the server has taken it: so it comes also after a
-/// restart, and once. To a person it is of the moment: what is 15 minutes old, what was taken back, and what a later one of its kind replaced is not sent any more.
-/// A webhook gets everything that is not a day old.
+/// Each is noted in the store before it is sent, and forgotten as a thing to send only when the server has taken it: so
+/// it comes also after a restart, and once. To a person it is of the moment: what is 15 minutes old, what was taken
+/// back, and what a later one of its kind replaced is not sent any more. A webhook gets everything that is not a day
+/// old.
 public actor PocketOutlet {
     /// What it is used in.
     public struct Surroundings: Sendable {
@@ -20,9 +22,11 @@ public actor PocketOutlet {
         public var person: String?
         /// Whether Waterline is shown beyond this machine.
         public var sharesWaterline: @Sendable () -> Bool
-        /// Whether another person's notification stands at an address as that: it took the place of ours, and is not taken away.
+        /// Whether another person's notification stands at an address as that: it took the place of ours, and is not
+        /// taken away.
         public var isAnothers: @Sendable (_ address: String, _ place: String) -> Bool
-        /// Tells whenever the store is written, by whatever program; `nil` where nothing does: then it is looked at all the time.
+        /// Tells whenever the store is written, by whatever program; `nil` where nothing does: then it is looked at all
+        /// the time.
         public var watch: StoreWatch?
         /// Takes what a person should hear.
         public var say: @Sendable (Word) -> Void
@@ -32,12 +36,17 @@ public actor PocketOutlet {
         public var limit: Duration
 
         public init(
-            desk: @escaping @Sendable () throws -> TrackerDesk, overlay: @escaping @Sendable (Settings) throws -> Settings = { $0 }, person: String? = nil,
-            sharesWaterline: @escaping @Sendable () -> Bool, isAnothers: @escaping @Sendable (_ address: String, _ place: String) -> Bool = { _, _ in false }, watch: StoreWatch? = nil,
+            desk: @escaping @Sendable () throws -> TrackerDesk,
+            overlay: @escaping @Sendable (Settings) throws -> Settings = { $0 }, person: String? = nil,
+            sharesWaterline: @escaping @Sendable () -> Bool,
+            isAnothers: @escaping @Sendable (_ address: String, _ place: String) -> Bool = { _, _ in false },
+            watch: StoreWatch? = nil,
             say: @escaping @Sendable (Word) -> Void,
             chance: @escaping @Sendable () -> Double = { .random(in: 0...1) }, limit: Duration = .seconds(10)
         ) {
-            (self.desk, self.overlay, self.person, self.sharesWaterline, self.isAnothers, self.watch) = (desk, overlay, person, sharesWaterline, isAnothers, watch)
+            (self.desk, self.overlay, self.person, self.sharesWaterline, self.isAnothers, self.watch) = (
+                desk, overlay, person, sharesWaterline, isAnothers, watch
+            )
             (self.say, self.chance, self.limit) = (say, chance, limit)
         }
     }
@@ -86,7 +95,8 @@ public actor PocketOutlet {
     public init(_ service: PocketService, _ around: Surroundings, subscription: String? = nil) {
         (self.service, self.around, self.subscription) = (service, around, subscription)
         name = subscription.map { "push-\($0)" } ?? service.rawValue
-        claimant = "\(service.rawValue)-\((0..<4).map { _ in String(UInt32.random(in: .min ... .max), radix: 36) }.joined())"
+        claimant =
+            "\(service.rawValue)-\((0..<4).map { _ in String(UInt32.random(in: .min ... .max), radix: 36) }.joined())"
     }
 
     /// Goes on until its task is cancelled.
@@ -128,11 +138,15 @@ public actor PocketOutlet {
 
     /// Notes it, and waits for a moment until the server has it. What came before it goes before it.
     func deliver(_ notification: TrackerNotification) async -> Bool {
-        guard let plan = try? currentPlan(), plan.tells(notification.kind), !notification.kind.isWaterline || around.sharesWaterline() else { return false }
+        guard let plan = try? currentPlan(), plan.tells(notification.kind),
+            !notification.kind.isWaterline || around.sharesWaterline()
+        else { return false }
         do {
             let desk = try around.desk()
             try bring(plan, desk, before: notification)
-            guard try post(notification, since: desk.now, desk) == .waiting else { return try desk.store.postState(notification.notificationId, at: name) == .sent }
+            guard try post(notification, since: desk.now, desk) == .waiting else {
+                return try desk.store.postState(notification.notificationId, at: name) == .sent
+            }
         } catch {
             trouble("\(error)")
             return false
@@ -150,13 +164,20 @@ public actor PocketOutlet {
         }
     }
 
-    /// Takes away what is shown in that place, and what waits for it. What a server does not take back now is tried again.
+    /// Takes away what is shown in that place, and what waits for it. What a server does not take back now is tried
+    /// again.
     func close(place: String) async {
-        guard !service.keepsAll, let desk = try? around.desk(), let shown = try? desk.store.withdrawPosts(place, from: name), !shown.isEmpty else { return }
+        guard !service.keepsAll, let desk = try? around.desk(),
+            let shown = try? desk.store.withdrawPosts(place, from: name), !shown.isEmpty
+        else { return }
         takingBack.close(place)
-        guard let plan = try? currentPlan(), restsUntil.map({ $0 <= .now }) ?? true, takingBack.pause == nil else { return }
+        guard let plan = try? currentPlan(), restsUntil.map({ $0 <= .now }) ?? true, takingBack.pause == nil else {
+            return
+        }
         // What is shown elsewhere is taken back there.
-        for message in shown where message.sentTo == nil || message.sentTo == plan.url { guard await withdraw(message, by: plan, desk) else { return } }
+        for message in shown where message.sentTo == nil || message.sentTo == plan.url {
+            guard await withdraw(message, by: plan, desk) else { return }
+        }
     }
 
     // MARK: - Sending
@@ -180,7 +201,9 @@ public actor PocketOutlet {
             switch outcome {
             case .sent:
                 unnoted.insert(message.sequence)
-                try after.store.endPost(message, from: name, as: claimant, at: after.now, .sent, remote: plan.place(of: message), sentTo: plan.url)
+                try after.store.endPost(
+                    message, from: name, as: claimant, at: after.now, .sent, remote: plan.place(of: message),
+                    sentTo: plan.url)
                 unnoted.remove(message.sequence)
                 waitsSince[message.sequence] = nil
                 backoff.reset()
@@ -235,16 +258,19 @@ public actor PocketOutlet {
         }
         guard !message.announcement.kind.isWaterline || around.sharesWaterline() else { return nil }
         do {
-            return plan.outcome(try await plan.client(limit: around.limit).send(try plan.request(message, age: age, now: desk.now)), now: desk.now)
+            return plan.outcome(
+                try await plan.client(limit: around.limit).send(try plan.request(message, age: age, now: desk.now)),
+                now: desk.now)
         } catch is PushEncryption.WrongKey {
-            return .gone("\(plan.browser?.subscription.label ?? "A browser") gave a key for which nothing can be encrypted")
+            return .gone(
+                "\(plan.browser?.subscription.label ?? "A browser") gave a key for which nothing can be encrypted")
         } catch {
             return .later("\(error)", after: nil)
         }
     }
 
-    /// How long it has been waiting here. Only of what to a person is of the moment, and came before this began, the machine's clock is believed, which may be wrong:
-    /// what a program is to have is given up by no clock.
+    /// How long it has been waiting here. Only of what to a person is of the moment, and came before this began, the
+    /// machine's clock is believed, which may be wrong: what a program is to have is given up by no clock.
     private func age(of message: PocketMessage, _ desk: TrackerDesk) -> Duration {
         if let since = waitsSince[message.sequence] { return .now - since }
         guard service.keepsAll else { return .seconds(message.since.seconds(to: desk.now).magnitude) }
@@ -271,7 +297,8 @@ public actor PocketOutlet {
 
     /// Notes it in the store.
     func post(_ notification: TrackerNotification, since: Instant, _ desk: TrackerDesk) throws -> PocketMessage.State {
-        let (state, sequence, givenUp) = try desk.store.post(notification.announcement, to: name, keepsAll: service.keepsAll, at: since, makeKey: TrackerDesk.secret)
+        let (state, sequence, givenUp) = try desk.store.post(
+            notification.announcement, to: name, keepsAll: service.keepsAll, at: since, makeKey: TrackerDesk.secret)
         if givenUp > 0 { around.say(.dropped("more than \(TrackerStore.pocketLimit) wait: the oldest is not sent")) }
         // To a person it is as old as the decision.
         if state == .waiting, !service.keepsAll || waitsSince[sequence] == nil {
@@ -285,9 +312,11 @@ public actor PocketOutlet {
         if let subscription {
             let store = try around.desk().store
             guard let known = try store.pushSubscription(subscription) else { return nil }
-            return PocketPlan(known, try PushSender.of(store), try around.overlay(store.settings()).service, person: around.person)
+            return PocketPlan(
+                known, try PushSender.of(store), try around.overlay(store.settings()).service, person: around.person)
         }
-        return try PocketPlan(service, try around.overlay(around.desk().store.settings()).service, person: around.person)
+        return try PocketPlan(
+            service, try around.overlay(around.desk().store.settings()).service, person: around.person)
     }
 
     /// - Returns: whether there is anybody to send to.
@@ -330,6 +359,10 @@ public actor PocketOutlet {
         guard !isPoked, !Task.isCancelled else { return }
         let pause = Task { _ = try? await Task.sleep(for: length) }
         self.pause = pause
-        await withTaskCancellationHandler { await pause.value } onCancel: { pause.cancel() }
+        await withTaskCancellationHandler {
+            await pause.value
+        } onCancel: {
+            pause.cancel()
+        }
     }
 }

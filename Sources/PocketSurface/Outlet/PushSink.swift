@@ -2,8 +2,8 @@ import Store
 import TrackerCore
 import TrackerDesk
 
-/// A person's browsers as one place where notifications are shown (tracker law Section 10.9): each has a way of its own, so that a push service that is away holds up
-/// no other, and what one of them has taken counts as told.
+/// A person's browsers as one place where notifications are shown (tracker law Section 10.9): each has a way of its
+/// own, so that a push service that is away holds up no other, and what one of them has taken counts as told.
 public actor PushSink: NotificationSink {
     /// As the store remembers it.
     public nonisolated let name = "push"
@@ -27,7 +27,11 @@ public actor PushSink: NotificationSink {
             look()
             let pause = Task { _ = try? await Task.sleep(for: length) }
             self.pause = pause
-            await withTaskCancellationHandler { await pause.value } onCancel: { pause.cancel() }
+            await withTaskCancellationHandler {
+                await pause.value
+            } onCancel: {
+                pause.cancel()
+            }
         }
         // What it would call holds who holds this: whoever is let out is held by nobody, so that the store is closed.
         (isRunning, self.arrivedLate) = (false, {})

@@ -35,7 +35,9 @@ struct TakingBack {
     }
 
     /// - Returns: since when it has been tried, and nobody has it before their eyes any more.
-    func isGivenUp(_ what: String) -> Bool { triedSince[what].map { ContinuousClock.now - $0 >= .seconds(Self.longest) } ?? false }
+    func isGivenUp(_ what: String) -> Bool {
+        triedSince[what].map { ContinuousClock.now - $0 >= .seconds(Self.longest) } ?? false
+    }
 
     /// It is taken back, or given up.
     mutating func succeeded(_ what: String) {

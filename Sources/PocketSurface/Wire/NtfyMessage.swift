@@ -4,7 +4,8 @@ import Store
 import TrackerCore
 import TrackerDesk
 
-/// A notification as ntfy takes it (docs.ntfy.sh, "Publish as JSON", "Action buttons", "Updating and deleting notifications").
+/// A notification as ntfy takes it (docs.ntfy.sh, "Publish as JSON", "Action buttons", "Updating and deleting
+/// notifications").
 struct NtfyMessage: Encodable {
     var topic: String
     /// The next of the same id takes its place on the phone (ntfy 2.16; an older server shows it beside).
@@ -37,7 +38,8 @@ struct NtfyMessage: Encodable {
         let announcement = message.announcement
         topic = place.topic
         sequenceID = Self.sequenceID(announcement.kind, plan)
-        (title, self.message) = announcement.body.isEmpty ? (nil, announcement.title) : (announcement.title, announcement.body)
+        (title, self.message) =
+            announcement.body.isEmpty ? (nil, announcement.title) : (announcement.title, announcement.body)
         priority = Self.priority(announcement)
         tags = Self.tags(announcement.kind)
         click = plan.page(announcement.kind.page)
@@ -45,7 +47,9 @@ struct NtfyMessage: Encodable {
         // Opening is a tap on the notification itself, and swiping it away is dismissing it.
         let buttons = announcement.kind.actions.filter { $0 != .open && $0 != .dismiss }
         actions = try buttons.map { button in
-            Action(label: button.label(discreet: announcement.isDiscreet), url: url, body: try TrackerDesk.json(["action": button.rawValue, "key": message.key]))
+            Action(
+                label: button.label(discreet: announcement.isDiscreet), url: url,
+                body: try TrackerDesk.json(["action": button.rawValue, "key": message.key]))
         }
         if actions?.isEmpty == true { actions = nil }
     }
@@ -72,5 +76,7 @@ struct NtfyMessage: Encodable {
         }
     }
 
-    static func sequenceID(_ kind: NotificationKind, _ plan: PocketPlan) -> String { (plan.person.map { $0 + "-" } ?? "") + kind.id }
+    static func sequenceID(_ kind: NotificationKind, _ plan: PocketPlan) -> String {
+        (plan.person.map { $0 + "-" } ?? "") + kind.id
+    }
 }

@@ -19,11 +19,19 @@ extension PocketPlan {
         case .gotify:
             let body = try TrackerDesk.json(GotifyMessage(message, self))
             let key = token.map { [(name: "X-Gotify-Key", value: $0)] } ?? []
-            return OutgoingRequest("POST", (url.hasSuffix("/") ? url : url + "/") + "message", headers: [type] + key, body: Array(body.utf8))
+            return OutgoingRequest(
+                "POST", (url.hasSuffix("/") ? url : url + "/") + "message", headers: [type] + key,
+                body: Array(body.utf8))
         case .webhook:
-            let text = try template?.rendered { $0.value(of: message, self) } ?? TrackerDesk.json(WebhookBody(message, self))
-            let (body, id, timestamp) = (Array(text.utf8), WebhookSignature.id(of: message.key), Int(now.milliseconds / 1000))
-            let signature = token.flatMap(WebhookSignature.init(secret:)).map { [(name: "webhook-signature", value: $0.text(id: id, timestamp: timestamp, body: body))] } ?? []
+            let text =
+                try template?.rendered { $0.value(of: message, self) } ?? TrackerDesk.json(WebhookBody(message, self))
+            let (body, id, timestamp) = (
+                Array(text.utf8), WebhookSignature.id(of: message.key), Int(now.milliseconds / 1000)
+            )
+            let signature =
+                token.flatMap(WebhookSignature.init(secret:)).map {
+                    [(name: "webhook-signature", value: $0.text(id: id, timestamp: timestamp, body: body))]
+                } ?? []
             let headers = [type, (name: "webhook-id", value: id), (name: "webhook-timestamp", value: "\(timestamp)")]
             return OutgoingRequest("POST", url, headers: headers + signature, body: body)
         case .push:
@@ -31,20 +39,28 @@ extension PocketPlan {
             let page = (person.map { "/people/\($0)" } ?? "") + message.announcement.kind.page
             let text = try TrackerDesk.json(PushMessage(message, page: page))
             let body = try PushEncryption.encrypted(Array(text.utf8), for: browser.subscription)
-            // Of what waits at the push service for a phone that is off, the next of the same kind takes the place, and nothing waits longer than it is worth reading.
+            // Of what waits at the push service for a phone that is off, the next of the same kind takes the place, and
+            // nothing waits longer than it is worth reading.
             let left = max(0, Int(service.lifetime - age / .seconds(1)))
             return OutgoingRequest(
                 "POST", url,
                 headers: [
-                    (name: "Content-Type", value: "application/octet-stream"), (name: "Content-Encoding", value: "aes128gcm"), (name: "TTL", value: "\(left)"),
-                    (name: "Urgency", value: PushMessage.urgency(message.announcement)), (name: "Topic", value: message.announcement.kind.id),
-                    (name: "Authorization", value: try browser.sender.authorization(to: url, contact: browser.contact, now: now)),
+                    (name: "Content-Type", value: "application/octet-stream"),
+                    (name: "Content-Encoding", value: "aes128gcm"), (name: "TTL", value: "\(left)"),
+                    (name: "Urgency", value: PushMessage.urgency(message.announcement)),
+                    (name: "Topic", value: message.announcement.kind.id),
+                    (
+                        name: "Authorization",
+                        value: try browser.sender.authorization(to: url, contact: browser.contact, now: now)
+                    ),
                 ], body: body)
         }
     }
 
     /// As what the other end knows it when it is sent now; `nil` where nothing can be taken back.
-    func place(of message: PocketMessage) -> String? { service == .ntfy ? NtfyMessage.sequenceID(message.announcement.kind, self) : nil }
+    func place(of message: PocketMessage) -> String? {
+        service == .ntfy ? NtfyMessage.sequenceID(message.announcement.kind, self) : nil
+    }
 
     /// As what it stands there: under the name that it was sent with, whatever its person is called by now.
     func standing(of message: PocketMessage) -> String? {
@@ -62,32 +78,68 @@ extension PocketPlan {
     /// What an answer to that means; `nil`: it is not shown there any more, or this server never takes anything back.
     func trouble(takingBack answer: OutgoingAnswer, now: Instant) -> (words: String, pause: Duration?)? {
         // A server of before it could: it says so, and is not asked again.
-        guard answer.status != 404, answer.status != 405, case .later(let words, let pause) = outcome(answer, now: now) else { return nil }
+        guard answer.status != 404, answer.status != 405, case .later(let words, let pause) = outcome(answer, now: now)
+        else { return nil }
         return (words, pause)
     }
 
-    private var bearer: [(name: String, value: String)] { token.map { [(name: "Authorization", value: "Bearer \($0)")] } ?? [] }
+    private var bearer: [(name: String, value: String)] {
+        token.map { [(name: "Authorization", value: "Bearer \($0)")] } ?? []
+    }
 
     /// What an answer means.
     func outcome(_ answer: OutgoingAnswer, now: Instant) -> PocketOutcome {
         let place = OutgoingURL.place(url)
         switch answer.status {
-        case 404 where service == .push, 410 where service == .push: return .gone("\(browser?.subscription.label ?? "A browser") takes no notifications any more (status \(answer.status) of \(place))")
+        case 404 where service == .push, 410 where service == .push:
+            return .gone(
+                """
+                \(browser?.subscription.label ?? "A browser") takes no notifications any more (status \
+                \(answer.status) of \(place))
+                """
+            )
         case 401 where service == .push, 403 where service == .push:
-            return .later("The push service at \(place) does not know us by our key (status \(answer.status)): notifications have to be switched off and on again in \(browser?.subscription.label ?? "that browser")", after: nil)
+            return .later(
+                """
+                The push service at \(place) does not know us by our key (status \(answer.status)): notifications \
+                have to be switched off and on again in \(browser?.subscription.label ?? "that browser")
+                """,
+                after: nil)
         case 200..<300 where service == .webhook || service == .push: return .sent
         case 200..<300:
             // A network's login page says 200, too.
             guard Self.hasID(answer.body) else {
-                return .later("The server at \(place) answers with something that is no answer of \(service.title); perhaps this network wants a login first", after: nil)
+                return .later(
+                    """
+                    The server at \(place) answers with something that is no answer of \(service.title); perhaps \
+                    this network wants a login first
+                    """,
+                    after: nil)
             }
             return .sent
-        case 300..<400: return .later("The server at \(place) sends us elsewhere (status \(answer.status)), and a token goes to one server only", after: nil)
+        case 300..<400:
+            return .later(
+                """
+                The server at \(place) sends us elsewhere (status \(answer.status)), and a token goes to one \
+                server only
+                """,
+                after: nil)
         case 400, 410, 413, 422: return .refused("The server at \(place) does not take it (status \(answer.status))")
-        case 401, 403: return .later("The server at \(place) does not let us in (status \(answer.status)): \(service.rawValue).\(service.credential) or \(service.rawValue).\(service.credential)File", after: nil)
-        case 404: return .later("There is nothing at the server's address at \(place) (status 404): \(service.rawValue).url", after: nil)
+        case 401, 403:
+            return .later(
+                """
+                The server at \(place) does not let us in (status \(answer.status)): \
+                \(service.rawValue).\(service.credential) or \(service.rawValue).\(service.credential)File
+                """,
+                after: nil)
+        case 404:
+            return .later(
+                "There is nothing at the server's address at \(place) (status 404): \(service.rawValue).url", after: nil
+            )
         default:
-            return .later("The server at \(place) answered with status \(answer.status)", after: PocketOutcome.pause(answer.header("Retry-After"), now: now))
+            return .later(
+                "The server at \(place) answered with status \(answer.status)",
+                after: PocketOutcome.pause(answer.header("Retry-After"), now: now))
         }
     }
 

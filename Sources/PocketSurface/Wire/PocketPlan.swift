@@ -44,15 +44,22 @@ public struct PocketPlan: Hashable, Sendable, CustomStringConvertible {
         let name = service.rawValue
         template = try own.templateFile.map(Self.template(in:))
         if authorities != nil, !url.lowercased().hasPrefix("https://") {
-            throw WrongInput("\(name)NotEncrypted", "\(name).caFile is set, but \(name).url is not encrypted: it is to begin with https://.")
+            throw WrongInput(
+                "\(name)NotEncrypted",
+                "\(name).caFile is set, but \(name).url is not encrypted: it is to begin with https://.")
         }
         switch service {
         case .ntfy: break
         case .gotify:
-            guard token != nil else { throw WrongInput(Self.tokenMissing, "gotify.url is set and no token: gotify.token is that of an application of Gotify's.") }
+            guard token != nil else {
+                throw WrongInput(
+                    Self.tokenMissing,
+                    "gotify.url is set and no token: gotify.token is that of an application of Gotify's.")
+            }
         case .webhook:
             guard token.map({ WebhookSignature(secret: $0) != nil }) ?? true else {
-                throw WrongInput("webhookSecret", "The webhook's secret begins with whsec_, and what comes behind it is no base64.")
+                throw WrongInput(
+                    "webhookSecret", "The webhook's secret begins with whsec_, and what comes behind it is no base64.")
             }
         case .push: return nil
         }
@@ -75,7 +82,9 @@ public struct PocketPlan: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// A browser that subscribed, as the settings `push.…` and `http.publicUrl` have it told.
-    public init(_ subscription: PushSubscription, _ sender: PushSender, _ settings: ServiceSettings, person: String? = nil) {
+    public init(
+        _ subscription: PushSubscription, _ sender: PushSender, _ settings: ServiceSettings, person: String? = nil
+    ) {
         (service, url, self.person, token, template) = (.push, subscription.endpoint, person, nil, nil)
         authorities = settings.pushCAFile
         publicURL = settings.publicURL
@@ -86,11 +95,19 @@ public struct PocketPlan: Hashable, Sendable, CustomStringConvertible {
     /// Without anything that is a secret: the topic of ntfy is one, and a browser's endpoint.
     public var description: String {
         if let browser {
-            return ["\(browser.subscription.label), a browser, by its push service at \(OutgoingURL.place(url))", authorities.map { "authorities \($0)" }, browser.contact.map { "contact \($0)" }]
-                .compactMap(\.self).joined(separator: ", ")
-        }
-        return ["\(service.title) at \(OutgoingURL.place(url))", token == nil ? nil : service == .webhook ? "signed" : "with a token", template == nil ? nil : "by a template", authorities.map { "authorities \($0)" }, publicURL.map { "buttons to \($0)" }]
+            return [
+                "\(browser.subscription.label), a browser, by its push service at \(OutgoingURL.place(url))",
+                authorities.map { "authorities \($0)" }, browser.contact.map { "contact \($0)" },
+            ]
             .compactMap(\.self).joined(separator: ", ")
+        }
+        return [
+            "\(service.title) at \(OutgoingURL.place(url))",
+            token == nil ? nil : service == .webhook ? "signed" : "with a token",
+            template == nil ? nil : "by a template", authorities.map { "authorities \($0)" },
+            publicURL.map { "buttons to \($0)" },
+        ]
+        .compactMap(\.self).joined(separator: ", ")
     }
 
     /// What decides whether the server takes anything: others are another attempt.
@@ -98,32 +115,49 @@ public struct PocketPlan: Hashable, Sendable, CustomStringConvertible {
 
     /// Of a webhook's answer, and of a push service's, the status alone counts, however long a page stands behind it.
     func client(limit: Duration) -> OutgoingClient {
-        OutgoingClient(limit: limit, answerLimit: 64 << 10, cutsAnswers: service == .webhook || service == .push, authorities: authorities)
+        OutgoingClient(
+            limit: limit, answerLimit: 64 << 10, cutsAnswers: service == .webhook || service == .push,
+            authorities: authorities)
     }
 
     /// A page of the person's, as a phone finds it.
-    func page(_ path: String) -> String? { publicURL.map { $0 + (person.map { "/people/\($0)" } ?? "") + (path == "/" ? "/" : path) } }
+    func page(_ path: String) -> String? {
+        publicURL.map { $0 + (person.map { "/people/\($0)" } ?? "") + (path == "/" ? "/" : path) }
+    }
 
     /// Whether it is told there.
     func tells(_ kind: NotificationKind) -> Bool {
-        // What is replaced with each change would pile up where nothing can be replaced, and would stay where nothing can be taken back.
+        // What is replaced with each change would pile up where nothing can be replaced, and would stay where nothing
+        // can be taken back.
         (service != .gotify && service != .push) || !kind.isResident
     }
 
     private static func firstLine(of path: String, _ service: PocketService) throws -> String {
         let name = "\(service.rawValue).\(service.credential)File"
         let data: Data
-        do { data = try SmallFile.read(path, limit: 8192) } catch { throw WrongInput("\(service.rawValue)TokenFile", "The file \(path), which \(name) names, \(error.words).") }
-        let line = (String(decoding: data, as: UTF8.self).split(whereSeparator: \.isNewline).first.map(String.init) ?? "").trimmingCharacters(in: .whitespaces)
-        guard Settings.isToken(line) else { throw WrongInput("\(service.rawValue)TokenFile", "The first line of \(path), which \(name) names, is no \(service.credential).") }
+        do { data = try SmallFile.read(path, limit: 8192) } catch {
+            throw WrongInput("\(service.rawValue)TokenFile", "The file \(path), which \(name) names, \(error.words).")
+        }
+        let line =
+            (String(decoding: data, as: UTF8.self).split(whereSeparator: \.isNewline).first.map(String.init) ?? "")
+            .trimmingCharacters(in: .whitespaces)
+        guard Settings.isToken(line) else {
+            throw WrongInput(
+                "\(service.rawValue)TokenFile",
+                "The first line of \(path), which \(name) names, is no \(service.credential).")
+        }
         return line
     }
 
     private static func template(in path: String) throws -> WebhookTemplate {
-        let wrong = { (why: String) in WrongInput("webhookTemplate", "The file \(path), which webhook.templateFile names, \(why).") }
+        let wrong = { (why: String) in
+            WrongInput("webhookTemplate", "The file \(path), which webhook.templateFile names, \(why).")
+        }
         let data: Data
         do { data = try SmallFile.read(path, limit: WebhookTemplate.limit + 1) } catch { throw wrong(error.words) }
-        guard data.count <= WebhookTemplate.limit, let text = String(validating: data, as: UTF8.self) else { throw wrong("is no text, or larger than 64 KiB") }
+        guard data.count <= WebhookTemplate.limit, let text = String(validating: data, as: UTF8.self) else {
+            throw wrong("is no text, or larger than 64 KiB")
+        }
         do { return try WebhookTemplate(text) } catch { throw wrong("is no template: \(error)") }
     }
 }

@@ -1,4 +1,5 @@
-/// Who brings notifications to a phone, or to a program. The raw value is the outlet's name in the store and in the settings.
+/// Who brings notifications to a phone, or to a program. The raw value is the outlet's name in the store and in the
+/// settings.
 public enum PocketService: String, Hashable, Sendable {
     case ntfy, gotify, webhook
     /// The push service of a browser, which says itself where that is.
@@ -20,8 +21,8 @@ public enum PocketService: String, Hashable, Sendable {
     /// What it is shown, as its setting is called.
     var credential: String { self == .webhook ? "secret" : "token" }
 
-    /// Whether every one is sent, also late: a program writes them down. To a person they are of the moment: what came later takes the place of what
-    /// still waits.
+    /// Whether every one is sent, also late: a program writes them down. To a person they are of the moment: what came
+    /// later takes the place of what still waits.
     var keepsAll: Bool { self == .webhook }
 
     /// For how long after its decision one is still worth sending, seconds.

@@ -2,7 +2,8 @@ import Ciphers
 import Digests
 import Store
 
-/// What only the browser can read: a message as RFC 8291 encrypts it (`aes128gcm`, RFC 8188), so that its push service sees neither words nor buttons.
+/// What only the browser can read: a message as RFC 8291 encrypts it (`aes128gcm`, RFC 8188), so that its push service
+/// sees neither words nor buttons.
 enum PushEncryption {
     /// Of the one record that a message is.
     private static let recordSize: UInt32 = 4096
@@ -30,10 +31,15 @@ enum PushEncryption {
         // Section 3.4: from what both can work out to a key of this message.
         let info = Array("WebPush: info\0".utf8) + browser.publicKey + ours
         let material = HKDF.key(from: shared, salt: browser.secret, info: info, count: 32)
-        func derived(_ what: String, _ count: UInt8) -> [UInt8] { HKDF.key(from: material, salt: salt, info: Array("Content-Encoding: \(what)\0".utf8), count: count) }
+        func derived(_ what: String, _ count: UInt8) -> [UInt8] {
+            HKDF.key(from: material, salt: salt, info: Array("Content-Encoding: \(what)\0".utf8), count: count)
+        }
         let padded = min(longest, (plain.count + step - 1) / step * step)
         let record: [UInt8] = plain + [2] + [UInt8](repeating: 0, count: max(0, padded - plain.count))
-        let size = [UInt8(recordSize >> 24), UInt8(recordSize >> 16 & 255), UInt8(recordSize >> 8 & 255), UInt8(recordSize & 255)]
+        let size = [
+            UInt8(recordSize >> 24), UInt8(recordSize >> 16 & 255), UInt8(recordSize >> 8 & 255),
+            UInt8(recordSize & 255),
+        ]
         let header: [UInt8] = salt + size + [UInt8(ours.count)] + ours
         return header + (try Sealing.aesGCM.seal(record, key: derived("aes128gcm", 16), nonce: derived("nonce", 12)))
     }

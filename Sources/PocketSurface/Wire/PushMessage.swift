@@ -33,7 +33,9 @@ struct PushMessage: Encodable {
         silent = !announcement.sound
         stays = announcement.urgency == .critical
         // Opening is a tap on the notification itself, and swiping it away is dismissing it.
-        buttons = announcement.kind.actions.filter { $0 != .open && $0 != .dismiss }.map { Button(action: $0.rawValue, title: $0.label(discreet: announcement.isDiscreet)) }
+        buttons = announcement.kind.actions.filter { $0 != .open && $0 != .dismiss }.map {
+            Button(action: $0.rawValue, title: $0.label(discreet: announcement.isDiscreet))
+        }
         key = message.key
     }
 

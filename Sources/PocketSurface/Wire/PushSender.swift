@@ -4,12 +4,14 @@ import Outgoing
 import Store
 import TrackerCore
 
-/// By what push services know who sends: one key a store (VAPID, RFC 8292). A browser's subscription is good for that key alone.
+/// By what push services know who sends: one key a store (VAPID, RFC 8292). A browser's subscription is good for that
+/// key alone.
 public struct PushSender: Hashable, Sendable {
     private let key: P256Key
 
     /// The store's; made when it is first asked for.
-    /// - Throws: `Refusal` where its key is none, or the library that signs is not installed; and what the store throws.
+    /// - Throws: `Refusal` where its key is none, or the library that signs is not installed; and what the store
+    ///   throws.
     public static func of(_ store: TrackerStore) throws -> PushSender {
         let raw: [UInt8], key: P256Key?
         do {
@@ -19,7 +21,9 @@ public struct PushSender: Hashable, Sendable {
             throw Refusal("pushLibrary", "Nothing can be pushed. \(failure).", category: .failed)
         }
         guard let key else {
-            throw Refusal("pushKey", "The key in this store by which push services know it is none: nothing can be pushed.", category: .damaged)
+            throw Refusal(
+                "pushKey", "The key in this store by which push services know it is none: nothing can be pushed.",
+                category: .damaged)
         }
         return PushSender(key: key)
     }
@@ -41,7 +45,8 @@ public struct PushSender: Hashable, Sendable {
         }
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        let claims = Claims(aud: OutgoingURL.place(endpoint), exp: Int(Double(now.milliseconds) / 1000 + Self.lifetime), sub: contact)
+        let claims = Claims(
+            aud: OutgoingURL.place(endpoint), exp: Int(Double(now.milliseconds) / 1000 + Self.lifetime), sub: contact)
         let signed = "\(Base64URL.text(try encoder.encode(Header()))).\(Base64URL.text(try encoder.encode(claims)))"
         return "vapid t=\(signed).\(Base64URL.text(try key.signature(of: Array(signed.utf8)))), k=\(publicKey)"
     }

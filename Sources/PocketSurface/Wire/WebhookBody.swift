@@ -10,6 +10,7 @@ struct WebhookBody: Encodable {
 
     init(_ message: PocketMessage, _ plan: PocketPlan) {
         timestamp = message.since.description
-        data = Dictionary(uniqueKeysWithValues: WebhookField.allCases.map { ($0.rawValue, $0.value(of: message, plan)) })
+        data = Dictionary(
+            uniqueKeysWithValues: WebhookField.allCases.map { ($0.rawValue, $0.value(of: message, plan)) })
     }
 }

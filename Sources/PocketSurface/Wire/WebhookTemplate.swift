@@ -1,8 +1,8 @@
 import Foundation
 import TrackerCore
 
-/// The body of a webhook as somebody wants it: JSON with `{{title}}` and the like in it. Within a text it is the field's text, escaped; in
-/// the place of a value it is the field's value.
+/// The body of a webhook as somebody wants it: JSON with `{{title}}` and the like in it. Within a text it is the
+/// field's text, escaped; in the place of a value it is the field's value.
 struct WebhookTemplate: Hashable, Sendable {
     private enum Part: Hashable, Sendable {
         case text(String)
@@ -27,7 +27,8 @@ struct WebhookTemplate: Hashable, Sendable {
             switch part {
             case .text(let text): return text
             case .value(let field): return try Self.json(value(field))
-            case .inText(let field): return String(try Self.json(WebhookField.Value.text(value(field).text)).dropFirst().dropLast())
+            case .inText(let field):
+                return String(try Self.json(WebhookField.Value.text(value(field).text)).dropFirst().dropLast())
             }
         }.joined()
     }
@@ -50,7 +51,9 @@ struct WebhookTemplate: Hashable, Sendable {
 
         mutating func document() throws {
             try blanks()
-            guard !isAtField, next == UInt8(ascii: "{") || next == UInt8(ascii: "[") else { throw wrong("it begins with { or [") }
+            guard !isAtField, next == UInt8(ascii: "{") || next == UInt8(ascii: "[") else {
+                throw wrong("it begins with { or [")
+            }
             try value(depth: 0)
             try blanks()
             guard index == bytes.count else { throw wrong("nothing comes behind the end") }
@@ -62,7 +65,9 @@ struct WebhookTemplate: Hashable, Sendable {
         private func wrong(_ why: String, at place: Int? = nil) -> WrongInput {
             let before = String(decoding: bytes[..<min(place ?? index, bytes.count)], as: UTF8.self)
             let line = before.unicodeScalars.count { $0 == "\n" } + 1
-            let column = (before.unicodeScalars.lastIndex(of: "\n").map { before.unicodeScalars[$0...].dropFirst() } ?? before.unicodeScalars[...]).count + 1
+            let column =
+                (before.unicodeScalars.lastIndex(of: "\n").map { before.unicodeScalars[$0...].dropFirst() }
+                ?? before.unicodeScalars[...]).count + 1
             return WrongInput("webhookTemplate", "line \(line), column \(column): \(why)")
         }
 
@@ -72,7 +77,9 @@ struct WebhookTemplate: Hashable, Sendable {
 
         private mutating func blanks() throws { while let byte = next, [32, 9, 10, 13].contains(byte) { index += 1 } }
 
-        private var isAtField: Bool { next == UInt8(ascii: "{") && index + 1 < bytes.count && bytes[index + 1] == UInt8(ascii: "{") }
+        private var isAtField: Bool {
+            next == UInt8(ascii: "{") && index + 1 < bytes.count && bytes[index + 1] == UInt8(ascii: "{")
+        }
 
         private mutating func value(depth: Int) throws {
             guard depth < Self.deepest else { throw wrong("it is nested too deeply") }
@@ -133,7 +140,8 @@ struct WebhookTemplate: Hashable, Sendable {
                     let escaped = bytes[index + 1]
                     if escaped == UInt8(ascii: "u") {
                         let digits = bytes[min(index + 2, bytes.count)..<min(index + 6, bytes.count)]
-                        guard digits.count == 4, digits.allSatisfy({ Unicode.Scalar($0).properties.isASCIIHexDigit }) else { throw wrong("behind \\u come four digits") }
+                        guard digits.count == 4, digits.allSatisfy({ Unicode.Scalar($0).properties.isASCIIHexDigit })
+                        else { throw wrong("behind \\u come four digits") }
                     } else if !Array("\"\\/bfnrt".utf8).contains(escaped) {
                         throw wrong("this cannot be escaped")
                     }
@@ -148,22 +156,38 @@ struct WebhookTemplate: Hashable, Sendable {
         /// true, false, null, or a number.
         private mutating func word() throws {
             let start = index
-            while let byte = next, Unicode.Scalar(byte).properties.isAlphabetic || (48...57).contains(byte) || "+-.".utf8.contains(byte) { index += 1 }
+            while let byte = next,
+                Unicode.Scalar(byte).properties.isAlphabetic || (48...57).contains(byte) || "+-.".utf8.contains(byte)
+            { index += 1 }
             let word = String(decoding: bytes[start..<index], as: UTF8.self)
-            guard ["true", "false", "null"].contains(word) || word.wholeMatch(of: /-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?/) != nil else {
-                throw wrong("a value is missing: a text in quotes, a number, true, false, null, or a field such as {{title}}", at: start)
+            guard
+                ["true", "false", "null"].contains(word)
+                    || word.wholeMatch(of: /-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?/) != nil
+            else {
+                throw wrong(
+                    "a value is missing: a text in quotes, a number, true, false, null, or a field such as {{title}}",
+                    at: start)
             }
         }
 
         private mutating func field() throws -> WebhookField {
             let start = index
             copy(to: start)
-            guard let end = (index..<bytes.count).first(where: { $0 + 1 < bytes.count && bytes[$0] == UInt8(ascii: "}") && bytes[$0 + 1] == UInt8(ascii: "}") }) else {
+            guard
+                let end = (index..<bytes.count).first(where: {
+                    $0 + 1 < bytes.count && bytes[$0] == UInt8(ascii: "}") && bytes[$0 + 1] == UInt8(ascii: "}")
+                })
+            else {
                 throw wrong("{{ is not closed", at: start)
             }
             let name = String(decoding: bytes[(start + 2)..<end], as: UTF8.self).trimmingCharacters(in: .whitespaces)
             guard let field = WebhookField(rawValue: name) else {
-                throw wrong("there is no field \"\(name.prefix(32))\"; there are \(WebhookField.allCases.map(\.rawValue).joined(separator: ", "))", at: start)
+                throw wrong(
+                    """
+                    there is no field \"\(name.prefix(32))\"; there are \
+                    \(WebhookField.allCases.map(\.rawValue).joined(separator: ", "))
+                    """,
+                    at: start)
             }
             index = end + 2
             copied = index

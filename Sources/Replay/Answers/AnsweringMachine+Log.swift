@@ -11,15 +11,30 @@ extension AnsweringMachine {
         let places = script.exchanges.indices.filter { place in
             guard !used.contains(place) else { return false }
             let exchange = script.exchanges[place]
-            // Strict: just what was recorded, empty answers too. Else every dump that holds records, so that one client gets all of them.
-            return mode == .strict ? exchange.request == bytes : exchange.command.asksForLog && !exchange.records.isEmpty
+            // Strict: just what was recorded, empty answers too. Else every dump that holds records, so that one client
+            // gets all of them.
+            return mode == .strict
+                ? exchange.request == bytes : exchange.command.asksForLog && !exchange.records.isEmpty
         }
         guard let place = places.first else {
-            effects.append(.log("\(command.meaning): \(remaining.count) \(remaining.count == 1 ? "record is" : "records are") left of the recording"))
+            effects.append(
+                .log(
+                    """
+                    \(command.meaning): \(remaining.count) \(remaining.count == 1 ? "record is" : "records are") \
+                    left of the recording
+                    """
+                ))
             lastDump = remaining
             return send(dump(remaining), at: now)
         }
-        effects.append(.log("\(command.meaning): as recorded in frame \(script.exchanges[place].frame), \(script.exchanges[place].records.count) record\(script.exchanges[place].records.count == 1 ? "" : "s")"))
+        effects.append(
+            .log(
+                """
+                \(command.meaning): as recorded in frame \(script.exchanges[place].frame), \
+                \(script.exchanges[place].records.count) \
+                record\(script.exchanges[place].records.count == 1 ? "" : "s")
+                """
+            ))
         lastDump = script.exchanges[place].records
         play(place, at: now)
     }
@@ -70,20 +85,25 @@ extension AnsweringMachine {
         let entries = stride(from: 0, to: records.count, by: Self.recordsPerEntry).map { start in
             Entry(.log, Array(records[start..<min(start + Self.recordsPerEntry, records.count)].joined())).encoded
         }
-        if script.profile == .draft { return entries.map { Frame(.put, payload: $0).encoded } + [Frame(.put, payload: []).encoded] }
+        if script.profile == .draft {
+            return entries.map { Frame(.put, payload: $0).encoded } + [Frame(.put, payload: []).encoded]
+        }
         guard let first = entries.first else { return [BottleMessage.logEmpty.frame.encoded] }
         // A frame's length has 16 bits: longer logs take several frames.
         let length = entries.reduce(0) { $0 + $1.count }
         guard length <= Frame.maximumPayload else {
             return [BottleMessage.logFollows.frame.encoded] + entries.map { Frame(.put, payload: $0).encoded }
         }
-        return [BottleMessage.logFollows.frame.encoded, Frame.header(.put, length: length) + first] + entries.dropFirst()
+        return [BottleMessage.logFollows.frame.encoded, Frame.header(.put, length: length) + first]
+            + entries.dropFirst()
     }
 
     /// Lets the next value go when the one before is through.
     mutating func pump(at now: MonotonicInstant) {
         if let until = inFlightUntil, until <= now { inFlightUntil = nil }
-        guard inFlightUntil == nil, central != nil, isSubscribed, let next = outbox.first, next.due <= now else { return }
+        guard inFlightUntil == nil, central != nil, isSubscribed, let next = outbox.first, next.due <= now else {
+            return
+        }
         outbox.removeFirst()
         senders.append(.script)
         inFlightUntil = now.advanced(by: Self.stall)

@@ -2,11 +2,13 @@ import Bluetooth
 import BottleProtocol
 import VirtualBottle
 
-/// A recording that answers as a peripheral: by request, not by the clock alone. The same face as the bottle it stands for.
+/// A recording that answers as a peripheral: by request, not by the clock alone. The same face as the bottle it stands
+/// for.
 ///
-/// A request that the capture knows gets the answer recorded for it, with the recorded delays; the same request again gets the next
-/// answer recorded for it. The log is answered so that nothing of the recording is left out and nothing is invented: recorded dumps in
-/// their order; after the last, whatever was not acknowledged. What the capture never saw is answered by the model, or ends the connection.
+/// A request that the capture knows gets the answer recorded for it, with the recorded delays; the same request again
+/// gets the next answer recorded for it. The log is answered so that nothing of the recording is left out and nothing
+/// is invented: recorded dumps in their order; after the last, whatever was not acknowledged. What the capture never
+/// saw is answered by the model, or ends the connection.
 public struct AnsweringMachine: Sendable {
     /// What becomes of a request that the capture does not have.
     public enum Mode: String, Sendable, CaseIterable {
@@ -69,12 +71,17 @@ public struct AnsweringMachine: Sendable {
 
     /// - Parameters:
     ///   - hostTime: the host's local wall clock at `now`, for the model.
-    public init(_ script: AnsweringScript, mode: Mode = .once, pace: Pace = .recorded(speed: 1), hostTime: LocalTime, at now: MonotonicInstant) {
+    public init(
+        _ script: AnsweringScript, mode: Mode = .once, pace: Pace = .recorded(speed: 1), hostTime: LocalTime,
+        at now: MonotonicInstant
+    ) {
         self.script = script
         self.mode = mode
         self.pace = pace
         remaining = script.records
-        identity = BottleIdentity(profile: OfferedProfiles(script.profile), model: script.model ?? .boost, name: script.name, address: script.address)
+        identity = BottleIdentity(
+            profile: OfferedProfiles(script.profile), model: script.model ?? .boost, name: script.name,
+            address: script.address)
         model = VirtualBottleMachine(identity, hostTime: hostTime, at: now)
     }
 
@@ -110,9 +117,11 @@ public struct AnsweringMachine: Sendable {
                 inFlightUntil = nil
                 return
             }
-        case .write(let id, let uuid, let value, let token) where id == central && uuid == BluetoothUUID(script.profile.commandCharacteristic):
+        case .write(let id, let uuid, let value, let token)
+        where id == central && uuid == BluetoothUUID(script.profile.commandCharacteristic):
             return command(value, token, event, at: now)
-        case .read(let id, response, offset: 0, let token) where id == central && !isSubscribed && (isReadDump || !readable.isEmpty):
+        case .read(let id, response, offset: 0, let token)
+        where id == central && !isSubscribed && (isReadDump || !readable.isEmpty):
             let value = readable.isEmpty ? Frame(.put, payload: []).encoded : readable.removeFirst()
             return effects.append(.link(.respond(token: token, .value(value))))
         default: break
@@ -143,7 +152,9 @@ public struct AnsweringMachine: Sendable {
 
     // MARK: requests
 
-    private mutating func command(_ bytes: [UInt8], _ token: UInt64?, _ event: PeripheralEvent, at now: MonotonicInstant) {
+    private mutating func command(
+        _ bytes: [UInt8], _ token: UInt64?, _ event: PeripheralEvent, at now: MonotonicInstant
+    ) {
         let command = HostCommand(decoding: bytes)
         isReadDump = false
         readable = []
@@ -187,10 +198,12 @@ public struct AnsweringMachine: Sendable {
     /// What the host did, and what the capture's host did where it would have gone on.
     private func mismatch(_ bytes: [UInt8], _ command: HostCommand) -> String {
         let here = "the host wrote \(Self.text(bytes)) (\(command.meaning)), which the capture never saw"
-        guard let next = script.exchanges.indices.first(where: { !used.contains($0) }).map({ script.exchanges[$0] }) else {
+        guard let next = script.exchanges.indices.first(where: { !used.contains($0) }).map({ script.exchanges[$0] })
+        else {
             return here + "; the capture's host wrote nothing more here"
         }
-        return here + "; the capture's host wrote \(Self.text(next.request)) (\(next.command.meaning)) in frame \(next.frame)"
+        return here
+            + "; the capture's host wrote \(Self.text(next.request)) (\(next.command.meaning)) in frame \(next.frame)"
     }
 
     private static func text(_ bytes: [UInt8]) -> String {

@@ -37,13 +37,14 @@ public struct AnsweringScript: Sendable {
     public internal(set) var profile: BottleProfile
     /// In the order of the capture, over all connections.
     public internal(set) var exchanges: [Exchange] = []
-    /// Every distinct record of the log that the capture holds, also those that came unasked or in unfinished transfers.
+    /// Every distinct record of the log that the capture holds, also those that came unasked or in unfinished
+    /// transfers.
     public internal(set) var records: [[UInt8]] = []
 
     /// The scripts of all bottles in a capture, in order of first connection.
     ///
-    /// - Throws: `AnsweringScriptError` where there is none or too much; what reading throws. A capture that is cut or damaged
-    ///   gives what was read before: `trouble` says so.
+    /// - Throws: `AnsweringScriptError` where there is none or too much; what reading throws. A capture that is cut or
+    ///   damaged gives what was read before: `trouble` says so.
     public static func read(
         _ path: String, given: GivenHandles = GivenHandles()
     ) throws -> (scripts: [AnsweringScript], trouble: String?) {
@@ -125,14 +126,22 @@ private final class ScriptBuilder {
         for transfer in transfers { take(transfer) }
         transfers.removeAll(keepingCapacity: true)
         guard self.bytes <= Self.mostBytes else {
-            throw AnsweringScriptError(sentence: "\(path) holds more than \(Self.mostBytes >> 20) MiB of a bottle's answers: too much to answer from; cut the capture into parts")
+            throw AnsweringScriptError(
+                sentence:
+                    """
+                    \(path) holds more than \(Self.mostBytes >> 20) MiB of a bottle's answers: too much to answer \
+                    from; cut the capture into parts
+                    """
+            )
         }
     }
 
     func finish() throws -> [AnsweringScript] {
         try conversation?.finish()
         return (conversation?.peers ?? []).compactMap { peer in
-            guard let draft = drafts[ObjectIdentifier(peer)], peer.isBottle || !draft.exchanges.isEmpty else { return nil }
+            guard let draft = drafts[ObjectIdentifier(peer)], peer.isBottle || !draft.exchanges.isEmpty else {
+                return nil
+            }
             let isDraft = draft.exchanges.contains { $0.command.isDraftDump }
             var script = AnsweringScript(profile: peer.profile ?? (isDraft ? .draft : .retail))
             (script.address, script.name, script.model) = (peer.address, peer.name, peer.model)
@@ -166,7 +175,9 @@ private final class ScriptBuilder {
             batch.forEachRecord { raw, _ in
                 let record = [UInt8](raw)
                 if draft.known.insert(record).inserted { draft.records.append(record) }
-                if draft.isAsked, let last = draft.exchanges.indices.last { draft.exchanges[last].records.append(record) }
+                if draft.isAsked, let last = draft.exchanges.indices.last {
+                    draft.exchanges[last].records.append(record)
+                }
                 bytes += 64
             }
         case .message, .malformed: break
@@ -174,7 +185,8 @@ private final class ScriptBuilder {
     }
 
     private func take(_ transfer: ObservedTransfer) {
-        guard case .response = transfer.side.role(of: transfer.handle, given), transfer.travel.direction == .received else { return }
+        guard case .response = transfer.side.role(of: transfer.handle, given), transfer.travel.direction == .received
+        else { return }
         let draft = draft(transfer.side.peer)
         guard draft.isAsked, let last = draft.exchanges.indices.last else { return }
         let delay = zip(transfer.time, draft.askedAt).map { $0 - $1 } ?? .zero

@@ -4,8 +4,8 @@
 /// bottle is fixed here, so eight bytes remain. Drinks with a possible date are kept by day, four bytes each: the
 /// second of the day and the amount. What does not fit (impossible dates, 32,768 ml and more) is kept whole.
 ///
-/// Pages are held by pointers of their own: a large capture asks millions of times, and retaining a page or having the runtime
-/// check the access to it would cost more than the look-up.
+/// Pages are held by pointers of their own: a large capture asks millions of times, and retaining a page or having the
+/// runtime check the access to it would cost more than the look-up.
 struct DrinkIndex: ~Copyable {
     private typealias Page = UnsafeMutablePointer<FlatSet<UInt32>>
 

@@ -3,8 +3,9 @@ import BottleProtocol
 
 /// What every bottle drank, over all captures read.
 ///
-/// A bottle is its address. One whose address no capture shows, or that has a private one, is known by its log: a record that somebody has
-/// already is theirs (`merge`). Of many bottles with few drinks nothing is kept but the drinks, in one block for all.
+/// A bottle is its address. One whose address no capture shows, or that has a private one, is known by its log: a
+/// record that somebody has already is theirs (`merge`). Of many bottles with few drinks nothing is kept but the
+/// drinks, in one block for all.
 final class DrinkLedger {
     /// A bottle's number here.
     struct Account: Hashable {
@@ -37,7 +38,8 @@ final class DrinkLedger {
 
     private var entries: [Entry] = []
     private var byAddress: [BluetoothAddress: Int32] = [:]
-    /// The first drinks of everybody, and entries that are no drinks: a mark for those, account (31 bits), record (64 bits).
+    /// The first drinks of everybody, and entries that are no drinks: a mark for those, account (31 bits), record (64
+    /// bits).
     private var few = FlatSet<UInt128>()
     private static let fewDrinks = 8
     private static let bookkeeping = UInt128(1) << 127
@@ -102,7 +104,9 @@ final class DrinkLedger {
     ///   - records: 13 bytes each.
     ///   - mask: the bytes of the amount that count.
     ///   - isPossible: whether it can be the one who was last seen so.
-    func knower(of records: [UInt8], mask: UInt64, besides account: Account, _ isPossible: (Sighting) -> Bool) -> Account? {
+    func knower(of records: [UInt8], mask: UInt64, besides account: Account, _ isPossible: (Sighting) -> Bool)
+        -> Account?
+    {
         guard let owners else { return nil }
         let mine = entries[Int(account.index)]
         var all: Int32?
@@ -116,7 +120,8 @@ final class DrinkLedger {
                 let head = UInt64(bigEndian: buffer.loadUnaligned(fromByteOffset: at, as: UInt64.self))
                 let key = head & (0xFFFF_FFFF_FFFF_0000 | mask)
                 guard let owner = owners[key].map({ holder(of: Account(index: $0)).index }), owner != account.index,
-                    !entries[Int(owner)].isRejected, !(mine.isSure && entries[Int(owner)].isSure), isPossible(entries[Int(owner)].lastSeen)
+                    !entries[Int(owner)].isRejected, !(mine.isSure && entries[Int(owner)].isSure),
+                    isPossible(entries[Int(owner)].lastSeen)
                 else {
                     areAllKnown = false
                     continue
@@ -138,7 +143,8 @@ final class DrinkLedger {
     /// Two accounts are one bottle's.
     /// - Returns: whose name it goes by from here on.
     func merge(_ one: Account, _ other: Account) -> Account {
-        let isOnesName = entries[Int(one.index)].isSure || (!entries[Int(other.index)].isSure && one.index < other.index)
+        let isOnesName =
+            entries[Int(one.index)].isSure || (!entries[Int(other.index)].isSure && one.index < other.index)
         let (kept, given) = isOnesName ? (one, other) : (other, one)
         entries[Int(given.index)].same = kept.index
         hasNews = true
@@ -148,7 +154,11 @@ final class DrinkLedger {
 
     private func learnOwners() {
         var owners: [UInt64: Int32] = [:]
-        few.forEach { if $0 & Self.bookkeeping == 0 { owners[UInt64(truncatingIfNeeded: $0)] = Int32(truncatingIfNeeded: $0 >> 64 & 0x7FFF_FFFF) } }
+        few.forEach {
+            if $0 & Self.bookkeeping == 0 {
+                owners[UInt64(truncatingIfNeeded: $0)] = Int32(truncatingIfNeeded: $0 >> 64 & 0x7FFF_FFFF)
+            }
+        }
         for (index, entry) in entries.enumerated() {
             entry.drinks?.pointee.forEach { key in if owners[key] == nil { owners[key] = Int32(index) } }
         }
@@ -161,7 +171,8 @@ final class DrinkLedger {
     @inline(__always)
     func drinks(of account: Account) -> UnsafeMutablePointer<DrinkIndex>? { entries[Int(account.index)].drinks }
 
-    /// Remembers a drink that the account's index does not know, or of an account without one; false when it was there before.
+    /// Remembers a drink that the account's index does not know, or of an account without one; false when it was there
+    /// before.
     func insert(_ account: Account, wall: UInt64, amount: UInt16) -> Bool {
         let key = wall << 16 | UInt64(amount)
         let place = Int(account.index)
@@ -169,7 +180,9 @@ final class DrinkLedger {
         if few.contains(wide) { return false }
         // Nobody is in doubt, and the account's index has it already: the usual case of a large capture.
         if owners == nil, entries[place].drinks != nil { return true }
-        if let owner = owners?[key], owner != account.index, holder(of: Account(index: owner)) == account { return false }
+        if let owner = owners?[key], owner != account.index, holder(of: Account(index: owner)) == account {
+            return false
+        }
         if entries[place].drinks == nil {
             if entries[place].count < Self.fewDrinks {
                 entries[place].count += 1
@@ -185,7 +198,8 @@ final class DrinkLedger {
 
     /// Remembers an entry that is no drink; false when it was there before.
     func insertBookkeeping(_ account: Account, wall: UInt64, amount: UInt16) -> Bool {
-        few.insert(Self.bookkeeping | UInt128(UInt32(bitPattern: account.index)) << 64 | UInt128(wall << 16 | UInt64(amount)))
+        few.insert(
+            Self.bookkeeping | UInt128(UInt32(bitPattern: account.index)) << 64 | UInt128(wall << 16 | UInt64(amount)))
     }
 
     private static func makeIndex() -> UnsafeMutablePointer<DrinkIndex> {

@@ -1,7 +1,8 @@
 /// A set of whole numbers in one block: open addressing, linear probing, at most 4/5 full.
 ///
-/// Telling drinks apart must not cost more memory than the drinks themselves (`Set` spends about three times the key), nor
-/// more time than decoding them: hence a block of its own instead of an array. Not copyable: the block has one owner.
+/// Telling drinks apart must not cost more memory than the drinks themselves (`Set` spends about three times the key),
+/// nor more time than decoding them: hence a block of its own instead of an array. Not copyable: the block has one
+/// owner.
 struct FlatSet<Key: FixedWidthInteger & UnsignedInteger>: ~Copyable {
     /// Zero marks a free slot; the number zero itself is remembered in `hasZero`.
     private var slots: UnsafeMutablePointer<Key>

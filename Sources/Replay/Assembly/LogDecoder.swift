@@ -29,11 +29,13 @@ struct RecordBatch {
     }
 }
 
-/// Puts drink logs together: `LogAssembler` of BottleProtocol, with a fast lane before it and with the packet that each record came in.
+/// Puts drink logs together: `LogAssembler` of BottleProtocol, with a fast lane before it and with the packet that each
+/// record came in.
 ///
-/// Nearly every log arrives as the bottle sends it: a header with one entry, then notifications of one whole entry each. That
-/// needs no general reassembly, and a capture may hold half a million of them. The first value that is anything else hands what
-/// has arrived to `LogAssembler`, which stays in charge until the log is asked for again or the connection ends.
+/// Nearly every log arrives as the bottle sends it: a header with one entry, then notifications of one whole entry
+/// each. That needs no general reassembly, and a capture may hold half a million of them. The first value that is
+/// anything else hands what has arrived to `LogAssembler`, which stays in charge until the log is asked for again or
+/// the connection ends.
 struct LogDecoder {
     // The fast lane: a frame whose values were one whole log entry each.
     private var records: [UInt8] = []
@@ -41,7 +43,8 @@ struct LogDecoder {
     /// The frame's length field; 0 while none is under way.
     private var length = 0
     private var received = 0
-    /// Bytes of the value before, and its size where it was taken by the open frame: its records are the last of `records` then.
+    /// Bytes of the value before, and its size where it was taken by the open frame: its records are the last of
+    /// `records` then.
     private var previous: [UInt8] = []
     private var lastSize = 0
     /// The general lane.
@@ -80,7 +83,8 @@ struct LogDecoder {
             try open.finish(emit)
         } else if length > 0 {
             let failure = DecodeFailure(
-                what: "the transfer ended before all of its frame arrived", offset: Frame.headerSize + received, needed: length, found: received)
+                what: "the transfer ended before all of its frame arrived", offset: Frame.headerSize + received,
+                needed: length, found: received)
             try closeFast(failure, nil, emit)
         }
         previous.removeAll(keepingCapacity: true)
@@ -89,12 +93,14 @@ struct LogDecoder {
 
     // MARK: the fast lane
 
-    /// The case that repeats half a million times: a value in the middle of a frame that is one whole entry of records, and not
-    /// the value before once more. Nothing is to be told then.
+    /// The case that repeats half a million times: a value in the middle of a frame that is one whole entry of records,
+    /// and not the value before once more. Nothing is to be told then.
     @inline(__always)
     mutating func takeNext(_ value: RawSpan, frame: Int, time: Duration?) -> Bool {
         let size = value.byteCount
-        guard length > 0, size >= 2 + DrinkRecord.size, received + size < length, isEntry(value, at: 0) else { return false }
+        guard length > 0, size >= 2 + DrinkRecord.size, received + size < length, isEntry(value, at: 0) else {
+            return false
+        }
         if size == lastSize, hasSameRecords(value, from: 2) { return false }
         append(value, from: 2, frame: frame, time: time)
         return true
@@ -107,9 +113,13 @@ struct LogDecoder {
             append(value, from: 2, frame: frame, time: time)
             return true
         }
-        guard value.byteCount >= Frame.headerSize + 2, value.byte(0) == 0x50, value.byte(1) == 0x54 else { return false }
+        guard value.byteCount >= Frame.headerSize + 2, value.byte(0) == 0x50, value.byte(1) == 0x54 else {
+            return false
+        }
         let announced = Int(value.byte(2)) << 8 | Int(value.byte(3))
-        guard value.byteCount - Frame.headerSize <= announced, isEntry(value, at: Frame.headerSize) else { return false }
+        guard value.byteCount - Frame.headerSize <= announced, isEntry(value, at: Frame.headerSize) else {
+            return false
+        }
         length = announced
         append(value, from: Frame.headerSize + 2, frame: frame, time: time)
         return true
@@ -119,7 +129,8 @@ struct LogDecoder {
     @inline(__always)
     private func isEntry(_ value: RawSpan, at start: Int) -> Bool {
         let size = value.byteCount - start
-        return size >= 2 + DrinkRecord.size && Int(value.byte(start)) == size - 1 && value.byte(start + 1) == EntryType.log.rawValue
+        return size >= 2 + DrinkRecord.size && Int(value.byte(start)) == size - 1
+            && value.byte(start + 1) == EntryType.log.rawValue
             && (size - 2) % DrinkRecord.size == 0
     }
 
@@ -131,7 +142,9 @@ struct LogDecoder {
         sources.append(RecordBatch.Source(end: records.count / DrinkRecord.size, frame: frame, time: time))
     }
 
-    private mutating func closeFast(_ failure: DecodeFailure?, _ last: RawSpan?, _ emit: (LogOutput) throws -> Void) rethrows {
+    private mutating func closeFast(_ failure: DecodeFailure?, _ last: RawSpan?, _ emit: (LogOutput) throws -> Void)
+        rethrows
+    {
         length = 0
         received = 0
         if let last { remember(last) }
@@ -148,7 +161,8 @@ struct LogDecoder {
             guard value.byteCount == lastSize else { return false }
             let isFirst = sources.count == 1
             if isFirst {
-                guard value.byte(0) == 0x50, value.byte(1) == 0x54, Int(value.byte(2)) << 8 | Int(value.byte(3)) == length,
+                guard value.byte(0) == 0x50, value.byte(1) == 0x54,
+                    Int(value.byte(2)) << 8 | Int(value.byte(3)) == length,
                     isEntry(value, at: Frame.headerSize)
                 else { return false }
             } else if !isEntry(value, at: 0) {
@@ -167,14 +181,18 @@ struct LogDecoder {
         guard size > 0, records.count >= size else { return false }
         return value.withUnsafeBytes { new in
             records.withUnsafeBytes { old in
-                Self.isSame(UnsafeRawBufferPointer(rebasing: new[start...]), UnsafeRawBufferPointer(rebasing: old[(old.count - size)...]))
+                Self.isSame(
+                    UnsafeRawBufferPointer(rebasing: new[start...]),
+                    UnsafeRawBufferPointer(rebasing: old[(old.count - size)...]))
             }
         }
     }
 
     @inline(__always)
     private static func isSame(_ one: UnsafeRawBufferPointer, _ other: UnsafeRawBufferPointer) -> Bool {
-        guard one.count == other.count, let first = one.baseAddress, let second = other.baseAddress else { return one.isEmpty && other.isEmpty }
+        guard one.count == other.count, let first = one.baseAddress, let second = other.baseAddress else {
+            return one.isEmpty && other.isEmpty
+        }
         return memcmp(first, second, one.count) == 0
     }
 
@@ -186,7 +204,8 @@ struct LogDecoder {
 
     /// A value that is by itself a whole RP or RT frame (rule 2). Between whole entries no log byte can look like one.
     private static func message(_ value: RawSpan) -> Frame? {
-        guard value.byteCount >= Frame.headerSize, value.byte(0) == 0x52, value.byte(1) == 0x50 || value.byte(1) == 0x54,
+        guard value.byteCount >= Frame.headerSize, value.byte(0) == 0x52,
+            value.byte(1) == 0x50 || value.byte(1) == 0x54,
             Int(value.byte(2)) << 8 | Int(value.byte(3)) == value.byteCount - Frame.headerSize
         else { return nil }
         return try? Frame(decoding: value.bytes())

@@ -8,7 +8,9 @@ extension RecordBatch {
             var index = 0
             for source in sources {
                 while index < source.end, (index + 1) * DrinkRecord.size <= buffer.count {
-                    try body(UnsafeRawBufferPointer(rebasing: buffer[(index * DrinkRecord.size)..<((index + 1) * DrinkRecord.size)]), source)
+                    try body(
+                        UnsafeRawBufferPointer(
+                            rebasing: buffer[(index * DrinkRecord.size)..<((index + 1) * DrinkRecord.size)]), source)
                     index += 1
                 }
             }

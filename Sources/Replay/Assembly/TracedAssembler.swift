@@ -2,7 +2,8 @@ import BottleProtocol
 
 /// `LogAssembler`, with the packet that each record was completed in.
 ///
-/// The assembler knows values, not packets: how far its frame grows with each value tells which payload bytes came when.
+/// The assembler knows values, not packets: how far its frame grows with each value tells which payload bytes came
+/// when.
 struct TracedAssembler {
     private var assembler = LogAssembler()
     /// Payload bytes of the open frame, up to each packet.
@@ -39,7 +40,11 @@ struct TracedAssembler {
             }
         }
         if let after {
-            if before == nil || !isFirst { open(after, value.count, here) } else if after > before ?? 0 { append(after, here) }
+            if before == nil || !isFirst {
+                open(after, value.count, here)
+            } else if after > before ?? 0 {
+                append(after, here)
+            }
         } else if events.isEmpty, before == nil {
             // Whole entries without a header (or the first bytes of one): they belong to a frame that is still to come.
             early.append(Piece(size: value.count, frame: frame, time: time))
@@ -87,14 +92,17 @@ struct TracedAssembler {
         early = []
     }
 
-    /// The records of a transfer with their packets. Only the first transfer that a value ends has parts from before it.
+    /// The records of a transfer with their packets. Only the first transfer that a value ends has parts from before
+    /// it.
     private mutating func batch(
         _ transfer: LogTransfer, _ failure: DecodeFailure?, _ isFirst: Bool, _ here: Piece, _ valueSize: Int
     ) -> RecordBatch {
         var pieces = isFirst ? arrived : []
         arrived = []
         if isFirst, pieces.isEmpty, !early.isEmpty {
-            if transfer.length != nil { pieces.append(Piece(size: max(0, valueSize - Frame.headerSize), frame: here.frame, time: here.time)) }
+            if transfer.length != nil {
+                pieces.append(Piece(size: max(0, valueSize - Frame.headerSize), frame: here.frame, time: here.time))
+            }
             var total = pieces.last?.size ?? 0
             for piece in early {
                 total += piece.size

@@ -46,14 +46,16 @@ public final class BottlePeer {
         self.firstConnection = firstConnection
     }
 
-    /// For people: the address, or else the name, or else which connection it was. Nothing in it moves a terminal's cursor.
+    /// For people: the address, or else the name, or else which connection it was. Nothing in it moves a terminal's
+    /// cursor.
     public var label: String {
         if let address { return address.description }
         if isHost { return "the capturing host" }
         return "\(name.map { $0.withoutControls } ?? "connection \(firstConnection)") (no address)"
     }
 
-    /// Whether this is a bottle, as far as is known: it speaks like one, or is named like one. Other gadgets use the same UUIDs.
+    /// Whether this is a bottle, as far as is known: it speaks like one, or is named like one. Other gadgets use the
+    /// same UUIDs.
     public var isBottle: Bool { hasSpoken || name.map(BottleName.isBottle) == true }
 
     func note(_ profile: BottleProfile?, _ basis: AttributionBasis) {
@@ -83,10 +85,13 @@ public final class BottlePeer {
 extension String {
     /// Names come from the air: nothing in them may end a line or colour a terminal.
     public var withoutControls: String {
-        String(String.UnicodeScalarView(unicodeScalars.filter { scalar in
-            // Cc: C0, C1; Zl and Zp: line separators; Bidi_Control: what turns the direction of text.
-            ![.control, .lineSeparator, .paragraphSeparator].contains(scalar.properties.generalCategory) && !scalar.properties.isBidiControl
-        }))
+        String(
+            String.UnicodeScalarView(
+                unicodeScalars.filter { scalar in
+                    // Cc: C0, C1; Zl and Zp: line separators; Bidi_Control: what turns the direction of text.
+                    ![.control, .lineSeparator, .paragraphSeparator].contains(scalar.properties.generalCategory)
+                        && !scalar.properties.isBidiControl
+                }))
     }
 }
 

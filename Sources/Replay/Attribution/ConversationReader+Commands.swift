@@ -10,7 +10,8 @@ extension ConversationReader {
         case .command(let profile, let basis), .response(let profile, let basis):
             side.peer.note(profile, basis)
             try command(bytes, to: handle, side, observation)
-        case .unknown where given.isEmpty && side.guess.response != nil && side.guess.command == nil && FrameShape.isCommand(bytes):
+        case .unknown
+        where given.isEmpty && side.guess.response != nil && side.guess.command == nil && FrameShape.isCommand(bytes):
             // Frames came first, now a command: so it is a bottle.
             side.guess.command = handle
             side.guess.isOneSided = false
@@ -38,7 +39,8 @@ extension ConversationReader {
         // Other gadgets have characteristics of the same number, and words of their own for them.
         if case .unknown = command, !side.peer.isBottle { return }
         side.peer.commandCount += 1
-        try sink(.command(command, value: bytes, characteristic: side.type(at: handle)), TrafficOrigin(side, observation))
+        try sink(
+            .command(command, value: bytes, characteristic: side.type(at: handle)), TrafficOrigin(side, observation))
     }
 
     func finishLog(_ side: ServerSide, _ observation: ATTObservation) throws {
@@ -67,7 +69,8 @@ extension ConversationReader {
         return true
     }
 
-    /// Drinks of a bottle whose model nobody has told yet: perhaps the rest of the capture does. What a record's last bytes mean depends on it.
+    /// Drinks of a bottle whose model nobody has told yet: perhaps the rest of the capture does. What a record's last
+    /// bytes mean depends on it.
     func foreseeModel(_ peer: BottlePeer) {
         guard peer.model == nil, !peer.hasForesight else { return }
         peer.hasForesight = true
@@ -84,7 +87,9 @@ extension ConversationReader {
 
     /// A value at a handle of which nothing is known: perhaps its bytes tell.
     func guess(_ bytes: RawSpan, at handle: UInt16, _ side: ServerSide, _ observation: ATTObservation) throws {
-        guard bytes.byteCount >= Frame.headerSize, bytes.byte(0) == 0x50 || bytes.byte(0) == 0x52, given.isEmpty, side.mayGuess else { return }
+        guard bytes.byteCount >= Frame.headerSize, bytes.byte(0) == 0x50 || bytes.byte(0) == 0x52, given.isEmpty,
+            side.mayGuess
+        else { return }
         if foresee(side) { return try look(bytes, of: handle, side, observation) }
         let value = bytes.bytes()
         let isLog = FrameShape.isLog(value)

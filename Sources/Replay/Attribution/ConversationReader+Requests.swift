@@ -3,13 +3,14 @@ import Bluetooth
 // Requests, answers and discovery.
 
 extension ConversationReader {
-    /// The type of the attribute that a PDU is about, as text, as far as discovery up to here tells. For an answer that names
-    /// no handle, ask before `receive` is called with it.
+    /// The type of the attribute that a PDU is about, as text, as far as discovery up to here tells. For an answer that
+    /// names no handle, ask before `receive` is called with it.
     func typeText(of pdu: RawSpan, _ observation: ATTObservation) -> [UInt8]? {
         guard let opcode = pdu.first.map(ATTOpcode.init(rawValue:)) else { return nil }
         let side = server(opcode.rawValue & 1 == 1, observation, sides(of: observation.connection))
         switch opcode {
-        case .notification, .indication, .readRequest, .readBlobRequest, .writeRequest, .writeCommand, .signedWriteCommand,
+        case .notification, .indication, .readRequest, .readBlobRequest, .writeRequest, .writeCommand,
+            .signedWriteCommand,
             .prepareWriteRequest, .prepareWriteResponse:
             return pdu.little16(at: 1).flatMap { side.typeText(at: $0) }
         case .errorResponse: return pdu.little16(at: 2).flatMap { side.typeText(at: $0) }
@@ -37,10 +38,13 @@ extension ConversationReader {
         case .writeRequest, .writeCommand, .signedWriteCommand:
             guard let handle = pdu.little16(at: 1) else { return }
             let end = opcode == .signedWriteCommand ? max(3, pdu.byteCount - 12) : pdu.byteCount
-            try write(pdu.extracting(3..<end).bytes(), to: handle, side, observation, isRequest: opcode == .writeRequest)
+            try write(
+                pdu.extracting(3..<end).bytes(), to: handle, side, observation, isRequest: opcode == .writeRequest)
         case .prepareWriteRequest:
             guard let handle = pdu.little16(at: 1), let offset = pdu.little16(at: 3) else { return }
-            prepare(PartialValue(handle: handle, bytes: pdu.bytes(from: 5), observation: observation), at: Int(offset), side)
+            prepare(
+                PartialValue(handle: handle, bytes: pdu.bytes(from: 5), observation: observation), at: Int(offset), side
+            )
         case .executeWriteRequest:
             let prepared = side.preparing
             side.preparing = []
@@ -66,7 +70,8 @@ extension ConversationReader {
             side.reading = PartialValue(handle: handle, bytes: pdu.bytes(from: 1), observation: observation)
             if pdu.byteCount < sides.mtu { try deliverReading(side) }
         case (.readBlobResponse, .readBlob(let handle, let offset)):
-            guard side.reading?.handle == handle, side.reading?.bytes.count == offset, offset < PartialValue.longest else { return }
+            guard side.reading?.handle == handle, side.reading?.bytes.count == offset, offset < PartialValue.longest
+            else { return }
             side.reading?.bytes += pdu.bytes(from: 1)
             side.reading?.observation = observation
             if pdu.byteCount < sides.mtu { try deliverReading(side) }
@@ -74,7 +79,9 @@ extension ConversationReader {
         case (.readByTypeResponse, .readByType(let type)):
             learn(pdu, request, side)
             let isDeclaration = type.short.map { (0x2800...0x2803).contains($0) } ?? false
-            if !isDeclaration, let handle = pdu.little16(at: 2), pdu.byteCount >= 4, Int(pdu.byte(1)) == pdu.byteCount - 2 {
+            if !isDeclaration, let handle = pdu.little16(at: 2), pdu.byteCount >= 4,
+                Int(pdu.byte(1)) == pdu.byteCount - 2
+            {
                 try known(type, value: pdu.bytes(from: 4), handle, side, observation)
             }
         default: learn(pdu, request, side)

@@ -7,7 +7,8 @@ import Captures
 extension ConversationReader {
     @inline(__always)
     func value(
-        _ bytes: RawSpan, of handle: UInt16, _ side: ServerSide, _ observation: ATTObservation, _ travel: ValueFacts.Travel = .notification
+        _ bytes: RawSpan, of handle: UInt16, _ side: ServerSide, _ observation: ATTObservation,
+        _ travel: ValueFacts.Travel = .notification
     ) throws {
         if let onValue { onValue(transfer(bytes.bytes(), handle, side, observation, travel)) }
         try look(bytes, of: handle, side, observation)
@@ -21,10 +22,14 @@ extension ConversationReader {
                 side.peer.note(profile, basis)
                 side.peer.responseHandle = handle
             }
-            try side.log.pointee.receive(bytes, frame: observation.frame, time: observation.time) { try self.emit($0, side, observation) }
+            try side.log.pointee.receive(bytes, frame: observation.frame, time: observation.time) {
+                try self.emit($0, side, observation)
+            }
             if side.log.pointee.isOpen != side.isListedAsOpen { list(side) }
             if side.isListedAsOpen {
-                stream = LogStream(connection: observation.connection.id, direction: observation.direction, handle: handle, log: side.log)
+                stream = LogStream(
+                    connection: observation.connection.id, direction: observation.direction, handle: handle,
+                    log: side.log)
             }
         case .unknown:
             try guess(bytes, at: handle, side, observation)
@@ -36,12 +41,16 @@ extension ConversationReader {
     func deliverReading(_ side: ServerSide) throws {
         guard let reading = side.reading else { return }
         side.reading = nil
-        if let type = side.type(at: reading.handle) { return try known(type, value: reading.bytes, reading.handle, side, reading.observation) }
+        if let type = side.type(at: reading.handle) {
+            return try known(type, value: reading.bytes, reading.handle, side, reading.observation)
+        }
         try value(reading.bytes.span.bytes, of: reading.handle, side, reading.observation, .read)
     }
 
     /// A value that was read, of an attribute whose type is known.
-    func known(_ type: BluetoothUUID, value bytes: [UInt8], _ handle: UInt16, _ side: ServerSide, _ observation: ATTObservation) throws {
+    func known(
+        _ type: BluetoothUUID, value bytes: [UInt8], _ handle: UInt16, _ side: ServerSide, _ observation: ATTObservation
+    ) throws {
         if let onValue, type == 0x2A00 || type == 0x2A25 { onValue(transfer(bytes, handle, side, observation, .read)) }
         switch type {
         case 0x2A00: side.peer.learn(name: String(decoding: bytes, as: UTF8.self))
@@ -57,7 +66,9 @@ extension ConversationReader {
     }
 
     func prepare(_ piece: PartialValue, at offset: Int, _ side: ServerSide) {
-        if let last = side.preparing.indices.last, side.preparing[last].handle == piece.handle, side.preparing[last].bytes.count == offset {
+        if let last = side.preparing.indices.last, side.preparing[last].handle == piece.handle,
+            side.preparing[last].bytes.count == offset
+        {
             guard offset + piece.bytes.count <= PartialValue.longest else { return }
             side.preparing[last].bytes += piece.bytes
         } else if side.preparing.count < 64 {
@@ -66,17 +77,21 @@ extension ConversationReader {
     }
 
     func transfer(
-        _ bytes: [UInt8], _ handle: UInt16, _ side: ServerSide, _ observation: ATTObservation, _ travel: ValueFacts.Travel
+        _ bytes: [UInt8], _ handle: UInt16, _ side: ServerSide, _ observation: ATTObservation,
+        _ travel: ValueFacts.Travel
     ) -> ObservedTransfer {
         ObservedTransfer(
-            side: side, handle: handle, uuid: side.type(at: handle) ?? observation.characteristic, travel: travel, bytes: bytes,
+            side: side, handle: handle, uuid: side.type(at: handle) ?? observation.characteristic, travel: travel,
+            bytes: bytes,
             frame: observation.frame, time: observation.time)
     }
 
     func write(
         _ bytes: [UInt8], to handle: UInt16, _ side: ServerSide, _ observation: ATTObservation, isRequest: Bool = false
     ) throws {
-        if let onValue { onValue(transfer(bytes, handle, side, observation, isRequest ? .writeRequest : .writeCommand)) }
+        if let onValue {
+            onValue(transfer(bytes, handle, side, observation, isRequest ? .writeRequest : .writeCommand))
+        }
         try look(written: bytes, to: handle, side, observation)
     }
 

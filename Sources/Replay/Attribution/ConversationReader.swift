@@ -2,7 +2,8 @@ import Bluetooth
 import BottleProtocol
 import Captures
 
-/// Follows the conversations of one capture: learns the attribute tables, and tells a bottle's values from everybody else's (rule 8).
+/// Follows the conversations of one capture: learns the attribute tables, and tells a bottle's values from everybody
+/// else's (rule 8).
 ///
 /// Feed it every event of `ConversationReassembler` in order, then `finish`. One reader a capture.
 final class ConversationReader {
@@ -29,7 +30,8 @@ final class ConversationReader {
 
     /// Called when discovery has told something of a side.
     var onLearned: ((ServerSide) -> Void)?
-    /// Reads the capture ahead, where that is possible; asked once, when a value may be a bottle's and no discovery was seen.
+    /// Reads the capture ahead, where that is possible; asked once, when a value may be a bottle's and no discovery was
+    /// seen.
     var lookAhead: (() -> Foresight?)?
     var foresight: Foresight?
 
@@ -86,7 +88,8 @@ final class ConversationReader {
         last = nil
     }
 
-    /// A short cut for the middle of a log: the same connection, direction and handle as before, and a value that has nothing to tell yet.
+    /// A short cut for the middle of a log: the same connection, direction and handle as before, and a value that has
+    /// nothing to tell yet.
     struct LogStream {
         let connection: Int
         let direction: TrafficDirection?
@@ -99,7 +102,8 @@ final class ConversationReader {
             guard observation.connection.id == connection, observation.direction == direction, pdu.byteCount > 3,
                 pdu.byte(0) == 0x1B, UInt16(pdu.byte(1)) | UInt16(pdu.byte(2)) << 8 == handle
             else { return false }
-            return log.pointee.takeNext(pdu.extracting(3..<pdu.byteCount), frame: observation.frame, time: observation.time)
+            return log.pointee.takeNext(
+                pdu.extracting(3..<pdu.byteCount), frame: observation.frame, time: observation.time)
         }
     }
 
@@ -165,7 +169,8 @@ final class ConversationReader {
 
     // MARK: PDUs
 
-    /// Odd opcodes come from the server, even ones go to it; where the direction is unknown the peer is taken for the server.
+    /// Odd opcodes come from the server, even ones go to it; where the direction is unknown the peer is taken for the
+    /// server.
     @inline(__always)
     func server(_ isFromServer: Bool, _ observation: ATTObservation, _ sides: ConnectionSides) -> ServerSide {
         let isHost = isFromServer ? observation.direction == .sent : observation.direction == .received
@@ -185,8 +190,14 @@ final class ConversationReader {
         let side = server(isFromServer, observation, sides)
         if isValue {
             guard let handle = pdu.little16(at: 1) else { return }
-            return try value(pdu.extracting(3..<pdu.byteCount), of: handle, side, observation, opcode == .indication ? .indication : .notification)
+            return try value(
+                pdu.extracting(3..<pdu.byteCount), of: handle, side, observation,
+                opcode == .indication ? .indication : .notification)
         }
-        if isFromServer { try answer(pdu, opcode, side, sides, observation) } else { try ask(pdu, opcode, side, sides, observation) }
+        if isFromServer {
+            try answer(pdu, opcode, side, sides, observation)
+        } else {
+            try ask(pdu, opcode, side, sides, observation)
+        }
     }
 }

@@ -1,10 +1,12 @@
 import Bluetooth
 import BottleProtocol
 
-/// What a capture's discovery tells altogether, found by reading the file once more, ahead: attribute tables, and what bottles are called.
+/// What a capture's discovery tells altogether, found by reading the file once more, ahead: attribute tables, and what
+/// bottles are called.
 ///
-/// Discovery can come late: the bottle was connected before the recording began, and somebody asked for its table in the middle, or on
-/// the next connection only; so can its name, by which its model is known. A pipe can be read only once; of a file it is worth a second reading, as soon as there is something to ask.
+/// Discovery can come late: the bottle was connected before the recording began, and somebody asked for its table in
+/// the middle, or on the next connection only; so can its name, by which its model is known. A pipe can be read only
+/// once; of a file it is worth a second reading, as soon as there is something to ask.
 public struct Foresight {
     private var tables: [Key: AttributeTable] = [:]
     private var byAddress: [BluetoothAddress: AttributeTable] = [:]
@@ -23,7 +25,10 @@ public struct Foresight {
     /// - Parameters:
     ///   - reassembler: with the connections that are open when the file begins.
     ///   - skipped: records at its beginning that were in another file.
-    init?(_ path: String, from reassembler: ConversationReassembler = ConversationReassembler.ofBottles(), skipping skipped: Int = 0) {
+    init?(
+        _ path: String, from reassembler: ConversationReassembler = ConversationReassembler.ofBottles(),
+        skipping skipped: Int = 0
+    ) {
         guard CaptureFile.canBeReadAgain(path) else { return nil }
         var file = CaptureFile(path: path)
         file.skipped = skipped
@@ -53,7 +58,9 @@ public struct Foresight {
     }
 
     /// What discovery on this very connection will have told by its end.
-    func table(_ side: ServerSide) -> AttributeTable? { tables[Key(connection: side.connection.id, isHost: side.isHost)] }
+    func table(_ side: ServerSide) -> AttributeTable? {
+        tables[Key(connection: side.connection.id, isHost: side.isHost)]
+    }
 
     /// What discovery on another connection to the same address tells.
     func otherTable(_ side: ServerSide) -> AttributeTable? {

@@ -21,7 +21,9 @@ struct PeerBook {
     /// In order of first connection.
     var all: [BottlePeer] {
         // Who told its address is known under two keys.
-        peers.filter { key, peer in peer.keys.first == key }.values.sorted { ($0.firstConnection, $0.isHost ? 1 : 0) < ($1.firstConnection, $1.isHost ? 1 : 0) }
+        peers.filter { key, peer in peer.keys.first == key }.values.sorted {
+            ($0.firstConnection, $0.isHost ? 1 : 0) < ($1.firstConnection, $1.isHost ? 1 : 0)
+        }
     }
 
     mutating func peer(_ key: Key, connection: Int) -> BottlePeer {
@@ -53,8 +55,9 @@ struct PeerBook {
         return peer
     }
 
-    /// The last connection with this peer has ended: whoever told nothing of themselves is forgotten, so that a capture of very many
-    /// connections needs no more memory than one. Of others some thousands are kept; what they drank is remembered elsewhere.
+    /// The last connection with this peer has ended: whoever told nothing of themselves is forgotten, so that a capture
+    /// of very many connections needs no more memory than one. Of others some thousands are kept; what they drank is
+    /// remembered elsewhere.
     mutating func leave(_ peer: BottlePeer) {
         peer.openConnections -= 1
         guard peer.openConnections <= 0, !peer.isHost else { return }

@@ -104,7 +104,8 @@ extension AttributeTable {
             else { break }
             learn(
                 characteristic: Characteristic(
-                    uuid: uuid, properties: CharacteristicProperties(rawValue: answer.byte(at + 2)), declaration: declaration),
+                    uuid: uuid, properties: CharacteristicProperties(rawValue: answer.byte(at + 2)),
+                    declaration: declaration),
                 value: value)
             at += size
         }
@@ -154,7 +155,9 @@ extension AttributeTable {
         let size = answer.byte(1) == 1 ? 4 : 18
         var at = 2
         while at + size <= answer.byteCount {
-            guard let handle = answer.little16(at: at), let uuid = answer.uuid(from: at + 2, to: at + size) else { break }
+            guard let handle = answer.little16(at: at), let uuid = answer.uuid(from: at + 2, to: at + size) else {
+                break
+            }
             learn(type: uuid, at: handle)
             at += size
         }

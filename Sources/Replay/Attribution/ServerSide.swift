@@ -1,7 +1,8 @@
 import Bluetooth
 import BottleProtocol
 
-/// One GATT server as seen over one connection: its attributes, what its client has asked, and what the handles mean to us.
+/// One GATT server as seen over one connection: its attributes, what its client has asked, and what the handles mean to
+/// us.
 final class ServerSide {
     var peer: BottlePeer
     let connection: ObservedConnection
@@ -19,8 +20,8 @@ final class ServerSide {
     var reading: PartialValue?
     /// A value that is being written in pieces.
     var preparing: [PartialValue] = []
-    /// Drink log in flight. One response characteristic a side. By pointer, because it is changed for every notification, and the
-    /// runtime's check that nobody else changes it costs more than the change.
+    /// Drink log in flight. One response characteristic a side. By pointer, because it is changed for every
+    /// notification, and the runtime's check that nobody else changes it costs more than the change.
     let log: UnsafeMutablePointer<LogDecoder>
     /// Number of the first record that it had a part in.
     var firstFrame = 0
@@ -68,8 +69,8 @@ final class ServerSide {
         return role
     }
 
-    /// What discovery says: this connection's so far, then this connection's to come, then another's. The first one that knows a bottle
-    /// knows all of it.
+    /// What discovery says: this connection's so far, then this connection's to come, then another's. The first one
+    /// that knows a bottle knows all of it.
     private func discoveredRole(_ handle: UInt16, _ given: GivenHandles) -> HandleRole? {
         if let own = ownRole(handle, given) { return own }
         if table.hasBottle { return .other }
@@ -79,7 +80,8 @@ final class ServerSide {
         return carried.hasBottle ? .other : nil
     }
 
-    /// What this connection's discovery says. A handle that the caller names counts also where discovery shows a vendor's own UUID.
+    /// What this connection's discovery says. A handle that the caller names counts also where discovery shows a
+    /// vendor's own UUID.
     private func ownRole(_ handle: UInt16, _ given: GivenHandles) -> HandleRole? {
         let role = Self.role(of: handle, in: table, .discovered)
         if role == .other, table.type(at: handle)?.short == nil, let named = given.role(of: handle) { return named }
@@ -120,7 +122,9 @@ final class ServerSide {
     var mayGuess: Bool { !table.hasBottle && !coming.hasBottle && !carried.hasBottle && guess.response == nil }
 
     /// The type of the attribute at a handle, by this connection's discovery or an earlier one.
-    func type(at handle: UInt16) -> BluetoothUUID? { table.type(at: handle) ?? coming.type(at: handle) ?? carried.type(at: handle) }
+    func type(at handle: UInt16) -> BluetoothUUID? {
+        table.type(at: handle) ?? coming.type(at: handle) ?? carried.type(at: handle)
+    }
 
     /// The same as text, `FFE4`.
     func typeText(at handle: UInt16) -> [UInt8]? {
@@ -208,7 +212,8 @@ extension AttributeTable {
         }
     }
 
-    /// Whether the handle lies in that service, as far as is known: FFE4 in somebody else's service is not the bottle's.
+    /// Whether the handle lies in that service, as far as is known: FFE4 in somebody else's service is not the
+    /// bottle's.
     func isIn(_ service: UInt16, _ handle: UInt16) -> Bool {
         guard let found = self.service(at: handle) else { return true }
         return found.uuid == BluetoothUUID(service)

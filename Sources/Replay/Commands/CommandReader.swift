@@ -20,9 +20,15 @@ public struct ObservedCommand {
     /// In words for people.
     public var meaning: String {
         let place = characteristic
-        guard let profile = BottleProfile.allCases.first(where: { place == BluetoothUUID($0.responseCharacteristic) }) else { return command.meaning }
-        let habit = bytes == [0x01] || bytes == [0x01, 0x00] || bytes == [0xFF] ? "; bottles drop the connection for this" : ""
-        return "written to the response characteristic \(BluetoothUUID(profile.responseCharacteristic))\(habit): \(command.meaning)"
+        guard let profile = BottleProfile.allCases.first(where: { place == BluetoothUUID($0.responseCharacteristic) })
+        else { return command.meaning }
+        let habit =
+            bytes == [0x01] || bytes == [0x01, 0x00] || bytes == [0xFF] ? "; bottles drop the connection for this" : ""
+        return
+            """
+            written to the response characteristic \(BluetoothUUID(profile.responseCharacteristic))\(habit): \
+            \(command.meaning)
+            """
     }
 }
 
@@ -36,15 +42,17 @@ public final class CommandReader {
     ///   - bottle: only this one's.
     ///   - filter: only what these PDUs carry; its device does not count, `bottle` does.
     public init(
-        given: GivenHandles = GivenHandles(), bottle: BluetoothAddress? = nil, filter: TrafficFilter = TrafficFilter(), _ sink: @escaping (ObservedCommand) throws -> Void
+        given: GivenHandles = GivenHandles(), bottle: BluetoothAddress? = nil, filter: TrafficFilter = TrafficFilter(),
+        _ sink: @escaping (ObservedCommand) throws -> Void
     ) {
         gate = TrafficGate(besideDevice: filter)
         conversation = ConversationReader(given: given) { traffic, origin in
             guard case .command(let command, let value, let characteristic) = traffic else { return }
             if let bottle, origin.side.peer.address != bottle { return }
-            try sink(ObservedCommand(
-                bottle: origin.side.peer, command: command, bytes: value, characteristic: characteristic,
-                frame: origin.observation.frame, time: origin.observation.time))
+            try sink(
+                ObservedCommand(
+                    bottle: origin.side.peer, command: command, bytes: value, characteristic: characteristic,
+                    frame: origin.observation.frame, time: origin.observation.time))
         }
     }
 

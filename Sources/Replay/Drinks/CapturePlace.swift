@@ -14,7 +14,10 @@ struct CapturePlace {
     /// Whether something is under way that another file can go on with.
     var isOpen: Bool { level != .text && reassembler.hasOpenConnections }
 
-    init(_ reassembler: ConversationReassembler = ConversationReassembler.ofBottles(), at last: Duration? = nil, _ level: CaptureFormat.Level? = nil) {
+    init(
+        _ reassembler: ConversationReassembler = ConversationReassembler.ofBottles(), at last: Duration? = nil,
+        _ level: CaptureFormat.Level? = nil
+    ) {
         (self.reassembler, self.last, self.level) = (reassembler, last, level)
     }
 

@@ -10,7 +10,8 @@ public struct Delivery {
     public let model: BottleModel?
     /// The record itself.
     public let record: DrinkRecord
-    /// The year the drink counts in: the record's own, or in the strict dialect the latest that the time of the packet allows.
+    /// The year the drink counts in: the record's own, or in the strict dialect the latest that the time of the packet
+    /// allows.
     public let year: Int
     /// Number of the capture's record in which its last byte came.
     public let frame: Int
@@ -26,7 +27,8 @@ public struct Delivery {
     /// Date and time of day, packed so that later ones are larger; `nil` where the fields are no date.
     var order: Int? {
         guard record.isDatePossible else { return nil }
-        return ((((year * 16 + record.month) * 32 + record.day) * 32 + record.hour) * 64 + record.minute) * 64 + record.second
+        return ((((year * 16 + record.month) * 32 + record.day) * 32 + record.hour) * 64 + record.minute) * 64
+            + record.second
     }
 
     /// Local wall time of the bottle's clock, `2026-02-02T22:21:15`; `nil` where the fields are no date.

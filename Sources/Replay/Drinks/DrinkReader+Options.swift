@@ -69,7 +69,8 @@ extension DrinkReader {
         public func since(_ earlier: Tally) -> Tally {
             var rest = self
             for field: WritableKeyPath<Tally, Int> in [
-                \.drinks, \.millilitres, \.duplicates, \.suspects, \.bookkeeping, \.refused, \.transfers, \.unfinishedTransfers, \.malformed, \.lookalikes,
+                \.drinks, \.millilitres, \.duplicates, \.suspects, \.bookkeeping, \.refused, \.transfers,
+                \.unfinishedTransfers, \.malformed, \.lookalikes,
             ] { rest[keyPath: field] -= earlier[keyPath: field] }
             return rest
         }

@@ -12,7 +12,8 @@ extension DrinkReader {
 
     func release(before frame: Int) throws {
         guard earliestWaiting < frame else { return }
-        let sorted = waiting.enumerated().sorted { ($0.element.frame, $0.offset) < ($1.element.frame, $1.offset) }.map(\.element)
+        let sorted = waiting.enumerated().sorted { ($0.element.frame, $0.offset) < ($1.element.frame, $1.offset) }.map(
+            \.element)
         let ready = sorted.prefix { $0.frame < frame }
         waiting = Array(sorted[ready.endIndex...])
         earliestWaiting = waiting.first?.frame ?? .max
@@ -29,12 +30,17 @@ extension DrinkReader {
         try settleDoubtful(for: peer)
     }
 
-    /// What the same device said before was a bottle's word then, too. Of the others it may still turn out whose they are, by their log.
+    /// What the same device said before was a bottle's word then, too. Of the others it may still turn out whose they
+    /// are, by their log.
     func settleDoubtful(for peer: BottlePeer) throws {
         let held = doubtful
         doubtful = []
         for delivery in held {
-            if delivery.bottle === peer || ledger.isTrusted(ledger.holder(of: delivery.account)) { try deliver(delivery) } else { doubtful.append(delivery) }
+            if delivery.bottle === peer || ledger.isTrusted(ledger.holder(of: delivery.account)) {
+                try deliver(delivery)
+            } else {
+                doubtful.append(delivery)
+            }
         }
     }
 

@@ -2,7 +2,8 @@ import Bluetooth
 import BottleProtocol
 import Captures
 
-/// Finds the drinks of one capture after another: each once, however often it was delivered (protocol section 3, "Duplicates").
+/// Finds the drinks of one capture after another: each once, however often it was delivered (protocol section 3,
+/// "Duplicates").
 ///
 /// Deliveries come in the order of their frames, also where two bottles talk at once.
 public final class DrinkReader {
@@ -57,13 +58,15 @@ public final class DrinkReader {
     /// How the capture can be read ahead; set anew for each.
     var lookAhead: (() -> Foresight?)?
 
-    /// Reads a capture that may be one of several parts: a log that was cut in the middle of a connection goes on in the next file. What both
-    /// hold of it counts once.
+    /// Reads a capture that may be one of several parts: a log that was cut in the middle of a connection goes on in
+    /// the next file. What both hold of it counts once.
     ///
     /// - Parameters:
     ///   - isLast: no other follows; otherwise what is under way at its end may be continued, and is delivered later.
     ///   - see: called for each event before.
-    public func read(_ file: inout CaptureFile, isLast: Bool = true, _ see: (ConversationEvent) -> Void = { _ in }) throws {
+    public func read(_ file: inout CaptureFile, isLast: Bool = true, _ see: (ConversationEvent) -> Void = { _ in })
+        throws
+    {
         var course = Course(path: file.path, skipped: tail.goOn(in: file.path))
         file.skipped = course.skipped
         captures += 1
@@ -97,7 +100,8 @@ public final class DrinkReader {
         try end(course, isLast: isLast)
     }
 
-    /// How far the reading of a file is. Of `read` alone, and of no closure that outlives it: variables of such are looked up and checked at each packet.
+    /// How far the reading of a file is. Of `read` alone, and of no closure that outlives it: variables of such are
+    /// looked up and checked at each packet.
     private struct Course {
         let path: String
         /// Records at the beginning that were in the file before.
@@ -208,14 +212,21 @@ public final class DrinkReader {
         let mask: UInt64 = options.dialect == .strict ? 0xFF : 0xFFFF
         let first = origin.side.firstFrame, capture = captures
         // A bottle has one connection at a time: who spoke on another since this one began is somebody else.
-        while let other = ledger.knower(of: batch.bytes, mask: mask, besides: holder, {
-            $0.capture != capture || $0.adapter != connection.adapter || $0.connection == connection.id || $0.frame <= first
-        }) {
+        while let other = ledger.knower(
+            of: batch.bytes, mask: mask, besides: holder,
+            {
+                $0.capture != capture || $0.adapter != connection.adapter || $0.connection == connection.id
+                    || $0.frame <= first
+            })
+        {
             holder = ledger.merge(holder, other)
         }
         if holder != own, peer.address == nil, !peer.isHost { peer.address = ledger.address(of: holder) }
-        ledger.see(holder, DrinkLedger.Sighting(
-            capture: capture, adapter: connection.adapter, connection: connection.id, frame: batch.sources.last?.frame ?? 0))
+        ledger.see(
+            holder,
+            DrinkLedger.Sighting(
+                capture: capture, adapter: connection.adapter, connection: connection.id,
+                frame: batch.sources.last?.frame ?? 0))
         return holder
     }
 
@@ -227,12 +238,14 @@ public final class DrinkReader {
         case doubtful
     }
 
-    /// The loop that a large capture spends its time in: nothing in it allocates, and a drink that is known costs one look-up.
+    /// The loop that a large capture spends its time in: nothing in it allocates, and a drink that is known costs one
+    /// look-up.
     private func take(_ batch: RecordBatch, _ peer: BottlePeer, _ account: DrinkLedger.Account, _ route: Route) throws {
         let ledger = ledger, isRaw = options.isRaw, isStrict = options.dialect == .strict
         let mask: UInt64 = isStrict ? 0xFF : 0xFFFF
         var drinks = ledger.drinks(of: account)
-        // Counted here and added once: each look at a variable of the reader is checked, which costs as much as a record.
+        // Counted here and added once: each look at a variable of the reader is checked, which costs as much as a
+        // record.
         var counts = Tally()
         counts.transfers = 1
         counts.unfinishedTransfers = batch.failure == nil ? 0 : 1
@@ -244,7 +257,9 @@ public final class DrinkReader {
             var isNew: Bool
             if raw[12] == 0 {
                 if let drinks {
-                    isNew = drinks.pointee.insert(wall: wall, amount: amount) && ledger.insert(account, wall: wall, amount: amount)
+                    isNew =
+                        drinks.pointee.insert(wall: wall, amount: amount)
+                        && ledger.insert(account, wall: wall, amount: amount)
                 } else {
                     isNew = ledger.insert(account, wall: wall, amount: amount)
                     drinks = ledger.drinks(of: account)
@@ -263,12 +278,14 @@ public final class DrinkReader {
     }
 
     private func pass(
-        _ raw: UnsafeRawBufferPointer, _ head: UInt64, _ source: RecordBatch.Source, _ peer: BottlePeer, _ account: DrinkLedger.Account, _ isNew: Bool, _ route: Route,
+        _ raw: UnsafeRawBufferPointer, _ head: UInt64, _ source: RecordBatch.Source, _ peer: BottlePeer,
+        _ account: DrinkLedger.Account, _ isNew: Bool, _ route: Route,
         _ counts: inout Tally
     ) throws {
         guard let record = try? DrinkRecord(decoding: raw, dialect: options.dialect) else { return }
         let delivery = Delivery(
-            bottle: peer, account: account, model: peer.model ?? options.model, record: record, year: record.year ?? year(of: record, at: source.time),
+            bottle: peer, account: account, model: peer.model ?? options.model, record: record,
+            year: record.year ?? year(of: record, at: source.time),
             frame: source.frame, time: source.time, isDuplicate: !isNew, head: head,
             tail: UInt64(bigEndian: raw.loadUnaligned(fromByteOffset: 5, as: UInt64.self)) & 0xFF_FFFF_FFFF)
         switch route {
@@ -294,7 +311,9 @@ public final class DrinkReader {
         try sink(delivery)
     }
 
-    private func isRefused(_ raw: UnsafeRawBufferPointer, _ source: RecordBatch.Source, _ peer: BottlePeer) throws -> Bool {
+    private func isRefused(_ raw: UnsafeRawBufferPointer, _ source: RecordBatch.Source, _ peer: BottlePeer) throws
+        -> Bool
+    {
         do {
             _ = try DrinkRecord(decoding: raw, dialect: .strict)
             return false
@@ -305,11 +324,13 @@ public final class DrinkReader {
         }
     }
 
-    /// The latest year in which the date exists and lies no more than a day ahead of the packet (tracker law A2, rule 1). Captures without dates
-    /// count from 1970: then it is today's, or the latest before that has the date.
+    /// The latest year in which the date exists and lies no more than a day ahead of the packet (tracker law A2, rule
+    /// 1). Captures without dates count from 1970: then it is today's, or the latest before that has the date.
     private func year(of record: DrinkRecord, at time: Duration?) -> Int {
         let seconds = time?.components.seconds
-        let captured = seconds.map { CivilTime(secondsSince1970: $0).year }.flatMap { (2015...2099).contains($0) ? $0 : nil }
+        let captured = seconds.map { CivilTime(secondsSince1970: $0).year }.flatMap {
+            (2015...2099).contains($0) ? $0 : nil
+        }
         let latest = captured.map { $0 + 1 } ?? options.hostYear
         for year in stride(from: latest, to: latest - Self.yearsBetweenLeaps, by: -1) {
             let days = CivilTime.days(year: year, month: record.month, day: record.day)

@@ -15,21 +15,27 @@ extension EvidencePoint {
 
     static func dissolved() -> Self {
         Self(
-            "bytes-8-9", law: "P3.2", "What bytes 8 and 9 of a record are", missing: "a bottle that tells its TDS in a snapshot or a report",
+            "bytes-8-9", law: "P3.2", "What bytes 8 and 9 of a record are",
+            missing: "a bottle that tells its TDS in a snapshot or a report",
             [("tds", "dissolved solids in ppm"), ("noise", "nothing: zero, or noise")])
     }
 
     /// - Parameter model: in words; two bottles of different models may differ.
     static func sensor(_ model: String?) -> Self {
         Self(
-            "bytes-10-11" + (model.map { "-\($0.lowercased())" } ?? ""), law: "P3.2", "What bytes 10 and 11 of a record are" + (model.map { " (\($0))" } ?? ""),
+            "bytes-10-11" + (model.map { "-\($0.lowercased())" } ?? ""), law: "P3.2",
+            "What bytes 10 and 11 of a record are" + (model.map { " (\($0))" } ?? ""),
             missing: "records of several days, and a snapshot or a report of battery or temperature beside them",
-            [("battery", "01 and the battery in percent"), ("tenths", "tenths of a degree Celsius, in two bytes"), ("degrees", "byte 10 is whole degrees Celsius")])
+            [
+                ("battery", "01 and the battery in percent"), ("tenths", "tenths of a degree Celsius, in two bytes"),
+                ("degrees", "byte 10 is whole degrees Celsius"),
+            ])
     }
 
     static func flag() -> Self {
         Self(
-            "flag", law: "P3.2", "What byte 12 of a record says", missing: "a record whose byte 12 is not 00, beside the day's amount in a snapshot",
+            "flag", law: "P3.2", "What byte 12 of a record says",
+            missing: "a record whose byte 12 is not 00, beside the day's amount in a snapshot",
             [("drink", "00 is a drink, anything else is none"), ("nothing", "nothing: each record is a drink")])
     }
 
@@ -41,13 +47,15 @@ extension EvidencePoint {
 
     static func entries() -> Self {
         Self(
-            "eight-records", law: "P3.1", "How many records an entry of the log holds", missing: "a log of more than eight records",
+            "eight-records", law: "P3.1", "How many records an entry of the log holds",
+            missing: "a log of more than eight records",
             [("eight", "at most eight"), ("more", "as many as fit")])
     }
 
     static func parts() -> Self {
         Self(
-            "whole-entries", law: "P3.1", "Where a frame is cut into notifications", missing: "a log in more than one notification",
+            "whole-entries", law: "P3.1", "Where a frame is cut into notifications",
+            missing: "a log in more than one notification",
             [("between", "between entries: each notification holds whole ones"), ("anywhere", "anywhere")])
     }
 
@@ -59,28 +67,33 @@ extension EvidencePoint {
 
     static func announced() -> Self {
         Self(
-            "log-answer", law: "P2.7", "Whether RP 06 says truly that records follow", missing: "a request for the log and what came of it",
+            "log-answer", law: "P2.7", "Whether RP 06 says truly that records follow",
+            missing: "a request for the log and what came of it",
             [("true", "it does"), ("no", "it does not: records follow or do not, whatever it says")])
     }
 
     static func replay() -> Self {
         Self(
-            "replay", law: "P3.4", "What becomes of a log that nobody acknowledged", missing: "two dumps of one bottle without an acknowledgement between them",
+            "replay", law: "P3.4", "What becomes of a log that nobody acknowledged",
+            missing: "two dumps of one bottle without an acknowledgement between them",
             [("again", "it comes again"), ("gone", "it is gone")])
     }
 
     static func acknowledgement() -> Self {
         Self(
-            "acknowledge", law: "P3.4", "What an acknowledgement drops", missing: "a dump, an acknowledgement of a part of it, and the next dump",
+            "acknowledge", law: "P3.4", "What an acknowledgement drops",
+            missing: "a dump, an acknowledgement of a part of it, and the next dump",
             [
-                ("oldest", "as many of the oldest records as its bytes say"), ("sent", "everything that was sent, whatever it says"),
+                ("oldest", "as many of the oldest records as its bytes say"),
+                ("sent", "everything that was sent, whatever it says"),
                 ("nothing", "nothing"),
             ])
     }
 
     static func bare(_ byte: UInt8) -> Self {
         Self(
-            "bare-0\(byte)", law: "P2.5", "What the bare byte 0\(byte) does, written to a bottle on sale", missing: "that byte on the air, and what came after it",
+            "bare-0\(byte)", law: "P2.5", "What the bare byte 0\(byte) does, written to a bottle on sale",
+            missing: "that byte on the air, and what came after it",
             [("log", "it asks for the log"), ("nothing", "nothing")])
     }
 }

@@ -1,9 +1,11 @@
 import Glibc
 
-/// A point of the protocol that its readers dispute: how each of them reads it, and how well what was seen fits each reading.
+/// A point of the protocol that its readers dispute: how each of them reads it, and how well what was seen fits each
+/// reading.
 ///
-/// Each observation has a probability under each reading. Their logarithms add up: ten bits more for one reading than for the next best are odds of a
-/// thousand to one. What all readings expect alike weighs nothing, so that a capture that cannot tell says so, however long it is.
+/// Each observation has a probability under each reading. Their logarithms add up: ten bits more for one reading than
+/// for the next best are odds of a thousand to one. What all readings expect alike weighs nothing, so that a capture
+/// that cannot tell says so, however long it is.
 public struct EvidencePoint: Sendable {
     /// One way to read it.
     public struct Reading: Sendable, Hashable {
@@ -51,7 +53,8 @@ public struct EvidencePoint: Sendable {
     /// Nothing is impossible: captures are damaged, and firmwares differ.
     private static let least = 1e-6
 
-    init(_ id: String, law: String, _ question: String, missing: String, _ readings: [(name: String, sentence: String)]) {
+    init(_ id: String, law: String, _ question: String, missing: String, _ readings: [(name: String, sentence: String)])
+    {
         (self.id, self.law, self.question, self.missing) = (id, law, question, missing)
         self.readings = readings.map { Reading(name: $0.name, sentence: $0.sentence) }
         logs = readings.map { _ in 0 }

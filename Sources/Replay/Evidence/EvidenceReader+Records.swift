@@ -24,7 +24,9 @@ extension EvidenceReader {
     private func weighYear(_ raw: [UInt8], _ frame: Int, _ time: Duration?) {
         guard (1...12).contains(raw[1]), (1...31).contains(raw[2]) else { return }
         let year = 2000 + Int(raw[0])
-        let captured = time.map { CivilTime(secondsSince1970: $0.components.seconds).year }.flatMap { (2015...2099).contains($0) ? $0 : nil }
+        let captured = time.map { CivilTime(secondsSince1970: $0.components.seconds).year }.flatMap {
+            (2015...2099).contains($0) ? $0 : nil
+        }
         let example = Self.example(raw, frame) + (captured.map { ", recorded in \($0)" } ?? "")
         if raw[0] != DrinkRecord.strictTypeByte {
             // A lost clock starts at zero: that is no year, and no type either.
@@ -42,7 +44,9 @@ extension EvidenceReader {
 
     private func weighDissolved(_ raw: [UInt8], _ frame: Int, _ witness: Witness) {
         let value = Int(raw[8]) << 8 | Int(raw[9])
-        guard witness.seenSensors.count < 4096, witness.seenSensors.insert(UInt32(value) | 1 << 16).inserted else { return }
+        guard witness.seenSensors.count < 4096, witness.seenSensors.insert(UInt32(value) | 1 << 16).inserted else {
+            return
+        }
         let example = Self.example(raw, frame)
         guard value > 0 else { return dissolved.weigh([0.3, 0.5], example) }
         if let told = witness.tds {
@@ -58,17 +62,23 @@ extension EvidenceReader {
     /// Bytes 10 and 11 once for each value: a dump repeats them.
     private func weighSensor(_ raw: [UInt8], _ frame: Int, _ witness: Witness, _ peer: BottlePeer) {
         let (high, low) = (raw[10], raw[11])
-        guard witness.seenSensors.count < 4096, witness.seenSensors.insert(UInt32(high) << 8 | UInt32(low) | 1 << 17).inserted else { return }
-        let index = switch peer.model {
-        case .boost?: 0
-        case .vita?: 1
-        case nil: 2
-        }
+        guard witness.seenSensors.count < 4096,
+            witness.seenSensors.insert(UInt32(high) << 8 | UInt32(low) | 1 << 17).inserted
+        else { return }
+        let index =
+            switch peer.model {
+            case .boost?: 0
+            case .vita?: 1
+            case nil: 2
+            }
         var example = Self.example(raw, frame)
         if let told = witness.battery { example += ", battery \(told) % told beside it" }
         if let told = witness.temperature { example += ", \(told) °C told beside it" }
         sensors[index].weigh(
-            [Self.asBattery(high, low, witness.battery), Self.asTenths(high, low, witness.temperature), Self.asDegrees(high, low, witness.temperature)], example)
+            [
+                Self.asBattery(high, low, witness.battery), Self.asTenths(high, low, witness.temperature),
+                Self.asDegrees(high, low, witness.temperature),
+            ], example)
     }
 
     /// A battery loses some percent in the days that a log holds.
@@ -103,27 +113,38 @@ extension EvidenceReader {
         let (one, other) = (Array(before.prefix(6)), Array(after.prefix(6)))
         guard one != other else { return }
         let isRising = one.lexicographicallyPrecedes(other)
-        order.weigh(isRising ? [0.98, 0.02, 0.5] : [0.02, 0.98, 0.5], "frame \(frame): \(isRising ? "a later" : "an earlier") record follows")
+        order.weigh(
+            isRising ? [0.98, 0.02, 0.5] : [0.02, 0.98, 0.5],
+            "frame \(frame): \(isRising ? "a later" : "an earlier") record follows")
     }
 
-    /// The day's amount by the bottle itself, beside what its records add up to with and without those that may be none.
+    /// The day's amount by the bottle itself, beside what its records add up to with and without those that may be
+    /// none.
     func weighFlags(_ witness: Witness, _ dump: Dump) {
         for raw in dump.records where raw[12] != 0 {
             let isNone = raw[6] == 0 && raw[7] == 0
-            guard witness.seenSensors.count < 4096, witness.seenSensors.insert(UInt32(raw[12]) | UInt32(raw[7]) << 8 | 1 << 24).inserted else { continue }
+            guard witness.seenSensors.count < 4096,
+                witness.seenSensors.insert(UInt32(raw[12]) | UInt32(raw[7]) << 8 | 1 << 24).inserted
+            else { continue }
             flag.weigh(isNone ? [0.5, 0.05] : [0.5, 0.5], Self.hex(raw))
         }
-        guard let snapshot = witness.snapshot, let shown = snapshot.amountMl, shown > 0, let clock = snapshot.clock, clock.isPossible else { return }
+        guard let snapshot = witness.snapshot, let shown = snapshot.amountMl, shown > 0, let clock = snapshot.clock,
+            clock.isPossible
+        else { return }
         let today = dump.records.filter { $0[1] == clock.month && $0[2] == clock.day }
         func sum(_ records: [[UInt8]]) -> Int { records.reduce(0) { $0 + Int($1[6]) << 8 + Int($1[7]) } }
         let (drinks, all) = (sum(today.filter { $0[12] == 0 }), sum(today))
         guard drinks != all, shown == drinks || shown == all else { return }
-        flag.weigh(shown == drinks ? [0.5, 0.002] : [0.002, 0.5], "\(shown) ml shown; \(drinks) ml of drinks, \(all) ml of all records")
+        flag.weigh(
+            shown == drinks ? [0.5, 0.002] : [0.002, 0.5],
+            "\(shown) ml shown; \(drinks) ml of drinks, \(all) ml of all records")
     }
 
     /// A notification of the response characteristic: where it is cut, and how long its entries are.
     func take(_ value: ObservedTransfer) {
-        guard value.travel == .notification, case .response(.retail?, _) = value.side.role(of: value.handle, GivenHandles()) else { return }
+        guard value.travel == .notification,
+            case .response(.retail?, _) = value.side.role(of: value.handle, GivenHandles())
+        else { return }
         let bytes = value.bytes
         let isFirst = bytes.starts(with: [0x50, 0x54])
         let start = isFirst ? 4 : 0
@@ -133,11 +154,14 @@ extension EvidenceReader {
         let count = (length - 2) / DrinkRecord.size
         let announced = isFirst ? Int(bytes[2]) << 8 | Int(bytes[3]) : nil
         entries.weigh(
-            count > 8 ? [0.001, 0.5] : count == 8 && announced.map { $0 > length } ?? false ? [0.9, 0.1] : [0.5, 0.5],
+            count > 8
+                ? [0.001, 0.5] : count == 8 && announced.map { $0 > length } ?? false ? [0.9, 0.1] : [0.5, 0.5],
             "frame \(value.frame): an entry of \(count) records\(announced.map { " in a frame of \($0) bytes" } ?? "")")
         // A frame that fits into one notification is cut nowhere.
         if isFirst, let announced, announced <= bytes.count - 4 { return }
         let isWhole = bytes.count - start == length
-        parts.weigh(isWhole ? [0.95, 0.1] : [0.02, 0.9], "frame \(value.frame): \(bytes.count) bytes, the entry in it has \(length)")
+        parts.weigh(
+            isWhole ? [0.95, 0.1] : [0.02, 0.9],
+            "frame \(value.frame): \(bytes.count) bytes, the entry in it has \(length)")
     }
 }

@@ -4,9 +4,12 @@ import Captures
 
 /// Reads captures for what they say about the disputed points of the protocol.
 public final class EvidenceReader {
-    var yearByte = EvidencePoint.yearByte(), amount = EvidencePoint.amount(), dissolved = EvidencePoint.dissolved(), flag = EvidencePoint.flag()
-    var frames = EvidencePoint.frames(), entries = EvidencePoint.entries(), parts = EvidencePoint.parts(), order = EvidencePoint.order()
-    var announced = EvidencePoint.announced(), replay = EvidencePoint.replay(), acknowledgement = EvidencePoint.acknowledgement()
+    var yearByte = EvidencePoint.yearByte(), amount = EvidencePoint.amount(), dissolved = EvidencePoint.dissolved(),
+        flag = EvidencePoint.flag()
+    var frames = EvidencePoint.frames(), entries = EvidencePoint.entries(), parts = EvidencePoint.parts(),
+        order = EvidencePoint.order()
+    var announced = EvidencePoint.announced(), replay = EvidencePoint.replay(),
+        acknowledgement = EvidencePoint.acknowledgement()
     var sensors = [EvidencePoint.sensor("Boost"), EvidencePoint.sensor("Vita"), EvidencePoint.sensor(nil)]
     var bare: [UInt8: EvidencePoint] = [1: .bare(1), 3: .bare(3), 4: .bare(4)]
     /// Distinct records that were weighed.
@@ -72,8 +75,10 @@ public final class EvidenceReader {
 
     /// All points, in the order of the law.
     public var points: [EvidencePoint] {
-        [yearByte, amount, dissolved] + sensors.filter { $0.observations > 0 || $0.id == "bytes-10-11-boost" || $0.id == "bytes-10-11-vita" }
-            + [flag, frames, entries, parts, order, announced, replay, acknowledgement] + bare.sorted { $0.key < $1.key }.map(\.value)
+        [yearByte, amount, dissolved]
+            + sensors.filter { $0.observations > 0 || $0.id == "bytes-10-11-boost" || $0.id == "bytes-10-11-vita" }
+            + [flag, frames, entries, parts, order, announced, replay, acknowledgement]
+            + bare.sorted { $0.key < $1.key }.map(\.value)
     }
 
     /// Reads a whole capture. Another may follow.
@@ -138,7 +143,9 @@ public final class EvidenceReader {
         guard !origin.isDoubtful else { return }
         let peer = origin.side.peer, witness = witness(peer)
         let frame = origin.observation.frame, time = origin.observation.time
-        if let question = witness.question, let asked = question.time, let time, time - asked > Self.patience { answer(witness, isAnswered: false, question) }
+        if let question = witness.question, let asked = question.time, let time, time - asked > Self.patience {
+            answer(witness, isAnswered: false, question)
+        }
         switch traffic {
         case .command(let command, let value, _): take(command, value, witness, peer, frame, time)
         case .message(let message): take(message, witness)
@@ -147,13 +154,18 @@ public final class EvidenceReader {
         }
     }
 
-    private func take(_ command: HostCommand, _ value: [UInt8], _ witness: Witness, _ peer: BottlePeer, _ frame: Int, _ time: Duration?) {
+    private func take(
+        _ command: HostCommand, _ value: [UInt8], _ witness: Witness, _ peer: BottlePeer, _ frame: Int,
+        _ time: Duration?
+    ) {
         if let question = witness.question { answer(witness, isAnswered: false, question) }
         switch command {
         case .drinkLog, .draftDump:
             close(witness)
             witness.dump.isAsked = true
-            if case .draftDump(let byte) = command, peer.profile == .retail { witness.question = Question(byte: byte, frame: frame, time: time) }
+            if case .draftDump(let byte) = command, peer.profile == .retail {
+                witness.question = Question(byte: byte, frame: frame, time: time)
+            }
         case .acknowledge(let bytes):
             close(witness)
             witness.acknowledged += Int(bytes)
@@ -180,7 +192,11 @@ public final class EvidenceReader {
                 }
             }
         case .logFollows, .logEmpty:
-            if case .logFollows? = try? BottleMessage(decoding: frame) { witness.dump.announced = true } else { witness.dump.announced = false }
+            if case .logFollows? = try? BottleMessage(decoding: frame) {
+                witness.dump.announced = true
+            } else {
+                witness.dump.announced = false
+            }
             if let question = witness.question { answer(witness, isAnswered: true, question) }
         default: break
         }
@@ -193,7 +209,11 @@ public final class EvidenceReader {
         var before: [UInt8]?
         batch.forEachRecord { raw, source in
             let bytes = [UInt8](raw)
-            if witness.dump.records.count < Self.mostKept { witness.dump.records.append(bytes) } else { witness.dump.isWhole = false }
+            if witness.dump.records.count < Self.mostKept {
+                witness.dump.records.append(bytes)
+            } else {
+                witness.dump.isWhole = false
+            }
             if let before { weighOrder(before, bytes, source.frame) }
             before = bytes
             var key: UInt128 = 0
@@ -219,7 +239,8 @@ public final class EvidenceReader {
         witness.dump = Dump()
         if dump.isAsked, dump.isWhole, let said = dump.announced {
             let came = !dump.records.isEmpty
-            announced.weigh(said == came ? [0.99, 0.5] : [0.01, 0.5], "RP 06 0\(said ? 1 : 0), then \(dump.records.count) records")
+            announced.weigh(
+                said == came ? [0.99, 0.5] : [0.01, 0.5], "RP 06 0\(said ? 1 : 0), then \(dump.records.count) records")
         }
         guard dump.frames > 0, dump.isWhole else {
             // What was cut off says nothing of the next one.
@@ -244,13 +265,22 @@ public final class EvidenceReader {
         let now = Set(dump.records)
         func isThere(_ records: some Sequence<[UInt8]>) -> Bool { records.allSatisfy(now.contains) }
         func isGone(_ records: some Sequence<[UInt8]>) -> Bool { !records.contains(where: now.contains) }
-        let example = "\(last.count) records, \(witness.acknowledged) bytes acknowledged, then \(now.intersection(last).count) of them again among \(dump.records.count)"
+        let example =
+            """
+            \(last.count) records, \(witness.acknowledged) bytes acknowledged, then \
+            \(now.intersection(last).count) of them again among \(dump.records.count)
+            """
         guard witness.hasAcknowledged else {
-            if isThere(last) { replay.weigh([0.98, 0.001], example) } else if isGone(last) { replay.weigh([0.01, 0.98], example) }
+            if isThere(last) {
+                replay.weigh([0.98, 0.001], example)
+            } else if isGone(last) {
+                replay.weigh([0.01, 0.98], example)
+            }
             return
         }
         let count = min(last.count, witness.acknowledged / DrinkRecord.size)
-        let isOldest = isGone(last.prefix(count)) && isThere(last.dropFirst(count)), isSent = isGone(last), isNothing = isThere(last)
+        let isOldest = isGone(last.prefix(count)) && isThere(last.dropFirst(count)), isSent = isGone(last),
+            isNothing = isThere(last)
         func share(_ fits: Bool) -> Double { fits ? 0.98 : 0.005 }
         acknowledgement.weigh([share(isOldest), share(isSent), share(isNothing)], example)
     }

@@ -1,10 +1,12 @@
 import Bluetooth
 import Captures
 
-/// Everything that this project reads out of a capture, as JSON lines: what an expectation file holds, and what two captures are compared by.
+/// Everything that this project reads out of a capture, as JSON lines: what an expectation file holds, and what two
+/// captures are compared by.
 ///
-/// The first line is about the file (`{"capture":{…}}`), then one for each command (`{"command":{…}}`) and each delivery of a
-/// drink record, duplicates included (`{"drink":{…}}`), with the keys of `waterh-replay commands` and `drinks --raw`.
+/// The first line is about the file (`{"capture":{…}}`), then one for each command (`{"command":{…}}`) and each
+/// delivery of a drink record, duplicates included (`{"drink":{…}}`), with the keys of `waterh-replay commands` and
+/// `drinks --raw`.
 public struct CaptureReading: Sendable, Equatable {
     /// The line about the file.
     public var head = ""
@@ -49,7 +51,9 @@ public struct CaptureReading: Sendable, Equatable {
             try out.flush()
             drinks.append(String(decoding: bytes, as: UTF8.self))
         }
-        let commandReader = CommandReader(bottle: filter.device, filter: filter) { command in commands.append(line(#"{"command":"#) { commandLines.object(command) }) }
+        let commandReader = CommandReader(bottle: filter.device, filter: filter) { command in
+            commands.append(line(#"{"command":"#) { commandLines.object(command) })
+        }
         var pdus = 0
         reader.lookAhead = { Foresight(path) }
         commandReader.lookAhead(in: path)

@@ -27,11 +27,15 @@ public struct ReadingComparison {
     /// Everything in which the second reading is not the first; nothing where they agree.
     public func differences(_ expected: CaptureReading, _ found: CaptureReading) -> [Difference] {
         var all: [Difference] = []
-        if !expected.head.isEmpty, let how = compare(expected.head, found.head) { all.append(Difference(what: "capture", how: how)) }
+        if !expected.head.isEmpty, let how = compare(expected.head, found.head) {
+            all.append(Difference(what: "capture", how: how))
+        }
         all += differences("command", expected.commands, found.commands)
         all += differences("drink", expected.drinks, found.drinks)
         // The digest alone: something changed that no reading shows.
-        if all.count > 1 { all.removeAll { $0.what == "capture" && $0.how.hasPrefix("digest") && !$0.how.contains(";") } }
+        if all.count > 1 {
+            all.removeAll { $0.what == "capture" && $0.how.hasPrefix("digest") && !$0.how.contains(";") }
+        }
         return all
     }
 
@@ -40,12 +44,18 @@ public struct ReadingComparison {
         var left = 0, right = 0
         while left < expected.count || right < found.count {
             guard right < found.count else {
-                all.append(Difference(what: Self.title(kind, left, expected[left]), how: "\(names.expected), and is not \(names.found)"))
+                all.append(
+                    Difference(
+                        what: Self.title(kind, left, expected[left]),
+                        how: "\(names.expected), and is not \(names.found)"))
                 left += 1
                 continue
             }
             guard left < expected.count else {
-                all.append(Difference(what: Self.title(kind, right, found[right]), how: "\(names.found), and was not \(names.expected)"))
+                all.append(
+                    Difference(
+                        what: Self.title(kind, right, found[right]),
+                        how: "\(names.found), and was not \(names.expected)"))
                 right += 1
                 continue
             }
@@ -54,11 +64,21 @@ public struct ReadingComparison {
                 continue
             }
             // One more or one less on either side? Then the next line is the same again.
-            if right + 1 < found.count, found.count - right > expected.count - left, compare(expected[left], found[right + 1]) == nil {
-                all.append(Difference(what: Self.title(kind, right, found[right]), how: "\(names.found), and was not \(names.expected)"))
+            if right + 1 < found.count, found.count - right > expected.count - left,
+                compare(expected[left], found[right + 1]) == nil
+            {
+                all.append(
+                    Difference(
+                        what: Self.title(kind, right, found[right]),
+                        how: "\(names.found), and was not \(names.expected)"))
                 right += 1
-            } else if left + 1 < expected.count, expected.count - left > found.count - right, compare(expected[left + 1], found[right]) == nil {
-                all.append(Difference(what: Self.title(kind, left, expected[left]), how: "\(names.expected), and is not \(names.found)"))
+            } else if left + 1 < expected.count, expected.count - left > found.count - right,
+                compare(expected[left + 1], found[right]) == nil
+            {
+                all.append(
+                    Difference(
+                        what: Self.title(kind, left, expected[left]),
+                        how: "\(names.expected), and is not \(names.found)"))
                 left += 1
             } else {
                 all.append(Difference(what: Self.title(kind, left, expected[left]), how: how))
@@ -76,12 +96,16 @@ public struct ReadingComparison {
         let wrong = left.values.filter { !ignored.contains($0.key) && right.values[$0.key] != $0.value }
         if wrong.isEmpty { return nil }
         return wrong.sorted { $0.key < $1.key }
-            .map { "\($0.key) is \(right.values[$0.key]?.text ?? "missing"), \(names.expected) \($0.value.text)" }.joined(separator: "; ")
+            .map { "\($0.key) is \(right.values[$0.key]?.text ?? "missing"), \(names.expected) \($0.value.text)" }
+            .joined(separator: "; ")
     }
 
     private static func title(_ kind: String, _ index: Int, _ line: String) -> String {
         let values = Fields(line)?.values ?? [:]
-        let parts = [values["at"]?.text, values["amountMl"].map { "\($0.text) ml" }, values["meaning"]?.text, values["frame"].map { "frame \($0.text)" }]
+        let parts = [
+            values["at"]?.text, values["amountMl"].map { "\($0.text) ml" }, values["meaning"]?.text,
+            values["frame"].map { "frame \($0.text)" },
+        ]
         let words = parts.compactMap { $0 }.joined(separator: ", ")
         return "\(kind) \(index + 1)" + (words.isEmpty ? "" : " (\(words))")
     }
@@ -124,7 +148,8 @@ private struct Fields {
     var values: [String: Scalar]
 
     init?(_ line: String) {
-        guard let decoded = try? JSONDecoder().decode([String: [String: Scalar]].self, from: Data(line.utf8)), decoded.count == 1,
+        guard let decoded = try? JSONDecoder().decode([String: [String: Scalar]].self, from: Data(line.utf8)),
+            decoded.count == 1,
             let only = decoded.first
         else { return nil }
         kind = only.key
@@ -140,8 +165,15 @@ private enum Scalar: Decodable, Equatable {
 
     init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
-        if container.decodeNil() { self = .null } else if let value = try? container.decode(Bool.self) { self = .bool(value)
-        } else if let value = try? container.decode(Int.self) { self = .number(value) } else { self = .text(try container.decode(String.self)) }
+        if container.decodeNil() {
+            self = .null
+        } else if let value = try? container.decode(Bool.self) {
+            self = .bool(value)
+        } else if let value = try? container.decode(Int.self) {
+            self = .number(value)
+        } else {
+            self = .text(try container.decode(String.self))
+        }
     }
 
     var text: String {

@@ -13,7 +13,8 @@ public struct BottleFilter: Sendable {
     public mutating func wants(_ content: PacketContent, _ bytes: [UInt8]) -> Bool {
         switch content {
         case .note: return true
-        case .hci(.acl): return bytes.count >= 2 && handles.contains((UInt16(bytes[0]) | UInt16(bytes[1]) << 8) & 0x0FFF)
+        case .hci(.acl):
+            return bytes.count >= 2 && handles.contains((UInt16(bytes[0]) | UInt16(bytes[1]) << 8) & 0x0FFF)
         case .hci(.event): return wantsEvent(bytes)
         case .hci(.command): return namesAddress(bytes)
         default: return false
@@ -21,7 +22,8 @@ public struct BottleFilter: Sendable {
     }
 
     private mutating func wantsEvent(_ event: [UInt8]) -> Bool {
-        // LE Connection Complete and its enhanced forms: code, length, subevent, status, handle(2), role, type, address(6).
+        // LE Connection Complete and its enhanced forms: code, length, subevent, status, handle(2), role, type,
+        // address(6).
         if event.count >= 14, event[0] == 0x3E, [0x01, 0x0A, 0x29].contains(event[2]), event[3] == 0 {
             let handle = (UInt16(event[4]) | UInt16(event[5]) << 8) & 0x0FFF
             guard Array(event[8..<14]) == address else {

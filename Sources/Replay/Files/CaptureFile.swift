@@ -10,8 +10,8 @@ public struct CaptureFile {
     /// Called now and then while reading, with the bytes read so far and the size of the file (`nil` for a pipe).
     public var onProgress: ((_ read: Int, _ size: Int?) -> Void)?
 
-    /// Called with what a text capture says beside its packets (names, addresses): before the first packet, and whenever the part of the
-    /// file that is read next says more.
+    /// Called with what a text capture says beside its packets (names, addresses): before the first packet, and
+    /// whenever the part of the file that is read next says more.
     public var onHead: ((CaptureFileFacts) -> Void)?
 
     /// So many records at the beginning are not delivered: they were in another capture.
@@ -35,9 +35,11 @@ public struct CaptureFile {
         try forEachPacket(tellsHead: onHead != nil, { onHead?($0) }, body)
     }
 
-    /// The same with `onHead` as a closure that does not escape: variables that it shares with `body` stay where they are, and are not looked up and
-    /// checked at each packet.
-    mutating func forEachPacket(tellsHead: Bool = true, _ head: (CaptureFileFacts) -> Void, _ body: (CapturePacket, RawSpan) throws -> Void) throws {
+    /// The same with `onHead` as a closure that does not escape: variables that it shares with `body` stay where they
+    /// are, and are not looked up and checked at each packet.
+    mutating func forEachPacket(
+        tellsHead: Bool = true, _ head: (CaptureFileFacts) -> Void, _ body: (CapturePacket, RawSpan) throws -> Void
+    ) throws {
         let descriptor = path == "-" ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw CaptureFileError(path: path, errno: errno) }
         defer { if descriptor != STDIN_FILENO { close(descriptor) } }
@@ -67,7 +69,8 @@ public struct CaptureFile {
             if skipped == 0 {
                 consumed = try reader.read(window.span.bytes.extracting(0..<filled), isLast: isLast, body)
             } else {
-                consumed = try reader.read(window.span.bytes.extracting(0..<filled), isLast: isLast) { [skipped] packet, bytes in
+                consumed = try reader.read(window.span.bytes.extracting(0..<filled), isLast: isLast) {
+                    [skipped] packet, bytes in
                     if packet.number > skipped { try body(packet, bytes) }
                 }
             }
@@ -102,13 +105,17 @@ public struct CaptureFile {
         }
     }
 
-    /// Text says whose it is in lines of their own. Packets are delivered while it is parsed, so these lines are read ahead. Trouble
-    /// shows in its turn.
-    private func readHead(_ window: RawSpan, isLast: Bool, _ reader: CaptureReader, _ onHead: (CaptureFileFacts) -> Void) {
+    /// Text says whose it is in lines of their own. Packets are delivered while it is parsed, so these lines are read
+    /// ahead. Trouble shows in its turn.
+    private func readHead(
+        _ window: RawSpan, isLast: Bool, _ reader: CaptureReader, _ onHead: (CaptureFileFacts) -> Void
+    ) {
         if let level = reader.facts.format?.level, level != .text { return }
         var probe = reader
         _ = try? probe.read(window, isLast: isLast) { _, _ in }
-        guard probe.facts.format?.level == .text, probe.facts.names != reader.facts.names || probe.facts.name != reader.facts.name else { return }
+        guard probe.facts.format?.level == .text,
+            probe.facts.names != reader.facts.names || probe.facts.name != reader.facts.name
+        else { return }
         onHead(probe.facts)
     }
 

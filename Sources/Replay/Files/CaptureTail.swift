@@ -1,8 +1,8 @@
 import Bluetooth
 import Captures
 
-/// The end of a capture, packet by packet, to find out how much of the next one was in it: a log that is turned over while it is pulled overlaps
-/// the one before, and one of two recorders begins before the other ends.
+/// The end of a capture, packet by packet, to find out how much of the next one was in it: a log that is turned over
+/// while it is pulled overlaps the one before, and one of two recorders begins before the other ends.
 struct CaptureTail {
     /// Packets are told apart by their times and bytes; text has neither.
     private var marks: [Int] = []
@@ -27,15 +27,16 @@ struct CaptureTail {
     }
 
     /// Another capture follows.
-    /// - Returns: how many packets at its beginning were here; a capture that does not go on from this one takes its place.
+    /// - Returns: how many packets at its beginning were here; a capture that does not go on from this one takes its
+    ///   place.
     mutating func goOn(in path: String) -> Int {
         let common = overlap(with: path)
         if common == 0 { self = CaptureTail() }
         return common
     }
 
-    /// How many packets at the beginning of a file were the last ones of this capture; 0 where it does not go on in that file, begins as this one
-    /// began (then it is read as it is), or can be read only once.
+    /// How many packets at the beginning of a file were the last ones of this capture; 0 where it does not go on in
+    /// that file, begins as this one began (then it is read as it is), or can be read only once.
     private func overlap(with path: String) -> Int {
         guard !marks.isEmpty, CaptureFile.canBeReadAgain(path) else { return 0 }
         var file = CaptureFile(path: path)
@@ -77,7 +78,8 @@ struct CaptureTail {
     private func places(of mark: Int) -> [Int] {
         let isWhole = total == marks.count
         var places: [Int] = []
-        for index in stride(from: marks.count - 1, through: isWhole ? 1 : 0, by: -1) where self.mark(at: index) == mark {
+        for index in stride(from: marks.count - 1, through: isWhole ? 1 : 0, by: -1) where self.mark(at: index) == mark
+        {
             places.append(index)
             if places.count == Self.mostBeginnings { break }
         }

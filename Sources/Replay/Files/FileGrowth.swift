@@ -1,9 +1,11 @@
 import Glibc
 
-/// Waits until a capture that somebody is still writing has grown, by the kernel's word (inotify): nobody asks while nothing happens.
+/// Waits until a capture that somebody is still writing has grown, by the kernel's word (inotify): nobody asks while
+/// nothing happens.
 ///
-/// One watch belongs to one reading of one file. It sees the file grow, and what would leave a reader waiting for ever, or reading the middle of
-/// something else: that the file is cut, written anew in place, or that another takes its name.
+/// One watch belongs to one reading of one file. It sees the file grow, and what would leave a reader waiting for ever,
+/// or reading the middle of something else: that the file is cut, written anew in place, or that another takes its
+/// name.
 public final class FileGrowth {
     /// What ended the waiting.
     public enum News: Sendable, Hashable {
@@ -41,7 +43,10 @@ public final class FileGrowth {
         guard path != "-" else { return }
         // The folder is told when another file gets this name.
         let folder = path.contains("/") ? String(path[...(path.lastIndex(of: "/") ?? path.startIndex)]) : "."
-        let watches = [(path, IN_MODIFY | IN_ATTRIB | IN_MOVE_SELF | IN_DELETE_SELF), (folder, IN_CREATE | IN_MOVED_TO | IN_ONLYDIR)]
+        let watches = [
+            (path, IN_MODIFY | IN_ATTRIB | IN_MOVE_SELF | IN_DELETE_SELF),
+            (folder, IN_CREATE | IN_MOVED_TO | IN_ONLYDIR),
+        ]
         for (place, mask) in watches where inotify_add_watch(descriptor, place, UInt32(mask)) < 0 {
             let code = errno
             close(descriptor)
@@ -72,7 +77,9 @@ public final class FileGrowth {
             }
             var places = [pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)]
             if let output { places.append(pollfd(fd: output, events: 0, revents: 0)) }
-            guard poll(&places, nfds_t(places.count), -1) >= 0 || errno == EINTR else { throw CaptureFileError(path: path, errno: errno) }
+            guard poll(&places, nfds_t(places.count), -1) >= 0 || errno == EINTR else {
+                throw CaptureFileError(path: path, errno: errno)
+            }
             if places.count > 1, places[1].revents & Int16(POLLERR | POLLNVAL) != 0 {
                 end = .unread
                 return false
@@ -98,8 +105,8 @@ public final class FileGrowth {
         return named.st_ino != ours.st_ino || named.st_dev != ours.st_dev ? .replaced : nil
     }
 
-    /// A few bytes of the beginning and of what was read last. A capture that is written anew differs in the one or the other: in its first times, or
-    /// in what the other file has at that place.
+    /// A few bytes of the beginning and of what was read last. A capture that is written anew differs in the one or the
+    /// other: in its first times, or in what the other file has at that place.
     private struct Fingerprint: Equatable {
         let position: Int
         let bytes: [UInt8]
@@ -108,7 +115,9 @@ public final class FileGrowth {
             self.position = position
             let count = min(position, 512)
             bytes = [0, position - count].flatMap { start in
-                [UInt8](unsafeUninitializedCapacity: count) { $1 = max(0, pread(file, $0.baseAddress, count, off_t(start))) }
+                [UInt8](unsafeUninitializedCapacity: count) {
+                    $1 = max(0, pread(file, $0.baseAddress, count, off_t(start)))
+                }
             }
         }
     }

@@ -1,6 +1,7 @@
 import Glibc
 
-/// A capture that can be read more than once: a file as it is, and a copy of everything else (standard input, a named pipe).
+/// A capture that can be read more than once: a file as it is, and a copy of everything else (standard input, a named
+/// pipe).
 ///
 /// The copy has no name on disk and is gone with this object, however the program ends.
 public final class SpooledCapture {
@@ -8,7 +9,8 @@ public final class SpooledCapture {
     public let path: String
     private let copy: CInt
 
-    /// - Parameter original: as the user wrote it; `-` is standard input. What cannot be opened stays as it is: reading it tells why.
+    /// - Parameter original: as the user wrote it; `-` is standard input. What cannot be opened stays as it is: reading
+    ///   it tells why.
     public init(_ original: String) throws(CaptureFileError) {
         guard original == "-" || CaptureFile.isPipe(original) else {
             (path, copy) = (original, -1)
@@ -17,7 +19,9 @@ public final class SpooledCapture {
         let folder = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
         let descriptor = open(folder, O_RDWR | O_CLOEXEC | __O_TMPFILE, 0o600)
         guard descriptor >= 0 else {
-            throw CaptureFileError(path: original, sentence: "cannot be kept in \(folder) for a second reading: \(String(cString: strerror(errno)))")
+            throw CaptureFileError(
+                path: original,
+                sentence: "cannot be kept in \(folder) for a second reading: \(String(cString: strerror(errno)))")
         }
         copy = descriptor
         path = "/proc/self/fd/\(descriptor)"
@@ -28,7 +32,10 @@ public final class SpooledCapture {
                     let count = write(descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
                     if count < 0, errno == EINTR { continue }
                     guard count > 0 else {
-                        throw CaptureFileError(path: original, sentence: "cannot be kept in \(folder) for a second reading: \(String(cString: strerror(errno)))")
+                        throw CaptureFileError(
+                            path: original,
+                            sentence:
+                                "cannot be kept in \(folder) for a second reading: \(String(cString: strerror(errno)))")
                     }
                     rest = rest.dropFirst(count)
                 }

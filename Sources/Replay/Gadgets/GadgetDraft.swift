@@ -53,7 +53,8 @@ final class GadgetDraft {
     }
 
     func wrote(_ handle: UInt16, _ value: [UInt8], withResponse: Bool) {
-        table.uses[handle, default: ObservedTable.Use()].properties.insert(withResponse ? .write : .writeWithoutResponse)
+        table.uses[handle, default: ObservedTable.Use()].properties.insert(
+            withResponse ? .write : .writeWithoutResponse)
         // What a subscription looks like: two bytes, bit 0 notifications, bit 1 indications.
         if value.count != 2 || value[0] > 3 || value[1] != 0 { table.uses[handle]?.isSubscription = false }
     }
@@ -77,7 +78,9 @@ final class GadgetDraft {
             Gadget.Conversation(conversation.exchanges.filter { $0.request != .read || $0.response != nil })
         }
         gadget.conversations.removeAll { $0.exchanges.isEmpty }
-        let deviceName = gadget.characteristics.first { $0.uuid == GATTTable.deviceName }?.value.map { String(decoding: $0.bytes, as: UTF8.self) }
+        let deviceName = gadget.characteristics.first { $0.uuid == GATTTable.deviceName }?.value.map {
+            String(decoding: $0.bytes, as: UTF8.self)
+        }
         gadget.name = (advertisedName ?? deviceName).map(Self.cleared).flatMap { $0.isEmpty ? nil : $0 }
         gadget.gaps = gaps(of: gadget) + outcome.gaps
         return gadget
@@ -93,7 +96,12 @@ final class GadgetDraft {
     private func gaps(of gadget: Gadget) -> [String] {
         var gaps: [String] = []
         if encryptedConnections > 0 {
-            gaps.append("\(Self.count(encryptedConnections, "connection")) went on encrypted: what was said from then on could not be seen")
+            gaps.append(
+                """
+                \(Self.count(encryptedConnections, "connection")) went on encrypted: what was said from then on \
+                could not be seen
+                """
+            )
         }
         if gadget.address == nil { gaps.append("its address is not in the capture") }
         if gadget.advertisement == nil { gaps.append("no advertisement of it is in the capture") }
@@ -105,12 +113,24 @@ final class GadgetDraft {
         }
         let characteristics = gadget.characteristics
         let seen = characteristics.filter { $0.source == .seen }.count
-        if seen > 0 { gaps.append("\(seen) of \(Self.count(characteristics.count, "characteristic")) \(seen == 1 ? "was" : "were") seen and not discovered") }
+        if seen > 0 {
+            gaps.append(
+                """
+                \(seen) of \(Self.count(characteristics.count, "characteristic")) \(seen == 1 ? "was" : "were") \
+                seen and not discovered
+                """
+            )
+        }
         let unread = characteristics.filter { $0.properties.contains(.read) && $0.value == nil }.count
         if unread > 0 { gaps.append("the values of \(Self.count(unread, "readable characteristic")) were never read") }
         let unsubscribed = characteristics.filter { $0.canBeSubscribed && $0.configuration == nil }.count
-        if unsubscribed > 0 { gaps.append("where to subscribe is not known of \(Self.count(unsubscribed, "characteristic"))") }
-        if multipleReads > 0 { gaps.append("\(Self.count(multipleReads, "answer")) held several values with nothing between them: left out") }
+        if unsubscribed > 0 {
+            gaps.append("where to subscribe is not known of \(Self.count(unsubscribed, "characteristic"))")
+        }
+        if multipleReads > 0 {
+            gaps.append(
+                "\(Self.count(multipleReads, "answer")) held several values with nothing between them: left out")
+        }
         return gaps
     }
 

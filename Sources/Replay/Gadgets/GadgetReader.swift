@@ -1,11 +1,12 @@
 import Bluetooth
 import VirtualGadget
 
-/// Finds the peripherals of captures and writes down what each is and does: advertisement, attributes, values, conversations.
+/// Finds the peripherals of captures and writes down what each is and does: advertisement, attributes, values,
+/// conversations.
 ///
-/// Feed it every event of `ConversationReassembler` in order, `beginFile` before each further file, then `finish`. Discovery, the MTU
-/// exchange and everything else that a server answers from its table becomes the table; reads, writes and what the peripheral sends by
-/// itself become the conversations.
+/// Feed it every event of `ConversationReassembler` in order, `beginFile` before each further file, then `finish`.
+/// Discovery, the MTU exchange and everything else that a server answers from its table becomes the table; reads,
+/// writes and what the peripheral sends by itself become the conversations.
 public final class GadgetReader {
     /// What is kept of captures at most.
     private static let mostBytes = 64 << 20
@@ -49,7 +50,13 @@ public final class GadgetReader {
         case .att(let observation): try receive(observation, bytes)
         }
         guard self.bytes <= Self.mostBytes else {
-            throw GadgetReaderError(sentence: "more than \(Self.mostBytes >> 20) MiB of conversations: too much for one gadget; narrow it with a time to begin at and one to end at")
+            throw GadgetReaderError(
+                sentence:
+                    """
+                    more than \(Self.mostBytes >> 20) MiB of conversations: too much for one gadget; narrow it \
+                    with a time to begin at and one to end at
+                    """
+            )
         }
     }
 
@@ -59,7 +66,8 @@ public final class GadgetReader {
         return order.enumerated().compactMap { number, key in
             drafts[key].map { draft in
                 ObservedGadget(
-                    gadget: draft.gadget, label: Self.label(key, draft), connections: draft.connectionCount, answers: draft.answers)
+                    gadget: draft.gadget, label: Self.label(key, draft), connections: draft.connectionCount,
+                    answers: draft.answers)
             }
         }
     }
@@ -107,7 +115,11 @@ public final class GadgetReader {
         draft.isRandom = advertiser.isRandom
         guard data.byteCount <= 254 else { return }
         let data = data.bytes()
-        if advertiser.isScanResponse { draft.scanResponse = data } else if !data.isEmpty || draft.advertisement == nil { draft.advertisement = data }
+        if advertiser.isScanResponse {
+            draft.scanResponse = data
+        } else if !data.isEmpty || draft.advertisement == nil {
+            draft.advertisement = data
+        }
         if let name = AdvertisingData.name(in: data.span.bytes) { draft.advertisedName = name }
     }
 
@@ -124,7 +136,10 @@ public final class GadgetReader {
         let isGadgetHost = connection.isCentral == false
         // Of what the peripheral asks as a client only the MTU concerns its own table.
         let isOurs = isHost == isGadgetHost
-        guard isOurs || opcode == ATTOpcode.exchangeMTURequest.rawValue || opcode == ATTOpcode.exchangeMTUResponse.rawValue else {
+        guard
+            isOurs || opcode == ATTOpcode.exchangeMTURequest.rawValue
+                || opcode == ATTOpcode.exchangeMTUResponse.rawValue
+        else {
             connections[connection.id] = entry
             return
         }

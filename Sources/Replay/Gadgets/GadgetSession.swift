@@ -71,7 +71,9 @@ final class GadgetSession {
             anchor = (waiting.exchange ?? 0, observation.time)
             draft.wrote(handle, value, withResponse: true)
         case .prepareWrite(let handle, let offset):
-            if prepared.count < Self.mostPrepared { prepared.append(Part(handle: handle, offset: offset, bytes: pdu.bytes(from: 5))) }
+            if prepared.count < Self.mostPrepared {
+                prepared.append(Part(handle: handle, offset: offset, bytes: pdu.bytes(from: 5)))
+            }
         case .other(let opcode) where opcode == ATTOpcode.executeWriteRequest.rawValue:
             waiting.exchange = execute(isWanted: pdu.byteCount > 1 && pdu.byte(1) == 1, observation)
         case .other(let opcode) where opcode == ATTOpcode.readMultipleVariableRequest.rawValue:
@@ -92,10 +94,15 @@ final class GadgetSession {
         guard isWanted else { return nil }
         var values: [(handle: UInt16, bytes: [UInt8])] = []
         for part in prepared {
-            if values.last?.handle != part.handle || part.offset == 0 && !part.bytes.isEmpty { values.append((part.handle, [])) }
+            if values.last?.handle != part.handle || part.offset == 0 && !part.bytes.isEmpty {
+                values.append((part.handle, []))
+            }
             let last = values.count - 1
-            guard part.offset <= values[last].bytes.count, part.offset + part.bytes.count <= ATTPDU.maximumValueLength else { continue }
-            values[last].bytes = Array(values[last].bytes.prefix(part.offset)) + part.bytes + values[last].bytes.dropFirst(part.offset + part.bytes.count)
+            guard part.offset <= values[last].bytes.count, part.offset + part.bytes.count <= ATTPDU.maximumValueLength
+            else { continue }
+            values[last].bytes =
+                Array(values[last].bytes.prefix(part.offset)) + part.bytes
+                + values[last].bytes.dropFirst(part.offset + part.bytes.count)
         }
         var exchange: Int?
         for value in values {
@@ -106,7 +113,8 @@ final class GadgetSession {
         return exchange
     }
 
-    /// The peripheral asks for the MTU itself: its request holds its own, the host's answer the host's (Core 5.4, Vol 3 Part F, 3.4.2).
+    /// The peripheral asks for the MTU itself: its request holds its own, the host's answer the host's (Core 5.4, Vol 3
+    /// Part F, 3.4.2).
     func exchangeMTU(_ pdu: RawSpan) {
         guard let said = pdu.little16(at: 1).map(Int.init) else { return }
         if pdu.first == ATTOpcode.exchangeMTURequest.rawValue {
@@ -143,7 +151,9 @@ final class GadgetSession {
         if opcode == .errorResponse, pdu.byteCount > 1, pdu.byte(1) != waiting.request.opcode { return }
         pending[observation.bearer] = nil
         let delay = Self.milliseconds(from: waiting.at, to: observation.time)
-        guard opcode != .errorResponse else { return refused(waiting, code: pdu.byteCount > 4 ? pdu.byte(4) : 0x0E, delay) }
+        guard opcode != .errorResponse else {
+            return refused(waiting, code: pdu.byteCount > 4 ? pdu.byte(4) : 0x0E, delay)
+        }
         switch waiting.request {
         case .read(let handle):
             guard let exchange = waiting.exchange else { return }
@@ -158,13 +168,16 @@ final class GadgetSession {
         case .write, .other:
             if opcode == .readMultipleVariableResponse { return variable(pdu, waiting.handles, delay) }
             if let exchange = waiting.exchange { respond(exchange, Gadget.Response(afterMs: delay)) }
-        case .findInformation, .findByTypeValue, .readByGroupType: draft.learn(pdu, waiting.request, isSynthetic: observation.isSynthetic)
+        case .findInformation, .findByTypeValue, .readByGroupType:
+            draft.learn(pdu, waiting.request, isSynthetic: observation.isSynthetic)
         case .prepareWrite: break
         }
     }
 
     /// Declarations tell the table; other values are read, many hosts read a name so.
-    private func byType(_ pdu: RawSpan, _ type: BluetoothUUID, _ waiting: Pending, _ delay: Int, _ observation: ATTObservation) {
+    private func byType(
+        _ pdu: RawSpan, _ type: BluetoothUUID, _ waiting: Pending, _ delay: Int, _ observation: ATTObservation
+    ) {
         if let short = type.short, (0x2800...0x2803).contains(short) {
             return draft.learn(pdu, waiting.request, isSynthetic: observation.isSynthetic)
         }
@@ -191,7 +204,8 @@ final class GadgetSession {
             guard let length = pdu.little16(at: at), at + 2 + Int(length) <= pdu.byteCount else { return }
             let exchange = add(.read, handle, nil)
             respond(exchange, Gadget.Response(value: [], afterMs: delay))
-            reading = Reading(handle: handle, bytes: pdu.extracting((at + 2)..<(at + 2 + Int(length))).bytes(), exchange: exchange)
+            reading = Reading(
+                handle: handle, bytes: pdu.extracting((at + 2)..<(at + 2 + Int(length))).bytes(), exchange: exchange)
             finishReading()
             at += 2 + Int(length)
         }
@@ -235,7 +249,10 @@ final class GadgetSession {
 
     private func add(_ request: Gadget.Request, _ handle: UInt16?, _ value: [UInt8]?) -> Int {
         if let handle { draft.touched(handle) }
-        return draft.add(Gadget.Exchange(request, handle: handle, value: value.map { Octets(Array($0.prefix(ATTPDU.maximumValueLength))) }), number)
+        return draft.add(
+            Gadget.Exchange(
+                request, handle: handle, value: value.map { Octets(Array($0.prefix(ATTPDU.maximumValueLength))) }),
+            number)
     }
 
     private func respond(_ exchange: Int, _ response: Gadget.Response) {

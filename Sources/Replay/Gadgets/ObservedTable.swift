@@ -36,17 +36,26 @@ struct ObservedTable {
         switch (answer.first, request) {
         case (0x09?, .readByType(0x2803)):
             for item in Items(answer, sizes: [7, 21]) {
-                guard let declaration = item.little16(at: 0), let value = item.little16(at: 3), let uuid = item.uuid(from: 5), value > declaration else { continue }
-                declare(Declared(uuid: uuid, properties: CharacteristicProperties(rawValue: item.byte(2)), value: value, source: source), at: declaration)
+                guard let declaration = item.little16(at: 0), let value = item.little16(at: 3),
+                    let uuid = item.uuid(from: 5), value > declaration
+                else { continue }
+                declare(
+                    Declared(
+                        uuid: uuid, properties: CharacteristicProperties(rawValue: item.byte(2)), value: value,
+                        source: source), at: declaration)
             }
         case (0x09?, .readByType(0x2802)):
             for item in Items(answer, sizes: [6, 8]) {
-                guard let handle = item.little16(at: 0), let start = item.little16(at: 2), let end = item.little16(at: 4), handle > 0 else { continue }
+                guard let handle = item.little16(at: 0), let start = item.little16(at: 2),
+                    let end = item.little16(at: 4), handle > 0
+                else { continue }
                 includes[handle] = Gadget.Include(handle: handle, start: start, end: end, uuid: item.uuid(from: 6))
             }
-        case (0x11?, .readByGroupType(let type)) where type == GATTTable.primaryService || type == GATTTable.secondaryService:
+        case (0x11?, .readByGroupType(let type))
+        where type == GATTTable.primaryService || type == GATTTable.secondaryService:
             for item in Items(answer, sizes: [6, 20]) {
-                guard let start = item.little16(at: 0), let end = item.little16(at: 2), let uuid = item.uuid(from: 4) else { continue }
+                guard let start = item.little16(at: 0), let end = item.little16(at: 2), let uuid = item.uuid(from: 4)
+                else { continue }
                 group(uuid, start, end, isSecondary: type == GATTTable.secondaryService, source)
             }
         case (0x07?, .findByTypeValue(type: 0x2800, value: let uuid?)):
@@ -60,22 +69,30 @@ struct ObservedTable {
             let size = answer.byte(1) == 1 ? 4 : 18
             var at = 2
             while at + size <= answer.byteCount {
-                if let handle = answer.little16(at: at), let uuid = answer.uuid(from: at + 2, to: at + size), handle > 0 { types[handle] = (uuid, source) }
+                if let handle = answer.little16(at: at), let uuid = answer.uuid(from: at + 2, to: at + size), handle > 0
+                {
+                    types[handle] = (uuid, source)
+                }
                 at += size
             }
         default: break
         }
     }
 
-    private mutating func group(_ uuid: BluetoothUUID, _ start: UInt16, _ end: UInt16, isSecondary: Bool, _ source: Gadget.Source) {
+    private mutating func group(
+        _ uuid: BluetoothUUID, _ start: UInt16, _ end: UInt16, isSecondary: Bool, _ source: Gadget.Source
+    ) {
         guard start > 0, end >= start else { return }
         if let known = groups[start], known.uuid != uuid { hasChanged = true }
-        groups[start] = Gadget.Service(uuid: uuid, handle: start, end: end, secondary: isSecondary ? true : nil, source: source)
+        groups[start] = Gadget.Service(
+            uuid: uuid, handle: start, end: end, secondary: isSecondary ? true : nil, source: source)
     }
 
     private mutating func declare(_ new: Declared, at declaration: UInt16) {
         guard declaration > 0 else { return }
-        if let known = characteristics[declaration], known.uuid != new.uuid || known.value != new.value { hasChanged = true }
+        if let known = characteristics[declaration], known.uuid != new.uuid || known.value != new.value {
+            hasChanged = true
+        }
         characteristics[declaration] = new
     }
 
@@ -83,14 +100,18 @@ struct ObservedTable {
 
     /// The attributes in order, every handle given once; and what had to be left out or guessed, a sentence each.
     func services() -> (services: [Gadget.Service], gaps: [String]) {
-        var builder = TableBuilder(gaps: hasChanged ? ["the table has changed in the course of the capture: each handle is what it was last"] : [])
+        var builder = TableBuilder(
+            gaps: hasChanged
+                ? ["the table has changed in the course of the capture: each handle is what it was last"] : [])
         for start in groups.keys.sorted() { if let group = groups[start] { builder.add(group) } }
         for handle in includes.keys.sorted() { if let include = includes[handle] { builder.add(include) } }
         for declaration in characteristics.keys.sorted() {
             guard let declared = characteristics[declaration] else { continue }
-            builder.add(Gadget.Characteristic(
-                uuid: declared.uuid, declaration: declaration, handle: declared.value, properties: declared.properties, source: declared.source,
-                value: uses[declared.value]?.value.map { Octets($0) }))
+            builder.add(
+                Gadget.Characteristic(
+                    uuid: declared.uuid, declaration: declaration, handle: declared.value,
+                    properties: declared.properties, source: declared.source,
+                    value: uses[declared.value]?.value.map { Octets($0) }))
         }
         let uuids = types.mapValues(\.uuid)
         for handle in types.keys.sorted() {
@@ -99,7 +120,10 @@ struct ObservedTable {
         }
         for handle in uses.keys.sorted() {
             guard let use = uses[handle] else { continue }
-            builder.add(use, at: handle, isBehind: uses[handle - (handle > 0 ? 1 : 0)]?.properties.isDisjoint(with: [.notify, .indicate]) == false)
+            builder.add(
+                use, at: handle,
+                isBehind: uses[handle - (handle > 0 ? 1 : 0)]?.properties.isDisjoint(with: [.notify, .indicate])
+                    == false)
         }
         return builder.finish()
     }

@@ -16,7 +16,14 @@ struct TableBuilder {
     mutating func add(_ service: Gadget.Service) {
         if let last = services.indices.last, services[last].end >= service.handle {
             // An end of 65535 means: to the last attribute of all.
-            if services[last].end != .max { gaps.append("the services at \(services[last].handle) and \(service.handle) overlap: the first one ends before the second") }
+            if services[last].end != .max {
+                gaps.append(
+                    """
+                    the services at \(services[last].handle) and \(service.handle) overlap: the first one ends \
+                    before the second
+                    """
+                )
+            }
             services[last].end = service.handle - 1
         }
         services.append(service)
@@ -24,23 +31,32 @@ struct TableBuilder {
     }
 
     mutating func add(_ include: Gadget.Include) {
-        guard let place = service(at: include.handle), taken.insert(include.handle).inserted else { return leftOut.append(include.handle) }
+        guard let place = service(at: include.handle), taken.insert(include.handle).inserted else {
+            return leftOut.append(include.handle)
+        }
         services[place].includes.append(include)
     }
 
     /// In order of their handles.
     mutating func add(_ characteristic: Gadget.Characteristic) {
-        guard !taken.contains(characteristic.declaration), !taken.contains(characteristic.handle) else { return leftOut.append(characteristic.handle) }
-        guard let place = home(of: characteristic), characteristic.handle <= services[place].end else { return leftOut.append(characteristic.handle) }
+        guard !taken.contains(characteristic.declaration), !taken.contains(characteristic.handle) else {
+            return leftOut.append(characteristic.handle)
+        }
+        guard let place = home(of: characteristic), characteristic.handle <= services[place].end else {
+            return leftOut.append(characteristic.handle)
+        }
         let index = services[place].characteristics.countInOrder { $0.declaration <= characteristic.declaration }
-        guard services[place].hasRoom(for: characteristic, at: index) else { return leftOut.append(characteristic.handle) }
+        guard services[place].hasRoom(for: characteristic, at: index) else {
+            return leftOut.append(characteristic.handle)
+        }
         taken.formUnion([characteristic.declaration, characteristic.handle])
         services[place].characteristics.insert(characteristic, at: index)
     }
 
     /// An attribute of a known type: a descriptor, or a value whose declaration nobody has asked for.
     mutating func add(
-        _ type: BluetoothUUID, _ source: Gadget.Source, at handle: UInt16, types: [UInt16: BluetoothUUID], _ use: ObservedTable.Use?
+        _ type: BluetoothUUID, _ source: Gadget.Source, at handle: UInt16, types: [UInt16: BluetoothUUID],
+        _ use: ObservedTable.Use?
     ) {
         guard !taken.contains(handle), handle > 0 else { return }
         if type == GATTTable.primaryService || type == GATTTable.secondaryService || type == 0x2802 { return }
@@ -50,7 +66,9 @@ struct TableBuilder {
         }
         if types[handle - 1] == GATTTable.characteristic { return addSeen(type, at: handle, use) }
         // Of 29xx are the descriptors; what else was met by its type is a value.
-        if source == .seen, type.short.map({ !(0x2900...0x29FF).contains($0) }) ?? true { return addSeen(type, at: handle, use) }
+        if source == .seen, type.short.map({ !(0x2900...0x29FF).contains($0) }) ?? true {
+            return addSeen(type, at: handle, use)
+        }
         describe(Gadget.Descriptor(uuid: type, handle: handle, source: source, value: use?.value.map { Octets($0) }))
     }
 
@@ -61,8 +79,15 @@ struct TableBuilder {
         guard !taken.contains(handle), handle > 0 else { return }
         let value = use.value.map { Octets($0) }
         // A subscription stands behind the value, which has spoken or is known.
-        let isConfiguration = use.isSubscription && use.properties.contains(.write) && (notifying || owner(of: handle).map { $0.isNotifying } == true)
-        if isConfiguration, describe(Gadget.Descriptor(uuid: GATTTable.clientConfiguration, handle: handle, source: .seen, value: value)) { return }
+        let isConfiguration =
+            use.isSubscription && use.properties.contains(.write)
+            && (notifying || owner(of: handle).map { $0.isNotifying } == true)
+        if isConfiguration,
+            describe(
+                Gadget.Descriptor(uuid: GATTTable.clientConfiguration, handle: handle, source: .seen, value: value))
+        {
+            return
+        }
         if let owner = owner(of: handle), owner.isDiscovered {
             describe(Gadget.Descriptor(uuid: nil, handle: handle, source: .seen, value: value))
             return
@@ -72,20 +97,24 @@ struct TableBuilder {
 
     private mutating func addSeen(_ uuid: BluetoothUUID?, at handle: UInt16, _ use: ObservedTable.Use?) {
         guard handle > 1, !taken.contains(handle) else { return leftOut.append(handle) }
-        // A value has its declaration right before it; where that place is taken it is a descriptor, as far as anybody can tell.
+        // A value has its declaration right before it; where that place is taken it is a descriptor, as far as anybody
+        // can tell.
         guard !taken.contains(handle - 1) else {
             describe(Gadget.Descriptor(uuid: uuid, handle: handle, source: .seen, value: use?.value.map { Octets($0) }))
             return
         }
-        add(Gadget.Characteristic(
-            uuid: uuid, declaration: handle - 1, handle: handle, properties: use?.properties ?? [], source: .seen, value: use?.value.map { Octets($0) }))
+        add(
+            Gadget.Characteristic(
+                uuid: uuid, declaration: handle - 1, handle: handle, properties: use?.properties ?? [], source: .seen,
+                value: use?.value.map { Octets($0) }))
     }
 
     /// Hangs a descriptor on the characteristic before it.
     @discardableResult
     private mutating func describe(_ descriptor: Gadget.Descriptor) -> Bool {
         guard let place = service(at: descriptor.handle),
-            case let index = services[place].characteristics.countInOrder(where: { $0.handle < descriptor.handle }) - 1, index >= 0,
+            case let index = services[place].characteristics.countInOrder(where: { $0.handle < descriptor.handle }) - 1,
+            index >= 0,
             taken.insert(descriptor.handle).inserted
         else {
             leftOut.append(descriptor.handle)
@@ -97,7 +126,9 @@ struct TableBuilder {
         {
             services[place].characteristics[index].properties.insert(.notify)
         }
-        let position = services[place].characteristics[index].descriptors.countInOrder { $0.handle <= descriptor.handle }
+        let position = services[place].characteristics[index].descriptors.countInOrder {
+            $0.handle <= descriptor.handle
+        }
         services[place].characteristics[index].descriptors.insert(descriptor, at: position)
         return true
     }
@@ -108,7 +139,10 @@ struct TableBuilder {
         let index = services[place].characteristics.countInOrder { $0.handle < handle } - 1
         guard index >= 0 else { return nil }
         let found = services[place].characteristics[index]
-        return (found.canBeSubscribed && found.configuration == nil, found.source == .discovered && services[place].source == .discovered)
+        return (
+            found.canBeSubscribed && found.configuration == nil,
+            found.source == .discovered && services[place].source == .discovered
+        )
     }
 
     // MARK: services
@@ -142,7 +176,12 @@ struct TableBuilder {
         let lost = Set(leftOut).subtracting(taken).sorted()
         if !lost.isEmpty {
             let list = lost.prefix(10).map(String.init).joined(separator: ", ")
-            gaps.append("left out, because they fit nowhere: handle\(lost.count == 1 ? "" : "s") \(list)\(lost.count > 10 ? " and \(lost.count - 10) more" : "")")
+            gaps.append(
+                """
+                left out, because they fit nowhere: handle\(lost.count == 1 ? "" : "s") \
+                \(list)\(lost.count > 10 ? " and \(lost.count - 10) more" : "")
+                """
+            )
         }
         return (services, gaps)
     }

@@ -17,7 +17,8 @@ extension ATTLines {
         out.endLine()
     }
 
-    private func put(_ column: ATTColumn, _ observation: ATTObservation, _ pdu: RawSpan, _ asked: RequestPairs.Request?) {
+    private func put(_ column: ATTColumn, _ observation: ATTObservation, _ pdu: RawSpan, _ asked: RequestPairs.Request?)
+    {
         switch column {
         case .frame: out.put(number: observation.frame)
         case .time: putTime(observation.time)

@@ -26,7 +26,10 @@ public final class ATTLines {
     ///   - filter: only these PDUs are written.
     ///   - columns: what is told of each, with tabs in between; `nil`: the usual line.
     ///   - isColoured: for people, by what a PDU is, with the escapes of a terminal.
-    public init(_ out: LineBuffer, isJSON: Bool, filter: TrafficFilter = TrafficFilter(), columns: [ATTColumn]? = nil, isColoured: Bool = false) {
+    public init(
+        _ out: LineBuffer, isJSON: Bool, filter: TrafficFilter = TrafficFilter(), columns: [ATTColumn]? = nil,
+        isColoured: Bool = false
+    ) {
         self.out = out
         self.isJSON = isJSON
         self.isColoured = isColoured
@@ -75,8 +78,8 @@ public final class ATTLines {
 
     private static func isNotification(_ pdu: RawSpan) -> Bool { pdu.byteCount >= 3 && pdu.byte(0) == 0x1B }
 
-    /// What a line has between the time and the PDU is the same for one notification after the other of a characteristic, until something else passes
-    /// that may change what is known of it.
+    /// What a line has between the time and the PDU is the same for one notification after the other of a
+    /// characteristic, until something else passes that may change what is known of it.
     private struct Repeated {
         var connection: Int
         var direction: TrafficDirection?
@@ -140,7 +143,8 @@ public final class ATTLines {
             moments.text(time, out)
             out.put("  ")
         }
-        if let repeated, Self.isNotification(pdu), repeated.handle == pdu.little16(at: 1), repeated.connection == observation.connection.id,
+        if let repeated, Self.isNotification(pdu), repeated.handle == pdu.little16(at: 1),
+            repeated.connection == observation.connection.id,
             repeated.direction == observation.direction
         {
             out.put(bytes: repeated.text)
@@ -148,7 +152,9 @@ public final class ATTLines {
             let start = out.position
             who(observation, pdu)
             if Self.isNotification(pdu), let text = out.bytes(since: start) {
-                repeated = Repeated(connection: observation.connection.id, direction: observation.direction, handle: pdu.little16(at: 1), text: text)
+                repeated = Repeated(
+                    connection: observation.connection.id, direction: observation.direction,
+                    handle: pdu.little16(at: 1), text: text)
             }
         }
         out.put(hex: pdu)
@@ -213,13 +219,19 @@ public final class ATTLines {
     }
 
     /// Why a request was refused: the fifth byte of an Error Response (Core 5.4, Vol 3 Part F, 3.4.1.1).
-    static func error(_ pdu: RawSpan) -> ATTErrorCode? { pdu.first == 0x01 && pdu.byteCount == 5 ? ATTErrorCode(rawValue: pdu.byte(4)) : nil }
+    static func error(_ pdu: RawSpan) -> ATTErrorCode? {
+        pdu.first == 0x01 && pdu.byteCount == 5 ? ATTErrorCode(rawValue: pdu.byte(4)) : nil
+    }
 
     /// Which request that was: its second byte.
-    static func refused(_ pdu: RawSpan) -> ATTOpcode? { pdu.first == 0x01 && pdu.byteCount == 5 ? ATTOpcode(rawValue: pdu.byte(1)) : nil }
+    static func refused(_ pdu: RawSpan) -> ATTOpcode? {
+        pdu.first == 0x01 && pdu.byteCount == 5 ? ATTOpcode(rawValue: pdu.byte(1)) : nil
+    }
 
     /// The handle that was in the way: its third and fourth bytes.
-    static func refusedHandle(_ pdu: RawSpan) -> UInt16? { pdu.first == 0x01 && pdu.byteCount == 5 ? pdu.little16(at: 2) : nil }
+    static func refusedHandle(_ pdu: RawSpan) -> UInt16? {
+        pdu.first == 0x01 && pdu.byteCount == 5 ? pdu.little16(at: 2) : nil
+    }
 
     /// The MTU that one side can take, bytes (3.4.2).
     static func mtu(_ pdu: RawSpan) -> Int? {
@@ -242,7 +254,9 @@ public final class ATTLines {
             peer = observation.connection.peer.map { Array($0.description.utf8) } ?? []
         }
         if peer.isEmpty {
-            if quoted { out.put("null") } else {
+            if quoted {
+                out.put("null")
+            } else {
                 out.put("connection ")
                 out.put(number: Int(observation.connection.handle))
             }

@@ -11,7 +11,8 @@ public final class DrinkLines {
     private var label: [UInt8] = []
     private var prefixOwner: BottlePeer?
 
-    /// - Parameter isColoured: for people, with the escapes of a terminal: suspect ones amber, what does not count grey.
+    /// - Parameter isColoured: for people, with the escapes of a terminal: suspect ones amber, what does not count
+    ///   grey.
     public init(_ out: LineBuffer, isRaw: Bool, isColoured: Bool = false) {
         self.isColoured = isColoured
         self.out = out
@@ -61,7 +62,11 @@ public final class DrinkLines {
         let record = delivery.record
         let isPlain = !isColoured || !(record.isSuspect || delivery.isDuplicate || !record.isDrink)
         if !isPlain { if record.isSuspect { out.put("\u{1B}[33m") } else { out.put("\u{1B}[90m") } }
-        if record.isDatePossible { putDate(delivery, quote: false, between: UInt8(ascii: " ")) } else { out.put("no possible date   ") }
+        if record.isDatePossible {
+            putDate(delivery, quote: false, between: UInt8(ascii: " "))
+        } else {
+            out.put("no possible date   ")
+        }
         let amount = record.amountMl
         for limit in [10_000, 1000, 100, 10] where amount < limit { out.put(byte: UInt8(ascii: " ")) }
         out.put(" ")
@@ -91,7 +96,7 @@ public final class DrinkLines {
         prefixOwner = bottle
         label = Array(bottle.label.utf8)
         prefix = Array((#"{"bottle":"# + (bottle.address.map { "\"\($0)\"" } ?? "null")).utf8)
-        if bottle.address == nil { prefixOwner = nil } // It may still tell its address.
+        if bottle.address == nil { prefixOwner = nil }  // It may still tell its address.
     }
 
     @inline(__always)
@@ -115,7 +120,11 @@ public final class DrinkLines {
 
     @inline(__always)
     private func putRaw(_ delivery: borrowing Delivery) {
-        for shift in stride(from: 56, through: 0, by: -8) { out.put(hex: UInt8(truncatingIfNeeded: delivery.head >> UInt64(shift))) }
-        for shift in stride(from: 32, through: 0, by: -8) { out.put(hex: UInt8(truncatingIfNeeded: delivery.tail >> UInt64(shift))) }
+        for shift in stride(from: 56, through: 0, by: -8) {
+            out.put(hex: UInt8(truncatingIfNeeded: delivery.head >> UInt64(shift)))
+        }
+        for shift in stride(from: 32, through: 0, by: -8) {
+            out.put(hex: UInt8(truncatingIfNeeded: delivery.tail >> UInt64(shift)))
+        }
     }
 }

@@ -182,14 +182,15 @@ public final class LineBuffer {
         }
     }
 
-    /// The digits of eight bytes at once, since half of what `att` writes are digits: each byte's two in a lane of 16 bits, the first one at the lower address.
+    /// The digits of eight bytes at once, since half of what `att` writes are digits: each byte's two in a lane of 16
+    /// bits, the first one at the lower address.
     @inline(__always)
     private static func digits(_ bytes: SIMD8<UInt8>) -> SIMD8<UInt16> {
         let lanes = SIMD8<UInt16>(truncatingIfNeeded: bytes)
         #if _endian(little)
-        let nibbles = (lanes &>> 4 | lanes &<< 8) & 0x0F0F
+            let nibbles = (lanes &>> 4 | lanes &<< 8) & 0x0F0F
         #else
-        let nibbles = (lanes &<< 4 | lanes) & 0x0F0F
+            let nibbles = (lanes &<< 4 | lanes) & 0x0F0F
         #endif
         // Ten and more: bit 4 is set when six is added.
         let isLetter = (nibbles &+ 0x0606) &>> 4 & 0x0101

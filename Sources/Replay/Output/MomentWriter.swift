@@ -6,8 +6,8 @@ final class MomentWriter {
     private var start: Int128?
     private var second: [UInt8] = []
 
-    /// `"2026-02-02T22:21:20.123Z"`, or `null`. Milliseconds, cut: the coarsest that any format keeps, so that one session
-    /// reads the same from all of them.
+    /// `"2026-02-02T22:21:20.123Z"`, or `null`. Milliseconds, cut: the coarsest that any format keeps, so that one
+    /// session reads the same from all of them.
     func json(_ time: Duration?, _ out: LineBuffer) {
         guard let time else { return out.put("null") }
         out.put(byte: UInt8(ascii: "\""))

@@ -4,8 +4,8 @@ import Captures
 
 /// Rewrites a capture in another format.
 ///
-/// Packets go over one by one where both formats are of one level (HCI, air, text). Otherwise the conversation is taken out of
-/// the packets, and packets of the other level are made around it: what is no ATT traffic stays behind then.
+/// Packets go over one by one where both formats are of one level (HCI, air, text). Otherwise the conversation is taken
+/// out of the packets, and packets of the other level are made around it: what is no ATT traffic stays behind then.
 public struct CaptureConverter {
     /// What became of it.
     public struct Outcome: Sendable, Equatable {
@@ -28,7 +28,8 @@ public struct CaptureConverter {
 
     private let filter: TrafficFilter
 
-    /// - Parameter filter: where it narrows anything down, the conversation is carried over, of the wanted PDUs and of what tells whose they are.
+    /// - Parameter filter: where it narrows anything down, the conversation is carried over, of the wanted PDUs and of
+    ///   what tells whose they are.
     public init(to format: CaptureFormat, filter: TrafficFilter = TrafficFilter()) {
         self.format = format
         self.filter = filter
@@ -36,13 +37,17 @@ public struct CaptureConverter {
 
     /// Reads the whole capture and hands over the bytes of the new one, piece by piece.
     ///
-    /// It is read twice: first for names and for how it must be rewritten. What can be read only once (standard input, a named pipe) is
-    /// copied to the temporary folder for that.
+    /// It is read twice: first for names and for how it must be rewritten. What can be read only once (standard input,
+    /// a named pipe) is copied to the temporary folder for that.
     ///
-    /// - Throws: `CaptureError` after everything before the trouble was written, `CaptureFileError`, whatever `write` throws.
-    public mutating func convert(_ path: String, _ write: ([UInt8]) throws -> Void) throws { try convert([path], write) }
+    /// - Throws: `CaptureError` after everything before the trouble was written, `CaptureFileError`, whatever `write`
+    ///   throws.
+    public mutating func convert(_ path: String, _ write: ([UInt8]) throws -> Void) throws {
+        try convert([path], write)
+    }
 
-    /// The same of several captures, one after the other. Trouble with the bytes of one is thrown when all were written.
+    /// The same of several captures, one after the other. Trouble with the bytes of one is thrown when all were
+    /// written.
     public mutating func convert(_ paths: [String], _ write: ([UInt8]) throws -> Void) throws {
         let sources = try paths.map { try SpooledCapture($0) }
         let surveys = sources.map { Survey($0.path, format) }
@@ -64,7 +69,8 @@ public struct CaptureConverter {
     }
 
     private mutating func convert(
-        _ path: String, _ survey: Survey, _ tail: inout CaptureTail?, _ writer: inout CaptureWriter, _ write: ([UInt8]) throws -> Void
+        _ path: String, _ survey: Survey, _ tail: inout CaptureTail?, _ writer: inout CaptureWriter,
+        _ write: ([UInt8]) throws -> Void
     ) throws {
         var file = CaptureFile(path: path)
         file.skipped = tail?.goOn(in: path) ?? 0
@@ -83,7 +89,9 @@ public struct CaptureConverter {
         }
         var reassembler = ConversationReassembler.ofBottles()
         var gate = TrafficGate(filter)
-        func isWanted(_ event: ConversationEvent, _ pdu: RawSpan) -> Bool { filter.isEmpty || (gate.passes(event, pdu) && concernsDevice(event)) }
+        func isWanted(_ event: ConversationEvent, _ pdu: RawSpan) -> Bool {
+            filter.isEmpty || (gate.passes(event, pdu) && concernsDevice(event))
+        }
         // Which way HCI packets went, for formats that must say it made of one that does not (pcap link type 187).
         var sense = DirectionSense()
         do {
@@ -94,7 +102,8 @@ public struct CaptureConverter {
                 if conversation == nil, let here, needsConversation(here, survey) {
                     conversation = ConversationWriter(format)
                     // Packets say names in advertisements only.
-                    for (name, address) in here == .text ? survey.names : [] where filter.device == nil || filter.device == address {
+                    for (name, address) in here == .text ? survey.names : []
+                    where filter.device == nil || filter.device == address {
                         try conversation?.introduce(address, name, packet) { made, madeBytes in
                             if try writer.write(made, madeBytes) { written += 1 }
                         }
@@ -119,14 +128,17 @@ public struct CaptureConverter {
         }
         try reassembler.finish { event, pdu in
             guard isWanted(event, pdu) else { return }
-            try conversation?.receive(event, pdu, time: nil) { made, madeBytes in if try writer.write(made, madeBytes) { written += 1 } }
+            try conversation?.receive(event, pdu, time: nil) { made, madeBytes in
+                if try writer.write(made, madeBytes) { written += 1 }
+            }
         }
         try conversation?.finish { made, madeBytes in if try writer.write(made, madeBytes) { written += 1 } }
         try write(writer.takeOutput())
     }
 
     private func needsConversation(_ level: CaptureFormat.Level, _ survey: Survey) -> Bool {
-        level != format.level || !filter.isEmpty || (survey.hasSeveralAdapters && !format.keepsAdapters) || survey.isUnfaithful
+        level != format.level || !filter.isEmpty || (survey.hasSeveralAdapters && !format.keepsAdapters)
+            || survey.isUnfaithful
     }
 }
 
@@ -135,8 +147,10 @@ extension CaptureConverter {
     private func concernsDevice(_ event: ConversationEvent) -> Bool {
         guard let device = filter.device else { return true }
         switch event {
-        case .att(let observation): return observation.connection.peer == device || observation.connection.central == device
-        case .connected(let connection), .encrypted(let connection): return connection.peer == device || connection.central == device
+        case .att(let observation):
+            return observation.connection.peer == device || observation.connection.central == device
+        case .connected(let connection), .encrypted(let connection):
+            return connection.peer == device || connection.central == device
         case .disconnected(let connection, _): return connection.peer == device || connection.central == device
         case .dropped(_, let connection): return connection.map { $0.peer == device || $0.central == device } ?? false
         case .advertised(let advertiser): return advertiser.address == device

@@ -3,7 +3,8 @@ import Captures
 
 /// What a rewritten capture says when it is read again, beside what the original says.
 ///
-/// A format that keeps no directions, or no word about decryption, carries the packets and yet loses the conversation. Only reading it back tells.
+/// A format that keeps no directions, or no word about decryption, carries the packets and yet loses the conversation.
+/// Only reading it back tells.
 struct CaptureEcho {
     private var writer: CaptureWriter
     private var reader = CaptureReader()
@@ -13,7 +14,8 @@ struct CaptureEcho {
     /// The format refused something: the rewriting itself says so.
     private var isOver = false
 
-    /// - Parameter first: the first packet of the original. `nil` where the other format keeps everything that tells packets apart.
+    /// - Parameter first: the first packet of the original. `nil` where the other format keeps everything that tells
+    ///   packets apart.
     init?(_ format: CaptureFormat, first: CapturePacket) {
         guard first.content.isTraffic, first.content.level == format.level, format.level != .text else { return nil }
         guard !format.keepsDirection || first.direction == nil || first.time == nil else { return nil }
@@ -42,7 +44,8 @@ struct CaptureEcho {
         var piece: [UInt8] = []
         swap(&piece, &window)
         piece += writer.takeOutput()
-        let read = try reader.read(piece.span.bytes, isLast: isLast) { [copy] packet, bytes in copy.take(packet, bytes) }
+        let read = try reader.read(piece.span.bytes, isLast: isLast) { [copy] packet, bytes in copy.take(packet, bytes)
+        }
         piece.removeFirst(read)
         window = piece
     }

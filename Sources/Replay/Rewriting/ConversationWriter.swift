@@ -30,7 +30,8 @@ struct ConversationWriter {
     mutating func introduce(_ address: BluetoothAddress, _ name: String, _ packet: CapturePacket, _ emit: Emit) throws {
         let name = name.utf8.prefix(29)
         let data = [UInt8(1 + name.count), 0x09] + name
-        let advertiser = ObservedAdvertiser(frame: packet.number, time: packet.time?.sinceEpoch, address: address, isRandom: false)
+        let advertiser = ObservedAdvertiser(
+            frame: packet.number, time: packet.time?.sinceEpoch, address: address, isRandom: false)
         try receive(.advertised(advertiser), data.span.bytes, time: advertiser.time, emit)
     }
 
@@ -58,7 +59,8 @@ private final class TextMaker {
         conversation.onValue = { collector.values.append($0) }
     }
 
-    func receive(_ event: ConversationEvent, _ bytes: RawSpan, time: Duration?, _ emit: ConversationWriter.Emit) throws {
+    func receive(_ event: ConversationEvent, _ bytes: RawSpan, time: Duration?, _ emit: ConversationWriter.Emit) throws
+    {
         try conversation.receive(event, bytes)
         try flush(emit)
         switch event {
@@ -73,7 +75,9 @@ private final class TextMaker {
         try flush(emit)
     }
 
-    private func emitConnection(_ isBegin: Bool, _ connection: ObservedConnection, _ time: Duration?, _ emit: ConversationWriter.Emit) throws {
+    private func emitConnection(
+        _ isBegin: Bool, _ connection: ObservedConnection, _ time: Duration?, _ emit: ConversationWriter.Emit
+    ) throws {
         let packet = CapturePacket(
             number: 0, time: time.map { CaptureTime(sinceEpoch: $0) }, direction: nil,
             content: .connection(ConnectionFacts(isBegin: isBegin, peer: connection.peer?.value)))
@@ -91,7 +95,8 @@ private final class TextMaker {
             let name: CharacteristicName = value.uuid.map { .uuid(high: $0.high, low: $0.low) } ?? .handle(value.handle)
             let facts = ValueFacts(travel: value.travel, characteristic: name, peer: value.peer?.value)
             let packet = CapturePacket(
-                number: value.frame, time: value.time.map { CaptureTime(sinceEpoch: $0) }, direction: facts.travel.direction, content: .value(facts))
+                number: value.frame, time: value.time.map { CaptureTime(sinceEpoch: $0) },
+                direction: facts.travel.direction, content: .value(facts))
             try emit(packet, value.bytes.span.bytes)
         }
     }

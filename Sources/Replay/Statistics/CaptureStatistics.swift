@@ -2,9 +2,11 @@ import Bluetooth
 import BottleProtocol
 import Captures
 
-/// What passed in a capture, counted: per connection, per characteristic, per kind of request. A fold over the capture's events.
+/// What passed in a capture, counted: per connection, per characteristic, per kind of request. A fold over the
+/// capture's events.
 ///
-/// The memory depends on how many connections and characteristics there are, up to a limit, and not on how long the capture is.
+/// The memory depends on how many connections and characteristics there are, up to a limit, and not on how long the
+/// capture is.
 public final class CaptureStatistics {
     /// In order of first sight; at most `mostConnections`.
     public private(set) var connections: [ConnectionStatistics] = []
@@ -14,7 +16,9 @@ public final class CaptureStatistics {
     public static let mostConnections = 1000
     /// By server, then by handle; at most `mostCharacteristics`.
     public var characteristics: [CharacteristicStatistics] {
-        attributes.values.sorted { ($0.peer.isHost ? 1 : 0, $0.connection, $0.handle) < ($1.peer.isHost ? 1 : 0, $1.connection, $1.handle) }
+        attributes.values.sorted {
+            ($0.peer.isHost ? 1 : 0, $0.connection, $0.handle) < ($1.peer.isHost ? 1 : 0, $1.connection, $1.handle)
+        }
     }
     /// Further characteristics have no figures of their own.
     public static let mostCharacteristics = 4096
@@ -62,7 +66,9 @@ public final class CaptureStatistics {
     ///   - filter: only these PDUs are counted. Requests and answers are brought together before that.
     ///   - given: where a bottle's characteristics are, for captures that hide the discovery.
     ///   - timeline: takes each PDU that is counted.
-    public init(_ filter: TrafficFilter = TrafficFilter(), given: GivenHandles = GivenHandles(), timeline: Timeline? = nil) {
+    public init(
+        _ filter: TrafficFilter = TrafficFilter(), given: GivenHandles = GivenHandles(), timeline: Timeline? = nil
+    ) {
         self.timeline = timeline
         gate = TrafficGate(filter)
         isFiltered = !filter.isEmpty
@@ -103,7 +109,11 @@ public final class CaptureStatistics {
     public func receive(_ event: ConversationEvent, _ bytes: RawSpan) throws {
         switch event {
         case .att(let observation):
-            if observation.isSynthetic { find(observation.connection)?.isText = true } else { count(observation, bytes) }
+            if observation.isSynthetic {
+                find(observation.connection)?.isText = true
+            } else {
+                count(observation, bytes)
+            }
         case .connected(let connection):
             find(connection)?.sawBeginning = true
         case .disconnected(let connection, let reason):
@@ -147,7 +157,9 @@ public final class CaptureStatistics {
         let handle = asked?.handle ?? RequestPairs.handle(of: pdu, opcode)
         let attribute = handle.flatMap { find($0, opcode, observation) }
         attribute?.counts.take(opcode, frame: observation.frame, time: observation.time, valueBytes: bytes)
-        if opcode == 0x12 || opcode == 0x16 || opcode == 0x52 || opcode == 0xD2 { attribute?.note(write: opcode, frame: observation.frame) }
+        if opcode == 0x12 || opcode == 0x16 || opcode == 0x52 || opcode == 0xD2 {
+            attribute?.note(write: opcode, frame: observation.frame)
+        }
         let latency = follow(step, observation, connection, attribute, opcode)
         timeline?.take(observation, pdu, handle: handle, latency: latency)
         if opcode == 0x01, pdu.byteCount >= 5 {
@@ -162,11 +174,13 @@ public final class CaptureStatistics {
 
     /// - Returns: from the request to this answer.
     private func follow(
-        _ step: RequestPairs.Step, _ observation: ATTObservation, _ connection: ConnectionStatistics?, _ attribute: CharacteristicStatistics?, _ opcode: UInt8
+        _ step: RequestPairs.Step, _ observation: ATTObservation, _ connection: ConnectionStatistics?,
+        _ attribute: CharacteristicStatistics?, _ opcode: UInt8
     ) -> Duration? {
         switch step {
         case .request(let request, let unanswered):
-            byRequest[request.opcode, default: TrafficCounts()].take(opcode, frame: observation.frame, time: observation.time, valueBytes: 0)
+            byRequest[request.opcode, default: TrafficCounts()].take(
+                opcode, frame: observation.frame, time: observation.time, valueBytes: 0)
             guard let unanswered else { return nil }
             miss(unanswered, at: observation.time, observation.connection, opcode)
             connection?.impatient += 1
@@ -178,7 +192,8 @@ public final class CaptureStatistics {
             total.answered(after: latency)
             connection?.counts.answered(after: latency)
             attribute?.counts.answered(after: latency)
-            byRequest[request.opcode, default: TrafficCounts()].take(opcode, frame: observation.frame, time: observation.time, valueBytes: 0)
+            byRequest[request.opcode, default: TrafficCounts()].take(
+                opcode, frame: observation.frame, time: observation.time, valueBytes: 0)
             byRequest[request.opcode]?.answered(after: latency)
             return latency
         case .orphan:
@@ -189,13 +204,17 @@ public final class CaptureStatistics {
     }
 
     /// What the connection's MTU says to a PDU; and its MTU.
-    private func look(at pdu: RawSpan, _ opcode: UInt8, _ observation: ATTObservation, _ connection: ConnectionStatistics) {
+    private func look(
+        at pdu: RawSpan, _ opcode: UInt8, _ observation: ATTObservation, _ connection: ConnectionStatistics
+    ) {
         switch opcode {
         case 0x02: connection.clientMTU = pdu.little16(at: 1).map(Int.init)
         case 0x03: connection.serverMTU = pdu.little16(at: 1).map(Int.init)
         default: break
         }
-        guard observation.bearer == 4, !connection.isText, let mtu = connection.mtu ?? (connection.sawBeginning && connection.clientMTU == nil ? 23 : nil) else { return }
+        guard observation.bearer == 4, !connection.isText,
+            let mtu = connection.mtu ?? (connection.sawBeginning && connection.clientMTU == nil ? 23 : nil)
+        else { return }
         if pdu.byteCount == mtu, Self.valueStart[Int(opcode)] > 0 { connection.fullPDUs += 1 }
         if pdu.byteCount > mtu {
             connection.tooLong += 1
@@ -213,18 +232,24 @@ public final class CaptureStatistics {
     }
 
     private func giveUp(_ connection: Int) {
-        for request in pairs.end(connection) { miss(request, at: now, places[connection].map { connections[$0].observed }, 0) }
+        for request in pairs.end(connection) {
+            miss(request, at: now, places[connection].map { connections[$0].observed }, 0)
+        }
     }
 
     /// - Parameter observed: `nil` for a connection that is not listed any more.
-    private func miss(_ request: RequestPairs.Request, at time: Duration?, _ observed: ObservedConnection?, _ opcode: UInt8) {
+    private func miss(
+        _ request: RequestPairs.Request, at time: Duration?, _ observed: ObservedConnection?, _ opcode: UInt8
+    ) {
         var wait: Duration?
         if let asked = request.time, let time { wait = time - asked }
         total.missed(after: wait)
         byRequest[request.opcode]?.missed(after: wait)
         guard let observed else { return }
         find(observed)?.counts.missed(after: wait)
-        if let handle = request.handle, let key = keys(handle, observed).first(where: { attributes[$0] != nil }) { attributes[key]?.counts.missed(after: wait) }
+        if let handle = request.handle, let key = keys(handle, observed).first(where: { attributes[$0] != nil }) {
+            attributes[key]?.counts.missed(after: wait)
+        }
     }
 
     // MARK: who and what
@@ -278,7 +303,8 @@ public final class CaptureStatistics {
         return UInt64(connection.id) | 1 << 50
     }
 
-    /// What `TrafficKind.valueStart` says, as a table; what the answer to a part of a long write repeats is no further value.
+    /// What `TrafficKind.valueStart` says, as a table; what the answer to a part of a long write repeats is no further
+    /// value.
     private static let valueStart: [Int] = (0...255).map { $0 == 0x17 ? 0 : TrafficKind.valueStart(UInt8($0)) }
 
     private static func valueBytes(_ pdu: RawSpan, _ opcode: UInt8) -> Int {
@@ -296,7 +322,8 @@ private final class ClockBook {
         let frame = origin.observation.frame, time = origin.observation.time
         switch traffic {
         case .message(let message):
-            guard case .snapshot(let snapshot)? = try? BottleMessage(decoding: message), let clock = snapshot.clock else { return }
+            guard case .snapshot(let snapshot)? = try? BottleMessage(decoding: message), let clock = snapshot.clock
+            else { return }
             change(origin) { $0.read(clock, frame: frame, time: time) }
         case .command(let command, _, _):
             switch command {
@@ -309,7 +336,9 @@ private final class ClockBook {
             var latest: (wall: UInt64, raw: [UInt8], source: RecordBatch.Source)?
             batch.forEachRecord { raw, source in
                 let wall = UInt64(bigEndian: raw.loadUnaligned(as: UInt64.self)) >> 16
-                guard raw[12] == 0, wall > latest?.wall ?? 0, wall >> 32 & 0xFF <= 12, wall >> 24 & 0xFF <= 31 else { return }
+                guard raw[12] == 0, wall > latest?.wall ?? 0, wall >> 32 & 0xFF <= 12, wall >> 24 & 0xFF <= 31 else {
+                    return
+                }
                 latest = (wall, [UInt8](raw), source)
             }
             guard let latest, let record = try? DrinkRecord(decoding: latest.raw, dialect: .calendar) else { return }

@@ -1,6 +1,7 @@
 import Bluetooth
 
-/// What passed about one attribute of one server, over all connections with it: a characteristic's value, or a descriptor.
+/// What passed about one attribute of one server, over all connections with it: a characteristic's value, or a
+/// descriptor.
 public final class CharacteristicStatistics {
     /// Handle of the attribute.
     public let handle: UInt16
@@ -26,7 +27,8 @@ public final class CharacteristicStatistics {
         (side.table.characteristics[handle] ?? peer.table.characteristics[handle])?.properties
     }
 
-    /// Writes of a kind that the characteristic does not offer, where the table is known: of each, how many, and the record of the first.
+    /// Writes of a kind that the characteristic does not offer, where the table is known: of each, how many, and the
+    /// record of the first.
     public var forbiddenWrites: [(opcode: ATTOpcode, count: Int, frame: Int)] {
         guard let properties else { return [] }
         return Self.rules.compactMap { opcode, needed in
@@ -39,9 +41,11 @@ public final class CharacteristicStatistics {
     /// Writes that its properties do not offer.
     public var forbiddenWriteCount: Int { forbiddenWrites.reduce(0) { $0 + $1.count } }
 
-    /// Which property each kind of write needs (Core 5.4, Vol 3 Part G, 3.3.1.1). Reliable writes go by an extended property.
+    /// Which property each kind of write needs (Core 5.4, Vol 3 Part G, 3.3.1.1). Reliable writes go by an extended
+    /// property.
     private static let rules: [(ATTOpcode, CharacteristicProperties)] = [
-        (.writeRequest, .write), (.prepareWriteRequest, [.write, .extended]), (.writeCommand, .writeWithoutResponse), (.signedWriteCommand, .signedWrite),
+        (.writeRequest, .write), (.prepareWriteRequest, [.write, .extended]), (.writeCommand, .writeWithoutResponse),
+        (.signedWriteCommand, .signedWrite),
     ]
 
     func note(write opcode: UInt8, frame: Int) {

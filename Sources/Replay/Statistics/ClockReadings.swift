@@ -3,8 +3,9 @@ import BottleProtocol
 
 /// What a capture shows of a bottle's clock, against the recorder's.
 ///
-/// A bottle says local wall time and the capture says UTC: their difference holds the time zone. Zones are whole quarters of an hour, at most
-/// 14 hours from UTC, so what is left beside the nearest one is drift; where the host set the clock, its own difference tells the zone.
+/// A bottle says local wall time and the capture says UTC: their difference holds the time zone. Zones are whole
+/// quarters of an hour, at most 14 hours from UTC, so what is left beside the nearest one is drift; where the host set
+/// the clock, its own difference tells the zone.
 public struct ClockReadings: Sendable {
     /// The bottle told its time here.
     public struct Reading: Sendable, Equatable {
@@ -28,7 +29,8 @@ public struct ClockReadings: Sendable {
     public internal(set) var setting: Reading?
     /// The record that lies furthest ahead of the time at which it was delivered: the clock was at least so far ahead.
     public internal(set) var latestRecord: Reading?
-    /// How much faster (positive) or slower the bottle's clock ran than the recorder's, in millionths, over the longest time without a setting.
+    /// How much faster (positive) or slower the bottle's clock ran than the recorder's, in millionths, over the longest
+    /// time without a setting.
     public internal(set) var rate: Double?
     private var anchor: Reading?
     private var anchorSpan = Duration.zero
@@ -41,7 +43,8 @@ public struct ClockReadings: Sendable {
         return Self.nearestZone(offset)
     }
 
-    /// The bottle's clock beside the right local time, at the last reading; `nil` where nothing tells, or the clock is wrong by more than any zone.
+    /// The bottle's clock beside the right local time, at the last reading; `nil` where nothing tells, or the clock is
+    /// wrong by more than any zone.
     public var drift: Duration? {
         guard let last, let zone else { return nil }
         let rest = last.offset - zone
@@ -86,7 +89,8 @@ public struct ClockReadings: Sendable {
     mutating func deliver(_ record: DrinkRecord, frame: Int, time: Duration?) {
         guard record.isDatePossible, let year = record.year else { return }
         let clock = BottleClock(
-            yearByte: UInt8(clamping: year - 2000), month: UInt8(clamping: record.month), day: UInt8(clamping: record.day), hour: UInt8(clamping: record.hour),
+            yearByte: UInt8(clamping: year - 2000), month: UInt8(clamping: record.month),
+            day: UInt8(clamping: record.day), hour: UInt8(clamping: record.hour),
             minute: UInt8(clamping: record.minute), second: UInt8(clamping: record.second))
         guard let reading = Self.reading(clock, frame: frame, time: time) else { return }
         if latestRecord.map({ reading.offset > $0.offset }) ?? true { latestRecord = reading }

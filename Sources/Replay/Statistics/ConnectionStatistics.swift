@@ -35,7 +35,8 @@ public final class ConnectionStatistics {
 
     init(_ observed: ObservedConnection) { self.observed = observed }
 
-    /// What both agreed on: the smaller offer, at least 23 (Core 5.4, Vol 3 Part F, 3.4.2); `nil` where no exchange is in the capture.
+    /// What both agreed on: the smaller offer, at least 23 (Core 5.4, Vol 3 Part F, 3.4.2); `nil` where no exchange is
+    /// in the capture.
     public var mtu: Int? {
         guard let clientMTU, let serverMTU else { return nil }
         return max(23, min(clientMTU, serverMTU))
@@ -51,6 +52,7 @@ public final class ConnectionStatistics {
 extension DropReason {
     /// Something of a PDU is not in the capture, or cannot be trusted.
     static let losses: [DropReason] = [
-        .cutRecord, .shortPacket, .continuationWithoutStart, .supersededHalf, .unknownDirection, .overrun, .disconnectedHalf, .missedPart, .unfinishedAtEnd, .badCRC,
+        .cutRecord, .shortPacket, .continuationWithoutStart, .supersededHalf, .unknownDirection, .overrun,
+        .disconnectedHalf, .missedPart, .unfinishedAtEnd, .badCRC,
     ]
 }

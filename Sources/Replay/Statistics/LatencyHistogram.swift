@@ -1,7 +1,7 @@
 /// How long answers took: median, any other share, and the worst, in bounded memory.
 ///
-/// The first 256 values are kept as they are, and shares of them are exact. Of more, values share buckets, 32 an octave: a share is then at
-/// most 1.6 % off (half a bucket). Count, best and worst are always exact.
+/// The first 256 values are kept as they are, and shares of them are exact. Of more, values share buckets, 32 an
+/// octave: a share is then at most 1.6 % off (half a bucket). Count, best and worst are always exact.
 public struct LatencyHistogram: Sendable, Equatable {
     /// Answers that were measured.
     public private(set) var count = 0
@@ -27,7 +27,9 @@ public struct LatencyHistogram: Sendable, Equatable {
     /// Adds a value. Negative ones are no time that anything took: the caller tells them apart.
     public mutating func add(_ latency: Duration) {
         let (seconds, attoseconds) = latency.components
-        let nanoseconds = seconds >= Self.longest / 1_000_000_000 ? Self.longest : max(0, seconds * 1_000_000_000 + attoseconds / 1_000_000_000)
+        let nanoseconds =
+            seconds >= Self.longest / 1_000_000_000
+            ? Self.longest : max(0, seconds * 1_000_000_000 + attoseconds / 1_000_000_000)
         count += 1
         best = min(best ?? latency, latency)
         worst = max(worst ?? latency, latency)

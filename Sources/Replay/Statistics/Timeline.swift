@@ -1,8 +1,10 @@
 import Bluetooth
 
-/// A capture's course as a picture needs it, in bounded memory: how much passed when, and single PDUs as far as there is room.
+/// A capture's course as a picture needs it, in bounded memory: how much passed when, and single PDUs as far as there
+/// is room.
 ///
-/// Time is cut into pieces of one width, of which only those with something in them are kept. When they become too many, the width doubles.
+/// Time is cut into pieces of one width, of which only those with something in them are kept. When they become too
+/// many, the width doubles.
 public final class Timeline {
     /// What passed in one piece of time.
     public struct Piece: Sendable, Equatable {
@@ -78,14 +80,20 @@ public final class Timeline {
     func take(_ observation: ATTObservation, _ pdu: RawSpan, handle: UInt16?, latency: Duration?) {
         guard let opcode = pdu.first else { return }
         count += 1
-        if let time = observation.time { note(time, opcode, observation.direction, pdu.byteCount) } else { timeless += 1 }
+        if let time = observation.time {
+            note(time, opcode, observation.direction, pdu.byteCount)
+        } else {
+            timeless += 1
+        }
         let isNotable = opcode == 0x01 || latency.map { $0 >= Self.late } == true
         guard entries.count < Self.mostEntries || (isNotable && notable < Self.mostNotable) else { return }
         if entries.count >= Self.mostEntries { notable += 1 }
-        entries.append(Entry(
-            frame: observation.frame, time: observation.time, connection: observation.connection.id, direction: observation.direction,
-            opcode: ATTOpcode(rawValue: opcode), handle: handle, length: pdu.byteCount, latency: latency,
-            start: pdu.extracting(0..<min(pdu.byteCount, Self.longestStart)).bytes()))
+        entries.append(
+            Entry(
+                frame: observation.frame, time: observation.time, connection: observation.connection.id,
+                direction: observation.direction,
+                opcode: ATTOpcode(rawValue: opcode), handle: handle, length: pdu.byteCount, latency: latency,
+                start: pdu.extracting(0..<min(pdu.byteCount, Self.longestStart)).bytes()))
     }
 
     private func note(_ time: Duration, _ opcode: UInt8, _ direction: TrafficDirection?, _ bytes: Int) {

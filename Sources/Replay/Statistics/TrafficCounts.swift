@@ -16,7 +16,8 @@ public struct TrafficCounts: Sendable {
     public internal(set) var commands = 0
     /// From a request to its answer.
     public internal(set) var latency = LatencyHistogram()
-    /// Answers whose time is before their request's: the recorder's clock was set back in between. They are no latencies.
+    /// Answers whose time is before their request's: the recorder's clock was set back in between. They are no
+    /// latencies.
     public internal(set) var backwardAnswers = 0
     /// Requests without an answer for 30 seconds or more, while the capture went on (Core 5.4, Vol 3 Part F, 3.3.3).
     public internal(set) var timeouts = 0

@@ -100,7 +100,9 @@ private final class DrinkCollector {
             if !delivery.record.isSuspect { days[date]?.millilitres += delivery.record.amountMl }
         }
         guard drinks.count < CapturePicture.mostDrinks else { return }
-        drinks.append(CapturePicture.Drink(
-            at: at, millilitres: delivery.record.amountMl, isSuspect: delivery.record.isSuspect, frame: delivery.frame, bottle: delivery.bottle.label))
+        drinks.append(
+            CapturePicture.Drink(
+                at: at, millilitres: delivery.record.amountMl, isSuspect: delivery.record.isSuspect,
+                frame: delivery.frame, bottle: delivery.bottle.label))
     }
 }

@@ -188,7 +188,8 @@ public struct CaptureSummary {
     }
 }
 
-/// Who delivered what, in order of first sight: one entry a bottle, also where several peers without an address are one.
+/// Who delivered what, in order of first sight: one entry a bottle, also where several peers without an address are
+/// one.
 private final class BottleList {
     private(set) var bottles: [CaptureSummary.Bottle] = []
     private(set) var count = 0
@@ -208,7 +209,9 @@ private final class BottleList {
             if let place = place(of: account, peer) { bottles[place].commands += peer.commandCount }
         } else {
             add(peer)
-            if let last = bottles.indices.last, bottles[last].peer === peer { bottles[last].commands = peer.commandCount }
+            if let last = bottles.indices.last, bottles[last].peer === peer {
+                bottles[last].commands = peer.commandCount
+            }
         }
     }
 

@@ -1,7 +1,7 @@
 import Bluetooth
 
-/// Brings requests and answers of all connections together: ATT allows one request at a time from each side of a bearer, and one
-/// indication (Core 5.4, Vol 3 Part F, 3.3.2). Answers do not repeat what was asked.
+/// Brings requests and answers of all connections together: ATT allows one request at a time from each side of a
+/// bearer, and one indication (Core 5.4, Vol 3 Part F, 3.3.2). Answers do not repeat what was asked.
 struct RequestPairs {
     /// A request, or an indication, that waits for its answer.
     struct Request {
@@ -39,9 +39,12 @@ struct RequestPairs {
         guard let opcode = pdu.first else { return .other }
         if opcode == 0x1B || opcode == 0x52 { return .other }
         if TrafficKind.isRequest[Int(opcode)] || opcode == 0x1D {
-            let request = Request(opcode: opcode, handle: Self.handle(of: pdu, opcode), frame: observation.frame, time: observation.time)
+            let request = Request(
+                opcode: opcode, handle: Self.handle(of: pdu, opcode), frame: observation.frame, time: observation.time)
             let key = key(observation, observation.direction, isIndication: opcode == 0x1D)
-            guard waiting[key] != nil || waiting.count < Self.mostWaiting else { return .request(request, unanswered: nil) }
+            guard waiting[key] != nil || waiting.count < Self.mostWaiting else {
+                return .request(request, unanswered: nil)
+            }
             return .request(request, unanswered: waiting.updateValue(request, forKey: key))
         }
         guard TrafficKind.isResponse[Int(opcode)] || opcode == 0x1E else { return .other }
@@ -54,19 +57,23 @@ struct RequestPairs {
     /// A connection has ended: what still waited on it.
     mutating func end(_ connection: Int) -> [Request] {
         let keys = waiting.keys.filter { $0.connection == connection }
-        return keys.sorted { ($0.bearer, $0.asker) < ($1.bearer, $1.asker) }.compactMap { waiting.removeValue(forKey: $0) }
+        return keys.sorted { ($0.bearer, $0.asker) < ($1.bearer, $1.asker) }.compactMap {
+            waiting.removeValue(forKey: $0)
+        }
     }
 
     /// Connections on which something waits.
     var connections: Set<Int> { Set(waiting.keys.map(\.connection)) }
 
     private func key(_ observation: ATTObservation, _ asker: TrafficDirection?, isIndication: Bool) -> Key {
-        let side: UInt8 = switch asker {
-        case .sent: 0
-        case .received: 1
-        case nil: 2
-        }
-        return Key(connection: observation.connection.id, bearer: observation.bearer, asker: side | (isIndication ? 4 : 0))
+        let side: UInt8 =
+            switch asker {
+            case .sent: 0
+            case .received: 1
+            case nil: 2
+            }
+        return Key(
+            connection: observation.connection.id, bearer: observation.bearer, asker: side | (isIndication ? 4 : 0))
     }
 
     private static func isAnswer(_ pdu: RawSpan, _ opcode: UInt8, to request: Request) -> Bool {

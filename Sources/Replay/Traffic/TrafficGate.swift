@@ -1,6 +1,7 @@
 import Bluetooth
 
-/// Tells for each PDU of a capture whether a filter wants it. Feed it every event in order: answers are judged by their requests.
+/// Tells for each PDU of a capture whether a filter wants it. Feed it every event in order: answers are judged by their
+/// requests.
 public struct TrafficGate {
     /// What is wanted.
     public let filter: TrafficFilter
@@ -16,7 +17,8 @@ public struct TrafficGate {
     public init(_ filter: TrafficFilter) {
         self.filter = filter
         judgesTime = filter.from != nil || filter.to != nil
-        followsRequests = !filter.handles.isEmpty || filter.kinds.contains { [.writes, .reads, .discovery].contains($0) }
+        followsRequests =
+            !filter.handles.isEmpty || filter.kinds.contains { [.writes, .reads, .discovery].contains($0) }
     }
 
     /// `nil` where every PDU passes. For readers that know better than a connection's address whose a PDU is.
@@ -57,13 +59,16 @@ public struct TrafficGate {
     public mutating func passes(_ event: ConversationEvent, _ pdu: RawSpan) -> Bool {
         if wants(event, pdu) { return true }
         guard case .att(let observation) = event, let opcode = pdu.first else { return true }
-        return observation.isSynthetic || TrafficKind.isDiscovery(opcode) || (opcode == 0x01 && pdu.byteCount > 1 && TrafficKind.isDiscovery(pdu.byte(1)))
+        return observation.isSynthetic || TrafficKind.isDiscovery(opcode)
+            || (opcode == 0x01 && pdu.byteCount > 1 && TrafficKind.isDiscovery(pdu.byte(1)))
     }
 
     /// - Parameter asked: the request that it answers.
     mutating func wants(_ observation: ATTObservation, _ pdu: RawSpan, asked: RequestPairs.Request?) -> Bool {
         guard let opcode = pdu.first else { return false }
-        if let device = filter.device, observation.connection.peer != device, observation.connection.central != device { return false }
+        if let device = filter.device, observation.connection.peer != device, observation.connection.central != device {
+            return false
+        }
         if judgesTime {
             start(at: observation.time)
             guard let time = observation.time else { return false }
@@ -71,7 +76,8 @@ public struct TrafficGate {
             if let to, time >= to { return false }
         }
         if !filter.handles.isEmpty {
-            guard let handle = asked?.handle ?? RequestPairs.handle(of: pdu, opcode), filter.handles.contains(handle) else { return false }
+            guard let handle = asked?.handle ?? RequestPairs.handle(of: pdu, opcode), filter.handles.contains(handle)
+            else { return false }
         }
         if !filter.kinds.isEmpty {
             let asked = asked?.opcode ?? (opcode == 0x01 && pdu.byteCount > 1 ? pdu.byte(1) : nil)

@@ -21,7 +21,8 @@ public enum TrafficKind: String, Sendable, CaseIterable {
     /// MTU, services, characteristics and descriptors, asked and answered.
     case discovery
 
-    /// Whether a PDU is of this kind. Of an error response, the request that it answers decides about `writes`, `reads` and `discovery`.
+    /// Whether a PDU is of this kind. Of an error response, the request that it answers decides about `writes`, `reads`
+    /// and `discovery`.
     /// - Parameter asked: the request that it answers, where that is known.
     func holds(_ opcode: UInt8, asked: UInt8?) -> Bool {
         let method = opcode == 0x01 ? asked ?? 0 : opcode
@@ -39,7 +40,9 @@ public enum TrafficKind: String, Sendable, CaseIterable {
     }
 
     /// MTU exchange, Find Information, Find By Type Value, Read By Type, Read By Group Type, and their answers.
-    static func isDiscovery(_ opcode: UInt8) -> Bool { (0x02...0x09).contains(opcode) || opcode == 0x10 || opcode == 0x11 }
+    static func isDiscovery(_ opcode: UInt8) -> Bool {
+        (0x02...0x09).contains(opcode) || opcode == 0x10 || opcode == 0x11
+    }
 
     /// Where the value begins in a PDU that carries one; 0 in all others.
     static func valueStart(_ opcode: UInt8) -> Int {

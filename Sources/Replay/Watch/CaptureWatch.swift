@@ -1,7 +1,8 @@
 import Bluetooth
 import Captures
 
-/// Looks on while others talk: tells drinks and what the host asked for as they pass, from several adapters and sniffers at once.
+/// Looks on while others talk: tells drinks and what the host asked for as they pass, from several adapters and
+/// sniffers at once.
 ///
 /// All of them are one conversation: a bottle that an adapter and a sniffer both hear drinks once.
 public final class CaptureWatch {
@@ -52,11 +53,15 @@ public final class CaptureWatch {
         }
         let counter = Counter()
         self.counter = counter
-        commands = CommandReader(given: options.drinks.given, bottle: options.drinks.bottle, filter: options.drinks.filter) { command in
+        commands = CommandReader(
+            given: options.drinks.given, bottle: options.drinks.bottle, filter: options.drinks.filter
+        ) { command in
             counter.count += 1
             if isJSON { commandLines.json(command) } else { commandLines.text(command) }
         }
-        lines = options.showsATT ? ATTLines(out, isJSON: isJSON, filter: options.drinks.filter, isColoured: options.isColoured) : nil
+        lines =
+            options.showsATT
+            ? ATTLines(out, isJSON: isJSON, filter: options.drinks.filter, isColoured: options.isColoured) : nil
     }
 
     private final class Counter { var count = 0 }
@@ -98,7 +103,11 @@ public final class CaptureWatch {
         switch event {
         case .connected(let connection): tell("connected", connection, time)
         case .disconnected(let connection, let reason):
-            if told.contains(connection.id) { tell(reason.map { "disconnected, reason 0x\(String($0, radix: 16))" } ?? "disconnected", connection, time) }
+            if told.contains(connection.id) {
+                tell(
+                    reason.map { "disconnected, reason 0x\(String($0, radix: 16))" } ?? "disconnected", connection, time
+                )
+            }
             told.remove(connection.id)
         case .encrypted(let connection): tell("encrypted: nothing of it can be read", connection, time)
         default: break

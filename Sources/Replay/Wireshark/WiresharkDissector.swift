@@ -2,15 +2,16 @@ import BottleProtocol
 
 /// The bottle's language for Wireshark: a dissector in Lua, made of the law's own tables (protocol law P2, P3).
 ///
-/// It reads the values that Wireshark finds in ATT PDUs, puts the log together as the bottle cuts it, and shows frames, entries, records and
-/// commands by name, as fields that can be filtered: `waterh.command`, `waterh.amount`, `waterh.battery` and so on. What a command asks it says
-/// in the words of `HostCommand.meaning`.
+/// It reads the values that Wireshark finds in ATT PDUs, puts the log together as the bottle cuts it, and shows frames,
+/// entries, records and commands by name, as fields that can be filtered: `waterh.command`, `waterh.amount`,
+/// `waterh.battery` and so on. What a command asks it says in the words of `HostCommand.meaning`.
 public enum WiresharkDissector {
     /// The whole script, for a folder of Lua plugins.
     public static var text: String { ([head] + tables + [engine]).joined(separator: "\n") }
 
     private static let head = """
-        -- WaterH bottles for Wireshark and tshark: frames, entries, records and commands by name, in any capture of Bluetooth LE.
+        -- WaterH bottles for Wireshark and tshark: frames, entries, records and commands by name, in any capture of \
+        Bluetooth LE.
         -- Made by waterh-bench out of the tables of its protocol law: do not change it here, it is made anew.
         -- Put it into the folder of Lua plugins (Help, About, Folders), or start with -X lua_script:waterh.lua.
 
@@ -19,19 +20,35 @@ public enum WiresharkDissector {
     // MARK: tables
 
     private static var tables: [String] {
-        let responses = BottleProfile.allCases.map { "[\($0.responseCharacteristic)] = true" }, commands = BottleProfile.allCases.map { "[\($0.commandCharacteristic)] = true" }
+        let responses = BottleProfile.allCases.map { "[\($0.responseCharacteristic)] = true" },
+            commands = BottleProfile.allCases.map { "[\($0.commandCharacteristic)] = true" }
         return [
             "local RESPONSES = { \(responses.joined(separator: ", ")) }",
             "local COMMANDS = { \(commands.joined(separator: ", ")) }",
             "local RECORD_SIZE = \(DrinkRecord.size)",
-            "local FIRST_YEAR, LAST_YEAR = \(DrinkRecord.plausibleYears.lowerBound), \(DrinkRecord.plausibleYears.upperBound)",
+            """
+            local FIRST_YEAR, LAST_YEAR = \(DrinkRecord.plausibleYears.lowerBound), \
+            \(DrinkRecord.plausibleYears.upperBound)
+            """,
             table("OPERATIONS", FrameOperation.known.map { ($0.operation.description, quoted($0.title)) }),
-            table("ENTRIES", EntryType.known.map {
-                ("\($0.type.rawValue)", "{ key = \(quoted($0.key)), title = \(quoted($0.title)), shape = \(quoted($0.shape.rawValue)), unit = \(quoted($0.unit)) }")
-            }),
-            "local FIELDS = {\n" + DrinkRecord.fields.map {
-                "    { key = \(quoted($0.key)), title = \(quoted($0.title)), offset = \($0.offset), size = \($0.size), unit = \(quoted($0.unit)) },\n"
-            }.joined() + "}",
+            table(
+                "ENTRIES",
+                EntryType.known.map {
+                    (
+                        "\($0.type.rawValue)",
+                        """
+                        { key = \(quoted($0.key)), title = \(quoted($0.title)), shape = \
+                        \(quoted($0.shape.rawValue)), unit = \(quoted($0.unit)) }
+                        """
+                    )
+                }),
+            "local FIELDS = {\n"
+                + DrinkRecord.fields.map {
+                    """
+                        { key = \(quoted($0.key)), title = \(quoted($0.title)), offset = \($0.offset), size = \
+                    \($0.size), unit = \(quoted($0.unit)) },\n
+                    """
+                }.joined() + "}",
             table("REGISTRATION", RegistrationCode.known.map { ("\($0.code.rawValue)", quoted($0.title)) }),
             table("CHARGING", (0..<3).map { ("\($0)", quoted(ChargingState(rawValue: $0).description)) }),
             table("REMINDER_MODES", ReminderSetting.modeNames.enumerated().map { ("\($0)", quoted($1)) }),
@@ -39,10 +56,16 @@ public enum WiresharkDissector {
             table("WHOLE", whole.map { (quoted(hex($0.encoded)), quoted($0.meaning)) }),
             table("ONE", one),
             "local SETTINGS = \(quoted(settings))",
-            "local ACKNOWLEDGE = { one = \(quoted(acknowledgement(1))), many = \(quoted(acknowledgement(records))), broken = \(quoted(acknowledgement(bytes: unlikely))) }",
+            """
+            local ACKNOWLEDGE = { one = \(quoted(acknowledgement(1))), many = \(quoted(acknowledgement(records))), \
+            broken = \(quoted(acknowledgement(bytes: unlikely))) }
+            """,
             "local GET = \(quoted(HostCommand.get(EntryType(0xE7)).meaning.replacing("E7", with: "%02X")))",
             "local PUT = \(quoted(word(HostCommand.put([Entry(EntryType(0xE7), [0xEE])]).meaning, "type 0xE7: EE")))",
-            "local NOTHING = { put = \(quoted(HostCommand.put([]).meaning)), bytes = \(quoted(HostCommand.unknown([]).meaning)) }",
+            """
+            local NOTHING = { put = \(quoted(HostCommand.put([]).meaning)), bytes = \
+            \(quoted(HostCommand.unknown([]).meaning)) }
+            """,
             "local UNKNOWN = \(quoted(word(HostCommand.unknown([0xEE]).meaning, "EE")))",
             "",
         ]
@@ -50,22 +73,27 @@ public enum WiresharkDissector {
 
     /// Commands without a parameter, and those of one byte.
     private static let whole: [HostCommand] = [
-        .snapshot, .drinkLog, .clearLog, .flash, .register, .recalibrateFull, .recalibrateEmpty, .leaveFactoryMode, .draftDump(1), .draftDump(3), .draftDump(4),
+        .snapshot, .drinkLog, .clearLog, .flash, .register, .recalibrateFull, .recalibrateEmpty, .leaveFactoryMode,
+        .draftDump(1), .draftDump(3), .draftDump(4),
     ]
 
     // Parameters that stand for themselves in a sentence, so that their place in it is found.
     private static let unlikely: UInt16 = 54_321
     private static let records = 4321
     private static let clock = BottleClock(yearByte: 99, month: 12, day: 31, hour: 23, minute: 59, second: 58)
-    private static let reminder = ReminderSetting(mode: 2, wakeHour: 1, wakeMinute: 2, sleepHour: 3, sleepMinute: 4, intervalMinutes: 231)
+    private static let reminder = ReminderSetting(
+        mode: 2, wakeHour: 1, wakeMinute: 2, sleepHour: 3, sleepMinute: 4, intervalMinutes: 231)
     private static let light = ReminderLight(mode: 231, red: 1, green: 2, blue: 3)
 
     /// Commands of one entry with a parameter, by its type.
     private static var one: [(String, String)] {
         let sentences: [(EntryType, String)] = [
-            (.goal, word(HostCommand.goal(ml: unlikely).meaning, "\(unlikely)")), (.amount, word(HostCommand.amount(ml: unlikely).meaning, "\(unlikely)")),
-            (.clock, word(HostCommand.clock(clock).meaning, clock.description)), (.reminder, word(HostCommand.reminder(reminder).meaning, reminder.description)),
-            (.light, word(HostCommand.light(light).meaning, light.description)), (.language, word(HostCommand.language(231).meaning, "231")),
+            (.goal, word(HostCommand.goal(ml: unlikely).meaning, "\(unlikely)")),
+            (.amount, word(HostCommand.amount(ml: unlikely).meaning, "\(unlikely)")),
+            (.clock, word(HostCommand.clock(clock).meaning, clock.description)),
+            (.reminder, word(HostCommand.reminder(reminder).meaning, reminder.description)),
+            (.light, word(HostCommand.light(light).meaning, light.description)),
+            (.language, word(HostCommand.language(231).meaning, "231")),
         ]
         return sentences.map { ("\($0.rawValue)", quoted($1)) }
     }
@@ -86,10 +114,15 @@ public enum WiresharkDissector {
         return bytes == unlikely ? word(sentence, "\(bytes)") : sentence
     }
 
-    private static func word(_ sentence: String, _ parameter: String) -> String { sentence.replacing(parameter, with: "%s") }
+    private static func word(_ sentence: String, _ parameter: String) -> String {
+        sentence.replacing(parameter, with: "%s")
+    }
 
     private static func table(_ name: String, _ rows: [(String, String)]) -> String {
-        "local \(name) = {\n" + rows.map { "    [\($0.0.first?.isNumber == true || $0.0.first == "\"" ? $0.0 : quoted($0.0))] = \($0.1),\n" }.joined() + "}"
+        "local \(name) = {\n"
+            + rows.map {
+                "    [\($0.0.first?.isNumber == true || $0.0.first == "\"" ? $0.0 : quoted($0.0))] = \($0.1),\n"
+            }.joined() + "}"
     }
 
     private static func quoted(_ text: String) -> String {
@@ -128,7 +161,8 @@ public enum WiresharkDissector {
         end
         for _, fact in pairs(ENTRIES) do
             local title = fact.unit == "" and fact.title or fact.title .. " (" .. fact.unit .. ")"
-            local kind = ({ byte = ProtoField.uint8, signedByte = ProtoField.int8, number = ProtoField.uint16 })[fact.shape] or ProtoField.string
+            local kind = ({ byte = ProtoField.uint8, signedByte = ProtoField.int8, number = ProtoField.uint16 \#
+        })[fact.shape] or ProtoField.string
             if fact.shape ~= "raw" then f["entry_" .. fact.key] = kind("waterh." .. fact.key, title) end
         end
         local list = {}
@@ -136,7 +170,8 @@ public enum WiresharkDissector {
         waterh.fields = list
 
         local extractors = {}
-        for _, name in ipairs({ "btatt.opcode", "btatt.handle", "btatt.value", "btatt.uuid16", "bthci_acl.chandle", "btle.access_address" }) do
+        for _, name in ipairs({ "btatt.opcode", "btatt.handle", "btatt.value", "btatt.uuid16", "bthci_acl.chandle", \#
+        "btle.access_address" }) do
             extractors[name] = Field.new(name)
         end
 
@@ -155,7 +190,8 @@ public enum WiresharkDissector {
 
         local function reminder(bytes)
             local mode, wh, wm, sh, sm, every = bytes:byte(1, 6)
-            return string.format("%s, %02d:%02d-%02d:%02d, every %d min", REMINDER_MODES[mode] or "mode " .. mode, wh, wm, sh, sm, every)
+            return string.format("%s, %02d:%02d-%02d:%02d, every %d min", REMINDER_MODES[mode] or "mode " .. mode, \#
+        wh, wm, sh, sm, every)
         end
 
         local function light(bytes)
@@ -168,7 +204,8 @@ public enum WiresharkDissector {
             local days = { 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31 }
             local year = 2000 + y
             if (year % 4 == 0 and year % 100 ~= 0) or year % 400 == 0 then days[2] = 29 end
-            return mo < 1 or mo > 12 or d < 1 or d > days[mo] or h > 23 or mi > 59 or s > 59 or year < FIRST_YEAR or year > LAST_YEAR
+            return mo < 1 or mo > 12 or d < 1 or d > days[mo] or h > 23 or mi > 59 or s > 59 or year < FIRST_YEAR or \#
+        year > LAST_YEAR
         end
 
         -- Entries: n(1) type(1) data(n - 1). Returns nil where the bytes are none.
@@ -178,7 +215,8 @@ public enum WiresharkDissector {
             while at <= #bytes do
                 local n = bytes:byte(at)
                 if n < 1 or at + n > #bytes then return nil end
-                found[#found + 1] = { type = bytes:byte(at + 1), data = bytes:sub(at + 2, at + n), offset = at - 1, size = n + 1 }
+                found[#found + 1] = { type = bytes:byte(at + 1), data = bytes:sub(at + 2, at + n), offset = at - 1, \#
+        size = n + 1 }
                 at = at + n + 1
             end
             return found
@@ -195,7 +233,8 @@ public enum WiresharkDissector {
             return operation and #bytes == 4 + length
         end
 
-        -- What a host asks, in the words of the law; the second value tells whether the bytes are a command by their shape.
+        -- What a host asks, in the words of the law; the second value tells whether the bytes are a command by their \#
+        shape.
 
         local function one(entry)
             local sentence, data = ONE[entry.type], entry.data
@@ -236,19 +275,22 @@ public enum WiresharkDissector {
             end
             if operation ~= "PT" then return unknown, false end
             if #all == 0 then return NOTHING.put, false end
-            if #all == 3 and isType(all[1], "goal", 2) and isType(all[2], "clock", 6) and isType(all[3], "reminder", 6) then
+            if #all == 3 and isType(all[1], "goal", 2) and isType(all[2], "clock", 6) and isType(all[3], "reminder", \#
+        6) then
                 return SETTINGS:format(number(all[1].data, 1), clock(all[2].data), reminder(all[3].data)), true
             end
             local sentence = #all == 1 and one(all[1])
             if sentence then return sentence, true end
             local words = {}
-            for _, entry in ipairs(all) do words[#words + 1] = string.format("type 0x%02X: %s", entry.type, hex(entry.data)) end
+            for _, entry in ipairs(all) do words[#words + 1] = string.format("type 0x%02X: %s", entry.type, \#
+        hex(entry.data)) end
             return PUT:format(table.concat(words, ", ")), true
         end
 
         -- Nodes of the tree: what is shown, and where in the value it stands.
 
-        local function node(field, offset, size, value, text) return { field = field, offset = offset, size = size, value = value, text = text, children = {} } end
+        local function node(field, offset, size, value, text) return { field = field, offset = offset, size = size, \#
+        value = value, text = text, children = {} } end
 
         local function add(parent, child)
             parent.children[#parent.children + 1] = child
@@ -258,7 +300,8 @@ public enum WiresharkDissector {
         local function recordNode(bytes, offset, size)
             local whole = offset >= 0
             local amount = number(bytes, 7)
-            local child = node("record", offset, size, bytes, string.format("Record: %s, %d ml%s", clock(bytes), amount, bytes:byte(13) == 0 and "" or ", no drink"))
+            local child = node("record", offset, size, bytes, string.format("Record: %s, %d ml%s", clock(bytes), \#
+        amount, bytes:byte(13) == 0 and "" or ", no drink"))
             add(child, node("at", offset, 6, clock(bytes)))
             for _, field in ipairs(FIELDS) do
                 local value = field.size == 2 and number(bytes, field.offset + 1) or bytes:byte(field.offset + 1)
@@ -271,37 +314,47 @@ public enum WiresharkDissector {
 
         local function entryNode(entry, base)
             local fact, data, at = ENTRIES[entry.type], entry.data, base + entry.offset
-            local child = node("entry", at, entry.size, entry.type, string.format("Entry 0x%02X: %s", entry.type, fact and fact.title or "of an unknown type"))
+            local child = node("entry", at, entry.size, entry.type, string.format("Entry 0x%02X: %s", entry.type, \#
+        fact and fact.title or "of an unknown type"))
             local field, inside, size = fact and "entry_" .. fact.key, at + 2, #data
             local shape = fact and fact.shape
             if shape == "byte" and size == 1 then add(child, node(field, inside, 1, data:byte(1)))
-            elseif shape == "signedByte" and size == 1 then add(child, node(field, inside, 1, data:byte(1) > 127 and data:byte(1) - 256 or data:byte(1)))
+            elseif shape == "signedByte" and size == 1 then add(child, node(field, inside, 1, data:byte(1) > 127 and \#
+        data:byte(1) - 256 or data:byte(1)))
             elseif shape == "number" and size == 2 then add(child, node(field, inside, 2, number(data, 1)))
             elseif shape == "clock" and size == 6 then add(child, node(field, inside, 6, clock(data)))
-            elseif shape == "clock" and size == 1 then add(child, node(field, inside, 1, data:byte(1) == 0 and "taken" or "refused: " .. data:byte(1)))
+            elseif shape == "clock" and size == 1 then add(child, node(field, inside, 1, data:byte(1) == 0 and \#
+        "taken" or "refused: " .. data:byte(1)))
             elseif shape == "reminder" and size == 6 then add(child, node(field, inside, 6, reminder(data)))
             elseif shape == "light" and size == 4 then add(child, node(field, inside, 4, light(data)))
-            elseif shape == "charging" and size == 1 then add(child, node(field, inside, 1, CHARGING[data:byte(1)] or "charging state " .. data:byte(1)))
-            elseif shape == "registration" and size == 1 then add(child, node(field, inside, 1, REGISTRATION[data:byte(1)] or "code " .. data:byte(1)))
-            elseif shape == "log" and size == 1 then add(child, node(field, inside, 1, data:byte(1) == 0 and "nothing is stored" or "records follow"))
-            elseif shape == "log" and size == 2 then add(child, node(field, inside, 2, number(data, 1) .. " bytes are safe"))
+            elseif shape == "charging" and size == 1 then add(child, node(field, inside, 1, CHARGING[data:byte(1)] or \#
+        "charging state " .. data:byte(1)))
+            elseif shape == "registration" and size == 1 then add(child, node(field, inside, 1, \#
+        REGISTRATION[data:byte(1)] or "code " .. data:byte(1)))
+            elseif shape == "log" and size == 1 then add(child, node(field, inside, 1, data:byte(1) == 0 and "nothing \#
+        is stored" or "records follow"))
+            elseif shape == "log" and size == 2 then add(child, node(field, inside, 2, number(data, 1) .. " bytes are \#
+        safe"))
             elseif size > 0 then add(child, node("data", inside, size, data)) end
             return child
         end
 
         local function frameNodes(parent, bytes)
             local operation, length = header(bytes)
-            add(parent, node("operation", 0, 2, operation, string.format("Operation: %s (%s)", operation, OPERATIONS[operation])))
+            add(parent, node("operation", 0, 2, operation, string.format("Operation: %s (%s)", operation, \#
+        OPERATIONS[operation])))
             add(parent, node("length", 2, 2, length))
             if operation == "GT" then
                 local fact = #bytes == 5 and ENTRIES[bytes:byte(5)]
-                if #bytes == 5 then add(parent, node("entry", 4, 1, bytes:byte(5), string.format("Asks for 0x%02X: %s", bytes:byte(5), fact and fact.title or bytes:byte(5) == 255 and "everything" or "an unknown type"))) end
+                if #bytes == 5 then add(parent, node("entry", 4, 1, bytes:byte(5), string.format("Asks for 0x%02X: \#
+        %s", bytes:byte(5), fact and fact.title or bytes:byte(5) == 255 and "everything" or "an unknown type"))) end
                 return
             end
             for _, entry in ipairs(entries(bytes:sub(5)) or {}) do add(parent, entryNode(entry, 4)) end
         end
 
-        -- The log: one frame over many values. Its entries of type 06 hold whole records; a record may lie over two values.
+        -- The log: one frame over many values. Its entries of type 06 hold whole records; a record may lie over two \#
+        values.
 
         local function isRecordEntry(n) return n > 1 and (n - 1) % RECORD_SIZE == 0 end
 
@@ -375,7 +428,8 @@ public enum WiresharkDissector {
             local log = state.log
             local before = #log.payload
             log.payload = log.payload .. (isFirst and bytes:sub(5) or bytes)
-            add(parent, node("part", 0, #bytes, string.format("%d of %d payload bytes", math.min(#log.payload, log.length), log.length)))
+            add(parent, node("part", 0, #bytes, string.format("%d of %d payload bytes", math.min(#log.payload, \#
+        log.length), log.length)))
             takeRecords(parent, log, before, isFirst and 4 or 0)
             if log.over or #log.payload >= log.length then state.log = nil end
         end
@@ -408,7 +462,8 @@ public enum WiresharkDissector {
             return false
         end
 
-        -- What a value is, and whether it is a bottle's at all: by the characteristic where Wireshark knows it, else by its shape.
+        -- What a value is, and whether it is a bottle's at all: by the characteristic where Wireshark knows it, else \#
+        by its shape.
         local function plan(pdu, key)
             local bytes = pdu.range:raw()
             if pdu.opcode == 0x52 or pdu.opcode == 0x12 then
@@ -448,7 +503,8 @@ public enum WiresharkDissector {
             local item
             if child.field == "record" or child.field == "data" then
                 -- A record that lies over two values gets a place of its own.
-                if size < #child.value then place = ByteArray.new((child.value:gsub(".", function(c) return string.format("%02x", c:byte()) end))):tvb("WaterH record")() end
+                if size < #child.value then place = ByteArray.new((child.value:gsub(".", function(c) return \#
+        string.format("%02x", c:byte()) end))):tvb("WaterH record")() end
                 item = tree:add(f[child.field], place)
             else
                 item = tree:add(f[child.field], place, child.value)
@@ -478,7 +534,8 @@ public enum WiresharkDissector {
                 local key = { connection = tostring(pinfo.src) .. connection .. ">" }
                 for index, one in ipairs(pdus) do
                     if one.range and one.opcode then
-                        if one.opcode == 0x52 or one.opcode == 0x12 then key.connection = tostring(pinfo.dst) .. connection .. ">" end
+                        if one.opcode == 0x52 or one.opcode == 0x12 then key.connection = tostring(pinfo.dst) .. \#
+        connection .. ">" end
                         known[index] = plan(one, key)
                     end
                 end

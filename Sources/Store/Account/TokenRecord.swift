@@ -27,7 +27,9 @@ extension TokenRecord {
 extension TrackerStore {
     /// Remembers a new token by its SHA-256; the token itself is shown once by the caller and never stored.
     /// - Parameter token: random text of at least 128 bits.
-    public func addToken(_ token: String, label: String, scope: String = "control", _ context: WriteContext) throws -> TokenRecord {
+    public func addToken(_ token: String, label: String, scope: String = "control", _ context: WriteContext) throws
+        -> TokenRecord
+    {
         try write { db in
             let record = TokenRecord(id: context.makeID(), label: label, createdAt: context.now, scope: scope)
             try db.execute(
@@ -50,7 +52,8 @@ extension TrackerStore {
     public func scope(of token: String) throws -> String? {
         try read { db in
             try String.fetchOne(
-                try db.cachedStatement(sql: "SELECT scope FROM token WHERE hash = ? AND revokedAt IS NULL"), arguments: [SHA256.hex(token.utf8)])
+                try db.cachedStatement(sql: "SELECT scope FROM token WHERE hash = ? AND revokedAt IS NULL"),
+                arguments: [SHA256.hex(token.utf8)])
         }
     }
 
@@ -63,7 +66,8 @@ extension TrackerStore {
 
     /// Revokes the token whose id begins so, or all of them ("sign out").
     /// - Returns: how many were revoked.
-    /// - Throws: a refusal where there is none, or several begin so; then nothing is written, and the errand is not done.
+    /// - Throws: a refusal where there is none, or several begin so; then nothing is written, and the errand is not
+    ///   done.
     public func revokeTokens(_ beginning: String?, _ context: WriteContext) throws -> Int {
         // Ids are hex digits. SQLite would read what has a NUL in it to that, and an empty beginning is everybody's.
         guard beginning?.isEmpty != true, beginning?.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) ?? true else {
@@ -71,12 +75,20 @@ extension TrackerStore {
         }
         return try write { db in
             try db.execute(
-                sql: "UPDATE token SET revokedAt = ? WHERE revokedAt IS NULL AND (? IS NULL OR substr(id, 1, length(?)) = ?)",
+                sql:
+                    """
+                    UPDATE token SET revokedAt = ? WHERE revokedAt IS NULL AND (? IS NULL OR substr(id, 1, \
+                    length(?)) = ?)
+                    """,
                 arguments: [context.now.milliseconds, beginning, beginning, beginning])
             let count = db.changesCount
-            guard count > 0 else { throw Refusal("noSuchToken", "There is no such token that is still valid.", category: .notFound) }
+            guard count > 0 else {
+                throw Refusal("noSuchToken", "There is no such token that is still valid.", category: .notFound)
+            }
             guard count == 1 || beginning == nil else {
-                throw Refusal("severalTokens", "\(count) tokens begin so: name more of the one that is meant, as the list of tokens shows it.")
+                throw Refusal(
+                    "severalTokens",
+                    "\(count) tokens begin so: name more of the one that is meant, as the list of tokens shows it.")
             }
             try Self.unsubscribeRevoked(db)
             return count

@@ -4,7 +4,9 @@ import Foundation
 extension TrackerStore {
     /// Of the file and of what SQLite has written beside it and not merged yet; `nil`: the file is not there.
     public var bytes: Int? {
-        func size(_ path: String) -> Int? { ((try? FileManager.default.attributesOfItem(atPath: path))?[.size] as? NSNumber)?.intValue }
+        func size(_ path: String) -> Int? {
+            ((try? FileManager.default.attributesOfItem(atPath: path))?[.size] as? NSNumber)?.intValue
+        }
         return size(path).map { $0 + (size(path + "-wal") ?? 0) }
     }
 

@@ -11,14 +11,18 @@ extension TrackerStore {
         return try write { try ProfileTable.findOrMake($0, context) }
     }
 
-    /// Whether anybody has begun here: was welcomed, chose a setting, has a bottle, drank something, or had a session. Nobody before that is behind a
-    /// goal that nobody has set.
+    /// Whether anybody has begun here: was welcomed, chose a setting, has a bottle, drank something, or had a session.
+    /// Nobody before that is behind a goal that nobody has set.
     public func hasBegun() throws -> Bool {
         try read { db in
-            try Bool.fetchOne(db, sql: """
-                SELECT EXISTS (SELECT 1 FROM setting) OR EXISTS (SELECT 1 FROM day) OR EXISTS (SELECT 1 FROM drink) OR EXISTS (SELECT 1 FROM bottle)
-                    OR EXISTS (SELECT 1 FROM session) OR EXISTS (SELECT 1 FROM profile WHERE onboardedAt IS NOT NULL)
-                """) ?? false
+            try Bool.fetchOne(
+                db,
+                sql: """
+                    SELECT EXISTS (SELECT 1 FROM setting) OR EXISTS (SELECT 1 FROM day) OR EXISTS (SELECT 1 FROM \
+                    drink) OR EXISTS (SELECT 1 FROM bottle)
+                        OR EXISTS (SELECT 1 FROM session) OR EXISTS (SELECT 1 FROM profile WHERE onboardedAt IS NOT \
+                    NULL)
+                    """) ?? false
         }
     }
 

@@ -34,17 +34,21 @@ extension TrackerStore {
     /// `nil`: this key was never used.
     public func request(_ key: String) throws -> KnownRequest? {
         try read { db in
-            try Row.fetchOne(db, sql: "SELECT fingerprint, status, body FROM request WHERE key = ?", arguments: [key]).map { row in
-                let body: Data? = try row.checked("body")
-                let status: Int? = try row.checked("status")
-                return KnownRequest(
-                    fingerprint: try row.checked("fingerprint"),
-                    answer: status.flatMap { status in body.map { KnownRequest.Answer(status: status, body: Array($0)) } })
-            }
+            try Row.fetchOne(db, sql: "SELECT fingerprint, status, body FROM request WHERE key = ?", arguments: [key])
+                .map { row in
+                    let body: Data? = try row.checked("body")
+                    let status: Int? = try row.checked("status")
+                    return KnownRequest(
+                        fingerprint: try row.checked("fingerprint"),
+                        answer: status.flatMap { status in
+                            body.map { KnownRequest.Answer(status: status, body: Array($0)) }
+                        })
+                }
         }
     }
 
-    /// Notes an errand before it is done, where what it does is no write to the store: sending a command to a bottle, for example.
+    /// Notes an errand before it is done, where what it does is no write to the store: sending a command to a bottle,
+    /// for example.
     public func begin(_ errand: Errand) throws { try running(errand).write { _ in } }
 
     /// Forgets an errand that was begun and failed: the same may be tried again.
@@ -63,14 +67,19 @@ extension TrackerStore {
                     INSERT INTO request (key, fingerprint, at, status, body) VALUES (?, ?, ?, ?, ?)
                     ON CONFLICT (key) DO UPDATE SET status = excluded.status, body = excluded.body
                     """,
-                arguments: [errand.key, errand.fingerprint, errand.now.milliseconds, answer?.status, answer.map { Data($0.body) }])
+                arguments: [
+                    errand.key, errand.fingerprint, errand.now.milliseconds, answer?.status,
+                    answer.map { Data($0.body) },
+                ])
         }
     }
 
     /// Changes whenever anything is written to the store, by this process or by another.
     public func changeMark() throws -> ChangeMark {
         try read { db in
-            ChangeMark(ours: db.totalChangesCount, others: try Int.fetchOne(try db.cachedStatement(sql: "PRAGMA data_version")) ?? 0)
+            ChangeMark(
+                ours: db.totalChangesCount,
+                others: try Int.fetchOne(try db.cachedStatement(sql: "PRAGMA data_version")) ?? 0)
         }
     }
 

@@ -1,8 +1,8 @@
 import Foundation
 import Synchronization
 
-/// A value of a row's JSON text, with the text that it was decoded from: the same text says the same, and is not decoded again. An evaluation reads each minute what
-/// changes a few times a day.
+/// A value of a row's JSON text, with the text that it was decoded from: the same text says the same, and is not
+/// decoded again. An evaluation reads each minute what changes a few times a day.
 final class DecodedOnce<Value: Decodable & Sendable>: Sendable {
     private let last = Mutex<(text: String, value: Value?)?>(nil)
 

@@ -3,10 +3,11 @@ import GRDB
 import Synchronization
 import TrackerCore
 
-/// One thing that a client wants done once, however often it asks: a tap that is sent again because its answer was lost.
+/// One thing that a client wants done once, however often it asks: a tap that is sent again because its answer was
+/// lost.
 ///
-/// The first write of a store that runs an errand notes its key in the same transaction. So either both are on the disk or neither, and
-/// nobody does it twice: not after a crash, and not from two processes at once.
+/// The first write of a store that runs an errand notes its key in the same transaction. So either both are on the disk
+/// or neither, and nobody does it twice: not after a crash, and not from two processes at once.
 public final class Errand: Sendable {
     /// So many are remembered; the oldest go first.
     static let limit = 5000

@@ -10,7 +10,9 @@ public enum FileTrouble {
         // What Foundation wraps is what happened. It never wraps deep.
         for _ in 0..<4 { error = error.userInfo[NSUnderlyingErrorKey] as? NSError ?? error }
         let place = (outer.userInfo[NSFilePathErrorKey] as? String).map { ", at \($0)" } ?? ""
-        guard let number = number(error) else { return "it cannot be written or read (\(error.domain) \(error.code))\(place)" }
+        guard let number = number(error) else {
+            return "it cannot be written or read (\(error.domain) \(error.code))\(place)"
+        }
         return String(cString: strerror(number)) + place
     }
 

@@ -1,6 +1,7 @@
 import GRDB
 
-/// Gives the drinks of a batch their places (`DrinkPlaces`): the number is read from the store once, and written back once, and not for each drink.
+/// Gives the drinks of a batch their places (`DrinkPlaces`): the number is read from the store once, and written back
+/// once, and not for each drink.
 struct GivenPlaces {
     private let db: Database
     /// The last place that was given; `nil`: as the store says.
@@ -24,7 +25,13 @@ struct GivenPlaces {
     /// Writes the number back: before a trigger gives places itself, and at the end.
     mutating func settle() throws {
         if isAhead {
-            try db.cachedStatement(sql: "INSERT INTO drink_sequence (only, last) VALUES (1, ?) ON CONFLICT (only) DO UPDATE SET last = excluded.last").run(last)
+            try db.cachedStatement(
+                sql:
+                    """
+                    INSERT INTO drink_sequence (only, last) VALUES (1, ?) ON CONFLICT (only) DO UPDATE SET last = \
+                    excluded.last
+                    """
+            ).run(last)
         }
         (last, isAhead) = (nil, false)
     }

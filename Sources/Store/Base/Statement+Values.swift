@@ -3,8 +3,8 @@ import GRDB
 extension Statement {
     /// Runs the statement with these values, in the order of its parameters: as many as it has.
     ///
-    /// The same as `execute(arguments:)`, without the lists that the values are put into, copied to and checked in there, which cost as much as SQLite's own work for a short
-    /// row: for what is done for each record of a batch.
+    /// The same as `execute(arguments:)`, without the lists that the values are put into, copied to and checked in
+    /// there, which cost as much as SQLite's own work for a short row: for what is done for each record of a batch.
     func run<each Value: StatementBinding>(_ values: repeat each Value) throws {
         try bind(repeat each values)
         try execute()
@@ -26,7 +26,10 @@ extension Statement {
             place += 1
             let code = value.bind(to: sqliteStatement, at: place)
             // Too long, or no memory is left.
-            guard code == 0 else { throw DatabaseError(resultCode: ResultCode(rawValue: code), message: "value \(place) cannot be taken", sql: sql) }
+            guard code == 0 else {
+                throw DatabaseError(
+                    resultCode: ResultCode(rawValue: code), message: "value \(place) cannot be taken", sql: sql)
+            }
         }
     }
 }

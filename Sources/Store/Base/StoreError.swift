@@ -65,18 +65,27 @@ extension StoreError {
     init(_ error: DatabaseError, at path: String) {
         let said = "SQLite says: \(error.message ?? "nothing") (code \(error.extendedResultCode.rawValue))"
         // A full disk shows itself under several codes (the shared-memory file fails with an I/O error): ask the disk.
-        let outOfSpace = error.resultCode == .SQLITE_FULL
-            || (!Self.mayStand(after: error) && [.SQLITE_IOERR, .SQLITE_CANTOPEN].contains(error.resultCode) && Self.freeBytes(near: path) == 0)
+        let outOfSpace =
+            error.resultCode == .SQLITE_FULL
+            || (!Self.mayStand(after: error) && [.SQLITE_IOERR, .SQLITE_CANTOPEN].contains(error.resultCode)
+                && Self.freeBytes(near: path) == 0)
         if outOfSpace {
             self.init(.diskFull, "The disk with the store is full, nothing was written", at: path)
             return
         }
         // A file that is there but cannot be "opened" is one beside which no log can be made.
-        let isUnwritable = error.resultCode == .SQLITE_READONLY
+        let isUnwritable =
+            error.resultCode == .SQLITE_READONLY
             || (error.resultCode == .SQLITE_CANTOPEN && FileManager.default.fileExists(atPath: path))
         switch error.resultCode {
         case _ where Self.mayStand(after: error):
-            self.init(.inputOutput, "The disk failed while the store was written, and whether the last change is kept cannot be known; \(said)", at: path, code: "perhapsKept")
+            self.init(
+                .inputOutput,
+                """
+                The disk failed while the store was written, and whether the last change is kept cannot be known; \
+                \(said)
+                """,
+                at: path, code: "perhapsKept")
         case _ where isUnwritable:
             self.init(.readOnly, "The store cannot be written, nothing was changed", at: path)
         case .SQLITE_CANTOPEN:
@@ -94,8 +103,8 @@ extension StoreError {
         }
     }
 
-    /// Whether what was to be written may be there all the same: all of it was, and only that it is on the disk was not confirmed. Who opens the
-    /// store next finds it, unless another write came before.
+    /// Whether what was to be written may be there all the same: all of it was, and only that it is on the disk was not
+    /// confirmed. Who opens the store next finds it, unless another write came before.
     static func mayStand(after error: DatabaseError) -> Bool { error.extendedResultCode == .SQLITE_IOERR_FSYNC }
 
     /// Free bytes for an ordinary user on the disk that holds `path` or its nearest existing parent; `nil` if unknown.

@@ -21,17 +21,22 @@ struct StoreFile {
         guard !given.isEmpty else {
             throw StoreError(.cannotOpen, "The store has no name", at: "\"\"", code: "storeHasNoName")
         }
-        path = realpath(given, nil).map { resolved in
-            defer { free(resolved) }
-            return String(cString: resolved)
-        } ?? given
+        path =
+            realpath(given, nil).map { resolved in
+                defer { free(resolved) }
+                return String(cString: resolved)
+            } ?? given
         var status = stat()
         guard stat(path, &status) == 0 else {
             switch errno {
             case EACCES:
-                throw StoreError(.cannotOpen, "The store cannot be reached: you may not look into its folder", at: given, code: "folderIsClosed")
+                throw StoreError(
+                    .cannotOpen, "The store cannot be reached: you may not look into its folder", at: given,
+                    code: "folderIsClosed")
             case ENAMETOOLONG, ELOOP:
-                throw StoreError(.cannotOpen, "The store's path is too long or leads in a circle", at: given, code: "pathLeadsNowhere")
+                throw StoreError(
+                    .cannotOpen, "The store's path is too long or leads in a circle", at: given,
+                    code: "pathLeadsNowhere")
             default:
                 (exists, isEmpty, logBytes, hasOtherNames) = (false, true, nil, false)
                 return
@@ -42,7 +47,9 @@ struct StoreFile {
         case S_IFDIR:
             throw StoreError(.cannotOpen, "The store's path is a directory", at: given, code: "pathIsDirectory")
         default:
-            throw StoreError(.cannotOpen, "The store's path is no ordinary file (a pipe, a socket or a device)", at: given, code: "notAnOrdinaryFile")
+            throw StoreError(
+                .cannotOpen, "The store's path is no ordinary file (a pipe, a socket or a device)", at: given,
+                code: "notAnOrdinaryFile")
         }
         guard access(path, R_OK) == 0 else {
             throw StoreError(.cannotOpen, "The store cannot be read", at: given, code: "notReadable")
@@ -59,17 +66,27 @@ struct StoreFile {
     /// Whether SQLite may make its log beside the file, and remove it again.
     var takesWrites: Bool { access(path, W_OK) == 0 && access(Self.folder(of: Self.target(of: path)), W_OK) == 0 }
 
-    /// SQLite keeps its log and its locks beside a name: two programs that know one file by two names do not see each other, and what one
-    /// commits is lost. Without the other name open nothing happens; nobody can know that.
+    /// SQLite keeps its log and its locks beside a name: two programs that know one file by two names do not see each
+    /// other, and what one commits is lost. Without the other name open nothing happens; nobody can know that.
     func refuseOtherNames(_ given: String) throws {
-        if exists, let mounts = try? String(contentsOfFile: "/proc/self/mountinfo", encoding: .utf8), Self.isMounted(path, in: mounts) {
+        if exists, let mounts = try? String(contentsOfFile: "/proc/self/mountinfo", encoding: .utf8),
+            Self.isMounted(path, in: mounts)
+        {
             throw StoreError(
-                .cannotOpen, "The store's file is mounted by itself, without the folder that it lies in: its log would be kept beside this name, where who uses the other one does not look",
+                .cannotOpen,
+                """
+                The store's file is mounted by itself, without the folder that it lies in: its log would be kept \
+                beside this name, where who uses the other one does not look
+                """,
                 at: given, code: "isMounted")
         }
         guard hasOtherNames else { return }
         throw StoreError(
-            .cannotOpen, "The store's file has another name too (a hard link), and two programs that use one name each would lose what they write",
+            .cannotOpen,
+            """
+            The store's file has another name too (a hard link), and two programs that use one name each would \
+            lose what they write
+            """,
             at: given, code: "hasOtherNames")
     }
 
@@ -87,16 +104,20 @@ struct StoreFile {
     func make() throws {
         guard !exists else { return }
         try Self.makeFolders(Self.folder(of: path), store: path)
-        // Not `open`, which would have to be followed by `close`. What goes wrong here goes wrong again in SQLite, in words.
+        // Not `open`, which would have to be followed by `close`. What goes wrong here goes wrong again in SQLite, in
+        // words.
         _ = mknod(path, S_IFREG | 0o600, 0)
     }
 
-    /// Takes the rights of group and others from the file and from what SQLite keeps beside it, where they are ours to take.
+    /// Takes the rights of group and others from the file and from what SQLite keeps beside it, where they are ours to
+    /// take.
     func tighten() {
         let file = Self.target(of: path)
         for name in [file, file + "-wal", file + "-shm"] {
             var status = stat()
-            guard lstat(name, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_mode & 0o077 != 0 else { continue }
+            guard lstat(name, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_mode & 0o077 != 0 else {
+                continue
+            }
             _ = chmod(name, status.st_mode & 0o700)
         }
     }
@@ -128,8 +149,11 @@ struct StoreFile {
         let parent = Self.folder(of: folder)
         if parent != folder, folder != "." { try makeFolders(parent, store: store) }
         // Another process may have made it meanwhile.
-        guard mkdir(folder, 0o700) == 0 || errno == EEXIST, stat(folder, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {
-            throw StoreError(.cannotOpen, "The directory for the store cannot be made", at: folder, code: "folderCannotBeMade")
+        guard mkdir(folder, 0o700) == 0 || errno == EEXIST, stat(folder, &status) == 0,
+            status.st_mode & S_IFMT == S_IFDIR
+        else {
+            throw StoreError(
+                .cannotOpen, "The directory for the store cannot be made", at: folder, code: "folderCannotBeMade")
         }
     }
 }

@@ -1,8 +1,8 @@
 import Foundation
 import Synchronization
 
-/// Which file a store was opened as. A file that is removed or replaced while it is open goes on taking writes, and all of them are gone
-/// when its last user closes it.
+/// Which file a store was opened as. A file that is removed or replaced while it is open goes on taking writes, and all
+/// of them are gone when its last user closes it.
 final class StorePresence: Sendable {
     private let file: FileIdentity?
     /// SQLite's log, as it was first seen: it stays as long as anybody has the database open.
@@ -20,7 +20,8 @@ final class StorePresence: Sendable {
     /// Whether the file that was opened is the one that lies there now.
     func isThere(_ path: String) -> Bool { file.map { FileIdentity(path) == $0 } ?? true && !isOver.withLock { $0 } }
 
-    /// Takes away the log, with nothing in it any more, and what belongs to it, where another file lies beside it: that one would take them for its own.
+    /// Takes away the log, with nothing in it any more, and what belongs to it, where another file lies beside it: that
+    /// one would take them for its own.
     func giveUp(_ path: String) {
         isOver.withLock { $0 = true }
         let beside = StoreFile.target(of: path)
@@ -28,11 +29,14 @@ final class StorePresence: Sendable {
         for name in ["-wal", "-shm"] { unlink(beside + name) }
     }
 
-    /// Before a read or a write: what is read is nobody's day any more, and what is written is better refused than kept where nobody will find it.
+    /// Before a read or a write: what is read is nobody's day any more, and what is written is better refused than kept
+    /// where nobody will find it.
     /// - Throws: `StoreError`.
     func checkFile(_ path: String, whichIsTold consequence: String) throws {
         guard !isThere(path) else { return }
-        throw StoreError(.cannotOpen, "The store's file was removed or replaced while it was open\(consequence)", at: path, code: "storeWasRemoved")
+        throw StoreError(
+            .cannotOpen, "The store's file was removed or replaced while it was open\(consequence)", at: path,
+            code: "storeWasRemoved")
     }
 
     /// To be called after a commit.
@@ -41,13 +45,18 @@ final class StorePresence: Sendable {
         guard file != nil else { return }
         let isThere = isThere(path)
         let found = FileIdentity(StoreFile.target(of: path) + "-wal")
-        let isLogThere = found != nil && log.withLock { log in
-            log = log ?? found
-            return log == found
-        }
+        let isLogThere =
+            found != nil
+            && log.withLock { log in
+                log = log ?? found
+                return log == found
+            }
         guard !isThere || !isLogThere else { return }
         throw StoreError(
-            .cannotOpen, isThere ? "The store's log (-wal) was removed while it was open" : "The store's file was removed or replaced while it was open",
+            .cannotOpen,
+            isThere
+                ? "The store's log (-wal) was removed while it was open"
+                : "The store's file was removed or replaced while it was open",
             at: path, code: "storeWasRemoved")
     }
 }

@@ -18,23 +18,35 @@ public struct UnreadableRow: Error, Hashable, Sendable, CustomStringConvertible 
 extension Row {
     /// A column's value, where it is of that type.
     func checked<Value: DatabaseValueConvertible>(_ column: String, _ type: Value.Type = Value.self) throws -> Value {
-        if let stored = try? decode(StoredValue.self, forColumn: column), let value = Value.fromDatabaseValue(stored.databaseValue) { return value }
+        if let stored = try? decode(StoredValue.self, forColumn: column),
+            let value = Value.fromDatabaseValue(stored.databaseValue)
+        {
+            return value
+        }
         // A column that is not there is nothing, where nothing is allowed.
         do { return try decode(type, forColumn: column) } catch { throw isOfAnotherKind(column) }
     }
 
     /// The same by the column's place, which spares the look for its name: where rows are read by the thousand.
     /// - Parameter place: from 0; the row has so many columns.
-    func checked<Value: DatabaseValueConvertible>(_ column: String, at place: Int, _ type: Value.Type = Value.self) throws -> Value {
-        guard let value = Value.fromDatabaseValue(try decode(StoredValue.self, atIndex: place).databaseValue) else { throw isOfAnotherKind(column) }
+    func checked<Value: DatabaseValueConvertible>(_ column: String, at place: Int, _ type: Value.Type = Value.self)
+        throws -> Value
+    {
+        guard let value = Value.fromDatabaseValue(try decode(StoredValue.self, atIndex: place).databaseValue) else {
+            throw isOfAnotherKind(column)
+        }
         return value
     }
 
     /// A number in a range.
-    func checked(_ column: String, in range: ClosedRange<Int>) throws -> Int { try within(range, try checked(column), column) }
+    func checked(_ column: String, in range: ClosedRange<Int>) throws -> Int {
+        try within(range, try checked(column), column)
+    }
 
     /// The same by the column's place.
-    func checked(_ column: String, at place: Int, in range: ClosedRange<Int>) throws -> Int { try within(range, try checked(column, at: place), column) }
+    func checked(_ column: String, at place: Int, in range: ClosedRange<Int>) throws -> Int {
+        try within(range, try checked(column, at: place), column)
+    }
 
     /// The same where the column may be empty.
     func checkedIfAny(_ column: String, in range: ClosedRange<Int>) throws -> Int? {
@@ -49,10 +61,14 @@ extension Row {
     }
 
     /// Milliseconds of a year that people live in.
-    func instant(_ column: String) throws -> Instant { try storable(Instant(milliseconds: try checked(column)), column) }
+    func instant(_ column: String) throws -> Instant {
+        try storable(Instant(milliseconds: try checked(column)), column)
+    }
 
     /// The same by the column's place.
-    func instant(_ column: String, at place: Int) throws -> Instant { try storable(Instant(milliseconds: try checked(column, at: place)), column) }
+    func instant(_ column: String, at place: Int) throws -> Instant {
+        try storable(Instant(milliseconds: try checked(column, at: place)), column)
+    }
 
     /// The same where the column may be empty.
     func instantIfAny(_ column: String) throws -> Instant? {
@@ -60,7 +76,9 @@ extension Row {
     }
 
     private func within(_ range: ClosedRange<Int>, _ value: Int, _ column: String) throws -> Int {
-        guard range.contains(value) else { throw unreadable("\(column) is \(value), outside of \(range.lowerBound) to \(range.upperBound)") }
+        guard range.contains(value) else {
+            throw unreadable("\(column) is \(value), outside of \(range.lowerBound) to \(range.upperBound)")
+        }
         return value
     }
 
@@ -71,7 +89,9 @@ extension Row {
         return instant
     }
 
-    private func isOfAnotherKind(_ column: String) -> UnreadableRow { unreadable("\(column) is \(said(column)), which is of another kind") }
+    private func isOfAnotherKind(_ column: String) -> UnreadableRow {
+        unreadable("\(column) is \(said(column)), which is of another kind")
+    }
 
     func unreadable(_ reason: String) -> UnreadableRow {
         let name = ["id", "seq", "key", "localDay"].first { hasColumn($0) }.map { said($0) } ?? "?"
@@ -83,7 +103,9 @@ extension Row {
 
 extension Row {
     /// What can be read of a statement's rows, in order, a row at a time: nothing is copied of those that are passed.
-    static func readable<Value>(_ statement: Statement, arguments: StatementArguments = StatementArguments(), _ read: (Row) throws -> Value) throws -> [Value] {
+    static func readable<Value>(
+        _ statement: Statement, arguments: StatementArguments = StatementArguments(), _ read: (Row) throws -> Value
+    ) throws -> [Value] {
         var (found, rows) = ([Value](), try Row.fetchCursor(statement, arguments: arguments))
         while let row = try rows.next() {
             do { found.append(try read(row)) } catch is UnreadableRow {}

@@ -2,10 +2,11 @@ import Foundation
 import GRDB
 import TrackerCore
 
-/// Which process is telling a decision right now. Claim and delivery are one: whoever holds the claim delivers, and nobody
-/// else may until it is given back or has lapsed, as it does when its holder was killed.
+/// Which process is telling a decision right now. Claim and delivery are one: whoever holds the claim delivers, and
+/// nobody else may until it is given back or has lapsed, as it does when its holder was killed.
 struct Claims {
-    /// How long a claim holds: longer than the delivery of one banner may take, everywhere. Who has more to deliver makes it anew before each (`hold`).
+    /// How long a claim holds: longer than the delivery of one banner may take, everywhere. Who has more to deliver
+    /// makes it anew before each (`hold`).
     static let leaseSeconds: Double = 60
 
     let claimant: String
@@ -19,7 +20,8 @@ struct Claims {
     }
 
     private func isFree(_ row: Row) -> Bool {
-        guard (try? row.checked("claimant", String.self)) != claimant, let claimedAt = try? row.instant("claimedAt") else { return true }
+        guard (try? row.checked("claimant", String.self)) != claimant, let claimedAt = try? row.instant("claimedAt")
+        else { return true }
         // The other's clock may be ahead of ours, and far off after a wrong clock: only near is live.
         return claimedAt.seconds(to: now).magnitude >= Self.leaseSeconds
     }
@@ -38,7 +40,9 @@ struct Claims {
     /// Holds it for another while.
     /// - Returns: as `giveBack`: what lapsed and went to another is not ours any more.
     func hold(_ id: String, at now: Instant, _ db: Database) throws -> Bool {
-        try db.execute(sql: "UPDATE claim SET claimedAt = ? WHERE id = ? AND claimant = ?", arguments: [now.milliseconds, id, claimant])
+        try db.execute(
+            sql: "UPDATE claim SET claimedAt = ? WHERE id = ? AND claimant = ?",
+            arguments: [now.milliseconds, id, claimant])
         return db.changesCount == 1
     }
 
@@ -65,7 +69,9 @@ struct Claims {
         let rows = try Row.fetchAll(db, sql: "SELECT * FROM claim WHERE decision IS NOT NULL ORDER BY place, id")
         guard rows.allSatisfy(isFree) else { return .underWay }
         let left = rows.compactMap { row in
-            (try? row.checked("decision", String.self)).flatMap { try? JSONDecoder().decode(TrackerNotification.self, from: Data($0.utf8)) }
+            (try? row.checked("decision", String.self)).flatMap {
+                try? JSONDecoder().decode(TrackerNotification.self, from: Data($0.utf8))
+            }
         }
         // Of a later program, or damaged: nobody can tell it, and it holds nobody up.
         guard !left.isEmpty else { return .nothing }

@@ -5,10 +5,12 @@ public struct Offer: Sendable {
     /// Its decisions are the ones claimed here; what another process is telling right now is not among them.
     public let evaluation: Evaluation
     let claims: Claims
-    /// Somebody had begun to tell this, and died: it comes to an end as it began, in the same words, before anything new is told.
+    /// Somebody had begun to tell this, and died: it comes to an end as it began, in the same words, before anything
+    /// new is told.
     public let isLeft: Bool
 
-    /// Something that a person sees. Decisions with equal words are one banner: it is shown once and answers all of them.
+    /// Something that a person sees. Decisions with equal words are one banner: it is shown once and answers all of
+    /// them.
     public struct Banner: Sendable {
         /// The most urgent of them.
         public fileprivate(set) var shown: TrackerNotification
@@ -21,7 +23,9 @@ public struct Offer: Sendable {
     static func banners(_ decisions: [TrackerNotification]) -> [Banner] {
         var banners: [Banner] = []
         for decision in decisions {
-            if let same = banners.firstIndex(where: { $0.shown.title == decision.title && $0.shown.body == decision.body }) {
+            if let same = banners.firstIndex(where: {
+                $0.shown.title == decision.title && $0.shown.body == decision.body
+            }) {
                 banners[same].answers.append(decision)
                 if decision.urgency.rawValue > banners[same].shown.urgency.rawValue { banners[same].shown = decision }
             } else {

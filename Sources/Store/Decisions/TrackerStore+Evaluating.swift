@@ -15,7 +15,9 @@ extension TrackerStore {
 
     private func intake(_ settings: Settings, _ context: WriteContext, _ db: Database) throws -> DayIntake {
         let today = DayCalendar(zone: context.zone, boundaryHour: settings.boundaryHour).day(of: context.now)
-        return DayIntake(day: today, folding: try DrinkTable.drinks(on: today, db).map(\.drink).filter { $0.isKnown(at: context.asked) })
+        return DayIntake(
+            day: today,
+            folding: try DrinkTable.drinks(on: today, db).map(\.drink).filter { $0.isKnown(at: context.asked) })
     }
 
     /// Evaluates without telling anybody or remembering anything: what `status` shows.
@@ -26,8 +28,9 @@ extension TrackerStore {
         return Tracker.evaluate(facts, now: context.now)
     }
 
-    /// One tick: evaluates, offers what was decided to the sinks of a what-if, and remembers what they accepted. Without sinks it only
-    /// takes in what changed, and tells nobody. Sinks of the world outside wait and may fail: `offer` and `settle` are for them.
+    /// One tick: evaluates, offers what was decided to the sinks of a what-if, and remembers what they accepted.
+    /// Without sinks it only takes in what changed, and tells nobody. Sinks of the world outside wait and may fail:
+    /// `offer` and `settle` are for them.
     /// - Returns: the evaluation, with the decisions that this process offered.
     public func evaluate(_ context: WriteContext, sinks: [MemorySink]) throws -> Evaluation {
         guard !sinks.isEmpty else { return try write { db in try evaluate(context, canNotify: false, db) } }
@@ -46,10 +49,11 @@ extension TrackerStore {
     /// calls this delivers the banners and calls `settle` for each. A process killed in between leaves its claims, and
     /// when they have lapsed (`Claims.leaseSeconds`) the same decisions are offered again, under the same ids
     /// (tracker law B7).
-    /// - Parameter canNotify: as in `look`. Who can tell nobody claims nothing: a look that reaches nobody writes nothing.
+    /// - Parameter canNotify: as in `look`. Who can tell nobody claims nothing: a look that reaches nobody writes
+    ///   nothing.
     ///
-    /// One tells at a time, so that all hear everything in one order: while another process tells something, nobody begins anything new; and what the last one
-    /// left half told, because it died, comes to its end first.
+    /// One tells at a time, so that all hear everything in one order: while another process tells something, nobody
+    /// begins anything new; and what the last one left half told, because it died, comes to its end first.
     public func offer(_ context: WriteContext, canNotify: Bool = true) throws -> Offer {
         let claims = Claims(claimant: context.makeID(), now: context.now)
         return try write { db in
@@ -62,16 +66,20 @@ extension TrackerStore {
             switch try claims.begun(db) {
             case .underWay: evaluation.decisions = []
             case .left(let left): (evaluation.decisions, isLeft) = (left, true)
-            case .nothing: evaluation.decisions = try begin(evaluation.decisions.filter { try claims.isFree($0.notificationId, db) }, context, db)
+            case .nothing:
+                evaluation.decisions = try begin(
+                    evaluation.decisions.filter { try claims.isFree($0.notificationId, db) }, context, db)
             }
             for decision in evaluation.decisions { _ = try claims.take(decision.notificationId, db, telling: decision) }
             return Offer(evaluation: evaluation, claims: claims, isLeft: isLeft)
         }
     }
 
-    /// Each gets its place in the order of everything that is told. What has been sent somewhere under its name already, by one who died or was late, keeps
-    /// those words.
-    private func begin(_ decisions: [TrackerNotification], _ context: WriteContext, _ db: Database) throws -> [TrackerNotification] {
+    /// Each gets its place in the order of everything that is told. What has been sent somewhere under its name
+    /// already, by one who died or was late, keeps those words.
+    private func begin(_ decisions: [TrackerNotification], _ context: WriteContext, _ db: Database) throws
+        -> [TrackerNotification]
+    {
         guard !decisions.isEmpty else { return [] }
         let known = try decisions.map { try Self.asSent($0, db) }
         let first = max(try NotificationTable.newestPlace(db) + 1, context.now.milliseconds)
@@ -87,17 +95,22 @@ extension TrackerStore {
     /// Before a banner is delivered long after it was offered: its claims hold for another while.
     /// - Returns: `false` where they lapsed, and another process tells it now.
     public func hold(_ banner: Offer.Banner, of offer: Offer, at now: Instant) throws -> Bool {
-        try write { db in try banner.answers.reduce(true) { try offer.claims.hold($1.notificationId, at: now, db) && $0 } }
+        try write { db in
+            try banner.answers.reduce(true) { try offer.claims.hold($1.notificationId, at: now, db) && $0 }
+        }
     }
 
     /// Gives a banner's claims back, and remembers that its decisions were told where anybody showed it. What nobody
     /// showed is not counted and comes again (K-B15).
-    public func settle(_ banner: Offer.Banner, of offer: Offer, shownBy names: [String], _ context: WriteContext) throws {
+    public func settle(_ banner: Offer.Banner, of offer: Offer, shownBy names: [String], _ context: WriteContext) throws
+    {
         try write { db in
             // Who died may have shown what it left: its name must not stand for anything else.
-            for decision in banner.answers where try offer.claims.giveBack(decision.notificationId, db) && (!names.isEmpty || offer.isLeft) {
+            for decision in banner.answers
+            where try offer.claims.giveBack(decision.notificationId, db) && (!names.isEmpty || offer.isLeft) {
                 try accept(decision, db)
-                try NotificationTable.insert(decision, names, isShown: decision.notificationId == banner.shown.notificationId, context, db)
+                try NotificationTable.insert(
+                    decision, names, isShown: decision.notificationId == banner.shown.notificationId, context, db)
             }
         }
     }
@@ -107,7 +120,8 @@ extension TrackerStore {
         try write { db in
             guard let facts = try waterlineFacts(context, db) else { throw WaterlineSession.Refusal.noActiveSession }
             let settings = try SettingTable.settings(db)
-            var state = facts.reminders
+            var state =
+                facts.reminders
                 ?? WaterlineReminderState(session: facts.session, intervalMinutes: settings.intervalMinutes)
             state.keepGoing(at: context.now)
             try saveReminders(state, db)
@@ -136,7 +150,8 @@ extension TrackerStore {
         // How the last poll went is worth no drink: where it cannot be read, all else is shown.
         facts.connection = (try? ConnectionTable.status(db)) ?? ConnectionStatus()
         facts.bottle = try? ConnectionTable.bottle(db)
-        (facts.unread, facts.unreadOfSessions) = try NotificationTable.unread(from: facts.calendar.start(of: today), through: context.now, db)
+        (facts.unread, facts.unreadOfSessions) = try NotificationTable.unread(
+            from: facts.calendar.start(of: today), through: context.now, db)
         return facts
     }
 
@@ -147,10 +162,14 @@ extension TrackerStore {
 
     private func waterlineFacts(_ context: WriteContext, _ db: Database) throws -> WaterlineFacts? {
         // Asked for a moment before it began (`--now`), there is no session yet.
-        guard let session = try SessionTable.active(db), context.asked.map({ session.startTime <= $0 }) ?? true else { return nil }
+        guard let session = try SessionTable.active(db), context.asked.map({ session.startTime <= $0 }) ?? true else {
+            return nil
+        }
         return WaterlineFacts(
-            session: session, logs: try SessionTable.enteredLogs(session.id, db).filter { $0.isKnown(at: context.asked) },
-            sips: try SessionTable.sips(of: session, at: context.now, db), excluded: try SessionTable.excluded(session.id, db),
+            session: session,
+            logs: try SessionTable.enteredLogs(session.id, db).filter { $0.isKnown(at: context.asked) },
+            sips: try SessionTable.sips(of: session, at: context.now, db),
+            excluded: try SessionTable.excluded(session.id, db),
             reminders: try reminders(of: session.id, db))
     }
 
@@ -173,7 +192,8 @@ extension TrackerStore {
     /// Another interval restarts the session's grid at the moment of the change (tracker law E4).
     func restartGrid(from old: Settings, to new: Settings, at now: Instant, _ db: Database) throws {
         guard new.intervalMinutes != old.intervalMinutes, let session = try SessionTable.active(db) else { return }
-        var state = try reminders(of: session.id, db)
+        var state =
+            try reminders(of: session.id, db)
             ?? WaterlineReminderState(session: session, intervalMinutes: old.intervalMinutes)
         state.restartGrid(at: max(now, session.startTime), intervalMinutes: new.intervalMinutes)
         try saveReminders(state, db)
@@ -189,12 +209,13 @@ extension TrackerStore {
 
     private func save(_ day: EngineDay, _ db: Database) throws {
         let state = String(decoding: try JSONEncoder().encode(day), as: UTF8.self)
-        let statement = try db.cachedStatement(sql: """
-            INSERT INTO engine_day (dayKey, remindersSent, lastNotified, goalNotified, lastDueAnchor, state)
-            VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (dayKey) DO UPDATE SET remindersSent = excluded.remindersSent,
-                lastNotified = excluded.lastNotified, goalNotified = excluded.goalNotified,
-                lastDueAnchor = excluded.lastDueAnchor, state = excluded.state
-            """)
+        let statement = try db.cachedStatement(
+            sql: """
+                INSERT INTO engine_day (dayKey, remindersSent, lastNotified, goalNotified, lastDueAnchor, state)
+                VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (dayKey) DO UPDATE SET remindersSent = excluded.remindersSent,
+                    lastNotified = excluded.lastNotified, goalNotified = excluded.goalNotified,
+                    lastDueAnchor = excluded.lastDueAnchor, state = excluded.state
+                """)
         try statement.execute(arguments: [
             day.dayKey.description, day.remindersSent, day.lastNotified?.rawValue ?? 0, day.goalNotified,
             day.lastDueAnchor?.milliseconds, state,

@@ -32,22 +32,28 @@ enum ChangedRow: Codable {
 
     static func drink(_ number: Int64, _ db: Database) throws -> ChangedRow {
         let row = try DrinkTable.row(number, db)
-        return .drink(number, before: try row.map {
-            DrinkFields(
-                instant: try $0.checked("instant"), zone: try $0.checked("zone"), localDay: try $0.checked("localDay"), ml: try $0.checked("ml"),
-                deleted: try $0.checked("deleted"))
-        })
+        return .drink(
+            number,
+            before: try row.map {
+                DrinkFields(
+                    instant: try $0.checked("instant"), zone: try $0.checked("zone"),
+                    localDay: try $0.checked("localDay"), ml: try $0.checked("ml"),
+                    deleted: try $0.checked("deleted"))
+            })
     }
 }
 
 extension ChangedRow {
     static func log(_ seq: Int, _ db: Database) throws -> ChangedRow {
         let row = try Row.fetchOne(db, sql: "SELECT * FROM log_entry WHERE seq = ?", arguments: [seq])
-        return .log(Int64(seq), before: try row.map {
-            LogFields(
-                timestamp: try $0.checked("timestamp"), estimate: try $0.checked("standardDrinkEstimate"), amountOz: try $0.checked("amountOz"),
-                deleted: try $0.checked("deleted"))
-        })
+        return .log(
+            Int64(seq),
+            before: try row.map {
+                LogFields(
+                    timestamp: try $0.checked("timestamp"), estimate: try $0.checked("standardDrinkEstimate"),
+                    amountOz: try $0.checked("amountOz"),
+                    deleted: try $0.checked("deleted"))
+            })
     }
 }
 
@@ -71,22 +77,28 @@ extension TrackerStore {
     /// final: they are passed over.
     /// - Parameters:
     ///   - reach: passes over every other change, and leaves it to be taken back by somebody else.
-    ///   - asOf: when somebody asked for it, where that took its time: what was changed after it is not what they meant.
+    ///   - asOf: when somebody asked for it, where that took its time: what was changed after it is not what they
+    ///     meant.
     /// - Returns: the change in words.
     /// - Throws: `Refusal` when there is nothing to take back.
     public func undo(_ context: WriteContext, _ reach: UndoReach = .everything, asOf: Instant? = nil) throws -> String {
         try write { db in
             let today = try dayCalendar(context.zone, db).day(of: context.now).description
             var before = Int64.max
-            while let row = try Row.fetchOne(db, sql: "SELECT * FROM change WHERE id < ? ORDER BY id DESC LIMIT 1", arguments: [before]) {
+            while let row = try Row.fetchOne(
+                db, sql: "SELECT * FROM change WHERE id < ? ORDER BY id DESC LIMIT 1", arguments: [before])
+            {
                 before = try row.checked("id")
                 // What nobody can read cannot be taken back: it is passed over, as it is everywhere.
-                guard let text = try? row.checked("before", String.self), let what = try? row.checked("what", String.self),
+                guard let text = try? row.checked("before", String.self),
+                    let what = try? row.checked("what", String.self),
                     let rows = try? JSONDecoder().decode([ChangedRow].self, from: Data(text.utf8))
                 else { continue }
                 guard try Self.reaches(reach, rows, today, db) else { continue }
                 if let asOf, try row.instant("at") > asOf {
-                    throw Refusal("changedSince", "Something was changed after this was asked for, so nothing was taken back: \(what).")
+                    throw Refusal(
+                        "changedSince",
+                        "Something was changed after this was asked for, so nothing was taken back: \(what).")
                 }
                 try db.execute(sql: "DELETE FROM change WHERE id = ?", arguments: [before])
                 guard try rows.allSatisfy({ try isOpen($0, db) }) else { continue }
@@ -98,7 +110,9 @@ extension TrackerStore {
         }
     }
 
-    private static func reaches(_ reach: UndoReach, _ rows: [ChangedRow], _ today: String, _ db: Database) throws -> Bool {
+    private static func reaches(_ reach: UndoReach, _ rows: [ChangedRow], _ today: String, _ db: Database) throws
+        -> Bool
+    {
         switch reach {
         case .everything: return true
         case .drinks: return !rows.contains(where: \.isOfSession)
@@ -108,7 +122,8 @@ extension TrackerStore {
             guard !rows.contains(where: \.isOfSession) else { return false }
             return try rows.contains { row in
                 guard case .drink(let number, let before) = row else { return false }
-                return try before?.localDay == today || String.fetchOne(db, sql: "SELECT localDay FROM drink WHERE id = ?", arguments: [number]) == today
+                return try before?.localDay == today
+                    || String.fetchOne(db, sql: "SELECT localDay FROM drink WHERE id = ?", arguments: [number]) == today
             }
         }
     }
@@ -120,7 +135,8 @@ extension TrackerStore {
         case .log(let seq, _):
             return try SessionTable.find(try LogTable.log(seq, db).sessionID, db).map { !$0.sealed } ?? false
         case .excluded(let id):
-            let session = try String.fetchOne(db, sql: "SELECT sessionId FROM excluded_log WHERE id = ?", arguments: [id])
+            let session = try String.fetchOne(
+                db, sql: "SELECT sessionId FROM excluded_log WHERE id = ?", arguments: [id])
             return try session.flatMap { try SessionTable.find($0, db) }.map { !$0.sealed } ?? false
         }
     }
@@ -130,9 +146,12 @@ extension TrackerStore {
         case .drink(let number, let before):
             let now = try DrinkTable.row(number, db).map { try StoredDrink(row: $0).at }
             if let old = before {
-                try db.execute(sql: """
-                    UPDATE drink SET instant = ?, zone = ?, localDay = ?, ml = ?, deleted = ?, updatedAt = ? WHERE id = ?
-                    """, arguments: [
+                try db.execute(
+                    sql: """
+                        UPDATE drink SET instant = ?, zone = ?, localDay = ?, ml = ?, deleted = ?, updatedAt = ? WHERE \
+                        id = ?
+                        """,
+                    arguments: [
                         old.instant, old.zone, old.localDay, old.ml, old.deleted, context.now.milliseconds, number,
                     ])
                 try refreshSummaries(around: [Instant(milliseconds: old.instant)], context, db)
@@ -145,17 +164,21 @@ extension TrackerStore {
         case .log(let seq, let before):
             let log = try LogTable.log(seq, db)
             guard let session = try SessionTable.find(log.sessionID, db) else { return }
-            try db.execute(sql: """
-                UPDATE log_entry SET timestamp = coalesce(?, timestamp), standardDrinkEstimate = ?, amountOz = ?, deleted = ?,
-                    updatedAt = max(?, updatedAt + 1), deviceId = ? WHERE seq = ?
-                """, arguments: [
+            try db.execute(
+                sql: """
+                    UPDATE log_entry SET timestamp = coalesce(?, timestamp), standardDrinkEstimate = ?, amountOz = ?, \
+                    deleted = ?,
+                        updatedAt = max(?, updatedAt + 1), deviceId = ? WHERE seq = ?
+                    """,
+                arguments: [
                     before?.timestamp, before?.estimate ?? log.standardDrinkEstimate, before?.amountOz ?? log.amountOz,
                     before?.deleted ?? true, context.now.milliseconds,
                     try ProfileTable.findOrMake(db, context).deviceID, seq,
                 ])
             try finish(log.id, before?.deleted ?? true ? .deleteLogEntry : .addLogEntry, session, context, db)
         case .excluded(let id):
-            let sessionID = try String.fetchOne(db, sql: "SELECT sessionId FROM excluded_log WHERE id = ?", arguments: [id])
+            let sessionID = try String.fetchOne(
+                db, sql: "SELECT sessionId FROM excluded_log WHERE id = ?", arguments: [id])
             guard let sessionID, let session = try SessionTable.find(sessionID, db) else { return }
             try db.execute(sql: "DELETE FROM excluded_log WHERE id = ?", arguments: [id])
             try summarise(session, context, db)

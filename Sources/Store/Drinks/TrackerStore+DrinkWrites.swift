@@ -10,9 +10,11 @@ extension TrackerStore {
         try Self.refuse(instant: instant, now: context.now, in: context.zone)
         return try write { db in
             let day = try dayCalendar(context.zone, db).day(of: instant)
-            try db.execute(sql: """
-                INSERT INTO drink (key, instant, zone, localDay, ml, source, updatedAt) VALUES (?, ?, ?, ?, ?, ?, ?)
-                """, arguments: [
+            try db.execute(
+                sql: """
+                    INSERT INTO drink (key, instant, zone, localDay, ml, source, updatedAt) VALUES (?, ?, ?, ?, ?, ?, ?)
+                    """,
+                arguments: [
                     context.makeID(), instant.milliseconds, context.zone.id, day.description, ml, context.source,
                     context.now.milliseconds,
                 ])
@@ -24,7 +26,8 @@ extension TrackerStore {
 
     /// Changes a drink's amount or time: the old key gets a tombstone, so that no poll brings it back, and the changed
     /// drink a key of its own.
-    /// - Parameter time: on the clock of the place where it was drunk: the drink stays in its day and its zone (tracker law T). Not together with `instant`.
+    /// - Parameter time: on the clock of the place where it was drunk: the drink stays in its day and its zone (tracker
+    ///   law T). Not together with `instant`.
     /// - Throws: `Refusal` where there is no such drink, or the new values break a rule.
     public func editDrink(
         _ name: String, ml: Int? = nil, at instant: Instant? = nil, time: TimeOfDay? = nil, _ context: WriteContext
@@ -36,16 +39,25 @@ extension TrackerStore {
             let calendar = try dayCalendar(place, db)
             let moved = time.map { Self.moment($0, in: old, calendar) } ?? instant
             if let time, let moved, moved > context.now, time.hour < calendar.boundaryHour {
-                throw Refusal("notInTheFuture", "\(time) is before \(TimeOfDay(hour: calendar.boundaryHour)): on this day that is the morning after, and lies in the future.")
+                throw Refusal(
+                    "notInTheFuture",
+                    """
+                    \(time) is before \(TimeOfDay(hour: calendar.boundaryHour)): on this day that is the morning \
+                    after, and lies in the future.
+                    """
+                )
             }
             if let moved { try Self.refuse(instant: moved, now: context.now, in: time == nil ? context.zone : place) }
             let newInstant = moved ?? old.at
-            // An untouched time keeps its frozen day, whatever zone we are in by now; so does one that was put right within its day.
+            // An untouched time keeps its frozen day, whatever zone we are in by now; so does one that was put right
+            // within its day.
             let day = try instant == nil ? old.localDay : dayCalendar(context.zone, db).day(of: newInstant)
-            try db.execute(sql: """
-                INSERT INTO drink (key, instant, zone, localDay, ml, source, bottle, updatedAt, instead)
-                SELECT ?, ?, ?, ?, ?, source, bottle, ?, coalesce(instead, key) FROM drink WHERE id = ?
-                """, arguments: [
+            try db.execute(
+                sql: """
+                    INSERT INTO drink (key, instant, zone, localDay, ml, source, bottle, updatedAt, instead)
+                    SELECT ?, ?, ?, ?, ?, source, bottle, ?, coalesce(instead, key) FROM drink WHERE id = ?
+                    """,
+                arguments: [
                     context.makeID(), newInstant.milliseconds, instant == nil ? old.zone : context.zone.id,
                     day.description, ml ?? old.ml, context.now.milliseconds, old.number,
                 ])
@@ -70,7 +82,9 @@ extension TrackerStore {
     public func resetToday(_ context: WriteContext) throws -> [StoredDrink] {
         try write { db in
             let drinks = try DrinkTable.drinks(on: dayCalendar(context.zone, db).day(of: context.now), db)
-            if !drinks.isEmpty { try bury(drinks, "reset of today (\(drinks.count) drink\(drinks.count == 1 ? "" : "s"))", context, db) }
+            if !drinks.isEmpty {
+                try bury(drinks, "reset of today (\(drinks.count) drink\(drinks.count == 1 ? "" : "s"))", context, db)
+            }
             return drinks
         }
     }
@@ -89,7 +103,8 @@ extension TrackerStore {
         try refreshSummaries(around: drinks.map(\.at), context, db)
     }
 
-    /// When the clock said that time on a drink's day: after midnight the date is the next one. Where the clock said it twice, the time nearer to what stood there.
+    /// When the clock said that time on a drink's day: after midnight the date is the next one. Where the clock said it
+    /// twice, the time nearer to what stood there.
     /// - Parameter calendar: of the drink's own zone.
     private static func moment(_ time: TimeOfDay, in drink: StoredDrink, _ calendar: DayCalendar) -> Instant {
         // Counted as days are today; a drink that an older boundary put on its day keeps near its own time.
@@ -118,9 +133,15 @@ extension TrackerStore {
     private func refuse(ml: Int) throws {
         guard Drink.manualMl.contains(ml) else {
             let units = (try? settings().amountUnits) ?? .ml
-            let given = units == .ml ? "\(ml) ml" : units.text(ml), most = units == .ml ? "" : " (up to \(units.text(Drink.manualMl.upperBound)))"
+            let given = units == .ml ? "\(ml) ml" : units.text(ml),
+                most = units == .ml ? "" : " (up to \(units.text(Drink.manualMl.upperBound)))"
             throw Refusal(
-                "amountRange", "\(given) is outside the range of one drink: \(Drink.manualMl.lowerBound)-\(Drink.manualMl.upperBound) ml\(most).")
+                "amountRange",
+                """
+                \(given) is outside the range of one drink: \
+                \(Drink.manualMl.lowerBound)-\(Drink.manualMl.upperBound) ml\(most).
+                """
+            )
         }
     }
 
@@ -129,7 +150,13 @@ extension TrackerStore {
         if !instant.isSupported { throw Refusal("timeRange", UnsupportedInstant(instant: instant).description) }
         guard instant <= now else {
             let wall = zone.wall(at: instant)
-            throw Refusal("notInTheFuture", "\(wall.dateText) \(wall.timeText.prefix(5)) lies in the future: a drink is logged when it has been drunk.")
+            throw Refusal(
+                "notInTheFuture",
+                """
+                \(wall.dateText) \(wall.timeText.prefix(5)) lies in the future: a drink is logged when it has been \
+                drunk.
+                """
+            )
         }
     }
 }

@@ -30,18 +30,22 @@ extension TrackerStore {
 
     /// Days with counted drinks between two days, both included, ascending. Days without drinks are left out.
     /// - Parameter asked: only of drinks that are known at that moment; `nil`: of all that are stored.
-    public func totals(from first: LocalDay, through last: LocalDay, knownAt asked: Instant? = nil) throws -> [DayTotal] {
+    public func totals(from first: LocalDay, through last: LocalDay, knownAt asked: Instant? = nil) throws -> [DayTotal]
+    {
         try read { db in
             // As `Drink.isKnown(at:)`. Where nobody asks, the index has all that is needed.
             let known = asked == nil ? "" : "AND (instant <= ? OR updatedAt <= ?)"
             var arguments: StatementArguments = [first.description, last.description]
             if let asked { arguments += [asked.milliseconds, asked.milliseconds] }
-            let statement = try db.cachedStatement(sql: """
-                SELECT localDay, sum(ml) AS total, count(*) AS count FROM drink
-                WHERE localDay BETWEEN ? AND ? AND \(DrinkTable.counts) \(known) GROUP BY localDay ORDER BY localDay
-                """)
+            let statement = try db.cachedStatement(
+                sql: """
+                    SELECT localDay, sum(ml) AS total, count(*) AS count FROM drink
+                    WHERE localDay BETWEEN ? AND ? AND \(DrinkTable.counts) \(known) GROUP BY localDay ORDER BY localDay
+                    """)
             return try Row.fetchAll(statement, arguments: arguments).readable { row in
-                try LocalDay(row.checked("localDay", String.self)).map { DayTotal(day: $0, totalMl: try row.checked("total"), count: try row.checked("count")) }
+                try LocalDay(row.checked("localDay", String.self)).map {
+                    DayTotal(day: $0, totalMl: try row.checked("total"), count: try row.checked("count"))
+                }
             }.compactMap { $0 }
         }
     }
@@ -55,7 +59,12 @@ extension TrackerStore {
     public func lastDrink() throws -> StoredDrink? {
         try read { db in
             try Row.fetchOne(
-                db, sql: "SELECT \(StoredDrink.columns) FROM drink WHERE \(DrinkTable.counts) ORDER BY instant DESC, key DESC LIMIT 1"
+                db,
+                sql:
+                    """
+                    SELECT \(StoredDrink.columns) FROM drink WHERE \(DrinkTable.counts) ORDER BY instant DESC, key \
+                    DESC LIMIT 1
+                    """
             ).map(StoredDrink.init(row:))
         }
     }

@@ -18,7 +18,9 @@ public struct KeptPoll: Hashable, Sendable {
 
     /// `20261123T180102003` as a time: the recorder makes the name of it (UTC, with or without thousandths).
     private static func time(_ id: String) -> Instant? {
-        guard let parts = id.wholeMatch(of: /(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)(\d{3})?/)?.output else { return nil }
+        guard let parts = id.wholeMatch(of: /(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)(\d{3})?/)?.output else {
+            return nil
+        }
         return Instant(iso: "\(parts.1)-\(parts.2)-\(parts.3)T\(parts.4):\(parts.5):\(parts.6).\(parts.7 ?? "000")Z")
     }
 }

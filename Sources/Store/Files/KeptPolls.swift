@@ -1,6 +1,7 @@
 import Foundation
 
-/// The folder beside a store in which a service keeps the polls that went wrong: of each a capture and its story, both with the store's drinks.
+/// The folder beside a store in which a service keeps the polls that went wrong: of each a capture and its story, both
+/// with the store's drinks.
 public enum KeptPolls {
     /// So many are kept; a new one takes the place of the oldest.
     public static let limit = 16
@@ -13,19 +14,26 @@ public enum KeptPolls {
     /// - Parameter store: the store's path.
     public static func folder(beside store: String) -> String { store + "-polls" }
 
-    /// Whether a file of that folder is a kept poll's: `20261123T180102003.btsnoop` or `.txt`. Others are somebody's own.
+    /// Whether a file of that folder is a kept poll's: `20261123T180102003.btsnoop` or `.txt`. Others are somebody's
+    /// own.
     public static func isOurs(_ name: String) -> Bool { name.wholeMatch(of: /\d+T\d+\.(?:btsnoop|txt)/) != nil }
 
     /// What is kept, by when it was written, newest first: a clock may have been wrong when a name was made.
     public static func all(beside store: String) -> [KeptPoll] {
         let (files, folder) = (FileManager.default, folder(beside: store))
         guard store.hasPrefix("/"), let names = try? files.contentsOfDirectory(atPath: folder) else { return [] }
-        let found = names.filter { isOurs($0) && $0.hasSuffix(".btsnoop") }.compactMap { name -> (written: Date, poll: KeptPoll)? in
-            guard let facts = try? files.attributesOfItem(atPath: "\(folder)/\(name)"), facts[.type] as? FileAttributeType == .typeRegular else { return nil }
+        let found = names.filter { isOurs($0) && $0.hasSuffix(".btsnoop") }.compactMap {
+            name -> (written: Date, poll: KeptPoll)? in
+            guard let facts = try? files.attributesOfItem(atPath: "\(folder)/\(name)"),
+                facts[.type] as? FileAttributeType == .typeRegular
+            else { return nil }
             let id = String(name.dropLast(".btsnoop".count))
             let story = read("\(folder)/\(id).txt", upTo: storyBytes).map { String(decoding: $0, as: UTF8.self) } ?? ""
             let lines = story.split(whereSeparator: \.isNewline).map(String.init)
-            return (facts[.modificationDate] as? Date ?? .distantPast, KeptPoll(id: id, story: lines, bytes: (facts[.size] as? NSNumber)?.intValue ?? 0))
+            return (
+                facts[.modificationDate] as? Date ?? .distantPast,
+                KeptPoll(id: id, story: lines, bytes: (facts[.size] as? NSNumber)?.intValue ?? 0)
+            )
         }
         return found.sorted { ($0.written, $0.poll.id) > ($1.written, $1.poll.id) }.prefix(limit).map(\.poll)
     }

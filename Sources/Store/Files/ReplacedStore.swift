@@ -4,7 +4,8 @@ import TrackerCore
 
 /// What a restore has replaced: a file beside the store, and a backup itself.
 public enum ReplacedStore {
-    /// A name that nobody has yet: `STORE-replaced-20261124T172437Z`, `STORE` being the store's path; then with `-2`, `-3` …
+    /// A name that nobody has yet: `STORE-replaced-20261124T172437Z`, `STORE` being the store's path; then with `-2`,
+    /// `-3` …
     /// - Returns: `nil` for a store in memory.
     public static func newFile(beside store: String, at now: Instant) -> String? {
         guard store != ":memory:" else { return nil }
@@ -27,7 +28,8 @@ public enum ReplacedStore {
         public var description: String { "\(file) was made by another restore meanwhile." }
     }
 
-    /// Writes everything that the store has into the file, for its owner alone, and brings it to the disk. It has another name until it is whole.
+    /// Writes everything that the store has into the file, for its owner alone, and brings it to the disk. It has
+    /// another name until it is whole.
     /// - Parameter file: must not exist. Where this fails it does not exist afterwards either.
     static func write(_ file: String, _ db: Database) throws {
         removeUnfinished(beside: file)
@@ -65,15 +67,18 @@ public enum ReplacedStore {
         guard let end = file.range(of: ending, options: .backwards) else { return }
         let store = URL(fileURLWithPath: String(file[..<end.lowerBound]))
         let folder = store.deletingLastPathComponent().path
-        for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] where name.hasSuffix(unfinished) && isOurs(name, of: store.lastPathComponent) {
+        for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+        where name.hasSuffix(unfinished) && isOurs(name, of: store.lastPathComponent) {
             let descriptor = open(folder + "/" + name, O_RDWR | O_NOFOLLOW | O_CLOEXEC)
             guard descriptor >= 0 else { continue }
             defer { close(descriptor) }
             if flock(descriptor, LOCK_EX | LOCK_NB) == 0 { unlink(folder + "/" + name) }
         }
         // SQLite's own files, of one that is gone.
-        for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] where isOurs(name, of: store.lastPathComponent) {
-            for more in ["-journal", "-wal", "-shm"] where name.hasSuffix(unfinished + more) && access(folder + "/" + name.dropLast(more.count), F_OK) != 0 {
+        for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+        where isOurs(name, of: store.lastPathComponent) {
+            for more in ["-journal", "-wal", "-shm"]
+            where name.hasSuffix(unfinished + more) && access(folder + "/" + name.dropLast(more.count), F_OK) != 0 {
                 unlink(folder + "/" + name)
             }
         }
@@ -87,12 +92,19 @@ public enum ReplacedStore {
     static func remove(beside store: String) throws {
         let url = URL(fileURLWithPath: store)
         let folder = url.deletingLastPathComponent().path
-        guard store != ":memory:", let names = try? FileManager.default.contentsOfDirectory(atPath: folder) else { return }
-        for name in names where isOurs(name, of: url.lastPathComponent) || OlderStore.isOurs(name, of: url.lastPathComponent) { try FileManager.default.removeItem(atPath: folder + "/" + name) }
+        guard store != ":memory:", let names = try? FileManager.default.contentsOfDirectory(atPath: folder) else {
+            return
+        }
+        for name in names
+        where isOurs(name, of: url.lastPathComponent) || OlderStore.isOurs(name, of: url.lastPathComponent) {
+            try FileManager.default.removeItem(atPath: folder + "/" + name)
+        }
     }
 
     /// Whether a restore has made this file for that store, or is about to.
     static func isOurs(_ name: String, of store: String) -> Bool {
-        name.hasPrefix(store + ending) && name.dropFirst((store + ending).count).wholeMatch(of: /\d{8}T\d{6}Z(?:-\d+)?(?:\.new)?(?:-wal|-shm|-journal)?/) != nil
+        name.hasPrefix(store + ending)
+            && name.dropFirst((store + ending).count).wholeMatch(
+                of: /\d{8}T\d{6}Z(?:-\d+)?(?:\.new)?(?:-wal|-shm|-journal)?/) != nil
     }
 }

@@ -1,10 +1,11 @@
 import Foundation
 import TrackerCore
 
-/// A folder for its owner alone that goes away with the value: for copies that are checked, sent or read before anything is done with them.
+/// A folder for its owner alone that goes away with the value: for copies that are checked, sent or read before
+/// anything is done with them.
 ///
-/// A process that is killed leaves its folder behind, with somebody's drinks in it: the next one that makes such a folder takes it away. Who is still
-/// there is known by a lock that each holds on a file in its own.
+/// A process that is killed leaves its folder behind, with somebody's drinks in it: the next one that makes such a
+/// folder takes it away. Who is still there is known by a lock that each holds on a file in its own.
 public final class ScratchFolder: Sendable {
     /// Where it is.
     public let path: String
@@ -18,10 +19,13 @@ public final class ScratchFolder: Sendable {
         Self.sweep()
         var name = Array((FileManager.default.temporaryDirectory.path + "/\(Self.prefix)XXXXXX").utf8CString)
         guard mkdtemp(&name) != nil else {
-            throw Refusal("noScratch", "There is no place for a copy: \(String(cString: strerror(errno))).", category: errno == ENOSPC ? .diskFull : .failed)
+            throw Refusal(
+                "noScratch", "There is no place for a copy: \(String(cString: strerror(errno))).",
+                category: errno == ENOSPC ? .diskFull : .failed)
         }
         path = String(decoding: name.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-        // Under its name it is locked already: who looks for what was left behind never finds it free. On a disk that is full there is none, and nobody sweeps it.
+        // Under its name it is locked already: who looks for what was left behind never finds it free. On a disk that
+        // is full there is none, and nobody sweeps it.
         let new = path + "/" + Self.lockName + ".new"
         lock = open(new, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         if lock >= 0, flock(lock, LOCK_EX | LOCK_NB) == 0 { rename(new, path + "/" + Self.lockName) }
@@ -38,10 +42,13 @@ public final class ScratchFolder: Sendable {
     /// Takes away what killed processes of this user left behind.
     public static func sweep() {
         let place = FileManager.default.temporaryDirectory.path
-        for name in (try? FileManager.default.contentsOfDirectory(atPath: place)) ?? [] where name.hasPrefix(prefix) && name.utf8.count == prefix.utf8.count + 6 {
+        for name in (try? FileManager.default.contentsOfDirectory(atPath: place)) ?? []
+        where name.hasPrefix(prefix) && name.utf8.count == prefix.utf8.count + 6 {
             var status = stat()
             let folder = place + "/" + name
-            guard lstat(folder, &status) == 0, status.st_mode & S_IFMT == S_IFDIR, status.st_uid == geteuid() else { continue }
+            guard lstat(folder, &status) == 0, status.st_mode & S_IFMT == S_IFDIR, status.st_uid == geteuid() else {
+                continue
+            }
             let lock = open(folder + "/" + lockName, O_RDWR | O_CLOEXEC | O_NOFOLLOW)
             guard lock >= 0 else { continue }
             if flock(lock, LOCK_EX | LOCK_NB) == 0 { try? FileManager.default.removeItem(atPath: folder) }

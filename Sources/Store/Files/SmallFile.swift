@@ -1,6 +1,7 @@
 import Foundation
 
-/// A small file that somebody named: a password, a list of our own. Only an ordinary one is read: a pipe would be waited for, and a device has no end.
+/// A small file that somebody named: a password, a list of our own. Only an ordinary one is read: a pipe would be
+/// waited for, and a device has no end.
 public enum SmallFile {
     /// Why it is not read. `words` go behind the file's name: "is a folder".
     public struct Trouble: Error, Hashable, Sendable {
@@ -15,10 +16,15 @@ public enum SmallFile {
     public static func read(_ path: String, limit: Int) throws(Trouble) -> Data {
         let descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY)
         // A socket is not even opened.
-        guard descriptor >= 0 else { throw kind(of: path) ?? Trouble(words: "cannot be read: \(String(cString: strerror(errno)))", isAbsence: errno == ENOENT) }
+        guard descriptor >= 0 else {
+            throw kind(of: path)
+                ?? Trouble(words: "cannot be read: \(String(cString: strerror(errno)))", isAbsence: errno == ENOENT)
+        }
         let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
         var found = stat()
-        guard fstat(descriptor, &found) == 0 else { throw Trouble(words: "cannot be read: \(String(cString: strerror(errno)))") }
+        guard fstat(descriptor, &found) == 0 else {
+            throw Trouble(words: "cannot be read: \(String(cString: strerror(errno)))")
+        }
         if let trouble = kind(found.st_mode) { throw trouble }
         do {
             return try handle.read(upToCount: limit) ?? Data()

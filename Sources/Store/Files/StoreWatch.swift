@@ -3,9 +3,10 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// Tells whenever a store is written, by whatever program, also when another file takes its place or the first one comes, when a folder above it is moved
-/// away or comes, and when a link on the way to it leads elsewhere: by the kernel's word (inotify), so nobody asks while nothing happens. What the kernel tells
-/// nobody of (a disk that is mounted there, a folder that may not be watched) is seen by a look every half minute.
+/// Tells whenever a store is written, by whatever program, also when another file takes its place or the first one
+/// comes, when a folder above it is moved away or comes, and when a link on the way to it leads elsewhere: by the
+/// kernel's word (inotify), so nobody asks while nothing happens. What the kernel tells nobody of (a disk that is
+/// mounted there, a folder that may not be watched) is seen by a look every half minute.
 ///
 /// The word comes while the writer is still at it: what it commits can be read a moment later.
 public final class StoreWatch: @unchecked Sendable {
@@ -18,7 +19,8 @@ public final class StoreWatch: @unchecked Sendable {
     private let timer: any DispatchSourceTimer
     private let ears = Mutex<[UUID: AsyncStream<Void>.Continuation]>([:])
     private let queue = DispatchQueue(label: "store watch")
-    /// The way to the store as it was last, and the kernel's numbers of the folders on it that are watched. Touched on the queue only.
+    /// The way to the store as it was last, and the kernel's numbers of the folders on it that are watched. Touched on
+    /// the queue only.
     private var way = StoreWay(to: "/")
     private var numbers: [Int32: String] = [:]
 
@@ -49,7 +51,8 @@ public final class StoreWatch: @unchecked Sendable {
         for ear in ears.withLock({ $0.values }) { ear.finish() }
     }
 
-    /// One for any number of writes that were not taken yet: for each who asks a stream of their own, which ends with the watch.
+    /// One for any number of writes that were not taken yet: for each who asks a stream of their own, which ends with
+    /// the watch.
     public var writes: AsyncStream<Void> {
         let (stream, ear) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
         let id = UUID()
@@ -58,14 +61,19 @@ public final class StoreWatch: @unchecked Sendable {
         return stream
     }
 
-    /// Watches every folder on the way, as far as there is one. What is made while we look is not missed: the way is looked for again afterwards.
+    /// Watches every folder on the way, as far as there is one. What is made while we look is not missed: the way is
+    /// looked for again afterwards.
     private func attach() -> Bool {
         for _ in 0..<Self.attempts {
             way = StoreWay(to: path)
             var found: [Int32: String] = [:]
             for (folder, _) in way.folders {
-                let mask = folder == way.last ? IN_MODIFY | IN_CREATE | IN_DELETE | IN_MOVED_TO | IN_MOVED_FROM : IN_CREATE | IN_DELETE | IN_MOVED_TO | IN_MOVED_FROM
-                let number = inotify_add_watch(descriptor, folder, UInt32(mask | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR))
+                let mask =
+                    folder == way.last
+                    ? IN_MODIFY | IN_CREATE | IN_DELETE | IN_MOVED_TO | IN_MOVED_FROM
+                    : IN_CREATE | IN_DELETE | IN_MOVED_TO | IN_MOVED_FROM
+                let number = inotify_add_watch(
+                    descriptor, folder, UInt32(mask | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR))
                 if number >= 0 { found[number] = folder }
             }
             for number in numbers.keys where found[number] == nil { inotify_rm_watch(descriptor, number) }

@@ -1,7 +1,7 @@
 import Foundation
 
-/// The way to a store's file: every folder in which a name is looked up, also behind links, as far as it leads. Where one of the names comes to mean something
-/// else, the way leads elsewhere.
+/// The way to a store's file: every folder in which a name is looked up, also behind links, as far as it leads. Where
+/// one of the names comes to mean something else, the way leads elsewhere.
 struct StoreWay: Equatable {
     /// So many links at most, as the kernel (path_resolution(7)).
     private static let mostLinks = 40
@@ -42,7 +42,9 @@ struct StoreWay: Equatable {
                 return
             }
             if status.st_mode & S_IFMT == S_IFLNK {
-                guard links < Self.mostLinks, let target = try? FileManager.default.destinationOfSymbolicLink(atPath: step) else { return }
+                guard links < Self.mostLinks,
+                    let target = try? FileManager.default.destinationOfSymbolicLink(atPath: step)
+                else { return }
                 links += 1
                 steps[step] = .link(target)
                 name = nil

@@ -3,8 +3,8 @@ import GRDB
 import TrackerCore
 
 extension TrackerStore {
-    /// Writes everything that the store has into a new database file: one consistent state, whoever else reads and writes
-    /// meanwhile. The file is a store itself.
+    /// Writes everything that the store has into a new database file: one consistent state, whoever else reads and
+    /// writes meanwhile. The file is a store itself.
     /// - Parameter file: must not exist, or be empty.
     public func backUp(to file: String) throws {
         // Not one of our writes: the store may have been opened to look.
@@ -15,17 +15,27 @@ extension TrackerStore {
 
     /// Whether anything was ever stored here that a restore would replace.
     public func isUsed() throws -> Bool {
-        try rowCounts().contains { $0.rows > 0 && !["migration", "counter", "written_file", "connection_state", "outlet", "outlet_topic", "fleet_told", "fleet_again", "told_through", "drink_sequence", "leaving", "leaving_tried", "pocket_leaving", "pocket_trouble", "push_key"].contains($0.table) }
+        try rowCounts().contains {
+            $0.rows > 0
+                && ![
+                    "migration", "counter", "written_file", "connection_state", "outlet", "outlet_topic", "fleet_told",
+                    "fleet_again", "told_through", "drink_sequence", "leaving", "leaving_tried", "pocket_leaving",
+                    "pocket_trouble", "push_key",
+                ].contains($0.table)
+        }
     }
 
-    /// Puts everything of a backup in the place of everything that is here, in one transaction: other programs that have the
-    /// store open see the one or the other. What this store remembers of files that it wrote itself, and of those to whom it tells what happens, stays; a restore is
-    /// no news to them, what they are told next is what happens next. What a backup has on its way to somebody stays where it is. A fleet is told of
-    /// everything that it knows how it is now; and what it had not got yet, here or in the backup, still waits.
+    /// Puts everything of a backup in the place of everything that is here, in one transaction: other programs that
+    /// have the store open see the one or the other. What this store remembers of files that it wrote itself, and of
+    /// those to whom it tells what happens, stays; a restore is no news to them, what they are told next is what
+    /// happens next. What a backup has on its way to somebody stays where it is. A fleet is told of everything that it
+    /// knows how it is now; and what it had not got yet, here or in the backup, still waits.
     /// - Parameters:
     ///   - file: a backup of this version or of an earlier one; it is only read.
-    ///   - scratch: an existing folder, for a copy that is checked, and brought up to date, before anything is replaced.
-    ///   - kept: a new file for what is replaced, a backup itself: of what a bottle has given away since there is no other copy. `nil`: it is not kept.
+    ///   - scratch: an existing folder, for a copy that is checked, and brought up to date, before anything is
+    ///     replaced.
+    ///   - kept: a new file for what is replaced, a backup itself: of what a bottle has given away since there is no
+    ///     other copy. `nil`: it is not kept.
     /// - Throws: `StoreError`, after which the store is as it was.
     public func restore(from file: String, scratch: String, keeping kept: String? = nil) throws {
         let copy = scratch + "/restored.sqlite"
@@ -47,14 +57,18 @@ extension TrackerStore {
         do {
             // Through SQLite, changing nothing: others may have it open, and it may be a store in use.
             let source = try TrackerStore(path: file, for: .looking)
-            guard source.found != .nothing else { throw StoreError(.foreign, "There is no backup in the file", at: file) }
+            guard source.found != .nothing else {
+                throw StoreError(.foreign, "There is no backup in the file", at: file)
+            }
             defer { try? source.database.close() }
             try source.backUp(to: copy)
         }
         do {
             let backup = try TrackerStore(path: copy)
             let problems = try backup.integrityProblems()
-            guard problems.isEmpty else { throw StoreError(.damaged, "The backup is damaged: \(problems[0])", at: file) }
+            guard problems.isEmpty else {
+                throw StoreError(.damaged, "The backup is damaged: \(problems[0])", at: file)
+            }
             guard try backup.read(Self.schema) == read(Self.schema) else {
                 throw StoreError(.foreign, "The file's tables are not those of a store", at: file)
             }
@@ -94,66 +108,95 @@ extension TrackerStore {
     }
 
     private static func replaceRows(_ db: Database) throws {
-        let own: Set = ["written_file", "connection_state", "outlet", "outlet_topic", "fleet_told", "fleet_again", "told_through", "drink_change", "drink_sequence", "claim", "pocket_message", "pocket_address", "pocket_leaving", "pocket_trouble", "leaving", "leaving_tried"]
-        // With whether it was there: one that was not, and is not in the backup either, is told as gone. So is one that stood instead of another that is there again.
+        let own: Set = [
+            "written_file", "connection_state", "outlet", "outlet_topic", "fleet_told", "fleet_again", "told_through",
+            "drink_change", "drink_sequence", "claim", "pocket_message", "pocket_address", "pocket_leaving",
+            "pocket_trouble", "leaving", "leaving_tried",
+        ]
+        // With whether it was there: one that was not, and is not in the backup either, is told as gone. So is one that
+        // stood instead of another that is there again.
         let waiting = ["main", "backup"].flatMap { store in
-            ["drink_change", "fleet_again"].map { "SELECT key FROM \(store).\($0) WHERE seq > (SELECT position FROM \(store).outlet WHERE name = '\(fleetOutlet)' AND isOpen)" }
+            ["drink_change", "fleet_again"].map {
+                """
+                SELECT key FROM \(store).\($0) WHERE seq > (SELECT position FROM \(store).outlet WHERE name = \
+                '\(fleetOutlet)' AND isOpen)
+                """
+            }
         }
-        try db.execute(sql: """
-            CREATE TEMPORARY TABLE waiting AS
-                SELECT key, EXISTS (SELECT 1 FROM main.drink AS here WHERE here.key = waits.key) AS wasThere FROM (\(waiting.joined(separator: " UNION "))) AS waits;
-            CREATE TEMPORARY TABLE corrected AS SELECT key, instead FROM main.drink WHERE instead IS NOT NULL AND key IN (\(FleetTold.told))
-            """)
+        try db.execute(
+            sql: """
+                CREATE TEMPORARY TABLE waiting AS
+                    SELECT key, EXISTS (SELECT 1 FROM main.drink AS here WHERE here.key = waits.key) AS wasThere FROM \
+                (\(waiting.joined(separator: " UNION "))) AS waits;
+                CREATE TEMPORARY TABLE corrected AS SELECT key, instead FROM main.drink WHERE instead IS NOT NULL AND \
+                key IN (\(FleetTold.told))
+                """)
         for table in try tables(db) where !own.contains(table) {
-            try db.execute(sql: "DELETE FROM main.\"\(table)\"; INSERT INTO main.\"\(table)\" SELECT * FROM backup.\"\(table)\"")
+            try db.execute(
+                sql: "DELETE FROM main.\"\(table)\"; INSERT INTO main.\"\(table)\" SELECT * FROM backup.\"\(table)\"")
         }
-        // Drinks that were told may be gone, and nobody says of which: who reads by position begins anew, as after a purge.
+        // Drinks that were told may be gone, and nobody says of which: who reads by position begins anew, as after a
+        // purge.
         try db.execute(sql: "DELETE FROM main.drink_sequence")
         try DrinkPlaces.begin(db)
-        try db.execute(sql: """
-            UPDATE main.drink SET born = last + n, place = last + n
-                FROM (SELECT id AS found, row_number() OVER (ORDER BY id) AS n FROM main.drink), (SELECT coalesce(max(last), 0) AS last FROM main.drink_sequence)
-                WHERE drink.id = found;
-            INSERT INTO main.drink_sequence (only, last) SELECT 1, place FROM main.drink ORDER BY place DESC LIMIT 1
-                ON CONFLICT (only) DO UPDATE SET last = max(last, excluded.last);
-            DELETE FROM main.sqlite_sequence WHERE name NOT IN ('pocket_message', 'drink_change');
-            INSERT INTO main.sqlite_sequence SELECT * FROM backup.sqlite_sequence WHERE name NOT IN ('pocket_message', 'drink_change');
-            INSERT INTO main.sqlite_sequence SELECT * FROM backup.sqlite_sequence WHERE name = 'drink_change' AND NOT EXISTS (SELECT 1 FROM main.sqlite_sequence WHERE name = 'drink_change');
-            UPDATE main.sqlite_sequence SET seq = max(seq, coalesce((SELECT seq FROM backup.sqlite_sequence WHERE name = 'drink_change'), 0)) WHERE name = 'drink_change';
-            DELETE FROM main.counter WHERE name LIKE 'health.%';
-            DELETE FROM main.drink_change;
-            UPDATE main.told_through SET place = coalesce((SELECT max(place) FROM main.notification), 0);
-            DELETE FROM main.claim WHERE decision IS NOT NULL;
-            INSERT INTO main.fleet_told SELECT * FROM backup.fleet_told WHERE true ON CONFLICT DO NOTHING;
-            DELETE FROM main.fleet_again;
-            UPDATE main.drink_sequence SET putBack = last
-            """)
+        try db.execute(
+            sql: """
+                UPDATE main.drink SET born = last + n, place = last + n
+                    FROM (SELECT id AS found, row_number() OVER (ORDER BY id) AS n FROM main.drink), (SELECT \
+                coalesce(max(last), 0) AS last FROM main.drink_sequence)
+                    WHERE drink.id = found;
+                INSERT INTO main.drink_sequence (only, last) SELECT 1, place FROM main.drink ORDER BY place DESC LIMIT 1
+                    ON CONFLICT (only) DO UPDATE SET last = max(last, excluded.last);
+                DELETE FROM main.sqlite_sequence WHERE name NOT IN ('pocket_message', 'drink_change');
+                INSERT INTO main.sqlite_sequence SELECT * FROM backup.sqlite_sequence WHERE name NOT IN \
+                ('pocket_message', 'drink_change');
+                INSERT INTO main.sqlite_sequence SELECT * FROM backup.sqlite_sequence WHERE name = 'drink_change' AND \
+                NOT EXISTS (SELECT 1 FROM main.sqlite_sequence WHERE name = 'drink_change');
+                UPDATE main.sqlite_sequence SET seq = max(seq, coalesce((SELECT seq FROM backup.sqlite_sequence WHERE \
+                name = 'drink_change'), 0)) WHERE name = 'drink_change';
+                DELETE FROM main.counter WHERE name LIKE 'health.%';
+                DELETE FROM main.drink_change;
+                UPDATE main.told_through SET place = coalesce((SELECT max(place) FROM main.notification), 0);
+                DELETE FROM main.claim WHERE decision IS NOT NULL;
+                INSERT INTO main.fleet_told SELECT * FROM backup.fleet_told WHERE true ON CONFLICT DO NOTHING;
+                DELETE FROM main.fleet_again;
+                UPDATE main.drink_sequence SET putBack = last
+                """)
         if try FleetTold.standing(db).isOpen {
             try FleetTold.tellAgain(
                 """
                 SELECT key, id AS n FROM main.drink WHERE key IN (SELECT key FROM waiting)
                 UNION \(FleetTold.thatAreThere)
-                UNION SELECT key, 9223372036854775807 FROM waiting WHERE NOT wasThere AND key NOT IN (SELECT key FROM main.drink)
-                UNION SELECT key, 9223372036854775807 FROM corrected WHERE key NOT IN (SELECT key FROM main.drink) AND instead IN (SELECT key FROM main.drink)
+                UNION SELECT key, 9223372036854775807 FROM waiting WHERE NOT wasThere AND key NOT IN (SELECT key FROM \
+                main.drink)
+                UNION SELECT key, 9223372036854775807 FROM corrected WHERE key NOT IN (SELECT key FROM main.drink) AND \
+                instead IN (SELECT key FROM main.drink)
                 """, db)
         } else {
             // It is told when it is opened.
-            try db.execute(sql: """
-                INSERT INTO main.fleet_told SELECT key, coalesce((SELECT peer FROM backup.outlet WHERE name = '\(fleetOutlet)'), '') FROM waiting WHERE true ON CONFLICT DO NOTHING
-                """)
+            try db.execute(
+                sql: """
+                    INSERT INTO main.fleet_told SELECT key, coalesce((SELECT peer FROM backup.outlet WHERE name = \
+                    '\(fleetOutlet)'), '') FROM waiting WHERE true ON CONFLICT DO NOTHING
+                    """)
         }
-        try db.execute(sql: """
-            DROP TABLE waiting;
-            DROP TABLE corrected;
-            UPDATE main.outlet SET position = coalesce((SELECT seq FROM main.sqlite_sequence WHERE name = 'drink_change'), 0) WHERE name <> '\(fleetOutlet)' OR NOT isOpen
-            """)
+        try db.execute(
+            sql: """
+                DROP TABLE waiting;
+                DROP TABLE corrected;
+                UPDATE main.outlet SET position = coalesce((SELECT seq FROM main.sqlite_sequence WHERE name = \
+                'drink_change'), 0) WHERE name <> '\(fleetOutlet)' OR NOT isOpen
+                """)
         // An insertion of nothing would count, too.
         guard try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM backup.pocket_message)") == true else { return }
-        try db.execute(sql: """
-            INSERT INTO main.pocket_message (outlet, id, place, announcement, since, state, remote, isShown, key)
-                SELECT outlet, id, place, announcement, since, iif(state = 'waiting', 'dropped', state), remote, isShown, key FROM backup.pocket_message AS old
-                WHERE NOT EXISTS (SELECT 1 FROM main.pocket_message AS here WHERE here.outlet = old.outlet AND (here.id = old.id OR here.key = old.key)) ORDER BY seq
-            """)
+        try db.execute(
+            sql: """
+                INSERT INTO main.pocket_message (outlet, id, place, announcement, since, state, remote, isShown, key)
+                    SELECT outlet, id, place, announcement, since, iif(state = 'waiting', 'dropped', state), remote, \
+                isShown, key FROM backup.pocket_message AS old
+                    WHERE NOT EXISTS (SELECT 1 FROM main.pocket_message AS here WHERE here.outlet = old.outlet AND \
+                (here.id = old.id OR here.key = old.key)) ORDER BY seq
+                """)
     }
 
     /// Changes when another connection has written (https://www.sqlite.org/pragma.html#pragma_data_version).
@@ -161,24 +204,33 @@ extension TrackerStore {
 
     private static let restoreAttempts = 20
 
-    /// What the opening says of a store is meant of the backup here: it names that file, and gives no advice about the store.
+    /// What the opening says of a store is meant of the backup here: it names that file, and gives no advice about the
+    /// store.
     private static func speakingOfTheBackup<Result>(_ file: String, _ body: () throws -> Result) throws -> Result {
         do {
             return try body()
         } catch let error as StoreError {
             let what = error.what.replacing("The store", with: "The backup").replacing("the store", with: "the backup")
-            let code = switch error.kind {
-            case .newer: "backupIsNewer"
-            case .busy: "backupIsBusy"
-            case .diskFull: "noSpaceForBackup"
-            case .cannotOpen, .readOnly: "backupCannotBeRead"
-            case .damaged, .foreign, .inputOutput, .other: "noBackup"
-            }
+            let code =
+                switch error.kind {
+                case .newer: "backupIsNewer"
+                case .busy: "backupIsBusy"
+                case .diskFull: "noSpaceForBackup"
+                case .cannotOpen, .readOnly: "backupCannotBeRead"
+                case .damaged, .foreign, .inputOutput, .other: "noBackup"
+                }
             throw StoreError(error.kind, what, at: file, code: code)
         }
     }
 
     private static func schema(_ db: Database) throws -> [String] {
-        try String.fetchAll(db, sql: "SELECT type || ' ' || name || ' ' || coalesce(sql, '') FROM sqlite_master WHERE name NOT LIKE 'sqlite_%' ORDER BY 1")
+        try String.fetchAll(
+            db,
+            sql:
+                """
+                SELECT type || ' ' || name || ' ' || coalesce(sql, '') FROM sqlite_master WHERE name NOT LIKE \
+                'sqlite_%' ORDER BY 1
+                """
+        )
     }
 }

@@ -4,13 +4,16 @@ import TrackerCore
 
 extension TrackerStore {
     /// Keeps `health/STORE-drinks.xml` and `.csv` beside the store in step with it (tracker law D4), `STORE` being the
-    /// store's own file name, since a folder may hold several: new drinks are appended, after an edit or deletion both are
-    /// written anew. Does nothing unless `health.enabled`.
+    /// store's own file name, since a folder may hold several: new drinks are appended, after an edit or deletion both
+    /// are written anew. Does nothing unless `health.enabled`.
     ///
     /// Call it after a commit; the store is right whatever becomes of the files, and the next call mends them.
     public func updateHealthFiles() throws {
-        guard path != ":memory:", try settings().healthEnabled, case let look = try healthLook(), look.isWanted, !look.isDone else { return }
-        try remember(HealthFile.both(beside: path), madeFolder: HealthFile.makeFolder(beside: path), known: look.written)
+        guard path != ":memory:", try settings().healthEnabled, case let look = try healthLook(), look.isWanted,
+            !look.isDone
+        else { return }
+        try remember(
+            HealthFile.both(beside: path), madeFolder: HealthFile.makeFolder(beside: path), known: look.written)
         let turn = try HealthFile.takeTurn(beside: path)
         defer { close(turn) }
         // While we waited another program may have done it, or nobody wants them any more.
@@ -30,8 +33,12 @@ extension TrackerStore {
         }
         try WrittenFiles.remove(look.written.intersection(HealthFile.formerNames), beside: path)
         try write { db in
-            for name in HealthFile.formerNames { try db.execute(sql: "DELETE FROM written_file WHERE name = ?", arguments: [name]) }
-            for (counter, value) in zip(HealthCounter.allCases, [look.through, look.rewrites] + files.map(\.size)) { try Counter.set(counter.rawValue, value, db) }
+            for name in HealthFile.formerNames {
+                try db.execute(sql: "DELETE FROM written_file WHERE name = ?", arguments: [name])
+            }
+            for (counter, value) in zip(HealthCounter.allCases, [look.through, look.rewrites] + files.map(\.size)) {
+                try Counter.set(counter.rawValue, value, db)
+            }
         }
     }
 
@@ -42,13 +49,15 @@ extension TrackerStore {
             let state = try HealthCounter.allCases.map { try Counter.value($0.rawValue, db) }
             let rewrites = try Counter.value("drink.rewrites", db)
             return try HealthLook(
-                isWanted: isWanted, through: Int.fetchOne(db, sql: "SELECT max(id) FROM drink") ?? 0, rewrites: rewrites, written: WrittenFiles.names(db), reached: state[0],
+                isWanted: isWanted, through: Int.fetchOne(db, sql: "SELECT max(id) FROM drink") ?? 0,
+                rewrites: rewrites, written: WrittenFiles.names(db), reached: state[0],
                 isInStep: rewrites == state[1] && sizes == Array(state[2...]) && state[2] > 0)
         }
     }
 
-    /// Removes the files that this store, or its service, has written beside itself, and the health files' folder if it made it and nothing else is in it (purge).
-    /// Who is in the middle of writing them ends first, and who comes later waits until the end.
+    /// Removes the files that this store, or its service, has written beside itself, and the health files' folder if it
+    /// made it and nothing else is in it (purge). Who is in the middle of writing them ends first, and who comes later
+    /// waits until the end.
     /// - Parameter body: what is done then, before anybody can write them again: that nobody wants them any more.
     public func removeWrittenFiles(then body: () throws -> Void = {}) throws {
         guard path != ":memory:" else { return try body() }
@@ -59,7 +68,9 @@ extension TrackerStore {
         let state = StateFile.name(beside: path)
         let own = HealthFile.both(beside: path).map(\.name) + [HealthFile.folder, state] + HealthFile.formerNames
         var found = try read { db in try WrittenFiles.names(db) }.intersection(own)
-        if found.contains(state) { found.formUnion(StateFile.leftovers(state, in: URL(fileURLWithPath: path).deletingLastPathComponent().path)) }
+        if found.contains(state) {
+            found.formUnion(StateFile.leftovers(state, in: URL(fileURLWithPath: path).deletingLastPathComponent().path))
+        }
         if madeFolder { found.insert(HealthFile.folder) }
         try WrittenFiles.remove(found, beside: path)
         try KeptPolls.remove(beside: path)
@@ -72,14 +83,22 @@ extension TrackerStore {
         let names = files.map(\.name) + (madeFolder ? [HealthFile.folder] : [])
         guard !known.isSuperset(of: names) else { return }
         try write { db in
-            for name in names { try db.execute(sql: "INSERT OR IGNORE INTO written_file (name) VALUES (?)", arguments: [name]) }
+            for name in names {
+                try db.execute(sql: "INSERT OR IGNORE INTO written_file (name) VALUES (?)", arguments: [name])
+            }
         }
     }
 
     private func forEachDrink(after first: Int, through last: Int, _ body: (Drink) throws -> Void) throws {
         try read { db in
             let rows = try Row.fetchCursor(
-                db, sql: "SELECT \(StoredDrink.columns) FROM drink WHERE id > ? AND id <= ? AND deleted = 0 AND ml > 0 ORDER BY instant, key", arguments: [first, last])
+                db,
+                sql:
+                    """
+                    SELECT \(StoredDrink.columns) FROM drink WHERE id > ? AND id <= ? AND deleted = 0 AND ml > 0 \
+                    ORDER BY instant, key
+                    """,
+                arguments: [first, last])
             try rows.forEachDrink { drink, _ in try body(drink) }
         }
     }
@@ -112,7 +131,9 @@ private enum HealthCounter: String, CaseIterable {
 
 /// Files that the store wrote beside itself.
 private enum WrittenFiles {
-    static func names(_ db: Database) throws -> Set<String> { try Set(String.fetchAll(db, sql: "SELECT name FROM written_file")) }
+    static func names(_ db: Database) throws -> Set<String> {
+        try Set(String.fetchAll(db, sql: "SELECT name FROM written_file"))
+    }
 
     /// Ordinary files first, then folders as far as they are empty. What is something else by now is not ours.
     static func remove(_ names: Set<String>, beside path: String) throws {
@@ -125,7 +146,8 @@ private enum WrittenFiles {
                 rmdir(file)
             } else if found.st_mode & S_IFMT == S_IFREG, unlink(file) != 0, errno != ENOENT {
                 throw StoreError(
-                    .inputOutput, "A file beside the store cannot be deleted: \(String(cString: strerror(errno)))", at: file, code: "healthFileStays")
+                    .inputOutput, "A file beside the store cannot be deleted: \(String(cString: strerror(errno)))",
+                    at: file, code: "healthFileStays")
             }
         }
     }
@@ -149,9 +171,13 @@ private struct HealthFile {
         path = url.deletingLastPathComponent().appendingPathComponent(name).path
     }
 
-    static func both(beside store: String) -> [HealthFile] { [HealthFile(.appleHealth, beside: store), HealthFile(.csv, beside: store)] }
+    static func both(beside store: String) -> [HealthFile] {
+        [HealthFile(.appleHealth, beside: store), HealthFile(.csv, beside: store)]
+    }
 
-    private static func folder(beside store: String) -> String { URL(fileURLWithPath: store).deletingLastPathComponent().appendingPathComponent(folder).path }
+    private static func folder(beside store: String) -> String {
+        URL(fileURLWithPath: store).deletingLastPathComponent().appendingPathComponent(folder).path
+    }
 
     /// - Returns: whether it had to be made.
     static func makeFolder(beside store: String) throws -> Bool {
@@ -166,7 +192,8 @@ private struct HealthFile {
         return stat(folder(beside: store), &found) == 0 && found.st_mode & S_IFMT == S_IFDIR
     }
 
-    /// One program at a time writes them: each knows from the store how far they are, and two that go on from there would write a drink twice.
+    /// One program at a time writes them: each knows from the store how far they are, and two that go on from there
+    /// would write a drink twice.
     /// - Returns: a descriptor that holds the turn until it is closed.
     static func takeTurn(beside store: String) throws -> Int32 {
         let folder = folder(beside: store)
@@ -177,14 +204,19 @@ private struct HealthFile {
             usleep(pause)
         }
         close(descriptor)
-        throw StoreError(.busy, "Another program has been writing the files in it for \(UInt32(turns) * pause / 1_000_000) s", at: folder)
+        throw StoreError(
+            .busy, "Another program has been writing the files in it for \(UInt32(turns) * pause / 1_000_000) s",
+            at: folder)
     }
 
-    /// Microseconds between two looks whether it is our turn, and how many there are: one that is stopped in the middle holds nobody up for long.
+    /// Microseconds between two looks whether it is our turn, and how many there are: one that is stopped in the middle
+    /// holds nobody up for long.
     private static let pause: UInt32 = 5000
     private static let turns = 1000
 
-    private static func trouble(_ path: String) -> NSError { NSError(domain: NSPOSIXErrorDomain, code: Int(errno), userInfo: [NSFilePathErrorKey: path]) }
+    private static func trouble(_ path: String) -> NSError {
+        NSError(domain: NSPOSIXErrorDomain, code: Int(errno), userInfo: [NSFilePathErrorKey: path])
+    }
 
     var size: Int { ((try? FileManager.default.attributesOfItem(atPath: path))?[.size] as? Int) ?? 0 }
 
@@ -212,7 +244,10 @@ private struct HealthFile {
         try write("", drinks, &export, to: handle)
     }
 
-    private func write(_ opening: String, _ drinks: ((Drink) throws -> Void) throws -> Void, _ export: inout HealthExport, to handle: FileHandle) throws {
+    private func write(
+        _ opening: String, _ drinks: ((Drink) throws -> Void) throws -> Void, _ export: inout HealthExport,
+        to handle: FileHandle
+    ) throws {
         var bytes = Array(opening.utf8)
         try drinks { drink in
             export.append(drink, to: &bytes)

@@ -3,8 +3,8 @@ import GRDB
 import Synchronization
 
 extension TrackerStore {
-    /// Where programs that ask nobody read the state: `STORE-state.json` beside the store, `STORE` being the store's own file name. `nil` for a
-    /// store in memory.
+    /// Where programs that ask nobody read the state: `STORE-state.json` beside the store, `STORE` being the store's
+    /// own file name. `nil` for a store in memory.
     public var stateFile: String? { path == ":memory:" ? nil : path + StateFile.ending }
 
     /// Puts the state there, for its owner alone. Who reads the file meanwhile has the old state or the new one, whole.
@@ -33,8 +33,14 @@ extension TrackerStore {
 
     /// Before a file is made: whatever happens then, a purge finds it.
     private func rememberFile(_ name: String) throws {
-        guard try !read({ db in try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM written_file WHERE name = ?)", arguments: [name]) ?? false }) else { return }
-        try write { db in try db.execute(sql: "INSERT OR IGNORE INTO written_file (name) VALUES (?)", arguments: [name]) }
+        guard
+            try !read({ db in
+                try Bool.fetchOne(
+                    db, sql: "SELECT EXISTS (SELECT 1 FROM written_file WHERE name = ?)", arguments: [name]) ?? false
+            })
+        else { return }
+        try write { db in try db.execute(sql: "INSERT OR IGNORE INTO written_file (name) VALUES (?)", arguments: [name])
+        }
     }
 }
 
@@ -51,7 +57,9 @@ enum StateFile {
 
     /// What programs left that were killed while they wrote it.
     static func leftovers(_ name: String, in folder: String) -> [String] {
-        ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []).filter { $0.hasPrefix(name + ".") && $0.hasSuffix(unfinished) }
+        ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []).filter {
+            $0.hasPrefix(name + ".") && $0.hasSuffix(unfinished)
+        }
     }
 
     static func failure(_ code: Int32, _ file: String) -> StoreError {

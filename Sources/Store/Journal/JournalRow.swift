@@ -46,24 +46,31 @@ extension TrackerStore {
     /// Records that are kept and not counted, oldest first.
     public func doubtfulRecords(limit: Int = -1) throws -> [JournalRow] {
         try read { db in
-            try Row.fetchAll(db, sql: "\(Self.rows) WHERE r.verdict = 'quarantined' ORDER BY r.id LIMIT ?", arguments: [limit])
-                .readable(JournalRow.init(row:))
+            try Row.fetchAll(
+                db, sql: "\(Self.rows) WHERE r.verdict = 'quarantined' ORDER BY r.id LIMIT ?", arguments: [limit]
+            )
+            .readable(JournalRow.init(row:))
         }
     }
 
     /// How many records are not counted, by reason.
     public func doubts() throws -> [(reason: String, count: Int)] {
         try read { db in
-            try Row.fetchAll(db, sql: """
-                SELECT coalesce(reason, 'unknown') AS reason, count(*) AS count FROM bottle_record
-                WHERE verdict = 'quarantined' GROUP BY reason ORDER BY count DESC, reason
-                """).map { (try $0.checked("reason"), try $0.checked("count")) }
+            try Row.fetchAll(
+                db,
+                sql: """
+                    SELECT coalesce(reason, 'unknown') AS reason, count(*) AS count FROM bottle_record
+                    WHERE verdict = 'quarantined' GROUP BY reason ORDER BY count DESC, reason
+                    """
+            ).map { (try $0.checked("reason"), try $0.checked("count")) }
         }
     }
 
     /// One record by its number; `nil`: there is none.
     public func journalRecord(_ id: Int64) throws -> JournalRow? {
-        try read { db in try Row.fetchOne(db, sql: "\(Self.rows) WHERE r.id = ?", arguments: [id]).map(JournalRow.init(row:)) }
+        try read { db in
+            try Row.fetchOne(db, sql: "\(Self.rows) WHERE r.id = ?", arguments: [id]).map(JournalRow.init(row:))
+        }
     }
 
     /// The last time by a believed clock at which anything came from a bottle.
@@ -76,27 +83,45 @@ extension TrackerStore {
     public func dateRecord(_ id: Int64, at instant: Instant, _ context: WriteContext) throws -> StoredDrink {
         try Self.refuse(instant: instant, now: context.now, in: context.zone)
         return try write { db in
-            guard let row = try Row.fetchOne(db, sql: """
-                SELECT r.*, b.name, b.origin FROM bottle_record r JOIN bottle b ON b.id = r.bottle WHERE r.id = ?
-                """, arguments: [id])
-            else { throw Refusal("noSuchRecord", "There is no record r\(id).", category: .notFound, values: ["given": "r\(id)"]) }
+            guard
+                let row = try Row.fetchOne(
+                    db,
+                    sql: """
+                        SELECT r.*, b.name, b.origin FROM bottle_record r JOIN bottle b ON b.id = r.bottle WHERE r.id \
+                        = ?
+                        """, arguments: [id])
+            else {
+                throw Refusal(
+                    "noSuchRecord", "There is no record r\(id).", category: .notFound, values: ["given": "r\(id)"])
+            }
             let record = try JournalRow(row: row)
             guard record.verdict == "quarantined" else {
                 throw Refusal("recordIsDated", "r\(id) does not wait for a date (it is \(record.verdict)).")
             }
             guard record.raw.count > 12, record.raw[12] == 0, record.amountMl > 0 else {
-                throw Refusal("recordIsNoDrink", "r\(id) is no drink: it has \(record.amountMl) ml\(record.raw.last == 0 ? "" : " and the flag of bookkeeping").")
+                throw Refusal(
+                    "recordIsNoDrink",
+                    """
+                    r\(id) is no drink: it has \(record.amountMl) \
+                    ml\(record.raw.last == 0 ? "" : " and the flag of bookkeeping").
+                    """
+                )
             }
             // Its own bytes stand in its key: no wall clock that another record may have.
             let name = record.raw.map { String($0, radix: 16) }.joined(separator: " ")
             try db.execute(
-                sql: "UPDATE bottle_record SET verdict = 'drink', reason = 'byHand', isDrink = 1, wall = ? WHERE id = ?",
+                sql:
+                    "UPDATE bottle_record SET verdict = 'drink', reason = 'byHand', isDrink = 1, wall = ? WHERE id = ?",
                 arguments: [name, id])
             let day = try dayCalendar(context.zone, db).day(of: instant)
-            try db.execute(sql: """
-                INSERT INTO drink (key, instant, zone, localDay, ml, source, bottle, updatedAt) VALUES (?, ?, ?, ?, ?, 'bottle', ?, ?)
-                """, arguments: [
-                    Drink.bottleKey(bottle: try row.checked("origin"), wall: name, amountMl: record.amountMl), instant.milliseconds, context.zone.id, day.description,
+            try db.execute(
+                sql: """
+                    INSERT INTO drink (key, instant, zone, localDay, ml, source, bottle, updatedAt) VALUES (?, ?, ?, \
+                    ?, ?, 'bottle', ?, ?)
+                    """,
+                arguments: [
+                    Drink.bottleKey(bottle: try row.checked("origin"), wall: name, amountMl: record.amountMl),
+                    instant.milliseconds, context.zone.id, day.description,
                     record.amountMl, try row.checked("bottle", Int64.self), context.now.milliseconds,
                 ])
             let number = db.lastInsertedRowID

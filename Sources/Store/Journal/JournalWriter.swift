@@ -13,7 +13,8 @@ struct JournalWriter {
     private let boundaryHour: Int
     private var bottles: [String: (id: Int64, origin: String)] = [:]
     private var homes: [[String]: [String]] = [:]
-    /// A drink of another store counts on the day on which it counts there (tracker law: a drink's day is frozen), wherever this one is.
+    /// A drink of another store counts on the day on which it counts there (tracker law: a drink's day is frozen),
+    /// wherever this one is.
     private var isFrozen = false
     private var calendars: [String: DayCalendar] = [:]
     /// Whether a look for records without a date can find anything: there are none on nearly every store.
@@ -27,7 +28,9 @@ struct JournalWriter {
     private let insertDrink: Statement
 
     /// Runs the whole batch, and leaves the tables as if each of its changes had been made by itself.
-    static func write<T>(_ db: Database, hostZone: String?, _ batch: (inout JournalWriter) throws -> T) throws -> (result: T, writer: JournalWriter) {
+    static func write<T>(_ db: Database, hostZone: String?, _ batch: (inout JournalWriter) throws -> T) throws -> (
+        result: T, writer: JournalWriter
+    ) {
         var writer = try JournalWriter(db, hostZone: hostZone)
         let result = try batch(&writer)
         try writer.places.settle()
@@ -39,30 +42,37 @@ struct JournalWriter {
         places = GivenPlaces(db)
         let settings = try SettingTable.settings(db)
         (dayZone, boundaryHour) = (settings.dayZone ?? hostZone, settings.boundaryHour)
-        hasUndated = try Bool.fetchOne(
-            db, sql: "SELECT EXISTS (SELECT 1 FROM bottle_record WHERE verdict = 'quarantined')") ?? false
-        findDated = try db.cachedStatement(sql: """
-            SELECT id FROM bottle_record
-            WHERE bottle = ? AND substr(raw, 1, 8) = ? AND isDrink = ? AND verdict IN ('drink', 'notADrink')
-            """)
+        hasUndated =
+            try Bool.fetchOne(
+                db, sql: "SELECT EXISTS (SELECT 1 FROM bottle_record WHERE verdict = 'quarantined')") ?? false
+        findDated = try db.cachedStatement(
+            sql: """
+                SELECT id FROM bottle_record
+                WHERE bottle = ? AND substr(raw, 1, 8) = ? AND isDrink = ? AND verdict IN ('drink', 'notADrink')
+                """)
         findReading = try db.cachedStatement(sql: "SELECT reading FROM bottle_record WHERE id = ?")
-        insertRecord = try db.cachedStatement(sql: """
-            INSERT INTO bottle_record (bottle, raw, wall, amountMl, isDrink, verdict, reason, received, reading, about, yearBoot, yearStart)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-            """)
-        insertDrink = try db.cachedStatement(sql: """
-            INSERT INTO drink (key, instant, zone, localDay, ml, source, bottle, updatedAt, born, place)
-            VALUES (?1, ?2, ?3, ?4, ?5, 'bottle', ?6, ?7, ?8, ?8) ON CONFLICT DO NOTHING
-            """)
+        insertRecord = try db.cachedStatement(
+            sql: """
+                INSERT INTO bottle_record (bottle, raw, wall, amountMl, isDrink, verdict, reason, received, reading, \
+                about, yearBoot, yearStart)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                """)
+        insertDrink = try db.cachedStatement(
+            sql: """
+                INSERT INTO drink (key, instant, zone, localDay, ml, source, bottle, updatedAt, born, place)
+                VALUES (?1, ?2, ?3, ?4, ?5, 'bottle', ?6, ?7, ?8, ?8) ON CONFLICT DO NOTHING
+                """)
     }
 
     mutating func append(_ entry: JournalEntry) throws -> JournalOutcome {
         let bottle = try known(entry.bottle)
         let found = try dated(entry, of: bottle.id)
-        // As a rule it was read in the same way, and then its row is not even looked at: this is asked for each record of each poll.
+        // As a rule it was read in the same way, and then its row is not even looked at: this is asked for each record
+        // of each poll.
         let dated = try found.flatMap { try saysNothingNew(entry, of: $0) ? nil : try row($0) }
         if case .quarantined(let reason) = entry.verdict {
-            // A record that was accepted once is final (A2 rule 5): growing old, or a narrower dialect, does not bring it here.
+            // A record that was accepted once is final (A2 rule 5): growing old, or a narrower dialect, does not bring
+            // it here.
             if found != nil {
                 guard let dated else { return .duplicate }
                 if entry.isWithdrawn, try withdraw(dated, entry, reason, bottle) { return .waiting }
@@ -92,24 +102,31 @@ struct JournalWriter {
 
     // MARK: - Records without a date
 
-    private mutating func keepUndated(_ entry: JournalEntry, _ reason: String, _ bottle: Int64) throws -> JournalOutcome {
+    private mutating func keepUndated(_ entry: JournalEntry, _ reason: String, _ bottle: Int64) throws -> JournalOutcome
+    {
         guard hasUndated, let waiting = try undated(bottle, entry.raw) else {
             try insert(entry, bottle)
             hasUndated = true
             return .stored
         }
-        // The reason of now, with the clock that speaks against the bottle's, and a time of receipt that can be believed, or goes with that clock.
-        // Of clocks that are not believed, the first of a start of the computer stays noted: that of another start can be measured by nobody.
-        // What a wrong bottle's clock wrote stays that; and what has come whole is in doubt no more, also for a poll that is behind.
-        let update = try db.cachedStatement(sql: """
-            UPDATE bottle_record SET reason = :reason, reading = :reading, wall = :wall, amountMl = :ml, about = :about, yearBoot = :boot, yearStart = :start,
-                received = CASE WHEN reason = 'hostClock' OR :start IS NOT NULL THEN :received ELSE received END
-            WHERE id = :id AND reason IS NOT 'bottleClock' AND (:reason IS NOT :doubt OR reason IS :doubt)
-                AND (reason IS NOT :reason OR reading IS NOT :reading OR reason = 'hostClock' AND :start IS NOT NULL AND yearBoot IS NOT :boot)
-            """)
+        // The reason of now, with the clock that speaks against the bottle's, and a time of receipt that can be
+        // believed, or goes with that clock. Of clocks that are not believed, the first of a start of the computer
+        // stays noted: that of another start can be measured by nobody. What a wrong bottle's clock wrote stays that;
+        // and what has come whole is in doubt no more, also for a poll that is behind.
+        let update = try db.cachedStatement(
+            sql: """
+                UPDATE bottle_record SET reason = :reason, reading = :reading, wall = :wall, amountMl = :ml, about = \
+                :about, yearBoot = :boot, yearStart = :start,
+                    received = CASE WHEN reason = 'hostClock' OR :start IS NOT NULL THEN :received ELSE received END
+                WHERE id = :id AND reason IS NOT 'bottleClock' AND (:reason IS NOT :doubt OR reason IS :doubt)
+                    AND (reason IS NOT :reason OR reading IS NOT :reading OR reason = 'hostClock' AND :start IS NOT \
+                NULL AND yearBoot IS NOT :boot)
+                """)
         try update.execute(arguments: [
-            "reason": reason, "doubt": JournalDoubt.pieced, "reading": entry.reading, "wall": entry.wall?.description, "ml": entry.amountMl,
-            "about": entry.about?.milliseconds, "received": entry.received.milliseconds, "id": waiting, "boot": entry.openYear?.boot, "start": entry.openYear?.start,
+            "reason": reason, "doubt": JournalDoubt.pieced, "reading": entry.reading, "wall": entry.wall?.description,
+            "ml": entry.amountMl,
+            "about": entry.about?.milliseconds, "received": entry.received.milliseconds, "id": waiting,
+            "boot": entry.openYear?.boot, "start": entry.openYear?.start,
         ])
         return .waiting
     }
@@ -122,19 +139,27 @@ struct JournalWriter {
 
     private func date(_ row: Int64, _ entry: JournalEntry) throws {
         let (verdict, reason) = Self.columns(entry)
-        let update = try db.cachedStatement(sql: """
-            UPDATE bottle_record SET wall = ?, amountMl = ?, isDrink = ?, verdict = ?, reason = ?, reading = ?, about = NULL, yearBoot = ?, yearStart = ?
-            WHERE id = ?
-            """)
+        let update = try db.cachedStatement(
+            sql: """
+                UPDATE bottle_record SET wall = ?, amountMl = ?, isDrink = ?, verdict = ?, reason = ?, reading = ?, \
+                about = NULL, yearBoot = ?, yearStart = ?
+                WHERE id = ?
+                """)
         try update.execute(arguments: [
-            Self.wall(entry), entry.amountMl, entry.isFlaggedDrink, verdict, reason, entry.reading, entry.openYear?.boot, entry.openYear?.start, row,
+            Self.wall(entry), entry.amountMl, entry.isFlaggedDrink, verdict, reason, entry.reading,
+            entry.openYear?.boot, entry.openYear?.start, row,
         ])
     }
 
     /// The same drink is stored under its identity, from a delivery whose other bytes differed.
     private func supersede(_ raw: [UInt8], _ bottle: Int64) throws {
         let update = try db.cachedStatement(
-            sql: "UPDATE bottle_record SET verdict = 'superseded' WHERE bottle = ? AND raw = ? AND verdict = 'quarantined'")
+            sql:
+                """
+                UPDATE bottle_record SET verdict = 'superseded' WHERE bottle = ? AND raw = ? AND verdict = \
+                'quarantined'
+                """
+        )
         try update.execute(arguments: [bottle, DatabaseValue(bytes: raw)])
     }
 
@@ -153,17 +178,29 @@ struct JournalWriter {
 
     private func row(_ id: Int64) throws -> Row? {
         try Row.fetchOne(
-            try db.cachedStatement(sql: "SELECT id, wall, amountMl, verdict, reason, reading, raw, yearStart, about FROM bottle_record WHERE id = ?"), arguments: [id])
+            try db.cachedStatement(
+                sql:
+                    """
+                    SELECT id, wall, amountMl, verdict, reason, reading, raw, yearStart, about FROM bottle_record \
+                    WHERE id = ?
+                    """
+            ), arguments: [id])
     }
 
     /// The same bytes read in another way change their row, and the drink that came of it (promise 3). Read in the same
     /// way nothing moves: the first resolution is final.
     private mutating func reread(_ row: Row, _ entry: JournalEntry, _ bottle: (id: Int64, origin: String)) throws {
-        guard let reading = entry.reading, try row.checked("reading", String?.self) != reading, try !Self.isByHand(row) else { return }
-        let before = (wall: try row.checked("wall", String?.self), ml: try row.checked("amountMl", Int.self), verdict: try row.checked("verdict", String.self))
+        guard let reading = entry.reading, try row.checked("reading", String?.self) != reading, try !Self.isByHand(row)
+        else { return }
+        let before = (
+            wall: try row.checked("wall", String?.self), ml: try row.checked("amountMl", Int.self),
+            verdict: try row.checked("verdict", String.self)
+        )
         let (verdict, _) = Self.columns(entry)
         let wall = Self.wall(entry)
-        guard before.wall != wall || before.ml != entry.amountMl || before.verdict != verdict else { return try noteReading(row, entry) }
+        guard before.wall != wall || before.ml != entry.amountMl || before.verdict != verdict else {
+            return try noteReading(row, entry)
+        }
         try date(row.checked("id"), entry)
         hasRewritten = true
         let oldKey = Drink.bottleKey(bottle: bottle.origin, wall: before.wall ?? "", amountMl: before.ml)
@@ -174,14 +211,19 @@ struct JournalWriter {
             if let old = try Int64.fetchOne(db, sql: "SELECT instant FROM drink WHERE key = ?", arguments: [oldKey]) {
                 touched.append(Instant(milliseconds: old))
             }
-            // Should the old reading come back, what a person deleted stays deleted, and what was moved to its true time stays there.
-            try db.execute(sql: """
-                UPDATE bottle_record SET about = (SELECT instant FROM drink WHERE key = :key) WHERE id = :id AND wall IS :wall
-                """, arguments: ["key": oldKey, "id": try row.checked("id", Int64.self), "wall": before.wall])
+            // Should the old reading come back, what a person deleted stays deleted, and what was moved to its true
+            // time stays there.
+            try db.execute(
+                sql: """
+                    UPDATE bottle_record SET about = (SELECT instant FROM drink WHERE key = :key) WHERE id = :id AND \
+                    wall IS :wall
+                    """, arguments: ["key": oldKey, "id": try row.checked("id", Int64.self), "wall": before.wall])
             try db.execute(sql: "DELETE FROM drink WHERE key = ? AND deleted = 0", arguments: [oldKey])
         case (_, .drink(_, let zone)):
             var entry = entry
-            if before.wall == wall, let known = try row.instantIfAny("about") { entry.verdict = .drink(at: known, zone: zone) }
+            if before.wall == wall, let known = try row.instantIfAny("about") {
+                entry.verdict = .drink(at: known, zone: zone)
+            }
             try addDrink(entry, bottle)
         default:
             break
@@ -189,65 +231,99 @@ struct JournalWriter {
     }
 
     /// The drink of a record that is read otherwise now. An untouched wall clock keeps its instant and its frozen day.
-    private mutating func rewrite(_ oldKey: String, _ entry: JournalEntry, at instant: Instant, _ zone: String, isMoved: Bool, _ bottle: (id: Int64, origin: String)) throws {
-        let old = try Row.fetchOne(db, sql: "SELECT instant, zone, localDay FROM drink WHERE key = ?", arguments: [oldKey])
+    private mutating func rewrite(
+        _ oldKey: String, _ entry: JournalEntry, at instant: Instant, _ zone: String, isMoved: Bool,
+        _ bottle: (id: Int64, origin: String)
+    ) throws {
+        let old = try Row.fetchOne(
+            db, sql: "SELECT instant, zone, localDay FROM drink WHERE key = ?", arguments: [oldKey])
         guard let old else { return try addDrink(entry, bottle) }
         let newZone = isMoved ? dayZone ?? zone : try old.checked("zone")
         let newInstant = isMoved ? instant.milliseconds : try old.checked("instant")
         let day = isMoved ? try calendar(newZone).day(of: instant).description : try old.checked("localDay")
         try places.settle()
-        try db.execute(sql: """
-            UPDATE OR IGNORE drink SET key = ?, ml = ?, instant = ?, zone = ?, localDay = ?, updatedAt = ? WHERE key = ?
-            """, arguments: [
-                Drink.bottleKey(bottle: bottle.origin, wall: Self.wall(entry), amountMl: entry.amountMl), entry.amountMl, newInstant, newZone, day,
+        try db.execute(
+            sql: """
+                UPDATE OR IGNORE drink SET key = ?, ml = ?, instant = ?, zone = ?, localDay = ?, updatedAt = ? WHERE \
+                key = ?
+                """,
+            arguments: [
+                Drink.bottleKey(bottle: bottle.origin, wall: Self.wall(entry), amountMl: entry.amountMl),
+                entry.amountMl, newInstant, newZone, day,
                 entry.received.milliseconds, oldKey,
             ])
         try db.execute(
-            sql: "UPDATE drink SET instead = ? WHERE instead = ?", arguments: [Drink.bottleKey(bottle: bottle.origin, wall: Self.wall(entry), amountMl: entry.amountMl), oldKey])
+            sql: "UPDATE drink SET instead = ? WHERE instead = ?",
+            arguments: [
+                Drink.bottleKey(bottle: bottle.origin, wall: Self.wall(entry), amountMl: entry.amountMl), oldKey,
+            ])
         touched += [Instant(milliseconds: try old.checked("instant")), Instant(milliseconds: newInstant)]
     }
 
-    /// A clock that somebody agrees with tells the year: an open one takes it, and is settled for good. The same year moves nothing.
+    /// A clock that somebody agrees with tells the year: an open one takes it, and is settled for good. The same year
+    /// moves nothing.
     private mutating func settleYear(_ row: Row, _ entry: JournalEntry, _ bottle: (id: Int64, origin: String)) throws {
-        guard try Self.isYearOpen(row), try row.checked("verdict") == "drink", try !Self.isByHand(row), case .drink(let instant, let zone) = entry.verdict else { return }
+        guard try Self.isYearOpen(row), try row.checked("verdict") == "drink", try !Self.isByHand(row),
+            case .drink(let instant, let zone) = entry.verdict
+        else { return }
         let wall = try row.checked("wall", String?.self) ?? ""
         guard wall != Self.wall(entry) else { return try closeYear(row.checked("id")) }
         try date(row.checked("id"), entry)
         hasRewritten = true
-        try rewrite(Drink.bottleKey(bottle: bottle.origin, wall: wall, amountMl: row.checked("amountMl")), entry, at: instant, zone, isMoved: true, bottle)
+        try rewrite(
+            Drink.bottleKey(bottle: bottle.origin, wall: wall, amountMl: row.checked("amountMl")), entry, at: instant,
+            zone, isMoved: true, bottle)
     }
 
     private static func isByHand(_ row: Row) throws -> Bool { try row.checked("reason", String?.self) == byHand }
     private static func isYearOpen(_ row: Row) throws -> Bool { try row.checked("yearStart", Int64?.self) != nil }
 
     private func closeYear(_ row: Int64) throws {
-        try db.cachedStatement(sql: "UPDATE bottle_record SET yearBoot = NULL, yearStart = NULL WHERE id = ?").execute(arguments: [row])
+        try db.cachedStatement(sql: "UPDATE bottle_record SET yearBoot = NULL, yearStart = NULL WHERE id = ?").execute(
+            arguments: [row])
     }
 
     /// The clock that dated it was wrong: the drink moves to its true time and day. What a person dated stays.
     private mutating func correct(_ row: Row, _ entry: JournalEntry, _ bottle: (id: Int64, origin: String)) throws {
-        guard case .drink(let instant, let readIn) = entry.verdict, try row.checked("verdict") == "drink", try !Self.isByHand(row) else { return }
+        guard case .drink(let instant, let readIn) = entry.verdict, try row.checked("verdict") == "drink",
+            try !Self.isByHand(row)
+        else { return }
         let key = Drink.bottleKey(bottle: bottle.origin, wall: Self.wall(entry), amountMl: entry.amountMl)
         if try Self.isYearOpen(row) { try closeYear(row.checked("id")) }
-        guard let old = try Int64.fetchOne(db, sql: "SELECT instant FROM drink WHERE key = ?", arguments: [key]), old != instant.milliseconds else { return }
+        guard let old = try Int64.fetchOne(db, sql: "SELECT instant FROM drink WHERE key = ?", arguments: [key]),
+            old != instant.milliseconds
+        else { return }
         let zone = dayZone ?? readIn
         try places.settle()
-        try db.execute(sql: "UPDATE drink SET instant = ?, zone = ?, localDay = ?, updatedAt = ? WHERE key = ?", arguments: [
-            instant.milliseconds, zone, try calendar(zone).day(of: instant).description, entry.received.milliseconds, key,
-        ])
+        try db.execute(
+            sql: "UPDATE drink SET instant = ?, zone = ?, localDay = ?, updatedAt = ? WHERE key = ?",
+            arguments: [
+                instant.milliseconds, zone, try calendar(zone).day(of: instant).description,
+                entry.received.milliseconds, key,
+            ])
         hasRewritten = true
         touched += [Instant(milliseconds: old), instant]
     }
 
-    /// It counts where nobody can have drunk it yet: it counts nowhere from now on, and its row says why. What a person dated, edited or deleted stays.
-    private mutating func withdraw(_ row: Row, _ entry: JournalEntry, _ reason: String, _ bottle: (id: Int64, origin: String)) throws -> Bool {
+    /// It counts where nobody can have drunk it yet: it counts nowhere from now on, and its row says why. What a person
+    /// dated, edited or deleted stays.
+    private mutating func withdraw(
+        _ row: Row, _ entry: JournalEntry, _ reason: String, _ bottle: (id: Int64, origin: String)
+    ) throws -> Bool {
         guard try row.checked("verdict") == "drink", try !Self.isByHand(row) else { return false }
-        let key = Drink.bottleKey(bottle: bottle.origin, wall: try row.checked("wall", String?.self) ?? "", amountMl: try row.checked("amountMl"))
-        guard let old = try Int64.fetchOne(db, sql: "SELECT instant FROM drink WHERE key = ? AND deleted = 0", arguments: [key]) else { return false }
+        let key = Drink.bottleKey(
+            bottle: bottle.origin, wall: try row.checked("wall", String?.self) ?? "",
+            amountMl: try row.checked("amountMl"))
+        guard
+            let old = try Int64.fetchOne(
+                db, sql: "SELECT instant FROM drink WHERE key = ? AND deleted = 0", arguments: [key])
+        else { return false }
         try db.execute(sql: "DELETE FROM drink WHERE key = ?", arguments: [key])
-        try db.execute(sql: """
-            UPDATE bottle_record SET verdict = 'quarantined', reason = ?, about = ?, yearBoot = NULL, yearStart = NULL WHERE id = ?
-            """, arguments: [reason, entry.about?.milliseconds, try row.checked("id", Int64.self)])
+        try db.execute(
+            sql: """
+                UPDATE bottle_record SET verdict = 'quarantined', reason = ?, about = ?, yearBoot = NULL, yearStart = \
+                NULL WHERE id = ?
+                """, arguments: [reason, entry.about?.milliseconds, try row.checked("id", Int64.self)])
         (hasUndated, hasRewritten) = (true, true)
         touched.append(Instant(milliseconds: old))
         return true
@@ -255,7 +331,8 @@ struct JournalWriter {
 
     // MARK: - Entries of another journal
 
-    /// Takes what is not known yet. What is stays as it is read and counted here: the other store's reading is not better than ours.
+    /// Takes what is not known yet. What is stays as it is read and counted here: the other store's reading is not
+    /// better than ours.
     mutating func take(_ wire: WireEntry) throws -> JournalOutcome {
         var (entry, waits) = (wire.entry, nil as String?)
         let homes = try homes(of: wire)
@@ -270,23 +347,27 @@ struct JournalWriter {
         defer { isFrozen = false }
         let outcome = try append(entry)
         guard outcome.isNew, wire.isDeleted else { return outcome }
-        let key = try Drink.bottleKey(bottle: known(entry.bottle).origin, wall: Self.wall(entry), amountMl: entry.amountMl)
+        let key = try Drink.bottleKey(
+            bottle: known(entry.bottle).origin, wall: Self.wall(entry), amountMl: entry.amountMl)
         try places.settle()
         try db.execute(sql: "UPDATE drink SET deleted = 1 WHERE key = ?", arguments: [key])
         guard let edit = wire.edit else { return outcome }
-        try db.execute(sql: """
-            INSERT INTO drink (key, instant, zone, localDay, ml, source, bottle, updatedAt, instead)
-            VALUES (?, ?, ?, ?, ?, 'bottle', ?, ?, ?) ON CONFLICT DO NOTHING
-            """, arguments: [
-                edit.key, edit.at.milliseconds, edit.zone, try calendar(edit.zone).day(of: edit.at).description, edit.ml, known(entry.bottle).id,
+        try db.execute(
+            sql: """
+                INSERT INTO drink (key, instant, zone, localDay, ml, source, bottle, updatedAt, instead)
+                VALUES (?, ?, ?, ?, ?, 'bottle', ?, ?, ?) ON CONFLICT DO NOTHING
+                """,
+            arguments: [
+                edit.key, edit.at.milliseconds, edit.zone, try calendar(edit.zone).day(of: edit.at).description,
+                edit.ml, known(entry.bottle).id,
                 entry.received.milliseconds, key,
             ])
         touched.append(edit.at)
         return outcome
     }
 
-    /// The bottles here that go by a name of the entry's, by one name each; a new one, with all its names, where none does. A bottle that is
-    /// this store's own gets no names from elsewhere: it would be polled by them.
+    /// The bottles here that go by a name of the entry's, by one name each; a new one, with all its names, where none
+    /// does. A bottle that is this store's own gets no names from elsewhere: it would be polled by them.
     private mutating func homes(of wire: WireEntry) throws -> [String] {
         let names = [wire.entry.bottle] + wire.names
         if let found = homes[names] { return found }
@@ -298,7 +379,8 @@ struct JournalWriter {
         let first = try known(found[0])
         if try !BottleTable.isOwn(first.id, db) {
             for name in names where try BottleTable.known(name, db) == nil {
-                try db.execute(sql: "INSERT INTO bottle_name (name, bottle) VALUES (?, ?)", arguments: [name, first.id])
+                try db.execute(
+                    sql: "INSERT INTO bottle_name (name, bottle) VALUES (?, ?)", arguments: [name, first.id])
             }
         }
         homes[names] = found
@@ -307,7 +389,9 @@ struct JournalWriter {
 
     private func noteReading(_ row: Row, _ entry: JournalEntry) throws {
         guard let reading = entry.reading, try row.checked("reading", String?.self) != reading else { return }
-        try db.cachedStatement(sql: "UPDATE bottle_record SET reading = ? WHERE id = ?").execute(arguments: [reading, try row.checked("id", Int64.self)])
+        try db.cachedStatement(sql: "UPDATE bottle_record SET reading = ? WHERE id = ?").execute(arguments: [
+            reading, try row.checked("id", Int64.self),
+        ])
     }
 
     private mutating func addDrink(_ entry: JournalEntry, _ bottle: (id: Int64, origin: String)) throws {
@@ -316,7 +400,8 @@ struct JournalWriter {
         let day = try calendar(zone).day(of: instant).description
         // With its place, which spares the trigger that would give it one afterwards: a quarter of a batch's time.
         try insertDrink.run(
-            Drink.bottleKey(bottle: bottle.origin, wall: Self.wall(entry), amountMl: entry.amountMl), instant.milliseconds, zone, day, entry.amountMl,
+            Drink.bottleKey(bottle: bottle.origin, wall: Self.wall(entry), amountMl: entry.amountMl),
+            instant.milliseconds, zone, day, entry.amountMl,
             bottle.id, entry.received.milliseconds, try places.next())
         if db.changesCount > 0 { places.take() }
         touched.append(instant)
@@ -327,7 +412,8 @@ struct JournalWriter {
         let wall = verdict == "quarantined" ? entry.wall?.description : Self.wall(entry)
         try insertRecord.run(
             bottle, DatabaseValue(bytes: entry.raw), wall, entry.amountMl, entry.isFlaggedDrink, verdict, reason,
-            entry.received.milliseconds, entry.reading, entry.about?.milliseconds, entry.openYear?.boot, entry.openYear?.start)
+            entry.received.milliseconds, entry.reading, entry.about?.milliseconds, entry.openYear?.boot,
+            entry.openYear?.start)
     }
 
     // MARK: - Words and look-ups

@@ -27,18 +27,21 @@ extension TrackerStore {
         try write { db in
             let kept = DatabaseValue(bytes: Array(bytes.prefix(Self.quarantineByteLimit)))
             try Counter.add("quarantine.received", 1, db)
-            try db.execute(sql: """
-                UPDATE quarantine SET times = times + 1, received = ?
-                WHERE bottle = ? AND length = ? AND bytes = ? AND reason = ?
-                """, arguments: [received.milliseconds, bottle, bytes.count, kept, reason])
+            try db.execute(
+                sql: """
+                    UPDATE quarantine SET times = times + 1, received = ?
+                    WHERE bottle = ? AND length = ? AND bytes = ? AND reason = ?
+                    """, arguments: [received.milliseconds, bottle, bytes.count, kept, reason])
             guard db.changesCount == 0 else { return }
-            try db.execute(sql: """
-                INSERT INTO quarantine (bottle, bytes, length, reason, received, times) VALUES (?, ?, ?, ?, ?, 1)
-                """, arguments: [bottle, kept, bytes.count, reason, received.milliseconds])
-            try db.execute(sql: """
-                DELETE FROM quarantine WHERE id IN (SELECT id FROM quarantine ORDER BY received DESC, id DESC
-                    LIMIT -1 OFFSET ?)
-                """, arguments: [Self.quarantineRowLimit])
+            try db.execute(
+                sql: """
+                    INSERT INTO quarantine (bottle, bytes, length, reason, received, times) VALUES (?, ?, ?, ?, ?, 1)
+                    """, arguments: [bottle, kept, bytes.count, reason, received.milliseconds])
+            try db.execute(
+                sql: """
+                    DELETE FROM quarantine WHERE id IN (SELECT id FROM quarantine ORDER BY received DESC, id DESC
+                        LIMIT -1 OFFSET ?)
+                    """, arguments: [Self.quarantineRowLimit])
             if db.changesCount > 0 { try Counter.add("quarantine.evicted", db.changesCount, db) }
         }
     }
@@ -48,7 +51,8 @@ extension TrackerStore {
         try read { db in
             try Row.fetchAll(db, sql: "SELECT * FROM quarantine ORDER BY received DESC, id DESC").readable { row in
                 QuarantinedBytes(
-                    bottle: try row.checked("bottle"), bytes: row.bytes("bytes"), length: try row.checked("length"), reason: try row.checked("reason"),
+                    bottle: try row.checked("bottle"), bytes: row.bytes("bytes"), length: try row.checked("length"),
+                    reason: try row.checked("reason"),
                     received: try row.instant("received"), times: try row.checked("times"))
             }
         }

@@ -8,5 +8,7 @@ extension DatabaseValue {
 
 extension Row {
     /// A blob column as bytes; empty where it is null, or no blob.
-    func bytes(_ column: String) -> [UInt8] { (try? checked(column, Data?.self)).flatMap { $0.map { [UInt8]($0) } } ?? [] }
+    func bytes(_ column: String) -> [UInt8] {
+        (try? checked(column, Data?.self)).flatMap { $0.map { [UInt8]($0) } } ?? []
+    }
 }

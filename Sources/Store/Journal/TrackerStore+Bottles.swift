@@ -37,19 +37,26 @@ extension TrackerStore {
                 let id: Int64 = try row.checked("id")
                 return KnownBottle(
                     origin: try row.checked("origin"), name: try row.checked("name"),
-                    names: try String.fetchAll(db, sql: "SELECT name FROM bottle_name WHERE bottle = ? ORDER BY name", arguments: [id]),
+                    names: try String.fetchAll(
+                        db, sql: "SELECT name FROM bottle_name WHERE bottle = ? ORDER BY name", arguments: [id]),
                     identities: try String.fetchAll(
-                        db, sql: "SELECT name FROM bottle_name WHERE bottle = ? AND isAlias = 0 ORDER BY name", arguments: [id]),
-                    isOwn: try row.checked("isOwn"), advertisedName: try row.checked("advertisedName"), model: try row.checked("model"),
-                    batteryPercent: try row.checked("batteryPercent"), clockDriftSeconds: try row.checked("clockDriftSeconds"),
-                    lastPollMilliseconds: try row.checked("lastPoll"), lastCompletePollMilliseconds: try row.checked("lastCompletePoll"),
-                    firstRecordMilliseconds: try Int64.fetchOne(db, sql: "SELECT received FROM bottle_record WHERE bottle = ? ORDER BY id LIMIT 1", arguments: [id]))
+                        db, sql: "SELECT name FROM bottle_name WHERE bottle = ? AND isAlias = 0 ORDER BY name",
+                        arguments: [id]),
+                    isOwn: try row.checked("isOwn"), advertisedName: try row.checked("advertisedName"),
+                    model: try row.checked("model"),
+                    batteryPercent: try row.checked("batteryPercent"),
+                    clockDriftSeconds: try row.checked("clockDriftSeconds"),
+                    lastPollMilliseconds: try row.checked("lastPoll"),
+                    lastCompletePollMilliseconds: try row.checked("lastCompletePoll"),
+                    firstRecordMilliseconds: try Int64.fetchOne(
+                        db, sql: "SELECT received FROM bottle_record WHERE bottle = ? ORDER BY id LIMIT 1",
+                        arguments: [id]))
             }
         }
     }
 
-    /// Makes a bottle this store's own before it has delivered anything, or gives a bottle that is here another identity
-    /// under which it answers.
+    /// Makes a bottle this store's own before it has delivered anything, or gives a bottle that is here another
+    /// identity under which it answers.
     /// - Parameters:
     ///   - identity: its address, or what `scan` and a poll call it.
     ///   - other: the bottle of this store that it is; `nil` for one of its own.
@@ -78,19 +85,24 @@ extension TrackerStore {
         }
     }
 
-    /// A bottle is this store's own no more: polls leave it alone, and nobody is told of it among the store's bottles. Its records and drinks stay.
+    /// A bottle is this store's own no more: polls leave it alone, and nobody is told of it among the store's bottles.
+    /// Its records and drinks stay.
     /// - Parameter name: any that it is known by.
     /// - Returns: `false` where it was not this store's own.
-    /// - Throws: `Refusal` where nobody goes by that name, or where it is the only one: the next bottle that answers would be taken for the store's.
+    /// - Throws: `Refusal` where nobody goes by that name, or where it is the only one: the next bottle that answers
+    ///   would be taken for the store's.
     @discardableResult
     public func releaseBottle(_ name: String) throws -> Bool {
         try write { db in
             guard let bottle = try BottleTable.known(name, db) else {
-                throw Refusal("unknownBottle", "No bottle is known as \"\(name)\".", category: .notFound, values: ["given": name])
+                throw Refusal(
+                    "unknownBottle", "No bottle is known as \"\(name)\".", category: .notFound, values: ["given": name])
             }
             guard try BottleTable.isOwn(bottle, db) else { return false }
             guard try Int.fetchOne(db, sql: "SELECT count(*) FROM bottle WHERE isOwn") ?? 0 > 1 else {
-                throw Refusal("onlyBottle", "\"\(name)\" is this store's only bottle: the next one that answers would be taken for its own.")
+                throw Refusal(
+                    "onlyBottle",
+                    "\"\(name)\" is this store's only bottle: the next one that answers would be taken for its own.")
             }
             try BottleTable.release(bottle, db)
             return true
@@ -125,13 +137,16 @@ extension TrackerStore {
     /// Counts the bottles' records; manual drinks are not among them.
     public func journalCounts() throws -> JournalCounts {
         try read { db in
-            let row = try Row.fetchOne(db, sql: """
-                SELECT count(*) FILTER (WHERE verdict = 'drink') AS drinks,
-                    count(*) FILTER (WHERE verdict = 'notADrink') AS others,
-                    count(*) FILTER (WHERE verdict = 'quarantined') AS quarantined FROM bottle_record
-                """)
+            let row = try Row.fetchOne(
+                db,
+                sql: """
+                    SELECT count(*) FILTER (WHERE verdict = 'drink') AS drinks,
+                        count(*) FILTER (WHERE verdict = 'notADrink') AS others,
+                        count(*) FILTER (WHERE verdict = 'quarantined') AS quarantined FROM bottle_record
+                    """)
             return JournalCounts(
-                drinks: try row?.checked("drinks") ?? 0, notDrinks: try row?.checked("others") ?? 0, quarantined: try row?.checked("quarantined") ?? 0)
+                drinks: try row?.checked("drinks") ?? 0, notDrinks: try row?.checked("others") ?? 0,
+                quarantined: try row?.checked("quarantined") ?? 0)
         }
     }
 }

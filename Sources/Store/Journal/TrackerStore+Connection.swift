@@ -2,7 +2,8 @@ import GRDB
 import TrackerCore
 
 extension TrackerStore {
-    /// Remembers what came of the last attempt to reach a bottle; `nil`: a poll succeeded. Writes only where that has changed.
+    /// Remembers what came of the last attempt to reach a bottle; `nil`: a poll succeeded. Writes only where that has
+    /// changed.
     public func noteConnection(_ problem: ConnectionProblem?, at now: Instant) throws {
         if let known = try? read({ try ConnectionTable.problem($0) }), known == problem { return }
         try write { db in

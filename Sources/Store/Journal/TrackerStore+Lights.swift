@@ -7,7 +7,8 @@ extension TrackerStore {
     public func light(ofBottle bottle: String) throws -> BottleLight {
         try read { db in
             let id = try BottleTable.known(bottle, db)
-            return try String.fetchOne(db, sql: "SELECT light FROM bottle WHERE id = ?", arguments: [id]).flatMap(BottleLight.init) ?? .off
+            return try String.fetchOne(db, sql: "SELECT light FROM bottle WHERE id = ?", arguments: [id]).flatMap(
+                BottleLight.init) ?? .off
         }
     }
 

@@ -14,31 +14,38 @@ public struct WireOutcome: Hashable, Sendable {
 
 /// The journal as it travels to another one, and comes from one.
 extension TrackerStore {
-    /// Hands out every record of every bottle in its wire form, in the order in which they came, as it is read: of one state of the store.
+    /// Hands out every record of every bottle in its wire form, in the order in which they came, as it is read: of one
+    /// state of the store.
     /// - Parameter gateway: who received them.
     public func forEachWireEntry(gateway: String, _ body: (WireEntry) throws -> Void) throws {
         try read { db in
-            let rows = try Row.fetchCursor(db, sql: """
-                SELECT r.*, b.origin, d.instant, d.zone, coalesce(d.deleted, 0) AS isDeleted,
-                    e.key AS editKey, e.ml AS editMl, e.instant AS editAt, e.zone AS editZone
-                FROM bottle_record r JOIN bottle b ON b.id = r.bottle
-                    LEFT JOIN drink d ON r.verdict = 'drink' AND d.key = b.origin || '|' || r.wall || '|' || r.amountMl
-                    LEFT JOIN drink e ON d.deleted AND e.instead = d.key AND e.deleted = 0
-                WHERE r.verdict <> 'superseded' ORDER BY r.id
-                """)
+            let rows = try Row.fetchCursor(
+                db,
+                sql: """
+                    SELECT r.*, b.origin, d.instant, d.zone, coalesce(d.deleted, 0) AS isDeleted,
+                        e.key AS editKey, e.ml AS editMl, e.instant AS editAt, e.zone AS editZone
+                    FROM bottle_record r JOIN bottle b ON b.id = r.bottle
+                        LEFT JOIN drink d ON r.verdict = 'drink' AND d.key = b.origin || '|' || r.wall || '|' || \
+                    r.amountMl
+                        LEFT JOIN drink e ON d.deleted AND e.instead = d.key AND e.deleted = 0
+                    WHERE r.verdict <> 'superseded' ORDER BY r.id
+                    """)
             var names: [Int64: [String]] = [:]
             while let row = try rows.next() {
                 guard let bottle = try? row.checked("bottle", Int64.self) else { continue }
                 if names[bottle] == nil { names[bottle] = try BottleTable.identities(of: bottle, db) }
                 // Rows that no program of ours writes are left out, as everywhere; the doctor names them.
-                guard let entry = try? WireEntry(row: row, names: names[bottle] ?? [], gateway: gateway) else { continue }
+                guard let entry = try? WireEntry(row: row, names: names[bottle] ?? [], gateway: gateway) else {
+                    continue
+                }
                 try body(entry)
             }
         }
     }
 
-    /// Takes entries of another journal in, in one transaction: all, or none. What is known already adds nothing, and stays as it is read and
-    /// counted here; what was deleted or corrected there comes so. The bottles become known, and are not this store's own: they have answered another one.
+    /// Takes entries of another journal in, in one transaction: all, or none. What is known already adds nothing, and
+    /// stays as it is read and counted here; what was deleted or corrected there comes so. The bottles become known,
+    /// and are not this store's own: they have answered another one.
     public func take(_ entries: [WireEntry]) throws -> WireOutcome {
         guard !entries.isEmpty else { return WireOutcome() }
         return try write { db in
@@ -66,14 +73,19 @@ extension WireEntry {
         let wall: String? = try row.checked("wall")
         let origin: String = try row.checked("origin")
         var entry = JournalEntry(
-            bottle: origin, raw: row.bytes("raw"), wall: wall.flatMap(WallTime.init), amountMl: try row.checked("amountMl"),
-            received: try row.instant("received"), verdict: verdict, reading: try row.checked("reading"), about: try row.instantIfAny("about"))
+            bottle: origin, raw: row.bytes("raw"), wall: wall.flatMap(WallTime.init),
+            amountMl: try row.checked("amountMl"),
+            received: try row.instant("received"), verdict: verdict, reading: try row.checked("reading"),
+            about: try row.instantIfAny("about"))
         if case .drink = verdict { entry.isByHand = reason == JournalWriter.byHand }
         // It goes with a clock of this computer, which says nothing to another one.
         if verdict == .quarantined(reason: JournalDoubt.hostClock) { entry.about = nil }
-        let edit: Edit? = if let key = try row.checked("editKey") as String? {
-            Edit(key: key, ml: try row.checked("editMl"), at: try row.instant("editAt"), zone: try row.checked("editZone"))
-        } else { nil }
+        let edit: Edit? =
+            if let key = try row.checked("editKey") as String? {
+                Edit(
+                    key: key, ml: try row.checked("editMl"), at: try row.instant("editAt"),
+                    zone: try row.checked("editZone"))
+            } else { nil }
         self.init(
             gateway: gateway, entry: entry, names: Array(names.filter { $0 != origin }.prefix(Self.namesLimit)),
             isDeleted: try row.checked("isDeleted"), edit: edit)

@@ -1,10 +1,12 @@
 import Foundation
 import Synchronization
 
-/// How a connection waits for another process's write: `StoreError.busySeconds` at most, looking again every few milliseconds.
+/// How a connection waits for another process's write: `StoreError.busySeconds` at most, looking again every few
+/// milliseconds.
 ///
-/// SQLite's own way looks ten times a second at last, always at the same distance. Beside a process that writes one transaction after the other (a poll
-/// that dates ten thousand records anew) it rarely looks in the gaps, and a tap on a drink waited for twenty seconds.
+/// SQLite's own way looks ten times a second at last, always at the same distance. Beside a process that writes one
+/// transaction after the other (a poll that dates ten thousand records anew) it rarely looks in the gaps, and a tap on
+/// a drink waited for twenty seconds.
 final class BusyWait: Sendable {
     private let began = Mutex(ContinuousClock.now)
 

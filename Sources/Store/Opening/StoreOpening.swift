@@ -8,7 +8,8 @@ enum StoreOpening {
         let file = try StoreFile(path)
         try file.refuseOtherNames(path)
         try file.make()
-        // Before, so that the log is born with the file's rights: an empty file is nobody's yet. What another program wrote keeps its rights.
+        // Before, so that the log is born with the file's rights: an empty file is nobody's yet. What another program
+        // wrote keeps its rights.
         if file.isEmpty { file.tighten() }
         let database = try TrackerStore.sentences(at: path) {
             try patiently {
@@ -32,12 +33,16 @@ enum StoreOpening {
             do {
                 let database = try TrackerStore.sentences(at: path) { try patiently { try way.open(file, path: path) } }
                 return try TrackerStore.sentences(at: path) { try upToDate(database, path: path) }
-            } catch let error as StoreError where [.readOnly, .diskFull, .cannotOpen, .inputOutput].contains(error.kind) {
+            } catch let error as StoreError
+                where [.readOnly, .diskFull, .cannotOpen, .inputOutput].contains(error.kind)
+            {
                 // Another way may do: what keeps SQLite from making its log does not keep it from reading.
                 problem = problem ?? error
             }
         }
-        throw problem ?? StoreError(.readOnly, "The store cannot be read without writing beside it", at: path, code: "logLeftBehind")
+        throw problem
+            ?? StoreError(
+                .readOnly, "The store cannot be read without writing beside it", at: path, code: "logLeftBehind")
     }
 
     static func inMemory() throws -> DatabaseQueue {
@@ -48,10 +53,11 @@ enum StoreOpening {
 
     /// How a file can be read. Each leaves it, and what lies beside it, as it was.
     private enum Way: CaseIterable {
-        /// Beside a log: a program has the store open, or was killed. Without the right to write, SQLite neither works the log
-        /// into the file nor removes it.
+        /// Beside a log: a program has the store open, or was killed. Without the right to write, SQLite neither works
+        /// the log into the file nor removes it.
         case besideLog
-        /// Nobody has the store open. SQLite makes a log for its locks, in case somebody comes, and removes it at the end.
+        /// Nobody has the store open. SQLite makes a log for its locks, in case somebody comes, and removes it at the
+        /// end.
         case alone
         /// Nothing can be made beside the file, and there is no log with anything in it: the file is all there is.
         case immutable
@@ -68,18 +74,21 @@ enum StoreOpening {
             var configuration = StoreOpening.basics()
             configuration.readonly = self != .alone
             configuration.prepareDatabase { db in try StoreOpening.refuseForeign(db, path: path) }
-            let name = switch self {
-            case .besideLog: file.name
-            case .alone: file.uri("mode=rw")
-            case .immutable: file.uri("immutable=1")
-            }
+            let name =
+                switch self {
+                case .besideLog: file.name
+                case .alone: file.uri("mode=rw")
+                case .immutable: file.uri("immutable=1")
+                }
             return try DatabaseQueue(path: name, configuration: configuration)
         }
     }
 
     /// The database itself, or of an older one a copy that is brought up to date in memory.
-    private static func upToDate(_ database: DatabaseQueue, path: String) throws -> (DatabaseQueue, TrackerStore.Found) {
-        guard try database.read({ try Schema.version($0, path: path, checksColumns: false) }) < Schema.migrations.count else { return (database, .store) }
+    private static func upToDate(_ database: DatabaseQueue, path: String) throws -> (DatabaseQueue, TrackerStore.Found)
+    {
+        guard try database.read({ try Schema.version($0, path: path, checksColumns: false) }) < Schema.migrations.count
+        else { return (database, .store) }
         let copy = try DatabaseQueue(configuration: basics())
         try database.backup(to: copy)
         try Schema.bringUpToDate(copy, path: path)
@@ -103,7 +112,8 @@ enum StoreOpening {
         // before a power cut would be lost although `append` had returned (promise 1).
         configuration.prepareDatabase { db in
             try refuseForeign(db, path: path)
-            // To its end: the answer comes before the change is on the disk, and what goes wrong then would be told to nobody.
+            // To its end: the answer comes before the change is on the disk, and what goes wrong then would be told to
+            // nobody.
             guard try String.fetchAll(db, sql: "PRAGMA journal_mode = WAL") == ["wal"] else {
                 throw StoreError(.cannotOpen, "The store cannot have a log beside it here", at: path)
             }
@@ -113,8 +123,8 @@ enum StoreOpening {
         return configuration
     }
 
-    /// A database of somebody else, or from tomorrow, is refused before anything in it changes. In one transaction: another
-    /// process may be filling a new file meanwhile.
+    /// A database of somebody else, or from tomorrow, is refused before anything in it changes. In one transaction:
+    /// another process may be filling a new file meanwhile.
     private static func refuseForeign(_ db: Database, path: String) throws {
         try db.inTransaction(.deferred) {
             _ = try Schema.version(db, path: path)
@@ -130,7 +140,8 @@ enum StoreOpening {
             do {
                 return try body()
             } catch let error as DatabaseError
-                where [.SQLITE_BUSY, .SQLITE_LOCKED, .SQLITE_PROTOCOL].contains(error.resultCode) && ContinuousClock.now < limit
+                where [.SQLITE_BUSY, .SQLITE_LOCKED, .SQLITE_PROTOCOL].contains(error.resultCode)
+                && ContinuousClock.now < limit
             {
                 usleep(5_000)
             }

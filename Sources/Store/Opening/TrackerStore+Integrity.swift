@@ -8,20 +8,27 @@ extension TrackerStore {
 
     static func integrityProblems(_ db: Database) throws -> [String] {
         try String.fetchAll(db, sql: "PRAGMA integrity_check").filter { $0 != "ok" }
-            + Row.fetchAll(db, sql: "PRAGMA foreign_key_check").map { "a row of \((try? $0.checked("table", String.self)) ?? "?") points nowhere" }
+            + Row.fetchAll(db, sql: "PRAGMA foreign_key_check").map {
+                "a row of \((try? $0.checked("table", String.self)) ?? "?") points nowhere"
+            }
     }
 
     /// Rows of every table, for the doctor and for proof that a purge left none.
     public func rowCounts() throws -> [(table: String, rows: Int)] {
         try read { db in
-            try (Self.tables(db) + ["migration"]).sorted().map { ($0, try Int.fetchOne(db, sql: "SELECT count(*) FROM \"\($0)\"") ?? 0) }
+            try (Self.tables(db) + ["migration"]).sorted().map {
+                ($0, try Int.fetchOne(db, sql: "SELECT count(*) FROM \"\($0)\"") ?? 0)
+            }
         }
     }
 
     /// The tables that hold what people and bottles said: all but the list of migrations.
     static func tables(_ db: Database) throws -> [String] {
-        try String.fetchAll(db, sql: """
-            SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name <> 'migration' ORDER BY name
-            """)
+        try String.fetchAll(
+            db,
+            sql: """
+                SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name <> \
+                'migration' ORDER BY name
+                """)
     }
 }

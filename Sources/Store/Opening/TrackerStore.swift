@@ -6,8 +6,9 @@ import TrackerCore
 /// The journal and the tracker's tables in one SQLite file (tracker law Section 9).
 ///
 /// Each write is a named method and one transaction. The file is in WAL mode with `synchronous=FULL`: what a method
-/// returned from survives both `kill -9` and a power cut. Any number of processes may have the store open, and any may be
-/// killed; a writer waits at most `StoreError.busySeconds` for another. The store reads no clock and no time zone: callers pass both.
+/// returned from survives both `kill -9` and a power cut. Any number of processes may have the store open, and any may
+/// be killed; a writer waits at most `StoreError.busySeconds` for another. The store reads no clock and no time zone:
+/// callers pass both.
 public struct TrackerStore: Sendable {
     /// The outlet whose other end keeps each drink as it was told last, by its place: a fleet's.
     public static let fleetOutlet = FleetTold.outlet
@@ -99,8 +100,8 @@ public struct TrackerStore: Sendable {
 
     /// Runs reads on one consistent state. Nothing stays of what a read might write.
     ///
-    /// Not `DatabaseQueue.read`: its `PRAGMA query_only` makes SQLite prepare all statements of the connection anew, twice a read. Here the transaction is
-    /// taken back instead, and who wrote in it is told.
+    /// Not `DatabaseQueue.read`: its `PRAGMA query_only` makes SQLite prepare all statements of the connection anew,
+    /// twice a read. Here the transaction is taken back instead, and who wrote in it is told.
     func read<T>(_ body: (Database) throws -> T) throws -> T {
         try place?.checkFile(path, whichIsTold: "")
         return try Self.sentences(at: path) {
@@ -111,9 +112,14 @@ public struct TrackerStore: Sendable {
                 let isWhole = db.isInsideTransaction
                 if isWhole { try db.cachedStatement(sql: "ROLLBACK TRANSACTION").execute() }
                 let value = try result.get()
-                // A failure that the body passed over has ended the transaction: what came after it was of another state.
-                guard isWhole else { throw DatabaseError(resultCode: .SQLITE_ABORT, message: "The read was broken off") }
-                guard db.totalChangesCount == before else { throw DatabaseError(resultCode: .SQLITE_READONLY, message: "A read wrote; it was taken back") }
+                // A failure that the body passed over has ended the transaction: what came after it was of another
+                // state.
+                guard isWhole else {
+                    throw DatabaseError(resultCode: .SQLITE_ABORT, message: "The read was broken off")
+                }
+                guard db.totalChangesCount == before else {
+                    throw DatabaseError(resultCode: .SQLITE_READONLY, message: "A read wrote; it was taken back")
+                }
                 return value
             }
         }
@@ -142,7 +148,8 @@ public struct TrackerStore: Sendable {
         return result
     }
 
-    /// Whether the file that was opened is the one that lies there now; whatever else is done with this store throws where it is not.
+    /// Whether the file that was opened is the one that lies there now; whatever else is done with this store throws
+    /// where it is not.
     public var isInPlace: Bool { place?.isThere(path) ?? true }
 
     /// - Throws: `StoreError`, where the file that was opened is not the one that stands there now.
@@ -150,7 +157,8 @@ public struct TrackerStore: Sendable {
 
     private func mustWrite() throws {
         guard access == .writing else {
-            throw StoreError(.readOnly, "The store was opened to look only, nothing was changed", at: path, code: "openedToLook")
+            throw StoreError(
+                .readOnly, "The store was opened to look only, nothing was changed", at: path, code: "openedToLook")
         }
         try place?.checkFile(path, whichIsTold: "; nothing was written")
     }
@@ -174,7 +182,9 @@ public struct TrackerStore: Sendable {
         } catch let value as RowDecodingError {
             // What stands beside the value in its row is nobody else's.
             let told = "\(value)".split(separator: ", row: ", maxSplits: 1).first.map(String.init) ?? ""
-            throw StoreError(.damaged, "A value of the store is of another kind than its column holds (\(told))", at: path, code: "unreadableRow")
+            throw StoreError(
+                .damaged, "A value of the store is of another kind than its column holds (\(told))", at: path,
+                code: "unreadableRow")
         }
     }
 }

@@ -20,8 +20,8 @@ struct UnfitRow: Error {
     init(_ reason: String) { self.reason = reason }
 }
 
-/// A row of the server over the one that is stored: what the table would hold afterwards. Every column is checked before
-/// anything is written, because a row that breaks a rule would be there at every start.
+/// A row of the server over the one that is stored: what the table would hold afterwards. Every column is checked
+/// before anything is written, because a row that breaks a rule would be there at every start.
 struct RemoteRow {
     let id: String
     let stamp: WriteStamp
@@ -35,7 +35,9 @@ struct RemoteRow {
     init(_ row: [String: JSONScalar], _ entity: RemoteEntity, now: Instant, _ db: Database) throws {
         arriving = row
         self.now = now
-        guard case .text(let id) = row["id"], Self.isName(id) else { throw UnfitRow("its id must be a text of 1 to 200 printable characters") }
+        guard case .text(let id) = row["id"], Self.isName(id) else {
+            throw UnfitRow("its id must be a text of 1 to 200 printable characters")
+        }
         self.id = id
         stored = try Row.fetchOne(db, sql: "SELECT * FROM \(entity.table) WHERE id = ?", arguments: [id])
         guard case .text(let device) = row["deviceId"], Self.isName(device) else {
@@ -48,7 +50,9 @@ struct RemoteRow {
         case .integer(1): isDeleted = true
         default: throw UnfitRow("deleted must be true or false")
         }
-        guard case .integer(let updatedAt) = row["updatedAt"] else { throw UnfitRow("updatedAt must be milliseconds since 1970") }
+        guard case .integer(let updatedAt) = row["updatedAt"] else {
+            throw UnfitRow("updatedAt must be milliseconds since 1970")
+        }
         stamp = WriteStamp(updatedAt: Instant(milliseconds: updatedAt), device: device, isDeleted: isDeleted)
         _ = try time("updatedAt", stamp.updatedAt)
     }
@@ -85,7 +89,8 @@ struct RemoteRow {
         try integer("threshold", 1...10)
         try choice("bottleWater", BottleWaterMode.allCases.map(\.rawValue))
         guard let text = try optionalText("computedSummary") else { return }
-        guard text.utf8.count <= 4096, (try? JSONDecoder().decode(SessionSummary.self, from: Data(text.utf8))) != nil else {
+        guard text.utf8.count <= 4096, (try? JSONDecoder().decode(SessionSummary.self, from: Data(text.utf8))) != nil
+        else {
             throw UnfitRow("computedSummary cannot be read")
         }
     }
@@ -94,31 +99,45 @@ struct RemoteRow {
         guard !id.contains("|") else { throw UnfitRow("its id has a |, which names waters derived from sips") }
         let session = try name("sessionId")
         guard let found = try SessionTable.find(session, db) else { throw UnfitRow("there is no session \(session)") }
-        if let before: String = stored?["sessionId"], before != session { throw UnfitRow("it is an entry of another session") }
+        if let before: String = stored?["sessionId"], before != session {
+            throw UnfitRow("it is an entry of another session")
+        }
         let timestamp = try instant("timestamp")
         guard timestamp >= found.startTime, timestamp <= found.endTime ?? .supported.upperBound else {
             throw UnfitRow("its time lies outside its session")
         }
-        guard try choice("type", LogEntry.Kind.allCases.map(\.rawValue)) != nil else { throw UnfitRow("type is missing") }
+        guard try choice("type", LogEntry.Kind.allCases.map(\.rawValue)) != nil else {
+            throw UnfitRow("type is missing")
+        }
         try choice("drinkType", DrinkType.allCases.map(\.rawValue))
         try number("sizeOz", above: 0, through: 100)
         try number("abv", from: 0, through: 100)
-        try number("standardDrinkEstimate", from: StandardDrinks.range.lowerBound, through: StandardDrinks.range.upperBound)
+        try number(
+            "standardDrinkEstimate", from: StandardDrinks.range.lowerBound, through: StandardDrinks.range.upperBound)
         try number("amountOz", above: 0, through: 100)
         if let preset = try optionalText("presetId"), !Self.isName(preset) { throw UnfitRow("presetId is no name") }
-        guard try name("source") != LogSource.bottle.rawValue else { throw UnfitRow("waters derived from sips do not travel") }
+        guard try name("source") != LogSource.bottle.rawValue else {
+            throw UnfitRow("waters derived from sips do not travel")
+        }
     }
 
     private func checkPreset() throws {
         try name("userId")
         let label = try optionalText("name") ?? ""
-        // Characters as they are seen: older versions counted so, and took more code points than `PresetTable.check` does.
-        guard (1...64).contains(label.count), PrintableText.hasNoControls(label) else { throw UnfitRow("its name must have 1 to 64 printable characters") }
-        guard try choice("drinkType", DrinkType.allCases.map(\.rawValue)) != nil else { throw UnfitRow("drinkType is missing") }
+        // Characters as they are seen: older versions counted so, and took more code points than `PresetTable.check`
+        // does.
+        guard (1...64).contains(label.count), PrintableText.hasNoControls(label) else {
+            throw UnfitRow("its name must have 1 to 64 printable characters")
+        }
+        guard try choice("drinkType", DrinkType.allCases.map(\.rawValue)) != nil else {
+            throw UnfitRow("drinkType is missing")
+        }
         try number("sizeOz", above: 0, through: 100)
         try number("abv", from: 0, through: 100)
         let (low, high) = (StandardDrinks.range.lowerBound, StandardDrinks.range.upperBound)
-        guard try number("standardDrinkEstimate", from: low, through: high) != nil else { throw UnfitRow("standardDrinkEstimate is missing") }
+        guard try number("standardDrinkEstimate", from: low, through: high) != nil else {
+            throw UnfitRow("standardDrinkEstimate is missing")
+        }
         try integer("position", 0...1_000_000)
     }
 
@@ -139,7 +158,9 @@ struct RemoteRow {
     private func optionalInstant(_ column: String) throws -> Instant? {
         let found = value(column)
         if found.isNull { return nil }
-        guard case .int64(let milliseconds) = found.storage else { throw UnfitRow("\(column) must be milliseconds since 1970") }
+        guard case .int64(let milliseconds) = found.storage else {
+            throw UnfitRow("\(column) must be milliseconds since 1970")
+        }
         return try time(column, Instant(milliseconds: milliseconds))
     }
 
@@ -182,7 +203,9 @@ struct RemoteRow {
     }
 
     @discardableResult
-    private func number(_ column: String, from low: Double = 0, above: Double? = nil, through high: Double) throws -> Double? {
+    private func number(_ column: String, from low: Double = 0, above: Double? = nil, through high: Double) throws
+        -> Double?
+    {
         let found: Double
         switch value(column).storage {
         case .null: return nil
@@ -191,7 +214,8 @@ struct RemoteRow {
         default: throw UnfitRow("\(column) must be a number")
         }
         guard found.isFinite, found <= high, above.map({ found > $0 }) ?? (found >= low) else {
-            throw UnfitRow("\(column) must be a number from \(Amounts.decimal(above ?? low)) to \(Amounts.decimal(high))")
+            throw UnfitRow(
+                "\(column) must be a number from \(Amounts.decimal(above ?? low)) to \(Amounts.decimal(high))")
         }
         return found
     }
@@ -199,9 +223,13 @@ struct RemoteRow {
     @discardableResult
     private func choice(_ column: String, _ values: [String]) throws -> String? {
         guard let text = try optionalText(column) else { return nil }
-        guard values.contains(text) else { throw UnfitRow("\(column) must be one of \(values.joined(separator: ", "))") }
+        guard values.contains(text) else {
+            throw UnfitRow("\(column) must be one of \(values.joined(separator: ", "))")
+        }
         return text
     }
 
-    static func isName(_ text: String) -> Bool { (1...200).contains(text.utf8.count) && PrintableText.hasNoControls(text) }
+    static func isName(_ text: String) -> Bool {
+        (1...200).contains(text.utf8.count) && PrintableText.hasNoControls(text)
+    }
 }

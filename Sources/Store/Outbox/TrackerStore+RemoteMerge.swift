@@ -48,9 +48,16 @@ public enum RemoteEntity: String, Sendable, CaseIterable {
     /// The columns that travel; `id`, `updatedAt` and `deviceId` always do.
     var columns: [String] {
         switch self {
-        case .session: ["userId", "startTime", "endTime", "isActive", "sealed", "ruleN", "bottleWater", "waterOz", "threshold", "computedSummary"]
+        case .session:
+            [
+                "userId", "startTime", "endTime", "isActive", "sealed", "ruleN", "bottleWater", "waterOz", "threshold",
+                "computedSummary",
+            ]
         case .logEntry:
-            ["sessionId", "timestamp", "type", "drinkType", "sizeOz", "abv", "standardDrinkEstimate", "presetId", "amountOz", "source", "deleted"]
+            [
+                "sessionId", "timestamp", "type", "drinkType", "sizeOz", "abv", "standardDrinkEstimate", "presetId",
+                "amountOz", "source", "deleted",
+            ]
         case .preset: ["userId", "name", "drinkType", "sizeOz", "abv", "standardDrinkEstimate", "position", "deleted"]
         }
     }
@@ -58,8 +65,8 @@ public enum RemoteEntity: String, Sendable, CaseIterable {
 
 extension TrackerStore {
     /// Merges the server's rows (a JSON list of objects): the last write wins by `updatedAt`, ties by device id; a
-    /// deletion is a write like any other (tracker law E8). A row that breaks a rule of the store is refused alone, with
-    /// its reason.
+    /// deletion is a write like any other (tracker law E8). A row that breaks a rule of the store is refused alone,
+    /// with its reason.
     /// - Throws: `Refusal` where the text is no list.
     public func merge(_ entity: RemoteEntity, json: String, _ context: WriteContext) throws -> MergeOutcome {
         guard let elements = try? JSONDecoder().decode([RemoteElement].self, from: Data(json.utf8)) else {
@@ -108,7 +115,9 @@ extension TrackerStore {
             ? "another session is active" : "it breaks a rule of the store (\(error.message ?? "constraint"))"
     }
 
-    private func take(_ row: [String: JSONScalar], _ entity: RemoteEntity, _ now: Instant, _ db: Database) throws -> Bool {
+    private func take(_ row: [String: JSONScalar], _ entity: RemoteEntity, _ now: Instant, _ db: Database) throws
+        -> Bool
+    {
         let remote = try RemoteRow(row, entity, now: now, db)
         guard WriteStamp.wins(remote.stamp, over: remote.storedStamp) else { return false }
         try remote.check(entity, db)
@@ -120,8 +129,10 @@ extension TrackerStore {
         let update = columns.map { "\($0) = excluded.\($0)" }.joined(separator: ", ")
         try db.execute(
             sql: """
-                INSERT INTO \(entity.table) (id, \(list)\(entity == .preset && row["position"] == nil ? ", position" : ""))
-                VALUES (?\(String(repeating: ", ?", count: columns.count))\(entity == .preset && row["position"] == nil ? ", 1000" : ""))
+                INSERT INTO \(entity.table) (id, \
+                \(list)\(entity == .preset && row["position"] == nil ? ", position" : ""))
+                VALUES \
+                (?\(String(repeating: ", ?", count: columns.count))\(entity == .preset && row["position"] == nil ? ", 1000" : ""))
                 ON CONFLICT (id) DO UPDATE SET \(update)
                 """, arguments: StatementArguments([id.databaseValue] + values))
         return true

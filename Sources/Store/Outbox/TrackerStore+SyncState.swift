@@ -21,5 +21,7 @@ extension TrackerStore {
     }
 
     /// The icon and what stands behind it.
-    public func syncReport() throws -> (status: SyncStatus, report: SyncReport) { try read { try SyncStateTable.status($0) } }
+    public func syncReport() throws -> (status: SyncStatus, report: SyncReport) {
+        try read { try SyncStateTable.status($0) }
+    }
 }

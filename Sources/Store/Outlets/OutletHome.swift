@@ -2,9 +2,11 @@ import Digests
 import Foundation
 import TrackerCore
 
-/// From which file of which machine a store is told to others. One who copied it has it twice, and only one of the two is the one that is known there.
+/// From which file of which machine a store is told to others. One who copied it has it twice, and only one of the two
+/// is the one that is known there.
 public struct OutletHome: Hashable, Sendable {
-    /// Tells machines apart, and says nothing else of them. A machine without a number is told by the file itself: by where it lies on which disk.
+    /// Tells machines apart, and says nothing else of them. A machine without a number is told by the file itself: by
+    /// where it lies on which disk.
     public var machine: String
     /// The file itself, whatever leads to it.
     public var path: String
@@ -14,7 +16,8 @@ public struct OutletHome: Hashable, Sendable {
         let resolved = realpath(path, nil)
         defer { free(resolved) }
         self.path = resolved.map { String(cString: $0) } ?? URL(fileURLWithPath: path).standardizedFileURL.path
-        let number = number.split(whereSeparator: \.isWhitespace).first.map(String.init) ?? Self.number(ofFile: self.path)
+        let number =
+            number.split(whereSeparator: \.isWhitespace).first.map(String.init) ?? Self.number(ofFile: self.path)
         machine = number.map { String(SHA256.hex(("waterh " + $0).utf8).prefix(16)) } ?? ""
     }
 

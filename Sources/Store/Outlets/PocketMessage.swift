@@ -27,7 +27,10 @@ public struct PocketMessage: Hashable, Sendable {
     /// The address that it was sent to; `nil`: nobody noted it.
     public var sentTo: String?
 
-    public init(sequence: Int64, announcement: Announcement, since: Instant, remote: String? = nil, key: String, sentTo: String? = nil) {
+    public init(
+        sequence: Int64, announcement: Announcement, since: Instant, remote: String? = nil, key: String,
+        sentTo: String? = nil
+    ) {
         (self.sequence, self.announcement, self.since) = (sequence, announcement, since)
         (self.remote, self.key, self.sentTo) = (remote, key, sentTo)
     }
@@ -37,7 +40,10 @@ extension PocketMessage {
     init(row: Row) throws {
         let text: String = try row.checked("announcement")
         self.init(
-            sequence: try row.checked("seq"), announcement: try JSONDecoder().decode(Announcement.self, from: Data(text.utf8)),
-            since: try row.instant("since"), remote: try row.checked("remote", String?.self), key: try row.checked("key"), sentTo: row.hasColumn("sentTo") ? try row.checked("sentTo", String?.self) : nil)
+            sequence: try row.checked("seq"),
+            announcement: try JSONDecoder().decode(Announcement.self, from: Data(text.utf8)),
+            since: try row.instant("since"), remote: try row.checked("remote", String?.self),
+            key: try row.checked("key"), sentTo: row.hasColumn("sentTo") ? try row.checked("sentTo", String?.self) : nil
+        )
     }
 }

@@ -30,7 +30,8 @@ extension PushSubscription {
     init(row: Row) throws {
         let (key, secret): (Data, Data) = (try row.checked("p256dh"), try row.checked("auth"))
         self.init(
-            endpoint: try row.checked("endpoint"), publicKey: Array(key), secret: Array(secret), label: try row.checked("label"),
+            endpoint: try row.checked("endpoint"), publicKey: Array(key), secret: Array(secret),
+            label: try row.checked("label"),
             since: try row.instant("since"))
     }
 

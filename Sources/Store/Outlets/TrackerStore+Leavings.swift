@@ -2,14 +2,26 @@ import GRDB
 import TrackerCore
 
 extension TrackerStore {
-    /// From here on an outlet speaks at this place. What another one keeps of it is left there; what it left here before is its own again.
+    /// From here on an outlet speaks at this place. What another one keeps of it is left there; what it left here
+    /// before is its own again.
     /// - Parameter isHere: whether a place that was noted before is this one.
     public func speak(_ outlet: String, at place: String, isHere: (String) -> Bool) throws {
         func known(_ db: Database) throws -> (place: String?, keepsSomething: Bool, left: [String])? {
             let row = try Row.fetchOne(
-                db, sql: "SELECT place, EXISTS (SELECT 1 FROM outlet_topic WHERE outlet = name) AS keeps FROM outlet WHERE name = ?", arguments: [outlet])
+                db,
+                sql:
+                    """
+                    SELECT place, EXISTS (SELECT 1 FROM outlet_topic WHERE outlet = name) AS keeps FROM outlet \
+                    WHERE name = ?
+                    """,
+                arguments: [outlet])
             return try row.map {
-                (try $0.checked("place"), try $0.checked("keeps"), try String.fetchAll(db, sql: "SELECT DISTINCT place FROM leaving WHERE id = (SELECT id FROM outlet WHERE name = ?)", arguments: [outlet]))
+                (
+                    try $0.checked("place"), try $0.checked("keeps"),
+                    try String.fetchAll(
+                        db, sql: "SELECT DISTINCT place FROM leaving WHERE id = (SELECT id FROM outlet WHERE name = ?)",
+                        arguments: [outlet])
+                )
             }
         }
         guard let before = try read(known), before.place != place || before.left.contains(where: isHere) else { return }
@@ -19,9 +31,15 @@ extension TrackerStore {
             try db.execute(sql: "UPDATE outlet SET place = ? WHERE name = ?", arguments: [place, outlet])
             for left in before.left where isHere(left) {
                 try db.execute(
-                    sql: "INSERT INTO outlet_topic (outlet, topic) SELECT name, topic FROM outlet JOIN leaving USING (id) WHERE name = ? AND leaving.place = ? ON CONFLICT DO NOTHING",
+                    sql:
+                        """
+                        INSERT INTO outlet_topic (outlet, topic) SELECT name, topic FROM outlet JOIN leaving USING \
+                        (id) WHERE name = ? AND leaving.place = ? ON CONFLICT DO NOTHING
+                        """,
                     arguments: [outlet, left])
-                try db.execute(sql: "DELETE FROM leaving WHERE place = ? AND id = (SELECT id FROM outlet WHERE name = ?)", arguments: [left, outlet])
+                try db.execute(
+                    sql: "DELETE FROM leaving WHERE place = ? AND id = (SELECT id FROM outlet WHERE name = ?)",
+                    arguments: [left, outlet])
             }
         }
     }
@@ -34,9 +52,20 @@ extension TrackerStore {
 
     /// What other ends keep of ours and nobody owns any more, by place and id.
     public func leavings() throws -> [Leavings] {
-        let rows = try read { db in try Row.fetchAll(db, sql: "SELECT leaving.*, coalesce(seconds, 0) AS seconds FROM leaving LEFT JOIN leaving_tried USING (place, id) ORDER BY place, id, topic") }
+        let rows = try read { db in
+            try Row.fetchAll(
+                db,
+                sql:
+                    """
+                    SELECT leaving.*, coalesce(seconds, 0) AS seconds FROM leaving LEFT JOIN leaving_tried USING \
+                    (place, id) ORDER BY place, id, topic
+                    """
+            )
+        }
         return try rows.reduce(into: []) { all, row in
-            let (place, id, topic): (String, String, String) = (try row.checked("place"), try row.checked("id"), try row.checked("topic"))
+            let (place, id, topic): (String, String, String) = (
+                try row.checked("place"), try row.checked("id"), try row.checked("topic")
+            )
             if all.last?.place != place || all.last?.id != id {
                 all.append(Leavings(place: place, id: id, topics: [], tried: try row.checked("seconds")))
             }
@@ -48,7 +77,11 @@ extension TrackerStore {
     public func noteTried(_ leavings: Leavings, seconds: Int) throws {
         try write { db in
             try db.execute(
-                sql: "INSERT INTO leaving_tried (place, id, seconds) VALUES (?, ?, ?) ON CONFLICT (place, id) DO UPDATE SET seconds = seconds + excluded.seconds",
+                sql:
+                    """
+                    INSERT INTO leaving_tried (place, id, seconds) VALUES (?, ?, ?) ON CONFLICT (place, id) DO \
+                    UPDATE SET seconds = seconds + excluded.seconds
+                    """,
                 arguments: [leavings.place, leavings.id, seconds])
         }
     }
@@ -56,19 +89,33 @@ extension TrackerStore {
     /// They are taken back, or given up.
     public func forget(_ leavings: Leavings) throws {
         try write { db in
-            try db.execute(sql: "DELETE FROM leaving_tried WHERE place = ? AND id = ?", arguments: [leavings.place, leavings.id])
+            try db.execute(
+                sql: "DELETE FROM leaving_tried WHERE place = ? AND id = ?", arguments: [leavings.place, leavings.id])
             for topic in leavings.topics {
-                try db.execute(sql: "DELETE FROM leaving WHERE place = ? AND id = ? AND topic = ?", arguments: [leavings.place, leavings.id, topic])
+                try db.execute(
+                    sql: "DELETE FROM leaving WHERE place = ? AND id = ? AND topic = ?",
+                    arguments: [leavings.place, leavings.id, topic])
             }
         }
     }
 
-    /// What the store that lay here before has left at other ends: it was replaced while it was open, and its outlets may be others than this one's.
+    /// What the store that lay here before has left at other ends: it was replaced while it was open, and its outlets
+    /// may be others than this one's.
     public func inherit(from before: TrackerStore) throws {
         let left = try Self.sentences(at: before.path) {
             try before.database.read { db in
-                try Row.fetchAll(db, sql: "SELECT coalesce(place, '') AS place, name, id, topic FROM outlet JOIN outlet_topic ON outlet = name UNION SELECT place, '', id, topic FROM leaving").map {
-                    (try $0.checked("place", String.self), try $0.checked("name", String.self), try $0.checked("id", String.self), try $0.checked("topic", String.self))
+                try Row.fetchAll(
+                    db,
+                    sql:
+                        """
+                        SELECT coalesce(place, '') AS place, name, id, topic FROM outlet JOIN outlet_topic ON \
+                        outlet = name UNION SELECT place, '', id, topic FROM leaving
+                        """
+                ).map {
+                    (
+                        try $0.checked("place", String.self), try $0.checked("name", String.self),
+                        try $0.checked("id", String.self), try $0.checked("topic", String.self)
+                    )
                 }
             }
         }
@@ -76,9 +123,22 @@ extension TrackerStore {
         try write { db in
             for (place, name, id, topic) in left {
                 // The same one goes on: it knows itself what stands there no more.
-                try db.execute(sql: "INSERT INTO outlet_topic (outlet, topic) SELECT name, ? FROM outlet WHERE name = ? AND id = ? ON CONFLICT DO NOTHING", arguments: [topic, name, id])
-                if try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM outlet WHERE name = ? AND id = ?)", arguments: [name, id]) == true { continue }
-                try db.execute(sql: "INSERT INTO leaving (place, id, topic) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", arguments: [place, id, topic])
+                try db.execute(
+                    sql:
+                        """
+                        INSERT INTO outlet_topic (outlet, topic) SELECT name, ? FROM outlet WHERE name = ? AND id \
+                        = ? ON CONFLICT DO NOTHING
+                        """,
+                    arguments: [topic, name, id])
+                if try Bool.fetchOne(
+                    db, sql: "SELECT EXISTS (SELECT 1 FROM outlet WHERE name = ? AND id = ?)", arguments: [name, id])
+                    == true
+                {
+                    continue
+                }
+                try db.execute(
+                    sql: "INSERT INTO leaving (place, id, topic) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+                    arguments: [place, id, topic])
             }
         }
     }
@@ -86,10 +146,12 @@ extension TrackerStore {
     /// What the fleet's outlet notes there is for itself: nobody can take that back.
     /// - Parameter outlet: `nil`: all of them.
     static func leave(_ outlet: String?, _ db: Database) throws {
-        try db.execute(sql: """
-            INSERT INTO leaving (place, id, topic) SELECT coalesce(place, ''), id, topic FROM outlet JOIN outlet_topic ON outlet = name
-                WHERE name = coalesce(?, name) AND name <> '\(fleetOutlet)' ON CONFLICT DO NOTHING
-            """, arguments: [outlet])
+        try db.execute(
+            sql: """
+                INSERT INTO leaving (place, id, topic) SELECT coalesce(place, ''), id, topic FROM outlet JOIN \
+                outlet_topic ON outlet = name
+                    WHERE name = coalesce(?, name) AND name <> '\(fleetOutlet)' ON CONFLICT DO NOTHING
+                """, arguments: [outlet])
         try db.execute(sql: "DELETE FROM outlet_topic WHERE outlet = coalesce(?, outlet)", arguments: [outlet])
     }
 }

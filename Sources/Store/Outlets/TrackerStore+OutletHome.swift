@@ -3,8 +3,8 @@ import GRDB
 import TrackerCore
 
 extension TrackerStore {
-    /// Whether an outlet speaks from where it did before. What never spoke speaks from here from now on; so does a file that was moved, which is not there any
-    /// more where it was.
+    /// Whether an outlet speaks from where it did before. What never spoke speaks from here from now on; so does a file
+    /// that was moved, which is not there any more where it was.
     public func standing(of outlet: String, at here: OutletHome) throws -> OutletStanding {
         guard let known = try home(of: outlet) else {
             try move(outlet, to: here)
@@ -26,14 +26,17 @@ extension TrackerStore {
 
     /// It speaks from here from now on, as who it was.
     public func move(_ outlet: String, to here: OutletHome) throws {
-        try write { db in try db.execute(sql: "UPDATE outlet SET home = ? WHERE name = ?", arguments: [here.text, outlet]) }
+        try write { db in
+            try db.execute(sql: "UPDATE outlet SET home = ? WHERE name = ?", arguments: [here.text, outlet])
+        }
     }
 
-    /// It speaks from here from now on, as somebody else: what the other end keeps is the other one's. What waits is told by both: one cannot know by whom it was
-    /// stored.
+    /// It speaks from here from now on, as somebody else: what the other end keeps is the other one's. What waits is
+    /// told by both: one cannot know by whom it was stored.
     public func beginAnew(_ outlet: String, id: String, at here: OutletHome) throws {
         try write { db in
-            try db.execute(sql: "UPDATE outlet SET home = ?, id = ? WHERE name = ?", arguments: [here.text, id, outlet])
+            try db.execute(
+                sql: "UPDATE outlet SET home = ?, id = ? WHERE name = ?", arguments: [here.text, id, outlet])
             try db.execute(sql: "DELETE FROM outlet_topic WHERE outlet = ?", arguments: [outlet])
         }
     }
@@ -41,7 +44,9 @@ extension TrackerStore {
     /// At which topics the other end may keep something of the one that this store began as: what the two know of it.
     public func keptByOriginal(of outlet: String, at here: OutletHome) throws -> Set<String> {
         var topics = Set(try keptTopics(of: outlet))
-        if let known = try home(of: outlet), known.path != here.path, known.machine == here.machine, let original = try? TrackerStore(path: known.path, for: .looking) {
+        if let known = try home(of: outlet), known.path != here.path, known.machine == here.machine,
+            let original = try? TrackerStore(path: known.path, for: .looking)
+        {
             topics.formUnion((try? original.keptTopics(of: outlet)) ?? [])
         }
         return topics
@@ -49,20 +54,28 @@ extension TrackerStore {
 
     /// Who an outlet is, also one that is switched off; `nil` where there never was one.
     public func identity(of outlet: String) throws -> (id: String, path: String?)? {
-        let row = try read { db in try Row.fetchOne(db, sql: "SELECT id, home FROM outlet WHERE name = ?", arguments: [outlet]) }
-        return try row.map { (try $0.checked("id"), (try? $0.checked("home", String.self)).flatMap(OutletHome.init)?.path) }
+        let row = try read { db in
+            try Row.fetchOne(db, sql: "SELECT id, home FROM outlet WHERE name = ?", arguments: [outlet])
+        }
+        return try row.map {
+            (try $0.checked("id"), (try? $0.checked("home", String.self)).flatMap(OutletHome.init)?.path)
+        }
     }
 
     private func home(of outlet: String) throws -> OutletHome? {
-        try read { db in try String.fetchOne(db, sql: "SELECT home FROM outlet WHERE name = ?", arguments: [outlet]) }.flatMap(OutletHome.init)
+        try read { db in try String.fetchOne(db, sql: "SELECT home FROM outlet WHERE name = ?", arguments: [outlet]) }
+            .flatMap(OutletHome.init)
     }
 
-    /// Whether the store that this one was copied from is still there: another file that speaks as the same one. What cannot be looked into may be it.
+    /// Whether the store that this one was copied from is still there: another file that speaks as the same one. What
+    /// cannot be looked into may be it.
     private func isThere(_ path: String, as outlet: String, beside own: String) throws -> Bool {
         var (other, mine) = (stat(), stat())
         guard stat(path, &other) == 0 else { return errno != ENOENT && errno != ENOTDIR }
         if stat(own, &mine) == 0, other.st_dev == mine.st_dev, other.st_ino == mine.st_ino { return false }
-        guard let there = try? TrackerStore(path: path, for: .looking), let who = try? there.identity(of: outlet) else { return Glibc.access(path, R_OK) != 0 }
+        guard let there = try? TrackerStore(path: path, for: .looking), let who = try? there.identity(of: outlet) else {
+            return Glibc.access(path, R_OK) != 0
+        }
         return try who.id == identity(of: outlet)?.id
     }
 }

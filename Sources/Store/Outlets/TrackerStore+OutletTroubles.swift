@@ -3,13 +3,23 @@ import GRDB
 import TrackerCore
 
 extension TrackerStore {
-    /// What stands between an outlet and the other end from now on, in words; `nil`: nothing. Where it is known already nothing is written. Other words are the same trouble.
+    /// What stands between an outlet and the other end from now on, in words; `nil`: nothing. Where it is known already
+    /// nothing is written. Other words are the same trouble.
     public func noteTrouble(_ words: String?, of outlet: String, at now: Instant) throws {
         let words = words.map { String($0.prefix(Self.longestTrouble)) }
-        guard try read({ db in try Bool.fetchOne(db, sql: "SELECT trouble IS NOT ? FROM outlet WHERE name = ?", arguments: [words, outlet]) }) == true else { return }
+        guard
+            try read({ db in
+                try Bool.fetchOne(
+                    db, sql: "SELECT trouble IS NOT ? FROM outlet WHERE name = ?", arguments: [words, outlet])
+            }) == true
+        else { return }
         try write { db in
             try db.execute(
-                sql: "UPDATE outlet SET troubleSince = CASE WHEN ?1 IS NULL THEN NULL WHEN trouble IS NULL THEN ?2 ELSE troubleSince END, trouble = ?1 WHERE name = ?3",
+                sql:
+                    """
+                    UPDATE outlet SET troubleSince = CASE WHEN ?1 IS NULL THEN NULL WHEN trouble IS NULL THEN ?2 \
+                    ELSE troubleSince END, trouble = ?1 WHERE name = ?3
+                    """,
                 arguments: [words, now.milliseconds, outlet])
         }
     }
@@ -17,15 +27,20 @@ extension TrackerStore {
     /// The same of the server of somebody's phone, or of a program's.
     /// - Parameter settings: with which it was tried; only a fingerprint of them is kept.
     public func notePocketTrouble(_ words: String?, of outlet: String, with settings: String, at now: Instant) throws {
-        guard let words = words.map({ String($0.prefix(Self.longestTrouble)) }) else { return try forgetPocketTrouble(of: outlet) }
+        guard let words = words.map({ String($0.prefix(Self.longestTrouble)) }) else {
+            return try forgetPocketTrouble(of: outlet)
+        }
         let mark = Self.mark(settings)
         let known = "SELECT EXISTS (SELECT 1 FROM pocket_trouble WHERE outlet = ? AND words = ? AND settings = ?)"
-        guard try read({ db in try Bool.fetchOne(db, sql: known, arguments: [outlet, words, mark]) }) != true else { return }
+        guard try read({ db in try Bool.fetchOne(db, sql: known, arguments: [outlet, words, mark]) }) != true else {
+            return
+        }
         try write { db in
             try db.execute(
                 sql: """
                     INSERT INTO pocket_trouble (outlet, words, since, settings) VALUES (?, ?, ?, ?)
-                    ON CONFLICT (outlet) DO UPDATE SET since = iif(settings = excluded.settings, since, excluded.since), words = excluded.words, settings = excluded.settings
+                    ON CONFLICT (outlet) DO UPDATE SET since = iif(settings = excluded.settings, since, \
+                    excluded.since), words = excluded.words, settings = excluded.settings
                     """, arguments: [outlet, words, now.milliseconds, mark])
         }
     }
@@ -34,22 +49,31 @@ extension TrackerStore {
     public func forgetPocketTrouble(of outlet: String, unlessWith settings: String? = nil) throws {
         let mark = settings.map(Self.mark)
         let sql = "FROM pocket_trouble WHERE outlet = ? AND settings IS NOT ?"
-        guard try read({ db in try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 \(sql))", arguments: [outlet, mark]) }) == true else { return }
+        guard
+            try read({ db in try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 \(sql))", arguments: [outlet, mark]) })
+                == true
+        else { return }
         try write { db in try db.execute(sql: "DELETE \(sql)", arguments: [outlet, mark]) }
     }
 
     /// What stands between those who are to be told and us, by their names.
     public func outletTroubles() throws -> [OutletTrouble] {
         try read { db in
-            try Row.fetchAll(db, sql: """
-                SELECT name, trouble AS words, troubleSince AS since, (SELECT count(*) FROM drink_change WHERE seq > position) + (SELECT count(*) FROM fleet_again WHERE seq > position AND name = '\(Self.fleetOutlet)') AS waiting FROM outlet WHERE isOpen AND trouble IS NOT NULL
-                UNION ALL
-                SELECT iif(outlet LIKE 'push-%', 'push', outlet), words, since, (SELECT count(*) FROM pocket_message m WHERE m.outlet = t.outlet AND state = 'waiting') FROM pocket_trouble t
-                ORDER BY name
-                """
+            try Row.fetchAll(
+                db,
+                sql: """
+                    SELECT name, trouble AS words, troubleSince AS since, (SELECT count(*) FROM drink_change WHERE seq \
+                    > position) + (SELECT count(*) FROM fleet_again WHERE seq > position AND name = \
+                    '\(Self.fleetOutlet)') AS waiting FROM outlet WHERE isOpen AND trouble IS NOT NULL
+                    UNION ALL
+                    SELECT iif(outlet LIKE 'push-%', 'push', outlet), words, since, (SELECT count(*) FROM \
+                    pocket_message m WHERE m.outlet = t.outlet AND state = 'waiting') FROM pocket_trouble t
+                    ORDER BY name
+                    """
             ).map {
                 OutletTrouble(
-                    outlet: try $0.checked("name"), words: try $0.checked("words"), since: try $0.checked("since", Int64?.self).map(Instant.init(milliseconds:)),
+                    outlet: try $0.checked("name"), words: try $0.checked("words"),
+                    since: try $0.checked("since", Int64?.self).map(Instant.init(milliseconds:)),
                     waiting: try $0.checked("waiting"))
             }
         }

@@ -3,29 +3,48 @@ import TrackerCore
 
 extension TrackerStore {
     /// Makes sure of an outlet. One that is new, or was closed, begins with what is stored from now on.
-    /// - Parameter tellsAll: one that is new begins with everything that is stored: of a store that was purged under it all of that is news.
-    /// - Parameter peer: whom the fleet's outlet tells, as `tellFleet` takes it. In the same step: nobody sees one that is open and has nothing to tell.
-    public func openOutlet(_ name: String, tellsAll: Bool = false, telling peer: String? = nil, makeID: () -> String) throws -> Outlet {
-        let known = { (db: Database) in try peer.map { try FleetTold.isTold($0, db) } == false ? nil : try Self.outlet(name, db) }
+    /// - Parameter tellsAll: one that is new begins with everything that is stored: of a store that was purged under it
+    ///   all of that is news.
+    /// - Parameter peer: whom the fleet's outlet tells, as `tellFleet` takes it. In the same step: nobody sees one that
+    ///   is open and has nothing to tell.
+    public func openOutlet(_ name: String, tellsAll: Bool = false, telling peer: String? = nil, makeID: () -> String)
+        throws -> Outlet
+    {
+        let known = { (db: Database) in
+            try peer.map { try FleetTold.isTold($0, db) } == false ? nil : try Self.outlet(name, db)
+        }
         if let known = try read(known) { return known }
         return try write { db in
             if let known = try Self.outlet(name, db) {
                 if let peer { try FleetTold.tell(peer, db) }
                 return known
             }
-            let isAnew = try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM outlet WHERE name = ?)", arguments: [name]) == false
+            let isAnew =
+                try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM outlet WHERE name = ?)", arguments: [name])
+                == false
             try beginTold(name, from: tellsAll && isAnew ? 0 : nil, db)
             if tellsAll, isAnew {
-                try db.execute(sql: "INSERT INTO outlet (name, id, position) VALUES (?, ?, 0)", arguments: [name, makeID()])
+                try db.execute(
+                    sql: "INSERT INTO outlet (name, id, position) VALUES (?, ?, 0)", arguments: [name, makeID()])
                 // What was put back since is no news.
-                try db.execute(sql: "INSERT INTO drink_change (key) SELECT key FROM drink WHERE born > coalesce((SELECT putBack FROM drink_sequence), 0) ORDER BY id ON CONFLICT (key) DO NOTHING")
+                try db.execute(
+                    sql:
+                        """
+                        INSERT INTO drink_change (key) SELECT key FROM drink WHERE born > coalesce((SELECT putBack \
+                        FROM drink_sequence), 0) ORDER BY id ON CONFLICT (key) DO NOTHING
+                        """
+                )
             }
-            try db.execute(sql: """
-                INSERT INTO outlet (name, id, position) VALUES (?, ?, coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'drink_change'), 0))
-                ON CONFLICT (name) DO UPDATE SET position = iif(isOpen, position, excluded.position), isOpen = 1
-                """, arguments: [name, makeID()])
+            try db.execute(
+                sql: """
+                    INSERT INTO outlet (name, id, position) VALUES (?, ?, coalesce((SELECT seq FROM sqlite_sequence \
+                    WHERE name = 'drink_change'), 0))
+                    ON CONFLICT (name) DO UPDATE SET position = iif(isOpen, position, excluded.position), isOpen = 1
+                    """, arguments: [name, makeID()])
             if let peer { try FleetTold.tell(peer, db) }
-            guard let outlet = try Self.outlet(name, db) else { preconditionFailure("the outlet \(name) was written in this very transaction") }
+            guard let outlet = try Self.outlet(name, db) else {
+                preconditionFailure("the outlet \(name) was written in this very transaction")
+            }
             return outlet
         }
     }
@@ -51,14 +70,19 @@ extension TrackerStore {
     /// What an outlet has not got yet, in order, so many at most.
     public func changes(for outlet: String, limit: Int) throws -> [DrinkChange] {
         try read { db in
-            let statement = try db.cachedStatement(sql: """
-                SELECT \(StoredDrink.columns), changed.seq AS changeSeq, changed.key AS changeKey
-                FROM (\(Self.changed) ORDER BY seq LIMIT :limit) AS changed LEFT JOIN drink ON drink.key = changed.key ORDER BY changed.seq
-                """)
-            return try Row.fetchAll(statement, arguments: ["outlet": outlet, "fleet": Self.fleetOutlet, "limit": limit]).map { row in
+            let statement = try db.cachedStatement(
+                sql: """
+                    SELECT \(StoredDrink.columns), changed.seq AS changeSeq, changed.key AS changeKey
+                    FROM (\(Self.changed) ORDER BY seq LIMIT :limit) AS changed LEFT JOIN drink ON drink.key = \
+                    changed.key ORDER BY changed.seq
+                    """)
+            return try Row.fetchAll(
+                statement, arguments: ["outlet": outlet, "fleet": Self.fleetOutlet, "limit": limit]
+            ).map { row in
                 // A row that nobody can read is told as gone: it counts nowhere, and the doctor names it.
                 let drink = try? StoredDrink(row: row)
-                return DrinkChange(sequence: try row.checked("changeSeq"), key: try row.checked("changeKey"), drink: drink)
+                return DrinkChange(
+                    sequence: try row.checked("changeSeq"), key: try row.checked("changeKey"), drink: drink)
             }
         }
     }
@@ -66,23 +90,31 @@ extension TrackerStore {
     /// How many changes an outlet has not got yet.
     public func waiting(for outlet: String) throws -> Int {
         try read { db in
-            try Int.fetchOne(db, sql: "SELECT count(*) FROM (\(Self.changed))", arguments: ["outlet": outlet, "fleet": Self.fleetOutlet]) ?? 0
+            try Int.fetchOne(
+                db, sql: "SELECT count(*) FROM (\(Self.changed))",
+                arguments: ["outlet": outlet, "fleet": Self.fleetOutlet]) ?? 0
         }
     }
 
     /// What an outlet has not got yet: what changed, and for the fleet what is told again.
     private static let changed = """
         SELECT key, seq FROM drink_change WHERE seq > (SELECT position FROM outlet WHERE name = :outlet)
-        UNION ALL SELECT key, seq FROM fleet_again WHERE seq > (SELECT position FROM outlet WHERE name = :outlet) AND :outlet = :fleet
+        UNION ALL SELECT key, seq FROM fleet_again WHERE seq > (SELECT position FROM outlet WHERE name = :outlet) AND \
+        :outlet = :fleet
         """
 
     /// All changes up to this one have arrived; what every outlet has is forgotten.
-    /// - Parameter id: who it was when they were taken: the store may have been purged since, and then nothing is noted. `nil`: whoever it is.
+    /// - Parameter id: who it was when they were taken: the store may have been purged since, and then nothing is
+    ///   noted. `nil`: whoever it is.
     public func delivered(_ outlet: String, through sequence: Int64, as id: String? = nil) throws {
         try write { db in
-            guard try id == nil || String.fetchOne(db, sql: "SELECT id FROM outlet WHERE name = ?", arguments: [outlet]) == id else { return }
+            guard
+                try id == nil
+                    || String.fetchOne(db, sql: "SELECT id FROM outlet WHERE name = ?", arguments: [outlet]) == id
+            else { return }
             if outlet == Self.fleetOutlet { try FleetTold.note(through: sequence, db) }
-            try db.execute(sql: "UPDATE outlet SET position = max(position, ?) WHERE name = ?", arguments: [sequence, outlet])
+            try db.execute(
+                sql: "UPDATE outlet SET position = max(position, ?) WHERE name = ?", arguments: [sequence, outlet])
             try Self.prune(db)
         }
     }
@@ -97,7 +129,8 @@ extension TrackerStore {
         }
         guard sum > told else { return told }
         try write { db in
-            try db.execute(sql: "UPDATE outlet SET lifetimeMl = max(lifetimeMl, ?) WHERE name = ?", arguments: [sum, outlet])
+            try db.execute(
+                sql: "UPDATE outlet SET lifetimeMl = max(lifetimeMl, ?) WHERE name = ?", arguments: [sum, outlet])
         }
         return sum
     }
@@ -106,7 +139,10 @@ extension TrackerStore {
 
     /// Topics at which the other end keeps something of ours.
     public func keptTopics(of outlet: String) throws -> [String] {
-        try read { db in try String.fetchAll(db, sql: "SELECT topic FROM outlet_topic WHERE outlet = ? ORDER BY topic", arguments: [outlet]) }
+        try read { db in
+            try String.fetchAll(
+                db, sql: "SELECT topic FROM outlet_topic WHERE outlet = ? ORDER BY topic", arguments: [outlet])
+        }
     }
 
     /// Before something is sent there that is kept, so that it can be taken back whatever happens.
@@ -117,7 +153,12 @@ extension TrackerStore {
         try write { db in
             for topic in new {
                 try db.execute(
-                    sql: "INSERT INTO outlet_topic (outlet, topic) SELECT name, ? FROM outlet WHERE name = ? ON CONFLICT DO NOTHING", arguments: [topic, outlet])
+                    sql:
+                        """
+                        INSERT INTO outlet_topic (outlet, topic) SELECT name, ? FROM outlet WHERE name = ? ON \
+                        CONFLICT DO NOTHING
+                        """,
+                    arguments: [topic, outlet])
             }
         }
     }
@@ -126,7 +167,10 @@ extension TrackerStore {
     public func forgetKept(_ topics: [String], of outlet: String) throws {
         guard !topics.isEmpty else { return }
         try write { db in
-            for topic in topics { try db.execute(sql: "DELETE FROM outlet_topic WHERE outlet = ? AND topic = ?", arguments: [outlet, topic]) }
+            for topic in topics {
+                try db.execute(
+                    sql: "DELETE FROM outlet_topic WHERE outlet = ? AND topic = ?", arguments: [outlet, topic])
+            }
         }
     }
 
@@ -139,9 +183,12 @@ extension TrackerStore {
     }
 
     private static func prune(_ db: Database) throws {
-        try db.execute(sql: """
-            DELETE FROM drink_change WHERE seq <= coalesce((SELECT min(position) FROM outlet WHERE isOpen), 9223372036854775807);
-            DELETE FROM fleet_again WHERE seq <= coalesce((SELECT position FROM outlet WHERE name = '\(fleetOutlet)' AND isOpen), 9223372036854775807)
-            """)
+        try db.execute(
+            sql: """
+                DELETE FROM drink_change WHERE seq <= coalesce((SELECT min(position) FROM outlet WHERE isOpen), \
+                9223372036854775807);
+                DELETE FROM fleet_again WHERE seq <= coalesce((SELECT position FROM outlet WHERE name = \
+                '\(fleetOutlet)' AND isOpen), 9223372036854775807)
+                """)
     }
 }

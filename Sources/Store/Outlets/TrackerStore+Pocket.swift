@@ -8,7 +8,8 @@ extension TrackerStore {
     /// So many that are over are remembered for each outlet.
     private static let pocketMemory = 400
 
-    /// Notes a notification for an outlet, before it is sent. One that is known keeps its place and takes the new words, unless it is there already.
+    /// Notes a notification for an outlet, before it is sent. One that is known keeps its place and takes the new
+    /// words, unless it is there already.
     /// - Parameters:
     ///   - keepsAll: otherwise what waits for the same place is given up: a reminder is of the moment.
     ///   - makeKey: a secret for its buttons.
@@ -18,27 +19,47 @@ extension TrackerStore {
     ) throws -> (state: PocketMessage.State, sequence: Int64, givenUp: Int) {
         let text = String(decoding: try JSONEncoder().encode(announcement), as: UTF8.self)
         return try write { db in
-            let known = try Row.fetchOne(db, sql: "SELECT seq, state FROM pocket_message WHERE outlet = ? AND id = ?", arguments: [outlet, announcement.id])
-            if let known, let state = PocketMessage.State(rawValue: try known.checked("state")), state == .sent || state == .refused { return (state, try known.checked("seq"), 0) }
+            let known = try Row.fetchOne(
+                db, sql: "SELECT seq, state FROM pocket_message WHERE outlet = ? AND id = ?",
+                arguments: [outlet, announcement.id])
+            if let known, let state = PocketMessage.State(rawValue: try known.checked("state")),
+                state == .sent || state == .refused
+            {
+                return (state, try known.checked("seq"), 0)
+            }
             if !keepsAll {
                 try db.execute(
-                    sql: "UPDATE pocket_message SET state = 'dropped' WHERE outlet = ? AND place = ? AND id <> ? AND state = 'waiting'",
+                    sql:
+                        """
+                        UPDATE pocket_message SET state = 'dropped' WHERE outlet = ? AND place = ? AND id <> ? AND \
+                        state = 'waiting'
+                        """,
                     arguments: [outlet, announcement.kind.id, announcement.id])
             }
-            try db.execute(sql: """
-                INSERT INTO pocket_message (outlet, id, place, announcement, since, state, key) VALUES (?, ?, ?, ?, ?, 'waiting', ?)
-                ON CONFLICT (outlet, id) DO UPDATE SET announcement = excluded.announcement, since = excluded.since, state = 'waiting'
-                """, arguments: [outlet, announcement.id, announcement.kind.id, text, now.milliseconds, makeKey()])
-            try db.execute(sql: """
-                UPDATE pocket_message SET state = 'dropped' WHERE outlet = ?1 AND state = 'waiting' AND seq <= (
-                    SELECT seq FROM pocket_message WHERE outlet = ?1 AND state = 'waiting' ORDER BY seq DESC LIMIT 1 OFFSET ?2)
-                """, arguments: [outlet, Self.pocketLimit])
+            try db.execute(
+                sql: """
+                    INSERT INTO pocket_message (outlet, id, place, announcement, since, state, key) VALUES (?, ?, ?, \
+                    ?, ?, 'waiting', ?)
+                    ON CONFLICT (outlet, id) DO UPDATE SET announcement = excluded.announcement, since = \
+                    excluded.since, state = 'waiting'
+                    """, arguments: [outlet, announcement.id, announcement.kind.id, text, now.milliseconds, makeKey()])
+            try db.execute(
+                sql: """
+                    UPDATE pocket_message SET state = 'dropped' WHERE outlet = ?1 AND state = 'waiting' AND seq <= (
+                        SELECT seq FROM pocket_message WHERE outlet = ?1 AND state = 'waiting' ORDER BY seq DESC LIMIT \
+                    1 OFFSET ?2)
+                    """, arguments: [outlet, Self.pocketLimit])
             let givenUp = db.changesCount
-            try db.execute(sql: """
-                DELETE FROM pocket_message WHERE outlet = ?1 AND state <> 'waiting' AND seq <= (
-                    SELECT seq FROM pocket_message WHERE outlet = ?1 AND state <> 'waiting' ORDER BY seq DESC LIMIT 1 OFFSET ?2)
-                """, arguments: [outlet, Self.pocketMemory])
-            let sequence = try Int64.fetchOne(db, sql: "SELECT seq FROM pocket_message WHERE outlet = ? AND id = ?", arguments: [outlet, announcement.id]) ?? 0
+            try db.execute(
+                sql: """
+                    DELETE FROM pocket_message WHERE outlet = ?1 AND state <> 'waiting' AND seq <= (
+                        SELECT seq FROM pocket_message WHERE outlet = ?1 AND state <> 'waiting' ORDER BY seq DESC \
+                    LIMIT 1 OFFSET ?2)
+                    """, arguments: [outlet, Self.pocketMemory])
+            let sequence =
+                try Int64.fetchOne(
+                    db, sql: "SELECT seq FROM pocket_message WHERE outlet = ? AND id = ?",
+                    arguments: [outlet, announcement.id]) ?? 0
             return (.waiting, sequence, givenUp)
         }
     }
@@ -59,10 +80,13 @@ extension TrackerStore {
             guard let row = try Row.fetchOne(db, sql: sql, arguments: [outlet]) else { return .nothing }
             guard let message = try? PocketMessage(row: row) else {
                 // Nobody can read it: it goes nowhere.
-                try db.execute(sql: "UPDATE pocket_message SET state = 'dropped' WHERE seq = ?", arguments: [try row.checked("seq", Int64?.self)])
+                try db.execute(
+                    sql: "UPDATE pocket_message SET state = 'dropped' WHERE seq = ?",
+                    arguments: [try row.checked("seq", Int64?.self)])
                 return .busy
             }
-            return try Claims(claimant: claimant, now: now).take(Self.claim(message, outlet), db) ? .message(message) : .busy
+            return try Claims(claimant: claimant, now: now).take(Self.claim(message, outlet), db)
+                ? .message(message) : .busy
         }
     }
 
@@ -71,7 +95,8 @@ extension TrackerStore {
     ///   - remote: what the other end calls it.
     ///   - address: where the other end is.
     public func endPost(
-        _ message: PocketMessage, from outlet: String, as claimant: String, at now: Instant, _ state: PocketMessage.State, remote: String? = nil, sentTo address: String? = nil
+        _ message: PocketMessage, from outlet: String, as claimant: String, at now: Instant,
+        _ state: PocketMessage.State, remote: String? = nil, sentTo address: String? = nil
     ) throws {
         try write { db in
             _ = try Claims(claimant: claimant, now: now).giveBack(Self.claim(message, outlet), db)
@@ -80,69 +105,107 @@ extension TrackerStore {
                 // What stood in its place is not there any more. Under another name it stands beside it.
                 try db.execute(
                     sql: """
-                        UPDATE pocket_message SET isShown = 0 WHERE outlet = ? AND place = ? AND (remote IS ? OR NOT \(Self.ownPlace))
-                            AND NOT EXISTS (SELECT 1 FROM pocket_address a WHERE a.seq = pocket_message.seq AND sentTo IS NOT ?)
+                        UPDATE pocket_message SET isShown = 0 WHERE outlet = ? AND place = ? AND (remote IS ? OR NOT \
+                        \(Self.ownPlace))
+                            AND NOT EXISTS (SELECT 1 FROM pocket_address a WHERE a.seq = pocket_message.seq AND sentTo \
+                        IS NOT ?)
                         """, arguments: [outlet, message.announcement.kind.id, remote, address])
                 if let address {
                     // What was left there before a purge is not there any more, either.
-                    try db.execute(sql: "DELETE FROM pocket_leaving WHERE address = ? AND place = ?", arguments: [address, remote])
-                    try db.execute(sql: "INSERT OR REPLACE INTO pocket_address (seq, sentTo) VALUES (?, ?)", arguments: [message.sequence, address])
+                    try db.execute(
+                        sql: "DELETE FROM pocket_leaving WHERE address = ? AND place = ?", arguments: [address, remote])
+                    try db.execute(
+                        sql: "INSERT OR REPLACE INTO pocket_address (seq, sentTo) VALUES (?, ?)",
+                        arguments: [message.sequence, address])
                 }
             }
             try db.execute(
-                sql: "UPDATE pocket_message SET state = ?, remote = ?, isShown = ? WHERE seq = ?", arguments: [state.rawValue, remote, state == .sent, message.sequence])
+                sql: "UPDATE pocket_message SET state = ?, remote = ?, isShown = ? WHERE seq = ?",
+                arguments: [state.rawValue, remote, state == .sent, message.sequence])
             // Also when nobody waited for it any more. Where others are being told yet, whoever notes that looks here.
-            if state == .sent { try NotificationTable.add(NotificationTable.sink(ofOutlet: outlet), to: message.announcement.id, db) }
+            if state == .sent {
+                try NotificationTable.add(NotificationTable.sink(ofOutlet: outlet), to: message.announcement.id, db)
+            }
         }
     }
 
     /// How it stands with a notification at an outlet.
     public func postState(_ id: String, at outlet: String) throws -> PocketMessage.State? {
         try read { db in
-            try String.fetchOne(db, sql: "SELECT state FROM pocket_message WHERE outlet = ? AND id = ?", arguments: [outlet, id]).flatMap(PocketMessage.State.init(rawValue:))
+            try String.fetchOne(
+                db, sql: "SELECT state FROM pocket_message WHERE outlet = ? AND id = ?", arguments: [outlet, id]
+            ).flatMap(PocketMessage.State.init(rawValue:))
         }
     }
 
     /// How it stands with notifications at an outlet, by their ids; one that it does not know is missing.
     public func postStates(at outlet: String) throws -> [String: PocketMessage.State] {
         try read { db in
-            try Row.fetchAll(db, sql: "SELECT id, state FROM pocket_message WHERE outlet = ?", arguments: [outlet]).reduce(into: [:]) { states, row in
-                states[try row.checked("id", String.self)] = PocketMessage.State(rawValue: try row.checked("state"))
-            }
+            try Row.fetchAll(db, sql: "SELECT id, state FROM pocket_message WHERE outlet = ?", arguments: [outlet])
+                .reduce(into: [:]) { states, row in
+                    states[try row.checked("id", String.self)] = PocketMessage.State(rawValue: try row.checked("state"))
+                }
         }
     }
 
     /// The numbers of all that wait for an outlet.
     public func waitingPosts(for outlet: String) throws -> [Int64] {
-        try read { db in try Int64.fetchAll(db, sql: "SELECT seq FROM pocket_message WHERE outlet = ? AND state = 'waiting' ORDER BY seq", arguments: [outlet]) }
+        try read { db in
+            try Int64.fetchAll(
+                db, sql: "SELECT seq FROM pocket_message WHERE outlet = ? AND state = 'waiting' ORDER BY seq",
+                arguments: [outlet])
+        }
     }
 
     /// Nobody is to see this any more: what waits for that place is given up.
     /// - Returns: what may be shown there.
     public func withdrawPosts(_ place: String, from outlet: String) throws -> [PocketMessage] {
-        let sql = "FROM pocket_message LEFT JOIN pocket_address USING (seq) WHERE outlet = ? AND place = ? AND (state = 'waiting' OR isShown)"
+        let sql =
+            """
+            FROM pocket_message LEFT JOIN pocket_address USING (seq) WHERE outlet = ? AND place = ? AND (state = \
+            'waiting' OR isShown)
+            """
         let found = try read { db in try Row.fetchAll(db, sql: "SELECT * \(sql)", arguments: [outlet, place]) }
         guard !found.isEmpty else { return [] }
         try write { db in
-            try db.execute(sql: "UPDATE pocket_message SET state = 'dropped' WHERE outlet = ? AND place = ? AND state = 'waiting'", arguments: [outlet, place])
+            try db.execute(
+                sql: "UPDATE pocket_message SET state = 'dropped' WHERE outlet = ? AND place = ? AND state = 'waiting'",
+                arguments: [outlet, place])
         }
         return try found.filter { (try? $0.checked("isShown", Bool.self)) == true }.readable(PocketMessage.init(row:))
     }
 
     /// What may be shown at an outlet's other end, or at one that it had before.
     public func shownPosts(from outlet: String) throws -> [PocketMessage] {
-        try read { db in try Row.fetchAll(db, sql: "SELECT * FROM pocket_message LEFT JOIN pocket_address USING (seq) WHERE outlet = ? AND isShown ORDER BY seq", arguments: [outlet]).readable(PocketMessage.init(row:)) }
+        try read { db in
+            try Row.fetchAll(
+                db,
+                sql:
+                    """
+                    SELECT * FROM pocket_message LEFT JOIN pocket_address USING (seq) WHERE outlet = ? AND isShown \
+                    ORDER BY seq
+                    """,
+                arguments: [outlet]
+            ).readable(PocketMessage.init(row:))
+        }
     }
 
     /// It is not shown there any more.
     public func withdrawn(_ message: PocketMessage) throws {
-        try write { db in try db.execute(sql: "UPDATE pocket_message SET isShown = 0 WHERE seq = ?", arguments: [message.sequence]) }
+        try write { db in
+            try db.execute(sql: "UPDATE pocket_message SET isShown = 0 WHERE seq = ?", arguments: [message.sequence])
+        }
     }
 
     /// The notification whose buttons act with this key.
     public func post(withKey key: String) throws -> PocketMessage? {
-        try read { db in try Row.fetchOne(db, sql: "SELECT * FROM pocket_message WHERE key = ?", arguments: [key]).map(PocketMessage.init(row:)) }
+        try read { db in
+            try Row.fetchOne(db, sql: "SELECT * FROM pocket_message WHERE key = ?", arguments: [key]).map(
+                PocketMessage.init(row:))
+        }
     }
 
-    private static func claim(_ message: PocketMessage, _ outlet: String) -> String { "\(outlet) \(message.announcement.id)" }
+    private static func claim(_ message: PocketMessage, _ outlet: String) -> String {
+        "\(outlet) \(message.announcement.id)"
+    }
 }

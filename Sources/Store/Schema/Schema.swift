@@ -15,16 +15,22 @@ enum Schema {
 
     /// Every step ever landed, oldest first. Never edit one that has landed: append.
     static let migrations: [Migration] = [
-        journal, tracker, readings, files, decisions, clocks, connection, witness, ownBottles, nearSettings, requests, agreements, bottleSettings,
-        edits, outlets, lights, places, pocket, homes, outletTroubles, toldZones, push, phone, givenPlaces, telling, leavings, pocketAddresses, takingBack,
+        journal, tracker, readings, files, decisions, clocks, connection, witness, ownBottles, nearSettings, requests,
+        agreements, bottleSettings,
+        edits, outlets, lights, places, pocket, homes, outletTroubles, toldZones, push, phone, givenPlaces, telling,
+        leavings, pocketAddresses, takingBack,
         troubleTimes, fleetTold,
     ]
 
-    /// - Parameter before: called with the number of steps that an older store has had, before the first that it takes now, while it is locked for writing.
-    static func bringUpToDate(_ database: DatabaseQueue, path: String, before: (_ steps: Int) throws -> Void = { _ in }) throws {
+    /// - Parameter before: called with the number of steps that an older store has had, before the first that it takes
+    ///   now, while it is locked for writing.
+    static func bringUpToDate(_ database: DatabaseQueue, path: String, before: (_ steps: Int) throws -> Void = { _ in })
+        throws
+    {
         let found = try database.read { db in try version(db, path: path, checksColumns: false) }
         guard found < migrations.count else { return }
-        // An empty file gets all tables at once, or none: there is nothing in it that would take long, and each transaction waits for the disk.
+        // An empty file gets all tables at once, or none: there is nothing in it that would take long, and each
+        // transaction waits for the disk.
         for steps in found == 0 ? [0..<migrations.count] : (found..<migrations.count).map({ $0..<$0 + 1 }) {
             try database.write { db in
                 // Another process may have taken these steps while we waited for the lock.
@@ -38,7 +44,9 @@ enum Schema {
                 }
                 for step in steps {
                     if steps.lowerBound > 0 { try db.execute(sql: migrations[step].sql) }
-                    try db.cachedStatement(sql: "INSERT INTO migration (name) VALUES (?)").execute(arguments: [migrations[step].name])
+                    try db.cachedStatement(sql: "INSERT INTO migration (name) VALUES (?)").execute(arguments: [
+                        migrations[step].name
+                    ])
                 }
                 try db.execute(sql: "PRAGMA application_id = \(applicationID)")
                 try db.execute(sql: "PRAGMA user_version = \(steps.upperBound)")
@@ -60,10 +68,13 @@ enum Schema {
             return 0
         }
         guard version >= 0 else {
-            throw StoreError(.damaged, "The store says that its schema is \(version), which no version of this program ever wrote", at: path, code: "schemaIsWrong")
+            throw StoreError(
+                .damaged, "The store says that its schema is \(version), which no version of this program ever wrote",
+                at: path, code: "schemaIsWrong")
         }
         guard version <= migrations.count else {
-            throw StoreError(.newer,
+            throw StoreError(
+                .newer,
                 "The store was written by a later version (schema \(version), this program knows \(migrations.count))",
                 at: path)
         }

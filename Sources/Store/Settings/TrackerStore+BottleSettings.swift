@@ -13,7 +13,8 @@ extension TrackerStore {
         }
     }
 
-    /// How this bottle is read, where it has settings of its own; `nil`: as the store's settings say, as also where nobody goes by that name.
+    /// How this bottle is read, where it has settings of its own; `nil`: as the store's settings say, as also where
+    /// nobody goes by that name.
     public func ownSettings(ofBottle bottle: String) throws -> BottleSettings? {
         try read { db in
             guard let id = try BottleTable.known(bottle, db) else { return nil }
@@ -23,10 +24,14 @@ extension TrackerStore {
     }
 
     /// Gives a bottle settings of its own: all of them or, where a rule refuses one, none. A new alias renames it.
-    /// - Parameter changes: names that begin with `bottle.`; `nil` for a text takes the bottle's own back, so that it follows the store's again.
-    /// - Throws: `SettingRefusal`, which names the rule and the value that stays; `Refusal` where no bottle goes by that name.
+    /// - Parameter changes: names that begin with `bottle.`; `nil` for a text takes the bottle's own back, so that it
+    ///   follows the store's again.
+    /// - Throws: `SettingRefusal`, which names the rule and the value that stays; `Refusal` where no bottle goes by
+    ///   that name.
     @discardableResult
-    public func changeSettings(_ changes: [(name: String, text: String?)], ofBottle bottle: String) throws -> (settings: Settings, own: Set<String>) {
+    public func changeSettings(_ changes: [(name: String, text: String?)], ofBottle bottle: String) throws -> (
+        settings: Settings, own: Set<String>
+    ) {
         try write { db in
             let id = try known(bottle, db)
             var settings = try Self.settings(try SettingTable.texts(ofBottle: id, db), db).settings
@@ -35,7 +40,8 @@ extension TrackerStore {
                 if name == Settings.aliasName {
                     guard let alias = change.text, !alias.isEmpty else {
                         throw SettingRefusal(
-                            name: name, given: "", rule: "A bottle that was given a name keeps it until it gets another.", kept: bottle)
+                            name: name, given: "",
+                            rule: "A bottle that was given a name keeps it until it gets another.", kept: bottle)
                     }
                     try settings.set(name, to: alias)
                     try BottleTable.rename(bottle, to: settings.bottle.alias ?? alias, db)
@@ -55,12 +61,15 @@ extension TrackerStore {
 
     private func known(_ bottle: String, _ db: Database) throws -> Int64 {
         guard let id = try BottleTable.known(bottle, db) else {
-            throw Refusal("unknownBottle", "No bottle is known as \"\(bottle)\".", category: .notFound, values: ["given": bottle])
+            throw Refusal(
+                "unknownBottle", "No bottle is known as \"\(bottle)\".", category: .notFound, values: ["given": bottle])
         }
         return id
     }
 
-    private static func settings(_ own: [String: String], _ db: Database) throws -> (settings: Settings, refused: [SettingRefusal]) {
+    private static func settings(_ own: [String: String], _ db: Database) throws -> (
+        settings: Settings, refused: [SettingRefusal]
+    ) {
         Settings.restored(from: try SettingTable.texts(db).merging(own) { $1 })
     }
 }

@@ -13,8 +13,10 @@ extension TrackerStore {
 
     /// Changes settings: all of them or, where a rule refuses one, none.
     ///
-    /// A new goal holds from the current day on: earlier days keep the goal they ended with, also those on which nothing
-    /// was drunk (tracker law D3). Another Waterline interval restarts a running session's grid now (E4). A new alias renames the bottle where there is only one, so that its history goes along; one that is taken back leaves it called as it is known by itself.
+    /// A new goal holds from the current day on: earlier days keep the goal they ended with, also those on which
+    /// nothing was drunk (tracker law D3). Another Waterline interval restarts a running session's grid now (E4). A new
+    /// alias renames the bottle where there is only one, so that its history goes along; one that is taken back leaves
+    /// it called as it is known by itself.
     /// - Parameter isFirstChoice: setup asks for the very first goal: the days before it had none of their own.
     /// - Throws: `SettingRefusal`, which names the rule and the value that stays.
     @discardableResult
@@ -83,7 +85,8 @@ extension TrackerStore {
     public func streak(today: LocalDay, knownAt asked: Instant? = nil) throws -> Int {
         var days = 32
         while true {
-            let streak = try history(from: today.adding(days: -days), through: today, knownAt: asked).streak(today: today)
+            let streak = try history(from: today.adding(days: -days), through: today, knownAt: asked).streak(
+                today: today)
             if streak < days { return streak }
             days *= 4
         }

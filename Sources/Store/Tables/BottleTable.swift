@@ -16,7 +16,8 @@ enum BottleTable {
     }
 
     static func known(_ name: String, _ db: Database) throws -> Int64? {
-        try Int64.fetchOne(try db.cachedStatement(sql: "SELECT bottle FROM bottle_name WHERE name = ?"), arguments: [name])
+        try Int64.fetchOne(
+            try db.cachedStatement(sql: "SELECT bottle FROM bottle_name WHERE name = ?"), arguments: [name])
     }
 
     /// Gives a bottle another identity; the old one stays known and means the same bottle.
@@ -27,15 +28,19 @@ enum BottleTable {
         }
         let taken = try known(new, db)
         guard !new.isEmpty, taken == nil || taken == id else {
-            throw Refusal("bottleNameTaken", "\"\(new)\" already is another bottle with a history of its own. Choose another name.")
+            throw Refusal(
+                "bottleNameTaken",
+                "\"\(new)\" already is another bottle with a history of its own. Choose another name.")
         }
-        try db.execute(sql: "INSERT OR IGNORE INTO bottle_name (name, bottle, isAlias) VALUES (?, ?, 1)", arguments: [new, id])
+        try db.execute(
+            sql: "INSERT OR IGNORE INTO bottle_name (name, bottle, isAlias) VALUES (?, ?, 1)", arguments: [new, id])
         try db.execute(sql: "UPDATE bottle SET name = ? WHERE id = ?", arguments: [new, id])
     }
 
     /// What it is known by without anybody having given it that name: addresses, serial numbers.
     static func identities(of bottle: Int64, _ db: Database) throws -> [String] {
-        try String.fetchAll(db, sql: "SELECT name FROM bottle_name WHERE bottle = ? AND isAlias = 0 ORDER BY name", arguments: [bottle])
+        try String.fetchAll(
+            db, sql: "SELECT name FROM bottle_name WHERE bottle = ? AND isAlias = 0 ORDER BY name", arguments: [bottle])
     }
 
     /// Whether a poll that shows these names tells nothing new.
@@ -49,22 +54,27 @@ enum BottleTable {
     /// Makes a bottle known. Its identity is always stored, beside any alias. An alias belongs to the first bottle that
     /// bore it; a bottle that has one keeps it (`rename` changes it).
     static func introduce(_ names: BottleNames, _ db: Database) throws {
-        if try known(names.identity, db) == nil, let alias = names.alias, let bottle = try known(alias, db), try !hasIdentity(bottle, db) {
+        if try known(names.identity, db) == nil, let alias = names.alias, let bottle = try known(alias, db),
+            try !hasIdentity(bottle, db)
+        {
             // Its history was kept under the alias alone: this is who it is.
-            try db.execute(sql: "INSERT INTO bottle_name (name, bottle) VALUES (?, ?)", arguments: [names.identity, bottle])
+            try db.execute(
+                sql: "INSERT INTO bottle_name (name, bottle) VALUES (?, ?)", arguments: [names.identity, bottle])
         }
         let id = try identifier(of: names.identity, db)
         if let standIn = names.standIn, try known(standIn, db) == nil {
             try db.execute(sql: "INSERT INTO bottle_name (name, bottle) VALUES (?, ?)", arguments: [standIn, id])
         }
-        guard let alias = names.alias, alias != names.identity, try known(alias, db) == nil, try !hasAlias(id, db) else { return }
+        guard let alias = names.alias, alias != names.identity, try known(alias, db) == nil, try !hasAlias(id, db)
+        else { return }
         try db.execute(sql: "INSERT INTO bottle_name (name, bottle, isAlias) VALUES (?, ?, 1)", arguments: [alias, id])
         try db.execute(sql: "UPDATE bottle SET name = ? WHERE id = ?", arguments: [alias, id])
     }
 
     /// Whoever is called so goes by what it is known by itself again, where that is anything; the alias still means it.
     static func takeAliasBack(_ alias: String, _ db: Database) throws {
-        guard let row = try Row.fetchOne(db, sql: "SELECT id, origin FROM bottle WHERE name = ?", arguments: [alias]) else { return }
+        guard let row = try Row.fetchOne(db, sql: "SELECT id, origin FROM bottle WHERE name = ?", arguments: [alias])
+        else { return }
         let (id, origin): (Int64, String) = (try row.checked("id"), try row.checked("origin"))
         let names = try identities(of: id, db)
         guard let name = names.contains(origin) ? origin : names.first else { return }
@@ -72,7 +82,8 @@ enum BottleTable {
     }
 
     static func isOwn(_ bottle: Int64, _ db: Database) throws -> Bool {
-        try Bool.fetchOne(try db.cachedStatement(sql: "SELECT isOwn FROM bottle WHERE id = ?"), arguments: [bottle]) ?? false
+        try Bool.fetchOne(try db.cachedStatement(sql: "SELECT isOwn FROM bottle WHERE id = ?"), arguments: [bottle])
+            ?? false
     }
 
     /// Makes a known bottle the store's own.
@@ -87,38 +98,52 @@ enum BottleTable {
 
     /// Of the bottle that shows these names, where it is known by any of them.
     static func memory(of names: BottleNames, _ db: Database) throws -> BottleMemory {
-        if try known(names.identity, db) == nil, let alias = names.alias, let bottle = try known(alias, db), try !hasIdentity(bottle, db) {
+        if try known(names.identity, db) == nil, let alias = names.alias, let bottle = try known(alias, db),
+            try !hasIdentity(bottle, db)
+        {
             return try memory(of: alias, db)
         }
         return try memory(of: names.identity, db)
     }
 
     static func memory(of bottle: String, _ db: Database) throws -> BottleMemory {
-        let newest = try Int64.fetchOne(try db.cachedStatement(sql: """
-            SELECT coalesce((SELECT value FROM counter WHERE name = ?), (SELECT max(lastPoll) FROM bottle))
-            """), arguments: [newestReceipt])
+        let newest = try Int64.fetchOne(
+            try db.cachedStatement(
+                sql: """
+                    SELECT coalesce((SELECT value FROM counter WHERE name = ?), (SELECT max(lastPoll) FROM bottle))
+                    """), arguments: [newestReceipt])
         let id = try known(bottle, db)
-        let row = try Row.fetchOne(try db.cachedStatement(sql: "SELECT lastCompletePoll, agreedAt, agreedOffset FROM bottle WHERE id = ?"), arguments: [id])
+        let row = try Row.fetchOne(
+            try db.cachedStatement(sql: "SELECT lastCompletePoll, agreedAt, agreedOffset FROM bottle WHERE id = ?"),
+            arguments: [id])
         let complete = try row?.checked("lastCompletePoll", Int64?.self) ?? nil
         return BottleMemory(
-            lastCompletePoll: complete.map(Instant.init(milliseconds:)).flatMap { Instant.storable.contains($0) ? $0 : nil },
+            lastCompletePoll: complete.map(Instant.init(milliseconds:)).flatMap {
+                Instant.storable.contains($0) ? $0 : nil
+            },
             newestReceipt: newest.map(Instant.init(milliseconds:)).flatMap { Instant.storable.contains($0) ? $0 : nil },
-            receiptClock: try ClockMarks.receipt(db)?.mark, witness: try ClockMarks.witness(db)?.mark, served: try ClockMarks.served(db)?.mark,
+            receiptClock: try ClockMarks.receipt(db)?.mark, witness: try ClockMarks.witness(db)?.mark,
+            served: try ClockMarks.served(db)?.mark,
             clockSettings: try id.map { try ClockMarks.settings(of: $0, db) } ?? [], agreement: row.flatMap(agreement))
     }
 
     /// What somebody else wrote and no clock can show says nothing.
     private static func agreement(_ row: Row) -> ClockAgreement? {
-        guard let at = try? row.instant("agreedAt"), let offset = try? row.checked("agreedOffset", Int64.self), (-86_400...86_400).contains(offset)
+        guard let at = try? row.instant("agreedAt"), let offset = try? row.checked("agreedOffset", Int64.self),
+            (-86_400...86_400).contains(offset)
         else { return nil }
         return ClockAgreement(at: at, zoneOffset: Int(offset))
     }
 
     private static func hasAlias(_ bottle: Int64, _ db: Database) throws -> Bool {
-        try Bool.fetchOne(try db.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM bottle_name WHERE bottle = ? AND isAlias = 1)"), arguments: [bottle]) ?? false
+        try Bool.fetchOne(
+            try db.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM bottle_name WHERE bottle = ? AND isAlias = 1)"),
+            arguments: [bottle]) ?? false
     }
 
     private static func hasIdentity(_ bottle: Int64, _ db: Database) throws -> Bool {
-        try Bool.fetchOne(try db.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM bottle_name WHERE bottle = ? AND isAlias = 0)"), arguments: [bottle]) ?? false
+        try Bool.fetchOne(
+            try db.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM bottle_name WHERE bottle = ? AND isAlias = 0)"),
+            arguments: [bottle]) ?? false
     }
 }

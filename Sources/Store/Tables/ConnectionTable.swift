@@ -17,15 +17,20 @@ enum ConnectionTable {
 
     /// The bottle that was polled last.
     static func bottle(_ db: Database) throws -> BottleStanding? {
-        let row = try Row.fetchOne(try db.cachedStatement(sql: """
-            SELECT name, advertisedName, model, batteryPercent, clockDriftSeconds, lastPoll, lastCompletePoll FROM bottle
-            WHERE lastPoll IS NOT NULL AND isOwn ORDER BY lastPoll DESC LIMIT 1
-            """))
+        let row = try Row.fetchOne(
+            try db.cachedStatement(
+                sql: """
+                    SELECT name, advertisedName, model, batteryPercent, clockDriftSeconds, lastPoll, lastCompletePoll \
+                    FROM bottle
+                    WHERE lastPoll IS NOT NULL AND isOwn ORDER BY lastPoll DESC LIMIT 1
+                    """))
         // One that cannot be read is told by the doctor, and says nothing here.
         return try [row].compactMap { $0 }.readable { row in
             BottleStanding(
-                name: try row.checked("name"), advertisedName: try row.checked("advertisedName"), model: try row.checked("model"),
-                batteryPercent: try row.checked("batteryPercent"), clockDriftSeconds: try row.checked("clockDriftSeconds"),
+                name: try row.checked("name"), advertisedName: try row.checked("advertisedName"),
+                model: try row.checked("model"),
+                batteryPercent: try row.checked("batteryPercent"),
+                clockDriftSeconds: try row.checked("clockDriftSeconds"),
                 lastPoll: try row.instantIfAny("lastPoll"), lastCompletePoll: try row.instantIfAny("lastCompletePoll"))
         }.first
     }

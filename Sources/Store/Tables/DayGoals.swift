@@ -16,14 +16,24 @@ enum DayGoals {
     static func change(from old: Int, to new: Int, on day: LocalDay, isFirstChoice: Bool, _ db: Database) throws {
         let isFirst = try Int.fetchOne(db, sql: "SELECT count(*) FROM day") == 0
         // A person who sets the program up on its first day has chosen the goal for what is imported later, too.
-        let isNew = try isFirstChoice && !(Bool.fetchOne(
-            db, sql: "SELECT EXISTS (SELECT 1 FROM drink WHERE localDay < ?1) OR EXISTS (SELECT 1 FROM engine_day WHERE dayKey < ?1)",
-            arguments: [day.description]) ?? false)
+        let isNew =
+            try isFirstChoice
+            && !(Bool.fetchOne(
+                db,
+                sql:
+                    """
+                    SELECT EXISTS (SELECT 1 FROM drink WHERE localDay < ?1) OR EXISTS (SELECT 1 FROM engine_day \
+                    WHERE dayKey < ?1)
+                    """,
+                arguments: [day.description]) ?? false)
         if isFirst, !isNew {
-            try db.execute(sql: "INSERT OR IGNORE INTO day (localDay, goalMl) VALUES (?, ?)", arguments: [beginning, old])
+            try db.execute(
+                sql: "INSERT OR IGNORE INTO day (localDay, goalMl) VALUES (?, ?)", arguments: [beginning, old])
         }
-        try db.execute(sql: """
-            INSERT INTO day (localDay, goalMl) VALUES (?, ?) ON CONFLICT (localDay) DO UPDATE SET goalMl = excluded.goalMl
-            """, arguments: [day.description, new])
+        try db.execute(
+            sql: """
+                INSERT INTO day (localDay, goalMl) VALUES (?, ?) ON CONFLICT (localDay) DO UPDATE SET goalMl = \
+                excluded.goalMl
+                """, arguments: [day.description, new])
     }
 }

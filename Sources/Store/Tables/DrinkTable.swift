@@ -7,7 +7,10 @@ enum DrinkTable {
 
     /// Rows whose time nobody can have drunk at; an index finds them at once.
     static let isOutOfTime =
-        "(instant < \(Instant.storable.lowerBound.milliseconds) OR instant > \(Instant.storable.upperBound.milliseconds))"
+        """
+        (instant < \(Instant.storable.lowerBound.milliseconds) OR instant > \
+        \(Instant.storable.upperBound.milliseconds))
+        """
 
     /// Rows that count: not deleted, and readable (`StoredDrink.init(row:)`).
     static let counts = """
@@ -23,7 +26,12 @@ enum DrinkTable {
 
     static func drinks(from first: Instant, through last: Instant, _ db: Database) throws -> [StoredDrink] {
         let statement = try db.cachedStatement(
-            sql: "SELECT \(StoredDrink.columns) FROM drink WHERE instant BETWEEN ? AND ? AND deleted = 0 ORDER BY instant, key")
+            sql:
+                """
+                SELECT \(StoredDrink.columns) FROM drink WHERE instant BETWEEN ? AND ? AND deleted = 0 ORDER BY \
+                instant, key
+                """
+        )
         return try Row.readable(statement, arguments: [first.milliseconds, last.milliseconds], StoredDrink.init(row:))
     }
 
@@ -34,7 +42,8 @@ enum DrinkTable {
     static func meanings(of name: String, _ db: Database) throws -> [StoredDrink] {
         let digits = name.first == "d" || name.first == "#" ? name.dropFirst() : Substring(name)
         return try Row.fetchAll(
-            db, sql: "SELECT \(StoredDrink.columns) FROM drink WHERE (id = ? OR key = ?) AND deleted = 0 ORDER BY id <> ?",
+            db,
+            sql: "SELECT \(StoredDrink.columns) FROM drink WHERE (id = ? OR key = ?) AND deleted = 0 ORDER BY id <> ?",
             arguments: [Int64(digits) ?? 0, name, Int64(digits) ?? 0]
         ).readable(StoredDrink.init(row:))
     }

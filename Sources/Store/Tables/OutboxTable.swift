@@ -3,7 +3,9 @@ import TrackerCore
 
 enum OutboxTable {
     static func outbox(_ db: Database) throws -> Outbox {
-        Outbox(try Row.fetchAll(try db.cachedStatement(sql: "SELECT * FROM outbox ORDER BY seq")).readable(item).compactMap { $0 })
+        Outbox(
+            try Row.fetchAll(try db.cachedStatement(sql: "SELECT * FROM outbox ORDER BY seq")).readable(item).compactMap
+            { $0 })
     }
 
     /// - Throws: `UnreadableRow`.
@@ -12,8 +14,10 @@ enum OutboxTable {
         guard let operation = OutboxItem.Operation(rawValue: try row.checked("op")) else { return nil }
         let notBefore: Int64 = try row.checked("notBefore")
         return OutboxItem(
-            id: try row.checked("seq"), entity: .init(kind: try row.checked("entity"), id: try row.checked("id")), operation: operation,
-            payload: try row.checked("payload"), updatedAt: try row.instant("updatedAt"), attempts: (try? row.checked("attempts", in: 0...1_000_000)) ?? 1_000_000,
+            id: try row.checked("seq"), entity: .init(kind: try row.checked("entity"), id: try row.checked("id")),
+            operation: operation,
+            payload: try row.checked("payload"), updatedAt: try row.instant("updatedAt"),
+            attempts: (try? row.checked("attempts", in: 0...1_000_000)) ?? 1_000_000,
             notBefore: notBefore > 0 ? try row.instant("notBefore") : nil, parkedReason: try row.checked("parked"))
     }
 

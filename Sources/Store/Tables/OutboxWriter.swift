@@ -36,11 +36,13 @@ enum OutboxWriter {
     ) throws {
         guard try isWanted(db), let payload = try payload(entity, updatedAt, db) else { return }
         // As `TrackerCore.Outbox.enqueue` says: a newer upsert takes the place of the entity's last one.
-        try db.execute(sql: """
-            UPDATE outbox SET payload = :payload, updatedAt = :at, attempts = 0, notBefore = 0, parked = NULL
-            WHERE seq = (SELECT max(seq) FROM outbox WHERE entity = :entity AND id = :id)
-                AND op = :op AND op <> 'deleteLogEntry'
-            """, arguments: [
+        try db.execute(
+            sql: """
+                UPDATE outbox SET payload = :payload, updatedAt = :at, attempts = 0, notBefore = 0, parked = NULL
+                WHERE seq = (SELECT max(seq) FROM outbox WHERE entity = :entity AND id = :id)
+                    AND op = :op AND op <> 'deleteLogEntry'
+                """,
+            arguments: [
                 "payload": payload, "at": updatedAt.milliseconds, "entity": entity.name, "id": entity.id,
                 "op": operation.rawValue,
             ])
@@ -66,12 +68,13 @@ enum OutboxWriter {
         }
     }
 
-    /// The settings that belong to the founding documents' user (tracker law E2): they travel with it, under those names.
-    /// The address and its credential stay here.
+    /// The settings that belong to the founding documents' user (tracker law E2): they travel with it, under those
+    /// names. The address and its credential stay here.
     static func travelling(_ settings: Settings) -> [String: SettingValue] {
         let names = [
             "waterEveryNDrinks": "waterline.waterEveryNDrinks", "timeRemindersEnabled": "waterline.timeReminders",
-            "timeReminderIntervalMinutes": "waterline.intervalMinutes", "warningThreshold": "waterline.warningThreshold",
+            "timeReminderIntervalMinutes": "waterline.intervalMinutes",
+            "warningThreshold": "waterline.warningThreshold",
             "defaultWaterAmountOz": "waterline.defaultWaterOz", "units": "waterline.units",
             "discreetNotifications": "waterline.discreet",
         ]
@@ -85,12 +88,13 @@ enum OutboxWriter {
 
     /// The row as a JSON object with the columns' names; `deleted` says that it is a tombstone.
     private static func payload(_ entity: Entity, _ updatedAt: Instant, _ db: Database) throws -> String? {
-        let table = switch entity {
-        case .user: "profile"
-        case .session: "session"
-        case .log: "log_entry"
-        case .preset: "preset"
-        }
+        let table =
+            switch entity {
+            case .user: "profile"
+            case .session: "session"
+            case .log: "log_entry"
+            case .preset: "preset"
+            }
         guard let row = try Row.fetchOne(db, sql: "SELECT * FROM \(table) WHERE id = ?", arguments: [entity.id]) else {
             return nil
         }
@@ -150,11 +154,17 @@ enum JSONScalar: Codable {
 
     init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
-        if container.decodeNil() { self = .null }
-        else if let value = try? container.decode(Bool.self) { self = .integer(value ? 1 : 0) }
-        else if let value = try? container.decode(Int64.self) { self = .integer(value) }
-        else if let value = try? container.decode(Double.self) { self = .number(value) }
-        else { self = .text(try container.decode(String.self)) }
+        if container.decodeNil() {
+            self = .null
+        } else if let value = try? container.decode(Bool.self) {
+            self = .integer(value ? 1 : 0)
+        } else if let value = try? container.decode(Int64.self) {
+            self = .integer(value)
+        } else if let value = try? container.decode(Double.self) {
+            self = .number(value)
+        } else {
+            self = .text(try container.decode(String.self))
+        }
     }
 
     var databaseValue: DatabaseValue {

@@ -6,15 +6,19 @@ enum PresetTable {
     static func preset(_ row: Row) throws -> DrinkPreset {
         DrinkPreset(
             id: try row.checked("id"), userID: try row.checked("userId"), name: try row.checked("name"),
-            drinkType: DrinkType(rawValue: try row.checked("drinkType")) ?? .cocktail, sizeOz: try row.amountIfAny("sizeOz"),
+            drinkType: DrinkType(rawValue: try row.checked("drinkType")) ?? .cocktail,
+            sizeOz: try row.amountIfAny("sizeOz"),
             abv: try row.amountIfAny("abv"), standardDrinkEstimate: try row.amountIfAny("standardDrinkEstimate") ?? 1)
     }
 
     static func insert(_ preset: DrinkPreset, _ profile: Profile, _ context: WriteContext, _ db: Database) throws {
-        try db.execute(sql: """
-            INSERT INTO preset (id, userId, name, drinkType, sizeOz, abv, standardDrinkEstimate, position, updatedAt, deviceId)
-            VALUES (?, ?, ?, ?, ?, ?, ?, (SELECT coalesce(max(position), 0) + 1 FROM preset), ?, ?)
-            """, arguments: [
+        try db.execute(
+            sql: """
+                INSERT INTO preset (id, userId, name, drinkType, sizeOz, abv, standardDrinkEstimate, position, \
+                updatedAt, deviceId)
+                VALUES (?, ?, ?, ?, ?, ?, ?, (SELECT coalesce(max(position), 0) + 1 FROM preset), ?, ?)
+                """,
+            arguments: [
                 preset.id, preset.userID, preset.name, preset.drinkType.rawValue, preset.sizeOz, preset.abv,
                 preset.standardDrinkEstimate, context.now.milliseconds, profile.deviceID,
             ])
@@ -29,12 +33,18 @@ enum PresetTable {
         name: String, sizeOz: Double?, abv: Double?, estimate: Double, except id: String?, _ db: Database
     ) throws {
         // Older versions took other names, too: such a preset can be changed in everything else.
-        guard try PrintableText.isName(name, limit: 64) || name == String.fetchOne(db, sql: "SELECT name FROM preset WHERE id = ?", arguments: [id]) else {
+        guard
+            try PrintableText.isName(name, limit: 64)
+                || name == String.fetchOne(db, sql: "SELECT name FROM preset WHERE id = ?", arguments: [id])
+        else {
             throw Refusal("presetName", "A preset's name must have 1 to 64 printable characters.")
         }
         // As `preset(named:)` looks: whatever the case and the normal form, of which SQL's lower() knows ASCII's only.
-        let others = try String.fetchAll(db, sql: "SELECT name FROM preset WHERE deleted = 0 AND id <> ?", arguments: [id ?? ""])
-        guard !others.contains(where: { $0.lowercased() == name.lowercased() }) else { throw Refusal("presetNameTaken", "There already is a preset named \"\(name)\".") }
+        let others = try String.fetchAll(
+            db, sql: "SELECT name FROM preset WHERE deleted = 0 AND id <> ?", arguments: [id ?? ""])
+        guard !others.contains(where: { $0.lowercased() == name.lowercased() }) else {
+            throw Refusal("presetNameTaken", "There already is a preset named \"\(name)\".")
+        }
         if let sizeOz, !(sizeOz > 0 && sizeOz <= 100) {
             throw Refusal("presetSize", "A preset's size must be more than 0 and at most 100 oz.")
         }

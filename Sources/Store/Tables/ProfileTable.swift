@@ -16,7 +16,8 @@ public struct Profile: Hashable, Sendable {
 extension Profile {
     init(row: Row) throws {
         self.init(
-            userID: try row.checked("id"), deviceID: try row.checked("deviceId"), createdAt: try row.instant("createdAt"),
+            userID: try row.checked("id"), deviceID: try row.checked("deviceId"),
+            createdAt: try row.instant("createdAt"),
             onboardedAt: try row.instantIfAny("onboardedAt"))
     }
 }

@@ -5,7 +5,8 @@ import TrackerCore
 /// Sessions and their entries as rows.
 enum SessionTable {
     static func active(_ db: Database) throws -> WaterlineSession? {
-        try Row.fetchAll(try db.cachedStatement(sql: "SELECT * FROM session WHERE isActive = 1")).readable(session).first
+        try Row.fetchAll(try db.cachedStatement(sql: "SELECT * FROM session WHERE isActive = 1")).readable(session)
+            .first
     }
 
     static func find(_ id: String, _ db: Database) throws -> WaterlineSession? {
@@ -23,16 +24,22 @@ enum SessionTable {
     }
 
     /// Writes an ended or active session back and queues it for the server.
-    static func save(_ session: WaterlineSession, _ settings: SessionRules?, _ context: WriteContext, _ db: Database) throws {
+    static func save(_ session: WaterlineSession, _ settings: SessionRules?, _ context: WriteContext, _ db: Database)
+        throws
+    {
         let summary = try session.computedSummary.map { String(decoding: try JSONEncoder().encode($0), as: UTF8.self) }
         let device = try ProfileTable.findOrMake(db, context).deviceID
-        try db.execute(sql: """
-            UPDATE session SET startTime = :start, endTime = :end, isActive = :active, sealed = :sealed, ruleN = :ruleN,
-                bottleWater = coalesce(:mode, bottleWater), waterOz = coalesce(:oz, waterOz),
-                threshold = coalesce(:threshold, threshold), computedSummary = :summary, updatedAt = max(:now, updatedAt + 1),
-                deviceId = :device
-            WHERE id = :id
-            """, arguments: [
+        try db.execute(
+            sql: """
+                UPDATE session SET startTime = :start, endTime = :end, isActive = :active, sealed = :sealed, ruleN = \
+                :ruleN,
+                    bottleWater = coalesce(:mode, bottleWater), waterOz = coalesce(:oz, waterOz),
+                    threshold = coalesce(:threshold, threshold), computedSummary = :summary, updatedAt = max(:now, \
+                updatedAt + 1),
+                    deviceId = :device
+                WHERE id = :id
+                """,
+            arguments: [
                 "start": session.startTime.milliseconds, "end": session.endTime?.milliseconds,
                 "active": session.isActive, "sealed": session.sealed, "ruleN": session.ruleN,
                 "mode": settings?.bottleWater.rawValue, "oz": settings?.waterOz, "threshold": settings?.threshold,
@@ -95,7 +102,8 @@ struct SessionRules {
         guard !session.isActive else { return }
         let row = try Row.fetchOne(
             db, sql: "SELECT bottleWater, waterOz, threshold FROM session WHERE id = ?", arguments: [session.id])
-        bottleWater = (try? row?.checked("bottleWater", String.self)).flatMap(BottleWaterMode.init(rawValue:)) ?? bottleWater
+        bottleWater =
+            (try? row?.checked("bottleWater", String.self)).flatMap(BottleWaterMode.init(rawValue:)) ?? bottleWater
         waterOz = (try? row?.checkedIfAny("waterOz", in: Self.storable)) ?? waterOz
         threshold = (try? row?.checkedIfAny("threshold", in: Self.storable)) ?? threshold
     }

@@ -12,9 +12,13 @@ public struct StoredDrink: Hashable, Sendable {
     /// What the drink says.
     public subscript<Value>(dynamicMember path: KeyPath<Drink, Value>) -> Value { drink[keyPath: path] }
 
-    /// What a statement selects first whose rows are read as drinks: they are read by their places, since a day has many and a history all of them.
+    /// What a statement selects first whose rows are read as drinks: they are read by their places, since a day has
+    /// many and a history all of them.
     static let columns =
-        "drink.id, drink.key, drink.instant, drink.zone, drink.localDay, drink.ml, drink.source, drink.deleted, drink.updatedAt, drink.instead"
+        """
+        drink.id, drink.key, drink.instant, drink.zone, drink.localDay, drink.ml, drink.source, drink.deleted, \
+        drink.updatedAt, drink.instead
+        """
 
     /// - Parameter row: with `columns` first.
     /// - Throws: `UnreadableRow`.
@@ -23,8 +27,10 @@ public struct StoredDrink: Hashable, Sendable {
         let day: String = try row.checked("localDay", at: 4)
         guard let localDay = LocalDay(day) else { throw row.unreadable("localDay is \"\(day)\", which is no date") }
         drink = Drink(
-            key: try row.checked("key", at: 1), at: try row.instant("instant", at: 2), zone: try row.checked("zone", at: 3), localDay: localDay,
-            ml: try row.checked("ml", at: 5, in: DrinkTable.storableMl), source: DrinkSource(rawValue: try row.checked("source", at: 6)),
+            key: try row.checked("key", at: 1), at: try row.instant("instant", at: 2),
+            zone: try row.checked("zone", at: 3), localDay: localDay,
+            ml: try row.checked("ml", at: 5, in: DrinkTable.storableMl),
+            source: DrinkSource(rawValue: try row.checked("source", at: 6)),
             isDeleted: try row.checked("deleted", at: 7), updatedAt: try row.instant("updatedAt", at: 8))
     }
 

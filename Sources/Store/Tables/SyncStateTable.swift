@@ -10,10 +10,16 @@ enum SyncStateTable {
         guard let row = try Row.fetchOne(try db.cachedStatement(sql: "SELECT trouble, refused FROM sync_state")) else {
             return (status, SyncReport(waiting: try waiting(db)))
         }
-        let refusals = try Row.fetchAll(db, sql: "SELECT * FROM sync_refusal ORDER BY entity, id LIMIT ?", arguments: [shown])
+        let refusals = try Row.fetchAll(
+            db, sql: "SELECT * FROM sync_refusal ORDER BY entity, id LIMIT ?", arguments: [shown])
         let report = SyncReport(
             waiting: try waiting(db), trouble: try row.checked("trouble"), refused: try row.checked("refused"),
-            refusals: try refusals.map { "\(try $0.checked("entity", String.self)) \(try $0.checked("id", String.self)): \(try $0.checked("reason", String.self))" })
+            refusals: try refusals.map {
+                """
+                \(try $0.checked("entity", String.self)) \(try $0.checked("id", String.self)): \
+                \(try $0.checked("reason", String.self))
+                """
+            })
         return (status == .idle && report.trouble != nil ? .offline : status, report)
     }
 

@@ -26,7 +26,9 @@ public struct LogDraft: Hashable, Sendable {
     }
 
     /// A generic drink: 1.0 where no estimate is given (K-E7).
-    public static func drink(estimate: Double = 1, drinkType: DrinkType? = nil, sizeOz: Double? = nil, abv: Double? = nil) -> LogDraft {
+    public static func drink(
+        estimate: Double = 1, drinkType: DrinkType? = nil, sizeOz: Double? = nil, abv: Double? = nil
+    ) -> LogDraft {
         LogDraft(kind: .alcohol, drinkType: drinkType, sizeOz: sizeOz, abv: abv, standardDrinkEstimate: estimate)
     }
 
@@ -42,7 +44,9 @@ extension TrackerStore {
         _ draft: LogDraft, at instant: Instant? = nil, id: String? = nil, _ context: WriteContext
     ) throws -> LogEntry {
         try write { db in
-            guard let session = try sessionByTheClock(context, db) else { throw WaterlineSession.Refusal.noActiveSession }
+            guard let session = try sessionByTheClock(context, db) else {
+                throw WaterlineSession.Refusal.noActiveSession
+            }
             if let id, let row = try Row.fetchOne(db, sql: "SELECT * FROM log_entry WHERE id = ?", arguments: [id]) {
                 return try SessionTable.log(row)
             }
@@ -74,11 +78,15 @@ extension TrackerStore {
             }
             if let amountOz, log.kind == .water { log.amountOz = amountOz }
             try session.checkEdit(log, now: context.now)
-            try ChangeLog.remember([try .log(log.seq, db)], "edit of a \(log.kind == .water ? "water" : "drink")", context, db)
-            try db.execute(sql: """
-                UPDATE log_entry SET timestamp = ?, standardDrinkEstimate = ?, amountOz = ?, updatedAt = max(?, updatedAt + 1), deviceId = ?
-                WHERE seq = ?
-                """, arguments: [
+            try ChangeLog.remember(
+                [try .log(log.seq, db)], "edit of a \(log.kind == .water ? "water" : "drink")", context, db)
+            try db.execute(
+                sql: """
+                    UPDATE log_entry SET timestamp = ?, standardDrinkEstimate = ?, amountOz = ?, updatedAt = max(?, \
+                    updatedAt + 1), deviceId = ?
+                    WHERE seq = ?
+                    """,
+                arguments: [
                     log.timestamp.milliseconds, log.standardDrinkEstimate, log.amountOz, context.now.milliseconds,
                     try ProfileTable.findOrMake(db, context).deviceID, log.seq,
                 ])
@@ -109,7 +117,9 @@ extension TrackerStore {
 
     // MARK: - Parts
 
-    func finish(_ id: String, _ op: OutboxItem.Operation, _ session: WaterlineSession, _ context: WriteContext, _ db: Database) throws {
+    func finish(
+        _ id: String, _ op: OutboxItem.Operation, _ session: WaterlineSession, _ context: WriteContext, _ db: Database
+    ) throws {
         try OutboxWriter.put(.log(id), op: op, at: context.now, db)
         try countWater(id, context, db)
         try summarise(session, context, db)
@@ -121,26 +131,32 @@ extension TrackerStore {
     func countWater(_ id: String, _ context: WriteContext, _ db: Database) throws {
         let row = try Row.fetchOne(db, sql: "SELECT * FROM log_entry WHERE id = ?", arguments: [id])
         let settings = try SettingTable.settings(db)
-        guard let row, let drink = try SessionTable.log(row).hydrationDrink(
-            calendar: try dayCalendar(context.zone, db), defaultWaterOz: settings.defaultWaterOz)
+        guard let row,
+            let drink = try SessionTable.log(row).hydrationDrink(
+                calendar: try dayCalendar(context.zone, db), defaultWaterOz: settings.defaultWaterOz)
         else { return }
         let isDeleted: Bool = try row.checked("deleted")
         try db.execute(
             sql: "UPDATE drink SET instant = ?, localDay = ?, ml = ?, deleted = ?, updatedAt = ? WHERE key = ?",
             arguments: [
-                drink.at.milliseconds, drink.localDay.description, drink.ml, isDeleted, context.now.milliseconds, drink.key,
+                drink.at.milliseconds, drink.localDay.description, drink.ml, isDeleted, context.now.milliseconds,
+                drink.key,
             ])
         if db.changesCount > 0 { return try Counter.add("drink.rewrites", 1, db) }
         guard settings.countSessionWater, !isDeleted else { return }
-        try db.execute(sql: """
-            INSERT INTO drink (key, instant, zone, localDay, ml, source, updatedAt) VALUES (?, ?, ?, ?, ?, ?, ?)
-            """, arguments: [
-                drink.key, drink.at.milliseconds, drink.zone, drink.localDay.description, drink.ml, drink.source.rawValue,
+        try db.execute(
+            sql: """
+                INSERT INTO drink (key, instant, zone, localDay, ml, source, updatedAt) VALUES (?, ?, ?, ?, ?, ?, ?)
+                """,
+            arguments: [
+                drink.key, drink.at.milliseconds, drink.zone, drink.localDay.description, drink.ml,
+                drink.source.rawValue,
                 context.now.milliseconds,
             ])
     }
 
-    private func entered(_ name: String, _ context: WriteContext, _ db: Database) throws -> (LogEntry, WaterlineSession) {
+    private func entered(_ name: String, _ context: WriteContext, _ db: Database) throws -> (LogEntry, WaterlineSession)
+    {
         _ = try sessionByTheClock(context, db)
         guard let log = try LogTable.find(name, db), let session = try SessionTable.find(log.sessionID, db) else {
             if try derivedSession(of: name, db) != nil { throw WaterlineSession.Refusal.derived }
@@ -159,7 +175,8 @@ extension TrackerStore {
         guard let session = try derivedSession(of: name, db) else { return false }
         if session.sealed { throw WaterlineSession.Refusal.sealed }
         guard try view(session, at: context.now, db).logs.contains(where: { $0.id == name }) else { return false }
-        try db.execute(sql: "INSERT OR IGNORE INTO excluded_log (id, sessionId) VALUES (?, ?)", arguments: [name, session.id])
+        try db.execute(
+            sql: "INSERT OR IGNORE INTO excluded_log (id, sessionId) VALUES (?, ?)", arguments: [name, session.id])
         try ChangeLog.remember([.excluded(name)], "exclusion of a bottle's water", context, db)
         try summarise(session, context, db)
         return true

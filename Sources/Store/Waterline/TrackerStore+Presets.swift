@@ -5,15 +5,19 @@ extension TrackerStore {
     /// The presets, in the order they were made.
     public func presets() throws -> [DrinkPreset] {
         try read { db in
-            try Row.fetchAll(db, sql: "SELECT * FROM preset WHERE deleted = 0 ORDER BY position, id").readable(PresetTable.preset)
+            try Row.fetchAll(db, sql: "SELECT * FROM preset WHERE deleted = 0 ORDER BY position, id").readable(
+                PresetTable.preset)
         }
     }
 
     /// A preset by its id, or by its name whatever the case.
     public func preset(named name: String) throws -> DrinkPreset? {
         let all = try presets()
-        // A store of an earlier version, or of two devices, may hold names that differ in that only: the one that is written so is meant.
-        return all.first { $0.id == name } ?? all.first { $0.name.utf8.elementsEqual(name.utf8) } ?? all.first { $0.name == name }
+        // A store of an earlier version, or of two devices, may hold names that differ in that only: the one that is
+        // written so is meant.
+        return all.first { $0.id == name } ?? all.first { $0.name.utf8.elementsEqual(name.utf8) } ?? all.first {
+            $0.name == name
+        }
             ?? all.first { $0.name.lowercased() == name.lowercased() }
     }
 
@@ -26,7 +30,8 @@ extension TrackerStore {
             let profile = try ProfileTable.findOrMake(db, context)
             try PresetTable.check(name: name, sizeOz: sizeOz, abv: abv, estimate: estimate, except: nil, db)
             let preset = DrinkPreset(
-                id: context.makeID(), userID: profile.userID, name: name, drinkType: drinkType, sizeOz: sizeOz, abv: abv,
+                id: context.makeID(), userID: profile.userID, name: name, drinkType: drinkType, sizeOz: sizeOz,
+                abv: abv,
                 standardDrinkEstimate: estimate)
             try PresetTable.insert(preset, profile, context, db)
             return preset
@@ -40,10 +45,13 @@ extension TrackerStore {
             try PresetTable.check(
                 name: preset.name, sizeOz: preset.sizeOz, abv: preset.abv, estimate: preset.standardDrinkEstimate,
                 except: preset.id, db)
-            try db.execute(sql: """
-                UPDATE preset SET name = ?, drinkType = ?, sizeOz = ?, abv = ?, standardDrinkEstimate = ?, updatedAt = max(?, updatedAt + 1),
-                    deviceId = ? WHERE id = ? AND deleted = 0
-                """, arguments: [
+            try db.execute(
+                sql: """
+                    UPDATE preset SET name = ?, drinkType = ?, sizeOz = ?, abv = ?, standardDrinkEstimate = ?, \
+                    updatedAt = max(?, updatedAt + 1),
+                        deviceId = ? WHERE id = ? AND deleted = 0
+                    """,
+                arguments: [
                     preset.name, preset.drinkType.rawValue, preset.sizeOz, preset.abv, preset.standardDrinkEstimate,
                     context.now.milliseconds, profile.deviceID, preset.id,
                 ])
@@ -57,7 +65,11 @@ extension TrackerStore {
         try write { db in
             let profile = try ProfileTable.findOrMake(db, context)
             try db.execute(
-                sql: "UPDATE preset SET deleted = 1, updatedAt = max(?, updatedAt + 1), deviceId = ? WHERE id = ? AND deleted = 0",
+                sql:
+                    """
+                    UPDATE preset SET deleted = 1, updatedAt = max(?, updatedAt + 1), deviceId = ? WHERE id = ? \
+                    AND deleted = 0
+                    """,
                 arguments: [context.now.milliseconds, profile.deviceID, id])
             guard db.changesCount == 1 else { throw PresetTable.unknown(id) }
             try db.execute(

@@ -5,8 +5,9 @@ extension TrackerStore {
     /// Farther than this no session is moved, seconds: a clock that is so far off is not one that was put right.
     private static let farthestBack: Double = 24 * 3600
 
-    /// The active session, as entries can be made in it now. One that was begun while the clock was fast lies in the time to come as soon as the clock is right, and
-    /// would take nothing until then: it is moved back as a whole, so that the last of it was just now. What lay between its entries stays between them.
+    /// The active session, as entries can be made in it now. One that was begun while the clock was fast lies in the
+    /// time to come as soon as the clock is right, and would take nothing until then: it is moved back as a whole, so
+    /// that the last of it was just now. What lay between its entries stays between them.
     func sessionByTheClock(_ context: WriteContext, _ db: Database) throws -> WaterlineSession? {
         guard var session = try SessionTable.active(db) else { return nil }
         guard session.startTime > context.now else { return session }
@@ -24,8 +25,11 @@ extension TrackerStore {
         let device = try ProfileTable.findOrMake(db, context).deviceID
         for log in logs {
             try db.execute(
-                sql: "UPDATE log_entry SET timestamp = ?, updatedAt = max(?, updatedAt + 1), deviceId = ? WHERE seq = ?",
-                arguments: [log.timestamp.advanced(seconds: -back).milliseconds, context.now.milliseconds, device, log.seq])
+                sql:
+                    "UPDATE log_entry SET timestamp = ?, updatedAt = max(?, updatedAt + 1), deviceId = ? WHERE seq = ?",
+                arguments: [
+                    log.timestamp.advanced(seconds: -back).milliseconds, context.now.milliseconds, device, log.seq,
+                ])
             try finish(log.id, .addLogEntry, session, context, db)
         }
         return session

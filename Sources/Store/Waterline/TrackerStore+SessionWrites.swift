@@ -12,10 +12,13 @@ extension TrackerStore {
             try db.execute(sql: "UPDATE session SET isActive = 0 WHERE isActive = 1")
             try seal("isActive = 0 AND sealed = 0", [], context, db)
             let session = WaterlineSession(id: context.makeID(), userID: profile.userID, startTime: context.now)
-            try db.execute(sql: """
-                INSERT INTO session (id, userId, startTime, isActive, updatedAt, deviceId) VALUES (?, ?, ?, 1, ?, ?)
-                """, arguments: [
-                    session.id, session.userID, session.startTime.milliseconds, context.now.milliseconds, profile.deviceID,
+            try db.execute(
+                sql: """
+                    INSERT INTO session (id, userId, startTime, isActive, updatedAt, deviceId) VALUES (?, ?, ?, 1, ?, ?)
+                    """,
+                arguments: [
+                    session.id, session.userID, session.startTime.milliseconds, context.now.milliseconds,
+                    profile.deviceID,
                 ])
             try OutboxWriter.put(.session(session.id), op: .upsertSession, at: context.now, db)
             return (session, true)
@@ -26,7 +29,9 @@ extension TrackerStore {
     /// - Parameter atLastLog: ends it at its last entry rather than now.
     public func endSession(atLastLog: Bool = false, _ context: WriteContext) throws -> SessionView {
         try write { db in
-            guard let active = try sessionByTheClock(context, db) else { throw WaterlineSession.Refusal.noActiveSession }
+            guard let active = try sessionByTheClock(context, db) else {
+                throw WaterlineSession.Refusal.noActiveSession
+            }
             let open = try view(active, at: context.now, db)
             let end = atLastLog ? open.logs.last?.timestamp ?? context.now : context.now
             let settings = try SettingTable.settings(db)

@@ -1,4 +1,5 @@
-/// From a record's wall clock to an instant (tracker law A2). A record has no zone, and in the `strict` dialect no year.
+/// From a record's wall clock to an instant (tracker law A2). A record has no zone, and in the `strict` dialect no
+/// year.
 public struct RecordResolver: Sendable {
     /// The bottle's zone.
     public var zone: Zone
@@ -69,10 +70,14 @@ public struct RecordResolver: Sendable {
             let wall = fields.wall(year: year)
             guard wall.isPossible else { return doubtful(.impossibleDate) }
             guard Self.plausibleYears.contains(year) else { return doubtful(.implausibleYear, wall) }
-            guard let dated = date(wall, received: received, evidence: evidence) else { return doubtful(.implausibleTimestamp, wall) }
+            guard let dated = date(wall, received: received, evidence: evidence) else {
+                return doubtful(.implausibleTimestamp, wall)
+            }
             found = dated
         } else {
-            guard let dated = latest(fields, received: received, evidence: evidence) else { return doubtful(.implausibleTimestamp) }
+            guard let dated = latest(fields, received: received, evidence: evidence) else {
+                return doubtful(.implausibleTimestamp)
+            }
             found = dated
         }
         guard let instant = found.instant else { return found }
@@ -103,7 +108,8 @@ public struct RecordResolver: Sendable {
         let newest = zone.wall(at: received).year + 1
         for year in stride(from: newest, through: newest - 9, by: -1) {
             let wall = fields.wall(year: year)
-            guard wall.isPossible, let found = date(wall, received: received, evidence: evidence), let instant = found.instant,
+            guard wall.isPossible, let found = date(wall, received: received, evidence: evidence),
+                let instant = found.instant,
                 received.seconds(to: instant) <= Self.aheadSeconds
             else { continue }
             return found

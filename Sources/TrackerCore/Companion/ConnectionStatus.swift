@@ -89,7 +89,10 @@ public enum ConnectionProblem: Error, Hashable, Sendable, CustomStringConvertibl
         case "connectFailed": self = .failedToConnect(message)
         case "connectionLost": self = .connectionLost(message)
         default:
-            let plain: [ConnectionProblem] = [.bottleNotFound, .bluetoothOff, .permissionDenied, .noAdapter, .unexpectedResponse, .noAnswer, .notOurs, .clockDoubtful]
+            let plain: [ConnectionProblem] = [
+                .bottleNotFound, .bluetoothOff, .permissionDenied, .noAdapter, .unexpectedResponse, .noAnswer, .notOurs,
+                .clockDoubtful,
+            ]
             guard let problem = plain.first(where: { $0.code == code }) else { return nil }
             self = problem
         }
@@ -146,7 +149,8 @@ public struct BottleStanding: Hashable, Sendable, Encodable {
     public var lastCompletePoll: Instant?
 
     public init(
-        name: String, advertisedName: String? = nil, model: String? = nil, batteryPercent: Int? = nil, clockDriftSeconds: Int? = nil,
+        name: String, advertisedName: String? = nil, model: String? = nil, batteryPercent: Int? = nil,
+        clockDriftSeconds: Int? = nil,
         lastPoll: Instant? = nil, lastCompletePoll: Instant? = nil
     ) {
         self.name = name

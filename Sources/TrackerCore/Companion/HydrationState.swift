@@ -55,7 +55,9 @@ public struct HydrationState: Hashable, Sendable, Codable {
     public var glassesGoal: Int { glassSizeMl > 0 ? max(0, dailyGoalMl) / glassSizeMl : 0 }
 
     /// Glasses left, rounded up.
-    public var glassesLeft: Int { glassSizeMl > 0 ? ceilDivide(max(0, dailyGoalMl.saturatingSubtract(totalMl)), glassSizeMl) : 0 }
+    public var glassesLeft: Int {
+        glassSizeMl > 0 ? ceilDivide(max(0, dailyGoalMl.saturatingSubtract(totalMl)), glassSizeMl) : 0
+    }
 
     /// Seconds to the next drink by the founding spread over minutes of the day; `nil` before wake, from sleep on, and
     /// with no glasses left. It starts anew at every call and so never reaches 0 by itself (K-A5): see `NextDrink`.

@@ -18,7 +18,9 @@ public struct NextDrink: Hashable, Sendable {
     /// - Parameters:
     ///   - wake: first instant of the current day's drinking hours; `sleep` is the end, exclusive.
     ///   - lastDrink: the latest drink of the current day.
-    public init(now: Instant, wake: Instant, sleep: Instant, totalMl: Int, goalMl: Int, glassMl: Int, lastDrink: Instant?) {
+    public init(
+        now: Instant, wake: Instant, sleep: Instant, totalMl: Int, goalMl: Int, glassMl: Int, lastDrink: Instant?
+    ) {
         guard now >= wake, now < sleep else {
             self.init(phase: .outsideHours)
             return
@@ -38,7 +40,8 @@ public struct NextDrink: Hashable, Sendable {
         let (whole, rest) = spacing.quotientAndRemainder(dividingBy: glasses)
         self.init(
             phase: left <= 0 ? .alerting : .counting, anchor: anchor,
-            due: Instant(milliseconds: Int64(clamping: Int128(anchor.milliseconds) + whole + (2 * rest >= glasses ? 1 : 0))),
+            due: Instant(
+                milliseconds: Int64(clamping: Int128(anchor.milliseconds) + whole + (2 * rest >= glasses ? 1 : 0))),
             secondsLeft: Double(left) / Double(glasses) / 1000)
     }
 

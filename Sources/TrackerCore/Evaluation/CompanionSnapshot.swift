@@ -20,7 +20,8 @@ public struct CompanionSnapshot: Hashable, Sendable, Codable {
         let hours = settings.intervalHours
         self.init(
             state: HydrationState(
-                dailyGoalMl: settings.goalMl, glassSizeMl: settings.glassMl, totalMl: intake.totalMl, lastDrink: intake.lastDrink,
+                dailyGoalMl: settings.goalMl, glassSizeMl: settings.glassMl, totalMl: intake.totalMl,
+                lastDrink: intake.lastDrink,
                 wake: hours.wake, sleep: hours.sleep, history: intake.drinks.map { .init(at: $0.at, ml: $0.ml) }),
             nextDrink: nextDrink)
     }
@@ -53,7 +54,9 @@ extension HydrationState {
     /// Lenient: what is missing has the type's default.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
-        func value<Value: Decodable>(_ key: CodingKeys, _ type: Value.Type) -> Value? { try? container.decodeIfPresent(type, forKey: key) }
+        func value<Value: Decodable>(_ key: CodingKeys, _ type: Value.Type) -> Value? {
+            try? container.decodeIfPresent(type, forKey: key)
+        }
         let defaults = HydrationState()
         let lastDrink = value(.lastDrink, Int64.self).flatMap { $0.magnitude < 1 << 40 ? Instant(seconds: $0) : nil }
         self.init(
@@ -79,7 +82,8 @@ extension HydrationState.Entry {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         let seconds = try container.decode(Int64.self, forKey: .at)
         guard seconds.magnitude < 1 << 40 else {
-            throw DecodingError.dataCorruptedError(forKey: .at, in: container, debugDescription: "\(seconds) is no time")
+            throw DecodingError.dataCorruptedError(
+                forKey: .at, in: container, debugDescription: "\(seconds) is no time")
         }
         self.init(at: Instant(seconds: seconds), ml: try container.decode(Int.self, forKey: .ml))
     }

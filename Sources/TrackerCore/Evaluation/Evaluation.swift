@@ -25,7 +25,8 @@ public struct Evaluation: Sendable {
         waterlineReminders?.accept(notification)
     }
 
-    /// Offers every decision to every sink, closes what is over, and takes in what was accepted: for what-ifs, without a store.
+    /// Offers every decision to every sink, closes what is over, and takes in what was accepted: for what-ifs, without
+    /// a store.
     public mutating func deliver(to sinks: [MemorySink]) {
         for id in closes { sinks.forEach { $0.close(id: id) } }
         for decision in decisions {
@@ -53,8 +54,10 @@ public enum Tracker {
             waterline: waterline.map { WaterlineSnapshot($0) })
         return Evaluation(
             snapshot: snapshot, decisions: hydration.decisions + (waterline?.decisions ?? []),
-            closes: hydration.closes + closes(waterline), engineDay: hydration.state, waterlineReminders: waterline?.state,
-            light: hydration.light, nextChange: nextChange(after: now, facts: facts, nextDrink: nextDrink, waterline: waterline))
+            closes: hydration.closes + closes(waterline), engineDay: hydration.state,
+            waterlineReminders: waterline?.state,
+            light: hydration.light,
+            nextChange: nextChange(after: now, facts: facts, nextDrink: nextDrink, waterline: waterline))
     }
 
     /// With no session nothing of Waterline is shown. Within one nothing is taken back: what was said was so (X1).

@@ -1,5 +1,5 @@
-/// Why something is told at one moment, or not: of each kind of reminder the conditions, the facts behind them, the ones that decided, and what
-/// would change that. The conditions are those that the decision itself was made by.
+/// Why something is told at one moment, or not: of each kind of reminder the conditions, the facts behind them, the
+/// ones that decided, and what would change that. The conditions are those that the decision itself was made by.
 public struct Explanation: Hashable, Sendable {
     /// Something that has to be so for a reminder to be told.
     public struct Condition: Hashable, Sendable, Encodable {
@@ -61,10 +61,13 @@ extension Explanation: Encodable {
 }
 
 extension Tracker {
-    /// Why `evaluate` decides what it decides, for the same facts and the same moment. Tells nobody and remembers nothing.
+    /// Why `evaluate` decides what it decides, for the same facts and the same moment. Tells nobody and remembers
+    /// nothing.
     public static func explain(_ facts: TrackerFacts, now: Instant) -> Explanation {
         let hydration = hydration(facts, now: now)
-        let waterline = facts.waterline.map { WaterlineReminders(now: now, facts: $0, settings: facts.settings, calendar: facts.calendar) }
+        let waterline = facts.waterline.map {
+            WaterlineReminders(now: now, facts: $0, settings: facts.settings, calendar: facts.calendar)
+        }
         let words = ReminderWords(hydration: hydration, waterline: waterline, calendar: facts.calendar)
         let reminders = Explanation.kinds.map { kind in
             let guards = hydration.guards[kind] ?? waterline?.guards[kind] ?? [ReminderGuard(.sessionRuns, false)]
@@ -76,6 +79,7 @@ extension Tracker {
     private static func hydration(_ facts: TrackerFacts, now: Instant) -> HydrationReminders {
         let intake = facts.today(at: now)
         let pace = PaceSnapshot(now: now, intake: intake, settings: facts.settings, calendar: facts.calendar)
-        return HydrationReminders(now: now, facts: facts, pace: pace, nextDrink: NextDrink(facts: facts, intake: intake, now: now))
+        return HydrationReminders(
+            now: now, facts: facts, pace: pace, nextDrink: NextDrink(facts: facts, intake: intake, now: now))
     }
 }

@@ -1,4 +1,5 @@
-// The guards of each hydration reminder (tracker law B4, B5): independent of each other, so that each says by itself what it waits for.
+// The guards of each hydration reminder (tracker law B4, B5): independent of each other, so that each says by itself
+// what it waits for.
 extension HydrationReminders {
     var goalGuards: [ReminderGuard] {
         [
@@ -39,15 +40,20 @@ extension HydrationReminders {
         switch kind {
         case .pace:
             [
-                ReminderGuard(.behindPace, pace.urgency > .onTrack), ReminderGuard(.urgencyRisen, state.lastNotified.map { pace.urgency > $0 } ?? true),
+                ReminderGuard(.behindPace, pace.urgency > .onTrack),
+                ReminderGuard(.urgencyRisen, state.lastNotified.map { pace.urgency > $0 } ?? true),
                 ReminderGuard(.deficitLargeEnough, pace.urgency == .onTrack || pace.deficitMl >= settings.minDeficitMl),
             ]
         case .interval:
-            [ReminderGuard(.drinkDue, dueAnchor != nil), ReminderGuard(.drinkUntold, dueAnchor == nil || dueAnchor != state.lastDueAnchor)]
+            [
+                ReminderGuard(.drinkDue, dueAnchor != nil),
+                ReminderGuard(.drinkUntold, dueAnchor == nil || dueAnchor != state.lastDueAnchor),
+            ]
         default:
             [
                 ReminderGuard(.pauseLongEnough, dueSlot.map { $0 > adaptive.start } ?? false),
-                ReminderGuard(.pauseUntold, dueSlot.map { slot in state.lastAdaptiveSlot.map { slot > $0 } ?? true } ?? true),
+                ReminderGuard(
+                    .pauseUntold, dueSlot.map { slot in state.lastAdaptiveSlot.map { slot > $0 } ?? true } ?? true),
             ]
         }
     }

@@ -24,7 +24,8 @@ struct HydrationReminders {
         self.nextDrink = nextDrink
         lastDrink = pace.lastDrinkTime
         adaptive = AdaptiveReminder(facts: facts, now: now)
-        activeHours = Pace.Window(now: now, calendar: facts.calendar, wake: facts.settings.wake, sleep: facts.settings.sleep)
+        activeHours = Pace.Window(
+            now: now, calendar: facts.calendar, wake: facts.settings.wake, sleep: facts.settings.sleep)
         isQuiet = !activeHours.contains(now)
         state = (facts.engineDay ?? EngineDay(dayKey: pace.dayKey)).rolled(to: pace.dayKey)
         decide()
@@ -38,13 +39,19 @@ struct HydrationReminders {
         } else {
             lowerUrgency()
         }
-        if pace.isGoalAchieved || pace.urgency == .onTrack && nextDrink.phase != .alerting { closes.append(NotificationKind.pace.id) }
+        if pace.isGoalAchieved || pace.urgency == .onTrack && nextDrink.phase != .alerting {
+            closes.append(NotificationKind.pace.id)
+        }
         reachedGoal()
         recover()
-        consider(.pace) { NotificationTexts.pace($0.pace.urgency, deficitMl: $0.pace.deficitMl, in: $0.settings.amountUnits) }
+        consider(.pace) {
+            NotificationTexts.pace($0.pace.urgency, deficitMl: $0.pace.deficitMl, in: $0.settings.amountUnits)
+        }
         consider(.interval) { _ in NotificationTexts.interval }
         consider(.adaptive) { found in
-            found.adaptive.shownPace(remainingMl: found.remainingMl, at: found.now).map { NotificationTexts.adaptive(mlPerHour: $0, in: found.settings.amountUnits) }
+            found.adaptive.shownPace(remainingMl: found.remainingMl, at: found.now).map {
+                NotificationTexts.adaptive(mlPerHour: $0, in: found.settings.amountUnits)
+            }
         }
     }
 
@@ -100,12 +107,14 @@ struct HydrationReminders {
     var remainingMl: Int { pace.dailyGoalMl - pace.dailyTotalMl }
 
     private mutating func add(
-        _ kind: NotificationKind, _ text: NotificationTexts.Text, number: Int, _ acceptance: TrackerNotification.Acceptance
+        _ kind: NotificationKind, _ text: NotificationTexts.Text, number: Int,
+        _ acceptance: TrackerNotification.Acceptance
     ) {
         decisions.append(
             TrackerNotification(
                 kind: kind, notificationId: "\(kind.id)/\(pace.dayKey)/\(number)", title: text.title, body: text.body,
-                urgency: kind.urgency(for: pace.urgency, settings: settings), sound: settings.sound, dayKey: pace.dayKey,
+                urgency: kind.urgency(for: pace.urgency, settings: settings), sound: settings.sound,
+                dayKey: pace.dayKey,
                 acceptance: acceptance, answeredAnchor: dueAnchor, answeredSlot: dueSlot))
     }
 }
@@ -116,7 +125,8 @@ extension AdaptiveReminder {
         let day = facts.calendar.day(of: now)
         let hours = facts.settings.adaptiveHours
         self.init(
-            start: facts.calendar.instant(on: day, at: hours.start), end: facts.calendar.instant(on: day, at: hours.end),
+            start: facts.calendar.instant(on: day, at: hours.start),
+            end: facts.calendar.instant(on: day, at: hours.end),
             intervalHours: facts.settings.adaptiveIntervalHours)
     }
 }

@@ -84,7 +84,8 @@ public struct PaceSnapshot: Hashable, Sendable {
         progress = HydrationState(dailyGoalMl: goal, totalMl: intake.totalMl).progress
         percent = Percent.of(totalMl: intake.totalMl, goalMl: goal)
         isGoalAchieved = intake.totalMl >= goal
-        statusText = StatusText.short(deficitMl: deficitMl, totalMl: intake.totalMl, goalMl: goal, in: settings.amountUnits)
+        statusText = StatusText.short(
+            deficitMl: deficitMl, totalMl: intake.totalMl, goalMl: goal, in: settings.amountUnits)
     }
 
     /// The same with a notification: for the one-shot channel only.
@@ -104,7 +105,8 @@ public struct PaceSnapshot: Hashable, Sendable {
 
 extension PaceSnapshot: Codable {
     enum CodingKeys: String, CodingKey {
-        case schema, dayKey, timestamp, dailyTotalMl, dailyGoalMl, lastDrinkTime, expectedMl, urgency, displayUrgency, deficitMl
+        case schema, dayKey, timestamp, dailyTotalMl, dailyGoalMl, lastDrinkTime, expectedMl, urgency, displayUrgency,
+            deficitMl
         case paceBalanceMl, progress, percent, isGoalAchieved, statusText
         case shouldNotify, notificationType, notificationTitle, notificationBody, notificationId
     }
@@ -138,7 +140,9 @@ extension PaceSnapshot: Codable {
     /// less reads as 2500. Only `dailyTotalMl` has to be there.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
-        func value<Value: Decodable>(_ key: CodingKeys, _ type: Value.Type) -> Value? { try? container.decodeIfPresent(type, forKey: key) }
+        func value<Value: Decodable>(_ key: CodingKeys, _ type: Value.Type) -> Value? {
+            try? container.decodeIfPresent(type, forKey: key)
+        }
         dailyTotalMl = try container.decode(Int.self, forKey: .dailyTotalMl)
         let goal = value(.dailyGoalMl, Int.self) ?? 0
         dailyGoalMl = goal > 0 ? goal : Settings().goalMl
@@ -149,7 +153,8 @@ extension PaceSnapshot: Codable {
         paceBalanceMl = value(.paceBalanceMl, Int.self) ?? deficitMl
         expectedMl = value(.expectedMl, Int.self) ?? dailyTotalMl.addingReportingOverflow(paceBalanceMl).partialValue
         urgency = value(.urgency, Urgency.self) ?? .onTrack
-        displayUrgency = value(.displayUrgency, Urgency.self) ?? Urgency.displayed(urgency, deficitMl: min(deficitMl, 1_000_000))
+        displayUrgency =
+            value(.displayUrgency, Urgency.self) ?? Urgency.displayed(urgency, deficitMl: min(deficitMl, 1_000_000))
         progress = HydrationState(dailyGoalMl: dailyGoalMl, totalMl: dailyTotalMl).progress
         isGoalAchieved = dailyTotalMl >= dailyGoalMl
         percent = value(.percent, Int.self) ?? Int(progress * 100)

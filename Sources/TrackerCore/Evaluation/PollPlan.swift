@@ -8,7 +8,8 @@ public enum PollRhythm: Hashable, Sendable {
 
 /// When the gateway should poll the bottle next (tracker law A7).
 public enum PollPlan {
-    /// The rhythm at a moment. Ask again after a change of settings, a drink, a poll by hand, and a resume from suspend.
+    /// The rhythm at a moment. Ask again after a change of settings, a drink, a poll by hand, and a resume from
+    /// suspend.
     public static func rhythm(_ facts: TrackerFacts, now: Instant) -> PollRhythm {
         let intake = facts.today(at: now)
         let nextDrink = NextDrink(facts: facts, intake: intake, now: now)

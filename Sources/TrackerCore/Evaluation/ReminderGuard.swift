@@ -1,5 +1,5 @@
-/// One condition of a reminder, and whether it holds. A reminder is told when all of its guards hold; where it is silent, those that do not
-/// hold are why, and changing exactly those makes it speak.
+/// One condition of a reminder, and whether it holds. A reminder is told when all of its guards hold; where it is
+/// silent, those that do not hold are why, and changing exactly those makes it speak.
 public struct ReminderGuard: Hashable, Sendable {
     /// Stable, for programs: JSON has these words.
     public enum Name: String, Hashable, Sendable, Codable, CaseIterable {

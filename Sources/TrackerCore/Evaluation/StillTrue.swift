@@ -24,12 +24,15 @@ public struct StillTrue: Sendable {
         case .recovery: guard pace.urgency == .onTrack else { return .over }
         default: guard !isBehind(pace.lastDrinkTime, told) else { return .answered }
         }
-        let window = Pace.Window(now: now, calendar: facts.calendar, wake: facts.settings.wake, sleep: facts.settings.sleep)
+        let window = Pace.Window(
+            now: now, calendar: facts.calendar, wake: facts.settings.wake, sleep: facts.settings.sleep)
         return told.kind.isHeldInQuietHours && !window.contains(now) ? .quietHours : nil
     }
 
     private func ofSession(_ told: TrackerNotification) -> MissedReason? {
-        guard let waterline = facts.waterline, let shown = evaluation.snapshot.waterline, waterline.session.id == told.sessionID, waterline.session.isActive else { return .over }
+        guard let waterline = facts.waterline, let shown = evaluation.snapshot.waterline,
+            waterline.session.id == told.sessionID, waterline.session.isActive
+        else { return .over }
         switch told.kind {
         case .waterlinePerDrink: return shown.sinceWater < facts.settings.waterEveryNDrinks ? .answered : nil
         case .waterlineWarning: return shown.isWarning ? nil : .answered

@@ -47,7 +47,8 @@ public struct TrackerFacts: Sendable {
         let byDay = Dictionary(grouping: drinks, by: \.localDay)
         self.init(
             settings: settings, zone: zone,
-            days: Dictionary(uniqueKeysWithValues: byDay.map { ($0, DayIntake(day: $0, folding: $1)) }), engineDay: engineDay)
+            days: Dictionary(uniqueKeysWithValues: byDay.map { ($0, DayIntake(day: $0, folding: $1)) }),
+            engineDay: engineDay)
     }
 
     /// Days in the zone in force, from the boundary hour that is set.

@@ -53,7 +53,8 @@ public struct TrackerSnapshot: Hashable, Sendable, Encodable {
     public var targetProgress: Double?
 
     init(
-        now: Instant, facts: TrackerFacts, intake: DayIntake, pace: PaceSnapshot, nextDrink: NextDrink, engineDay: EngineDay,
+        now: Instant, facts: TrackerFacts, intake: DayIntake, pace: PaceSnapshot, nextDrink: NextDrink,
+        engineDay: EngineDay,
         waterline: WaterlineSnapshot?
     ) {
         let (settings, calendar) = (facts.settings, facts.calendar)
@@ -78,13 +79,15 @@ public struct TrackerSnapshot: Hashable, Sendable, Encodable {
         units = settings.amountUnits
         litresText = "\(units.short(pace.dailyTotalMl)) / \(units.short(pace.dailyGoalMl))"
         amountText = "\(units.text(pace.dailyTotalMl)) / \(units.text(pace.dailyGoalMl))"
-        behindText = StatusText.long(deficitMl: pace.deficitMl, totalMl: pace.dailyTotalMl, goalMl: pace.dailyGoalMl, in: units)
+        behindText = StatusText.long(
+            deficitMl: pace.deficitMl, totalMl: pace.dailyTotalMl, goalMl: pace.dailyGoalMl, in: units)
         targetProgress =
             StatusText.isBehind(pace.deficitMl) ? min(1, Double(pace.expectedMl) / Double(pace.dailyGoalMl)) : nil
     }
 
-    /// As surfaces show it on which Waterline is nobody's business: without the session, and without what tells of one by its numbers: changes
-    /// that wait for the sync server are a session's, and so are some of the notifications that nobody has opened.
+    /// As surfaces show it on which Waterline is nobody's business: without the session, and without what tells of one
+    /// by its numbers: changes that wait for the sync server are a session's, and so are some of the notifications that
+    /// nobody has opened.
     public var withoutWaterline: TrackerSnapshot {
         var shared = self
         shared.waterline = nil
@@ -96,9 +99,11 @@ public struct TrackerSnapshot: Hashable, Sendable, Encodable {
 
     /// Equal but for the passing of time: nothing to publish (B8).
     public func says(theSameAs other: TrackerSnapshot) -> Bool {
-        pace.says(theSameAs: other.pace) && nextDrink.phase == other.nextDrink.phase && nextDrink.due == other.nextDrink.due
+        pace.says(theSameAs: other.pace) && nextDrink.phase == other.nextDrink.phase
+            && nextDrink.due == other.nextDrink.due
             && drinkCount == other.drinkCount && companion.state == other.companion.state && zone == other.zone
-            && isQuiet == other.isQuiet && unread == other.unread && connection == other.connection && bottle?.timeless == other.bottle?.timeless && sync == other.sync
+            && isQuiet == other.isQuiet && unread == other.unread && connection == other.connection
+            && bottle?.timeless == other.bottle?.timeless && sync == other.sync
             && syncReport == other.syncReport && cupMl == other.cupMl && quickAddMl == other.quickAddMl
             && hasNotificationServer == other.hasNotificationServer && remindersSent == other.remindersSent
             && greeting == other.greeting && units == other.units && lastDrinkAge == other.lastDrinkAge
@@ -107,7 +112,8 @@ public struct TrackerSnapshot: Hashable, Sendable, Encodable {
 
     enum CodingKeys: String, CodingKey {
         case zone, phase, dueTime, countdown, haloLabel, drinkCount, remindersSent, isQuiet, waterline
-        case connection, connectionError, hint, bottle, sync, pendingSync, syncReport, cupMl, quickAddMl, notifications, unread, greeting, lastDrinkAge
+        case connection, connectionError, hint, bottle, sync, pendingSync, syncReport, cupMl, quickAddMl, notifications,
+            unread, greeting, lastDrinkAge
         case headline, caption, units, litresText, amountText, behindText, targetProgress
     }
 

@@ -11,7 +11,9 @@ public enum TrayAction: Hashable, Sendable {
 }
 
 extension TrayAction: RawRepresentable, Codable {
-    private static let words: [String: TrayAction] = ["water": .water, "drink": .drink, "end": .end, "undo": .undo, "check": .check, "open": .open]
+    private static let words: [String: TrayAction] = [
+        "water": .water, "drink": .drink, "end": .end, "undo": .undo, "check": .check, "open": .open,
+    ]
 
     /// `water`, or an amount in millilitres.
     public init?(rawValue: String) {

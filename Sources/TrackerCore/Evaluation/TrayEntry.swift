@@ -7,7 +7,9 @@ public struct TrayEntry: Hashable, Sendable, Codable {
     /// What a click does; `nil` for words alone.
     public var action: TrayAction?
 
-    init(_ id: Int, _ label: String, _ action: TrayAction? = nil) { (self.id, self.label, self.action) = (id, label, action) }
+    init(_ id: Int, _ label: String, _ action: TrayAction? = nil) {
+        (self.id, self.label, self.action) = (id, label, action)
+    }
 
     static func separator(_ id: Int) -> TrayEntry { TrayEntry(id, "") }
 

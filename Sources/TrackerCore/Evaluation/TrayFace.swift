@@ -31,12 +31,20 @@ public struct TrayFace: Hashable, Sendable, Codable {
         var entries = [TrayEntry(1, day.litresText + " · " + day.pace.statusText), .separator(2)]
         let words = day.units.text(day.cupMl)
         entries.append(TrayEntry(cup, "\(NotificationAction.logCup.label) (\(words))", .ml(day.cupMl)))
-        entries += day.quickAddMl.enumerated().map { TrayEntry(20 + $0.offset, "+ " + day.units.text($0.element), .ml($0.element)) }
+        entries += day.quickAddMl.enumerated().map {
+            TrayEntry(20 + $0.offset, "+ " + day.units.text($0.element), .ml($0.element))
+        }
         if day.waterline != nil {
             // A session is shown while it runs, and in words that fit (US-036).
             let label = { (action: NotificationAction) in action.label(discreet: settings.discreet) }
-            entries += [.separator(40), TrayEntry(41, label(.logWater), .water), TrayEntry(42, label(.logDrink), .drink), TrayEntry(43, label(.endSession), .end)]
+            entries += [
+                .separator(40), TrayEntry(41, label(.logWater), .water), TrayEntry(42, label(.logDrink), .drink),
+                TrayEntry(43, label(.endSession), .end),
+            ]
         }
-        return entries + [.separator(50), TrayEntry(51, "Undo", .undo), TrayEntry(52, "Check now", .check), TrayEntry(53, NotificationAction.open.label, .open)]
+        return entries + [
+            .separator(50), TrayEntry(51, "Undo", .undo), TrayEntry(52, "Check now", .check),
+            TrayEntry(53, NotificationAction.open.label, .open),
+        ]
     }
 }

@@ -78,11 +78,14 @@ struct WaterlineReminders {
         // Whoever changes the setting restarts the grid then and there; this is for a change that nobody recorded.
         state.restartGrid(at: now, intervalMinutes: settings.intervalMinutes)
         let point = grid.point(at: now)
-        let isTold = holds(.waterlineTime, [
-            ReminderGuard(.timeRemindersOn, settings.timeReminders), ReminderGuard(.gridPointCome, point.map { $0 > session.startTime } ?? false),
-            ReminderGuard(.gridPointUntold, point.flatMap { point in state.lastSlot.map { point > $0 } } ?? true),
-            ReminderGuard(.stillLogging, point.map { !grid.isSilent(at: $0, logs: logs) } ?? true),
-        ])
+        let isTold = holds(
+            .waterlineTime,
+            [
+                ReminderGuard(.timeRemindersOn, settings.timeReminders),
+                ReminderGuard(.gridPointCome, point.map { $0 > session.startTime } ?? false),
+                ReminderGuard(.gridPointUntold, point.flatMap { point in state.lastSlot.map { point > $0 } } ?? true),
+                ReminderGuard(.stillLogging, point.map { !grid.isSilent(at: $0, logs: logs) } ?? true),
+            ])
         guard let point, point > state.lastSlot ?? session.startTime else { return }
         // A point that is passed in silence is dealt with, too.
         guard isTold else { return state.lastSlot = point }
@@ -91,9 +94,12 @@ struct WaterlineReminders {
 
     private mutating func perDrink() {
         let newest = logs.reduce(0) { $1.kind == .alcohol ? max($0, $1.seq) : $0 }
-        let isTold = holds(.waterlinePerDrink, [
-            ReminderGuard(.drinkLogged, newest > state.lastDrinkSeq), ReminderGuard(.waterOwed, engine.sinceWater >= settings.waterEveryNDrinks),
-        ])
+        let isTold = holds(
+            .waterlinePerDrink,
+            [
+                ReminderGuard(.drinkLogged, newest > state.lastDrinkSeq),
+                ReminderGuard(.waterOwed, engine.sinceWater >= settings.waterEveryNDrinks),
+            ])
         guard isTold else {
             if newest > state.lastDrinkSeq { state.lastDrinkSeq = newest }
             return
@@ -108,18 +114,24 @@ struct WaterlineReminders {
         let threshold = settings.warningThreshold
         let isKnown = { [last = state.lastValueSeq] (log: LogEntry) in log.source == .bottle || log.seq <= last }
         var value = logs.reduce(0) { isKnown($1) ? $0 + Self.change($1) : $0 }
-        var crossed = !WaterlineState.isHigh(state.lastValueThousandths, threshold: threshold)
+        var crossed =
+            !WaterlineState.isHigh(state.lastValueThousandths, threshold: threshold)
             && WaterlineState.isHigh(value, threshold: threshold)
         var newest = state.lastValueSeq
         for log in logs.filter({ !isKnown($0) }).sorted(by: { $0.seq < $1.seq }) {
             let before = value
             value += Self.change(log)
             newest = max(newest, log.seq)
-            if !WaterlineState.isHigh(before, threshold: threshold), WaterlineState.isHigh(value, threshold: threshold) {
+            if !WaterlineState.isHigh(before, threshold: threshold), WaterlineState.isHigh(value, threshold: threshold)
+            {
                 crossed = true
             }
         }
-        guard holds(.waterlineWarning, [ReminderGuard(.thresholdCrossed, crossed), ReminderGuard(.valueHigh, engine.isWarning)]) else {
+        guard
+            holds(
+                .waterlineWarning,
+                [ReminderGuard(.thresholdCrossed, crossed), ReminderGuard(.valueHigh, engine.isWarning)])
+        else {
             (state.lastValueThousandths, state.lastValueSeq) = (value, newest)
             return
         }
@@ -131,7 +143,12 @@ struct WaterlineReminders {
 
     private mutating func abandoned() {
         let hours = AbandonedSession.hours(start: session.startTime, keepGoingAt: state.keepGoingAt, now: now)
-        guard holds(.waterlineAbandoned, [ReminderGuard(.openForLong, hours != nil), ReminderGuard(.questionUnasked, !state.abandonedNotified)]), let hours else { return }
+        guard
+            holds(
+                .waterlineAbandoned,
+                [ReminderGuard(.openForLong, hours != nil), ReminderGuard(.questionUnasked, !state.abandonedNotified)]),
+            let hours
+        else { return }
         decide(.waterlineAbandoned, NotificationTexts.abandoned(hours: hours), .abandoned)
     }
 
@@ -157,6 +174,7 @@ struct WaterlineReminders {
             TrackerNotification(
                 kind: kind, notificationId: "\(kind.id)/\(session.id)/\(number)", title: text.title, body: text.body,
                 urgency: kind.urgency(for: nil, settings: settings), sound: settings.sound && !kind.isResident,
-                dayKey: calendar.day(of: now), sessionID: session.id, acceptance: acceptance, isDiscreet: settings.discreet))
+                dayKey: calendar.day(of: now), sessionID: session.id, acceptance: acceptance,
+                isDiscreet: settings.discreet))
     }
 }

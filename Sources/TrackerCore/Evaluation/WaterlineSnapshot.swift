@@ -64,7 +64,8 @@ public struct WaterlineSnapshot: Hashable, Sendable, Encodable {
     }
 
     enum CodingKeys: String, CodingKey {
-        case sessionId, startTime, elapsedSeconds, value, sinceWater, drinks, waters, standardDrinks, isWarning, warningText
+        case sessionId, startTime, elapsedSeconds, value, sinceWater, drinks, waters, standardDrinks, isWarning,
+            warningText
         case waterDueIn, waterDueText, nextReminderSeconds, nextReminderText, gauge, abandonedHours, adherencePercent
     }
 

@@ -1,7 +1,7 @@
 /// One reading of this computer's clock, with what tells later whether the clock has been set since.
 ///
-/// The wall clock may be set to anything at any time. The count since the computer was started goes on evenly through all of
-/// that: two marks of one start show by how much the wall clock was set between them.
+/// The wall clock may be set to anything at any time. The count since the computer was started goes on evenly through
+/// all of that: two marks of one start show by how much the wall clock was set between them.
 public struct ClockMark: Hashable, Sendable {
     /// What it showed.
     public var wall: Instant
@@ -14,7 +14,9 @@ public struct ClockMark: Hashable, Sendable {
     /// Seconds east of UTC that a bottle is told this reading with, -86,400 to 86,400; `nil` where nobody noted it.
     public var zoneOffset: Int?
 
-    public init(wall: Instant, boot: Int64? = nil, uptime: Int64 = 0, isSynchronized: Bool? = nil, zoneOffset: Int? = nil) {
+    public init(
+        wall: Instant, boot: Int64? = nil, uptime: Int64 = 0, isSynchronized: Bool? = nil, zoneOffset: Int? = nil
+    ) {
         self.wall = wall
         self.boot = boot
         self.uptime = uptime
@@ -27,8 +29,9 @@ public struct ClockMark: Hashable, Sendable {
         self.init(wall: wall, boot: boot, uptime: wall.milliseconds.saturatingSubtract(start))
     }
 
-    /// Whether this reading, which a time server vouched for, still says something beside a later one that somebody else agreed with: no clock
-    /// that is right is behind it, and a person, or a server that corrects itself, may know better.
+    /// Whether this reading, which a time server vouched for, still says something beside a later one that somebody
+    /// else agreed with: no clock that is right is behind it, and a person, or a server that corrects itself, may know
+    /// better.
     public func outlives(_ later: ClockMark) -> Bool {
         isSynchronized == true && later.isSynchronized != true && later.wall.seconds(to: wall) <= Self.day
     }
@@ -54,32 +57,36 @@ public struct ClockMark: Hashable, Sendable {
         return mark
     }
 
-    /// Milliseconds that passed until another mark, whatever the wall clocks say; `nil` where the computer was started in between.
+    /// Milliseconds that passed until another mark, whatever the wall clocks say; `nil` where the computer was started
+    /// in between.
     public func passed(until other: ClockMark) -> Int64? {
         guard let boot, boot == other.boot else { return nil }
         let passed = other.uptime.subtractingReportingOverflow(uptime)
         return passed.overflow ? nil : passed.partialValue
     }
 
-    /// Seconds by which the wall clock was set forward (or back, below zero) until another mark; `nil` where nobody knows.
+    /// Seconds by which the wall clock was set forward (or back, below zero) until another mark; `nil` where nobody
+    /// knows.
     public func step(to other: ClockMark) -> Double? {
         passed(until: other).map { advanced(milliseconds: $0).wall.seconds(to: other.wall) }
     }
 
-    /// Seconds that a clock without a zone, told this reading, is ahead by a change of zone until another mark; 0 where nobody knows.
+    /// Seconds that a clock without a zone, told this reading, is ahead by a change of zone until another mark; 0 where
+    /// nobody knows.
     public func zoneShift(to other: ClockMark) -> Int {
         guard let zoneOffset, let now = other.zoneOffset else { return 0 }
         return zoneOffset - now
     }
 
-    /// Seconds that a bottle which was told this reading is ahead of another mark: it runs on, and knows no zone. `nil` where nobody knows.
+    /// Seconds that a bottle which was told this reading is ahead of another mark: it runs on, and knows no zone. `nil`
+    /// where nobody knows.
     public func ahead(of other: ClockMark) -> Double? {
         step(to: other).map { Double(zoneShift(to: other)) - $0 }
     }
 }
 
-/// A bottle's clock was set to what this computer's clock said. Having shown nothing or another day, it is an echo of that clock
-/// from then on, and no witness for it; having shown the same day, it is one of its hours only.
+/// A bottle's clock was set to what this computer's clock said. Having shown nothing or another day, it is an echo of
+/// that clock from then on, and no witness for it; having shown the same day, it is one of its hours only.
 public struct ClockSetting: Hashable, Sendable {
     /// The reading that the bottle was told.
     public var mark: ClockMark
@@ -95,8 +102,8 @@ public struct ClockSetting: Hashable, Sendable {
     }
 }
 
-/// A moment at which a bottle's clock was right to the minute. It counts without a zone, so what it shows after a journey, or in
-/// summer, follows from the offset that it was right for.
+/// A moment at which a bottle's clock was right to the minute. It counts without a zone, so what it shows after a
+/// journey, or in summer, follows from the offset that it was right for.
 public struct ClockAgreement: Hashable, Sendable {
     /// When it was.
     public var at: Instant

@@ -54,7 +54,8 @@ public struct Drink: Hashable, Sendable, Codable, Identifiable {
     ///
     /// - Parameters:
     ///   - bottle: the identity that it was first seen by: a new name changes no key.
-    ///   - wall: `yyyy-MM-ddTHH:mm:ss` as the record says, with its year; the raw bytes where somebody counts a record without one.
+    ///   - wall: `yyyy-MM-ddTHH:mm:ss` as the record says, with its year; the raw bytes where somebody counts a record
+    ///     without one.
     public static func bottleKey(bottle: String, wall: String, amountMl: Int) -> String {
         "\(bottle)|\(wall)|\(amountMl)"
     }
@@ -118,7 +119,8 @@ public struct DayIntake: Hashable, Sendable {
     public init(day: LocalDay, folding drinks: some Sequence<Drink>) {
         let counted = drinks.filter { $0.counts && $0.localDay == day }.sorted(by: Drink.isEarlier)
         self.init(
-            day: day, totalMl: counted.reduce(0) { $0.saturatingAdd($1.ml) }, count: counted.count, lastDrink: counted.last?.at,
+            day: day, totalMl: counted.reduce(0) { $0.saturatingAdd($1.ml) }, count: counted.count,
+            lastDrink: counted.last?.at,
             drinks: counted)
     }
 }

@@ -29,7 +29,9 @@ public struct DrinkLedger: Hashable, Sendable {
     /// Tombstones every drink of a day, the bottle's included, and removes nothing else. Returns how many.
     @discardableResult
     public mutating func reset(_ day: LocalDay, at now: Instant) -> Int {
-        drinks.values.filter { $0.localDay == day && !$0.isDeleted }.reduce(0) { $0 + (delete($1.key, at: now) ? 1 : 0) }
+        drinks.values.filter { $0.localDay == day && !$0.isDeleted }.reduce(0) {
+            $0 + (delete($1.key, at: now) ? 1 : 0)
+        }
     }
 
     /// An edit tombstones the old key and adds the changed drink under a new one, so that the record it came from does

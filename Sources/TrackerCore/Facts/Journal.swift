@@ -15,19 +15,22 @@ public struct JournalEntry: Hashable, Sendable {
     public var received: Instant
     /// What is made of it.
     public var verdict: Verdict
-    /// How the bytes were read, for example `calendar/u16be`; `nil` where nobody says. The same bytes read in another way
-    /// change their row instead of making a second one.
+    /// How the bytes were read, for example `calendar/u16be`; `nil` where nobody says. The same bytes read in another
+    /// way change their row instead of making a second one.
     public var reading: String?
-    /// When it probably was, where the date is not believed and something better is known; where the host's clock is not believed, when it was by that clock.
+    /// When it probably was, where the date is not believed and something better is known; where the host's clock is
+    /// not believed, when it was by that clock.
     public var about: Instant?
-    /// The clock that dated it has turned out wrong, and by how much is known: this date takes the place of an earlier one.
+    /// The clock that dated it has turned out wrong, and by how much is known: this date takes the place of an earlier
+    /// one.
     public var isCorrection = false
-    /// The record has no year, and took it from this clock, with which nobody agreed; or, where the bottle's clock or this one is not believed, the
-    /// clock that contradicted the bottle's.
+    /// The record has no year, and took it from this clock, with which nobody agreed; or, where the bottle's clock or
+    /// this one is not believed, the clock that contradicted the bottle's.
     public var yearClock: ClockMark?
     /// Somebody agrees with the clock that this year is from: it takes the place of one from `yearClock`.
     public var isYearAgreed = false
-    /// The date that the record has cannot be, by a clock that is vouched for, and nothing better is known: it counts nowhere from now on.
+    /// The date that the record has cannot be, by a clock that is vouched for, and nothing better is known: it counts
+    /// nowhere from now on.
     public var isWithdrawn = false
     /// A person dated this drink: no reading and no poll moves it any more.
     public var isByHand = false
@@ -38,13 +41,14 @@ public struct JournalEntry: Hashable, Sendable {
         case drink(at: Instant, zone: String)
         /// A well-formed record that is not a drink: flag not zero (`reason` "flag"), or 0 ml ("zero").
         case notADrink(reason: String)
-        /// Kept without a limit, not counted, resolved anew at each poll: impossible date, implausible year or age, refused
-        /// by the dialect. See `JournalDoubt` for the reasons.
+        /// Kept without a limit, not counted, resolved anew at each poll: impossible date, implausible year or age,
+        /// refused by the dialect. See `JournalDoubt` for the reasons.
         case quarantined(reason: String)
     }
 
     public init(
-        bottle: String, raw: [UInt8], wall: WallTime?, amountMl: Int, received: Instant, verdict: Verdict, reading: String? = nil,
+        bottle: String, raw: [UInt8], wall: WallTime?, amountMl: Int, received: Instant, verdict: Verdict,
+        reading: String? = nil,
         about: Instant? = nil
     ) {
         self.bottle = bottle
@@ -72,8 +76,8 @@ public struct JournalEntry: Hashable, Sendable {
 
     /// Date, time and amount as the bottle wrote them.
     public var identity: ArraySlice<UInt8> { raw.prefix(Self.identityLength) }
-    /// Whether the record says of itself that it is a drink (byte 12 is zero), be it one of 0 ml: bookkeeping of the same
-    /// second and amount is another record.
+    /// Whether the record says of itself that it is a drink (byte 12 is zero), be it one of 0 ml: bookkeeping of the
+    /// same second and amount is another record.
     public var isFlaggedDrink: Bool {
         if case .notADrink(reason: "flag") = verdict { return false }
         return Self.isFlaggedDrink(raw)
@@ -115,41 +119,44 @@ public enum JournalOutcome: Hashable, Sendable {
 /// Synchronous: when `append` returns, the entries are on the disk; when it throws, none of this batch is.
 ///
 /// A record has one row for ever. Its first date is final; a row without one takes the first that is brought, and a row
-/// that was read in another way (`JournalEntry.reading`) takes what the new reading says; a drink that was dated by a clock
-/// that turned out wrong is moved to its true time (`JournalEntry.isCorrection`), and a year that only a clock told with which nobody agreed
-/// gives way once to one that somebody agrees with (`isYearAgreed`). Only a drink that lies ahead of a clock that is vouched for loses
-/// its date (`isWithdrawn`); the row stays, with a doubt.
+/// that was read in another way (`JournalEntry.reading`) takes what the new reading says; a drink that was dated by a
+/// clock that turned out wrong is moved to its true time (`JournalEntry.isCorrection`), and a year that only a clock
+/// told with which nobody agreed gives way once to one that somebody agrees with (`isYearAgreed`). Only a drink that
+/// lies ahead of a clock that is vouched for loses its date (`isWithdrawn`); the row stays, with a doubt.
 public protocol Journal: Sendable {
     /// Appends a batch in one transaction. One outcome an entry, in order.
     func append(_ entries: [JournalEntry]) throws -> [JournalOutcome]
     /// What is remembered of a bottle. Makes nothing known.
     func recall(_ names: BottleNames) throws -> BottleMemory
-    /// The bottle has answered: makes it known by its identity and its alias, and this journal's own. One whose records came from a recording is
-    /// known and not its own.
+    /// The bottle has answered: makes it known by its identity and its alias, and this journal's own. One whose records
+    /// came from a recording is known and not its own.
     /// - Throws: `ReleasedBottle` for one that was its own when the poll began and that a person has let go since.
     func adopt(_ names: BottleNames) throws
     /// `false` of a bottle that is known here and not this journal's own, now.
     func isOwn(_ bottle: String) throws -> Bool
-    /// Records of a bottle that are worth another look when records are read as `reading` says: those without a date, and
-    /// those that were read in another way. Ascending by `id`, after the given one.
+    /// Records of a bottle that are worth another look when records are read as `reading` says: those without a date,
+    /// and those that were read in another way. Ascending by `id`, after the given one.
     /// - Parameters:
     ///   - since: also those with a date that came after this row.
     ///   - openYears: also those whose year was told by a clock that nobody agreed with.
     ///   - ahead: also those that count later than this.
-    func unsettled(of bottle: String, reading: String, since: Int64?, openYears: Bool, ahead: Instant?, after id: Int64, limit: Int) throws -> [UnsettledRecord]
-    /// Remembers that this bottle's clock is about to be set to what this computer's clock says. Noted first: a process may
-    /// be killed between the two.
+    func unsettled(
+        of bottle: String, reading: String, since: Int64?, openYears: Bool, ahead: Instant?, after id: Int64, limit: Int
+    ) throws -> [UnsettledRecord]
+    /// Remembers that this bottle's clock is about to be set to what this computer's clock says. Noted first: a process
+    /// may be killed between the two.
     /// - Parameter wasNear: it showed the right day, and is set by minutes or hours.
     func noteClockSetting(of bottle: String, _ mark: ClockMark, wasNear: Bool) throws
-    /// When each of a bottle's records was received; `nil` for one that is not there, now. Asked right before the bottle is told to forget them:
-    /// what `append` said may be undone since, by a person who restores a backup.
+    /// When each of a bottle's records was received; `nil` for one that is not there, now. Asked right before the
+    /// bottle is told to forget them: what `append` said may be undone since, by a person who restores a backup.
     /// - Throws: also where what was stored is in a file that nobody will find.
     func standing(of records: [[UInt8]], from bottle: String) throws -> [Instant?]
     /// How much a log is that of a bottle. Makes nothing known.
     func likeness(of log: [[UInt8]], to bottle: String) throws -> LogLikeness
     /// Remembers a poll's end and what the bottle said of itself.
     func finishPoll(_ report: PollRecord) throws
-    /// Keeps bytes that are no record, with the reason: never dropped in silence, and never a proof that something is stored.
+    /// Keeps bytes that are no record, with the reason: never dropped in silence, and never a proof that something is
+    /// stored.
     func quarantine(bottle: String, bytes: [UInt8], reason: String, received: Instant) throws
 }
 
@@ -207,7 +214,8 @@ public struct BottleMemory: Hashable, Sendable {
     public var agreement: ClockAgreement?
 
     public init(
-        lastCompletePoll: Instant? = nil, newestReceipt: Instant? = nil, receiptClock: ClockMark? = nil, witness: ClockMark? = nil, served: ClockMark? = nil,
+        lastCompletePoll: Instant? = nil, newestReceipt: Instant? = nil, receiptClock: ClockMark? = nil,
+        witness: ClockMark? = nil, served: ClockMark? = nil,
         clockSettings: [ClockSetting] = [], agreement: ClockAgreement? = nil
     ) {
         self.agreement = agreement
@@ -246,7 +254,10 @@ public struct UnsettledRecord: Hashable, Sendable {
     /// It counts later than was asked for.
     public var isAhead: Bool
 
-    public init(id: Int64, bottle: String, raw: [UInt8], received: Instant, doubt: String?, yearClock: ClockMark? = nil, about: Instant? = nil, isAhead: Bool = false) {
+    public init(
+        id: Int64, bottle: String, raw: [UInt8], received: Instant, doubt: String?, yearClock: ClockMark? = nil,
+        about: Instant? = nil, isAhead: Bool = false
+    ) {
         self.isAhead = isAhead
         self.about = about
         self.yearClock = yearClock
@@ -288,7 +299,8 @@ public struct PollRecord: Hashable, Sendable {
     public init(
         bottle: String, name: String? = nil, model: String? = nil, batteryPercent: Int? = nil,
         clockDriftSeconds: Int? = nil, endedAt: Instant, complete: Bool,
-        isClockDoubtful: Bool = false, clock: ClockMark? = nil, isClockWitnessed: Bool = true, isBottleClockRight: Bool = false,
+        isClockDoubtful: Bool = false, clock: ClockMark? = nil, isClockWitnessed: Bool = true,
+        isBottleClockRight: Bool = false,
         agreement: ClockAgreement? = nil
     ) {
         self.agreement = agreement

@@ -7,5 +7,7 @@ public struct ReleasedBottle: Error, Hashable, Sendable, CustomStringConvertible
     public init(_ bottle: String) { self.bottle = bottle }
 
     /// In words, for who polled.
-    public var description: String { "\(bottle) was let go from this store while it was polled: nothing more is taken from it." }
+    public var description: String {
+        "\(bottle) was let go from this store while it was polled: nothing more is taken from it."
+    }
 }

@@ -1,5 +1,6 @@
-/// A journal entry with its passport, as it travels from one journal to another: who received it, and all that is needed to count it there
-/// once. As JSON one object; times are whole milliseconds since 1970 UTC, so that nothing is rounded on the way.
+/// A journal entry with its passport, as it travels from one journal to another: who received it, and all that is
+/// needed to count it there once. As JSON one object; times are whole milliseconds since 1970 UTC, so that nothing is
+/// rounded on the way.
 ///
 /// ```json
 /// {"version": 1, "gateway": "6f1c…", "bottle": "A4:C1:38:01:02:03", "raw": "1A020216151500100000016100",
@@ -7,9 +8,9 @@
 ///  "received": 1770070900000, "reading": "calendar/u16be"}
 /// ```
 ///
-/// `names` holds the bottle's other identities (a bottle that hides its address has several). `byHand` says that a person dated the
-/// drink. `deleted` says that a person deleted it; where `edit` stands beside (`key`, `ml`, `at`, `zone`), the person put another one
-/// in its place.
+/// `names` holds the bottle's other identities (a bottle that hides its address has several). `byHand` says that a
+/// person dated the drink. `deleted` says that a person deleted it; where `edit` stands beside (`key`, `ml`, `at`,
+/// `zone`), the person put another one in its place.
 ///
 /// Keys that a reader does not know are passed over; a greater `version` is refused, since what it means is not known.
 public struct WireEntry: Hashable, Sendable {
@@ -32,7 +33,8 @@ public struct WireEntry: Hashable, Sendable {
     /// So many identities of one bottle travel with its entries.
     public static let namesLimit = 16
 
-    public init(gateway: String, entry: JournalEntry, names: [String] = [], isDeleted: Bool = false, edit: Edit? = nil) {
+    public init(gateway: String, entry: JournalEntry, names: [String] = [], isDeleted: Bool = false, edit: Edit? = nil)
+    {
         self.gateway = gateway
         self.entry = entry
         self.names = names
@@ -68,7 +70,8 @@ public struct WireEntry: Hashable, Sendable {
 
 extension WireEntry: Codable {
     private enum Key: String, CodingKey {
-        case version, gateway, bottle, raw, wall, ml, verdict, reason, at, zone, received, reading, about, byHand, deleted, names, edit, key
+        case version, gateway, bottle, raw, wall, ml, verdict, reason, at, zone, received, reading, about, byHand,
+            deleted, names, edit, key
     }
 
     public func encode(to encoder: any Encoder) throws {
@@ -110,7 +113,9 @@ extension WireEntry: Codable {
         let fields = try decoder.container(keyedBy: Key.self)
         let version = try fields.decode(Int.self, forKey: .version)
         guard version >= 1 else { throw Malformed(description: "there is no version \(version) of an entry") }
-        guard version <= Self.version else { throw Malformed(description: "it is of version \(version), and this program reads up to \(Self.version)") }
+        guard version <= Self.version else {
+            throw Malformed(description: "it is of version \(version), and this program reads up to \(Self.version)")
+        }
         let verdict: JournalEntry.Verdict
         switch try fields.decode(String.self, forKey: .verdict) {
         case "drink":
@@ -141,7 +146,9 @@ extension WireEntry: Codable {
         isDeleted = try fields.decodeIfPresent(Bool.self, forKey: .deleted) ?? false
         names = try fields.decodeIfPresent([String].self, forKey: .names) ?? []
         guard names.count <= Self.namesLimit, names.allSatisfy(Self.isText) else {
-            throw Malformed(description: "names are not at most \(Self.namesLimit) texts of 1 to \(Self.textLimit) printable characters")
+            throw Malformed(
+                description:
+                    "names are not at most \(Self.namesLimit) texts of 1 to \(Self.textLimit) printable characters")
         }
         guard fields.contains(.edit) else {
             edit = nil
@@ -176,7 +183,9 @@ extension WireEntry: Codable {
 
     private static func instant(_ milliseconds: Int64, _ key: Key) throws -> Instant {
         let instant = Instant(milliseconds: milliseconds)
-        guard Instant.storable.contains(instant) else { throw Malformed(description: "\(key.rawValue) is outside of the years that can be stored") }
+        guard Instant.storable.contains(instant) else {
+            throw Malformed(description: "\(key.rawValue) is outside of the years that can be stored")
+        }
         return instant
     }
 

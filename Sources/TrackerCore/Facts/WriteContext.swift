@@ -8,11 +8,13 @@ public struct WriteContext: Sendable {
     public var source: String
     /// A new identifier each time it is called; random UUIDs outside tests.
     public var makeID: @Sendable () -> String
-    /// Whether somebody asked for this moment (`--now`) instead of reading a clock. What is asked for a moment knows nothing
-    /// of later ones; a clock that was set back takes no drink away that was drunk before it.
+    /// Whether somebody asked for this moment (`--now`) instead of reading a clock. What is asked for a moment knows
+    /// nothing of later ones; a clock that was set back takes no drink away that was drunk before it.
     public var isAsked: Bool
 
-    public init(now: Instant, zone: Zone, source: String, isAsked: Bool = false, makeID: @escaping @Sendable () -> String) {
+    public init(
+        now: Instant, zone: Zone, source: String, isAsked: Bool = false, makeID: @escaping @Sendable () -> String
+    ) {
         self.now = now
         self.zone = zone
         self.source = source

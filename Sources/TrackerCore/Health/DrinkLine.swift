@@ -22,6 +22,8 @@ public struct DrinkLine: Hashable, Sendable {
     public var original: String?
 
     public init(position: Int64, change: Change, drink: Drink, number: Int64, original: String? = nil) {
-        (self.position, self.change, self.drink, self.number, self.original) = (position, change, drink, number, original)
+        (self.position, self.change, self.drink, self.number, self.original) = (
+            position, change, drink, number, original
+        )
     }
 }

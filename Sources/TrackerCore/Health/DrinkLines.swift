@@ -11,7 +11,9 @@ public struct DrinkLines: Sendable {
     public init(_ format: Format) { self.format = format }
 
     /// What stands before the first line; empty where nothing does.
-    public var opening: String { format == .csv ? "position,change,startDate,value_ml,uuid,original,zone,day,drinkSource\n" : "" }
+    public var opening: String {
+        format == .csv ? "position,change,startDate,value_ml,uuid,original,zone,day,drinkSource\n" : ""
+    }
 
     /// Writes one line with its end.
     public mutating func append(_ line: DrinkLine, to bytes: inout [UInt8]) {
@@ -29,16 +31,23 @@ public struct DrinkLines: Sendable {
             bytes += "{\"position\": \(line.position), \"change\": \"\(line.change.rawValue)\", \"startDate\": \"".utf8
             HealthFiles.appendDate(drink.at, zone, isISO: true, to: &bytes)
             bytes += "\", \"value_ml\": \(drink.ml)".utf8
-            let texts = [("uuid", drink.key)] + (line.original.map { [("original", $0)] } ?? []) + [("zone", drink.zone), ("day", "\(drink.localDay)"), ("drinkSource", drink.source.rawValue)]
+            let texts =
+                [("uuid", drink.key)] + (line.original.map { [("original", $0)] } ?? []) + [
+                    ("zone", drink.zone), ("day", "\(drink.localDay)"), ("drinkSource", drink.source.rawValue),
+                ]
             for (name, text) in texts {
                 bytes += ", \"\(name)\": ".utf8
                 HealthExport.appendJSON(text, to: &bytes)
             }
             bytes.append(UInt8(ascii: "}"))
         case .influx:
-            // No tags: whose day it is knows the reader, who adds them. What is gone counts nothing, at its old place: points cannot be taken back.
+            // No tags: whose day it is knows the reader, who adds them. What is gone counts nothing, at its old place:
+            // points cannot be taken back.
             bytes += "drink ml=\(line.change == .deleted ? 0 : drink.ml)i,position=\(line.position)i".utf8
-            for (name, text) in [("change", line.change.rawValue), ("uuid", drink.key), ("zone", drink.zone), ("day", "\(drink.localDay)"), ("source", drink.source.rawValue)] {
+            for (name, text) in [
+                ("change", line.change.rawValue), ("uuid", drink.key), ("zone", drink.zone),
+                ("day", "\(drink.localDay)"), ("source", drink.source.rawValue),
+            ] {
                 bytes += ",\(name)=\"".utf8
                 for byte in Self.onOneLine(text).utf8 {
                     if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") { bytes.append(UInt8(ascii: "\\")) }
@@ -57,5 +66,7 @@ public struct DrinkLines: Sendable {
         return String(String.UnicodeScalarView(text.unicodeScalars.map { isBreak($0) ? "\u{FFFD}" : $0 }))
     }
 
-    private static func isBreak(_ scalar: Unicode.Scalar) -> Bool { scalar.value < 32 || [0x7F, 0x85, 0x2028, 0x2029].contains(scalar.value) }
+    private static func isBreak(_ scalar: Unicode.Scalar) -> Bool {
+        scalar.value < 32 || [0x7F, 0x85, 0x2028, 0x2029].contains(scalar.value)
+    }
 }

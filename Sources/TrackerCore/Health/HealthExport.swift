@@ -1,5 +1,6 @@
-/// Drinks as files that Apple Health importers, spreadsheets and programs read (tracker law D4): an opening, a piece for each
-/// drink, an end. Whoever writes decides which drinks count and in which order; what is kept here is a table of zones.
+/// Drinks as files that Apple Health importers, spreadsheets and programs read (tracker law D4): an opening, a piece
+/// for each drink, an end. Whoever writes decides which drinks count and in which order; what is kept here is a table
+/// of zones.
 public struct HealthExport {
     /// Which kind of file it is.
     public let format: HealthFiles.Format
@@ -32,17 +33,18 @@ public struct HealthExport {
 
     /// Writes one drink.
     ///
-    /// apple-health: a `Record` under `HealthData`, as Apple's own export writes them; beside a key that XML cannot hold, that key escaped, and the key that one which
-    /// somebody corrected stands instead of. json: an object with `startDate`,
-    /// `endDate` (ISO, with offset), `value_ml`, `uuid`, `zone`, `day`, `drinkSource`: all that a drink has; and `original` where it is one that
-    /// somebody corrected.
+    /// apple-health: a `Record` under `HealthData`, as Apple's own export writes them; beside a key that XML cannot
+    /// hold, that key escaped, and the key that one which somebody corrected stands instead of. json: an object with
+    /// `startDate`, `endDate` (ISO, with offset), `value_ml`, `uuid`, `zone`, `day`, `drinkSource`: all that a drink
+    /// has; and `original` where it is one that somebody corrected.
     /// - Parameter original: the key of the drink that it stands instead of.
     public mutating func append(_ drink: Drink, insteadOf original: String? = nil, to bytes: inout [UInt8]) {
         let zone = zones[drink.zone]
         let ml = String(drink.ml)
         switch format {
         case .appleHealth:
-            bytes += " <Record type=\"\(HealthFiles.waterType)\" sourceName=\"\(HealthFiles.sourceName)\" unit=\"mL\"".utf8
+            bytes +=
+                " <Record type=\"\(HealthFiles.waterType)\" sourceName=\"\(HealthFiles.sourceName)\" unit=\"mL\"".utf8
             for name in [" creationDate=\"", "\" startDate=\"", "\" endDate=\""] {
                 bytes += name.utf8
                 HealthFiles.appendDate(drink.at, zone, isISO: false, to: &bytes)
@@ -50,10 +52,14 @@ public struct HealthExport {
             bytes += "\" value=\"\(ml)\">\n  <MetadataEntry key=\"HKExternalUUID\" value=\"".utf8
             Self.appendXML(drink.key, to: &bytes)
             if !Self.isInXML(drink.key) {
-                bytes += "\"/>\n  <MetadataEntry key=\"\(HealthFiles.wholeKey)\" value=\"\(HealthFiles.escaped(drink.key))".utf8
+                bytes +=
+                    "\"/>\n  <MetadataEntry key=\"\(HealthFiles.wholeKey)\" value=\"\(HealthFiles.escaped(drink.key))"
+                    .utf8
             }
             if let original {
-                bytes += "\"/>\n  <MetadataEntry key=\"\(HealthFiles.originalKey)\" value=\"\(HealthFiles.escaped(original))".utf8
+                bytes +=
+                    "\"/>\n  <MetadataEntry key=\"\(HealthFiles.originalKey)\" value=\"\(HealthFiles.escaped(original))"
+                    .utf8
             }
             bytes += "\"/>\n </Record>\n".utf8
         case .csv:
@@ -95,7 +101,8 @@ public struct HealthExport {
 
     /// XML 1.0 has no other control characters and no noncharacters, not even written as numbers.
     private static func isInXML(_ scalar: Unicode.Scalar) -> Bool {
-        scalar.value >= 32 ? scalar.value != 0xFFFE && scalar.value != 0xFFFF : scalar == "\t" || scalar == "\n" || scalar == "\r"
+        scalar.value >= 32
+            ? scalar.value != 0xFFFE && scalar.value != 0xFFFF : scalar == "\t" || scalar == "\n" || scalar == "\r"
     }
 
     private static func isInXML(_ text: String) -> Bool { text.unicodeScalars.allSatisfy(isInXML) }

@@ -25,7 +25,9 @@ public struct HealthSample: Hashable, Sendable {
     }
 
     /// Of a drink, under its key.
-    public init(_ drink: Drink) { self.init(at: drink.at, ml: drink.ml, uuid: drink.key, sourceName: HealthFiles.sourceName) }
+    public init(_ drink: Drink) {
+        self.init(at: drink.at, ml: drink.ml, uuid: drink.key, sourceName: HealthFiles.sourceName)
+    }
 
     /// The key that the sample is stored under. Our own keeps its key, so that the bottle's next poll does not add it
     /// again; a foreign one is start, value and source, so that a file read twice adds nothing.
@@ -87,7 +89,9 @@ public enum HealthFiles {
         var result = ""
         for byte in text.utf8 {
             switch byte {
-            case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"): result.unicodeScalars.append(Unicode.Scalar(byte))
+            case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "a")...UInt8(ascii: "z"):
+                result.unicodeScalars.append(Unicode.Scalar(byte))
             default: result += (byte < 16 ? "%0" : "%") + String(byte, radix: 16, uppercase: true)
             }
         }
@@ -102,7 +106,9 @@ public enum HealthFiles {
                 bytes.append(byte)
                 continue
             }
-            guard rest.count >= 2, let value = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16) else { return nil }
+            guard rest.count >= 2, let value = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16) else {
+                return nil
+            }
             bytes.append(value)
             rest = rest.dropFirst(2)
         }
@@ -137,8 +143,8 @@ public enum HealthFiles {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// `2026-10-25 02:30:00 +0200`, or `2026-10-25T02:30:00+02:00`: the wall clock of the drink's own zone, with that instant's
-    /// offset. The second form has milliseconds, where there are any.
+    /// `2026-10-25 02:30:00 +0200`, or `2026-10-25T02:30:00+02:00`: the wall clock of the drink's own zone, with that
+    /// instant's offset. The second form has milliseconds, where there are any.
     static func appendDate(_ instant: Instant, _ zone: Zone, isISO: Bool, to bytes: inout [UInt8]) {
         let wall = zone.wall(at: instant)
         guard (0...9999).contains(wall.year) else { return bytes += "\(instant)".utf8 }

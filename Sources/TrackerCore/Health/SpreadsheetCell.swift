@@ -1,8 +1,8 @@
 import Escaping
 
-/// Cells that spreadsheets show and do not run. What begins with one of a few characters is a formula to them, whoever wrote it, and a name or a key may come
-/// from anybody: an apostrophe before it makes it a text (OWASP, "CSV Injection"). Our own reader takes that apostrophe away, so that a file that we wrote comes
-/// back as it was.
+/// Cells that spreadsheets show and do not run. What begins with one of a few characters is a formula to them, whoever
+/// wrote it, and a name or a key may come from anybody: an apostrophe before it makes it a text (OWASP, "CSV
+/// Injection"). Our own reader takes that apostrophe away, so that a file that we wrote comes back as it was.
 public enum SpreadsheetCell {
     private static let apostrophe = UInt8(ascii: "'")
 

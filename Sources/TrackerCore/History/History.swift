@@ -108,6 +108,8 @@ public struct History: Hashable, Sendable {
     public func calendar(year: Int, month: Int, today: LocalDay) -> [(day: LocalDay, record: DayRecord?)] {
         let length = LocalDay.length(ofMonth: month, year: year)
         guard length > 0 else { return [] }
-        return (1...length).compactMap { LocalDay(year: year, month: month, day: $0) }.map { ($0, $0 > today ? nil : self[$0]) }
+        return (1...length).compactMap { LocalDay(year: year, month: month, day: $0) }.map {
+            ($0, $0 > today ? nil : self[$0])
+        }
     }
 }

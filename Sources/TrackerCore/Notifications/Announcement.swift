@@ -15,7 +15,10 @@ public struct Announcement: Hashable, Sendable, Codable {
     /// Nothing of what it is about shows on a locked screen.
     public var isDiscreet: Bool
 
-    public init(kind: NotificationKind, id: String, title: String, body: String, urgency: NotificationUrgency, sound: Bool, isDiscreet: Bool = false) {
+    public init(
+        kind: NotificationKind, id: String, title: String, body: String, urgency: NotificationUrgency, sound: Bool,
+        isDiscreet: Bool = false
+    ) {
         (self.kind, self.id, self.title, self.body) = (kind, id, title, body)
         (self.urgency, self.sound, self.isDiscreet) = (urgency, sound, isDiscreet)
     }
@@ -24,6 +27,8 @@ public struct Announcement: Hashable, Sendable, Codable {
 extension TrackerNotification {
     /// The same without what it changes.
     public var announcement: Announcement {
-        Announcement(kind: kind, id: notificationId, title: title, body: body, urgency: urgency, sound: sound, isDiscreet: isDiscreet)
+        Announcement(
+            kind: kind, id: notificationId, title: title, body: body, urgency: urgency, sound: sound,
+            isDiscreet: isDiscreet)
     }
 }

@@ -1,4 +1,5 @@
-/// Where decisions go: a desktop, a terminal, a broker. Delivery is not the core's business; it only hears what was shown.
+/// Where decisions go: a desktop, a terminal, a broker. Delivery is not the core's business; it only hears what was
+/// shown.
 ///
 /// A sink is called outside every transaction. Who takes too long has shown nothing.
 public protocol NotificationSink: Sendable {
@@ -6,7 +7,8 @@ public protocol NotificationSink: Sendable {
     var name: String { get }
     /// How long it may take. What it shows later is not counted.
     var limit: Duration { get }
-    /// Whether it could show something now (`false`: no server, blocked, down). With none that can, `notifications` in the state is `disabled`.
+    /// Whether it could show something now (`false`: no server, blocked, down). With none that can, `notifications` in
+    /// the state is `disabled`.
     func canShow() async -> Bool
     /// Shows it, or does not. Only what somebody could see is counted.
     func deliver(_ notification: TrackerNotification) async -> Bool

@@ -19,7 +19,8 @@ public enum NotificationTexts {
         return Text(
             "Hydration Reminder",
             urgency == .overdue
-                ? "You're falling behind! Drink \(amount) to catch up." : "Time to hydrate! You're \(amount) behind pace.")
+                ? "You're falling behind! Drink \(amount) to catch up."
+                : "Time to hydrate! You're \(amount) behind pace.")
     }
 
     /// A10: system A's reminder.

@@ -28,11 +28,13 @@ public struct TrackerNotification: Hashable, Sendable, Codable {
     public var isDiscreet: Bool
     /// Its place in the order of everything that is told; 0 as long as nobody tells it.
     public var place: Int64 = 0
-    /// When it was decided, which may be long before somebody who was away hears of it; `nil` as long as nobody tells it.
+    /// When it was decided, which may be long before somebody who was away hears of it; `nil` as long as nobody tells
+    /// it.
     public var decidedAt: Instant?
 
     public init(
-        kind: NotificationKind, notificationId: String, title: String, body: String, urgency: NotificationUrgency, sound: Bool,
+        kind: NotificationKind, notificationId: String, title: String, body: String, urgency: NotificationUrgency,
+        sound: Bool,
         dayKey: LocalDay, sessionID: String? = nil, acceptance: Acceptance, answeredAnchor: Instant? = nil,
         answeredSlot: Instant? = nil, isDiscreet: Bool = false
     ) {

@@ -15,11 +15,12 @@ public enum Amounts {
     /// `1,250 ml`.
     public static func millilitres(_ ml: Int) -> String { grouped(ml) + " ml" }
 
-    /// What a person types as an amount, in millilitres, rounded half up: `250`, `250 ml`, `25cl`, `0.25 l`, `8oz`, `8 fl oz`.
+    /// What a person types as an amount, in millilitres, rounded half up: `250`, `250 ml`, `25cl`, `0.25 l`, `8oz`, `8
+    /// fl oz`.
     ///
-    /// A number alone is whole millilitres. With a unit it may have a decimal point or comma; an ounce is a US fluid ounce (`Ounces`).
-    /// `1,250 ml` is what `millilitres` writes, and means that; other amounts that could be a thousand times another are refused (`1.250 ml`).
-    /// `nil` for everything else, and beyond a million litres.
+    /// A number alone is whole millilitres. With a unit it may have a decimal point or comma; an ounce is a US fluid
+    /// ounce (`Ounces`). `1,250 ml` is what `millilitres` writes, and means that; other amounts that could be a
+    /// thousand times another are refused (`1.250 ml`). `nil` for everything else, and beyond a million litres.
     public static func typed(_ text: String) -> Int? {
         if let ml = Int(text) { return ml }
         let number = text.prefix { $0.isASCII && ($0.isNumber || $0 == "." || $0 == ",") }
@@ -36,7 +37,9 @@ public enum Amounts {
         return ml <= 1e9 ? Int(ml) : nil
     }
 
-    private static let millilitresOfUnit = ["ml": 1, "cl": 10, "dl": 100, "l": 1000, "oz": Ounces.mlPerOunce, "floz": Ounces.mlPerOunce]
+    private static let millilitresOfUnit = [
+        "ml": 1, "cl": 10, "dl": 100, "l": 1000, "oz": Ounces.mlPerOunce, "floz": Ounces.mlPerOunce,
+    ]
 
     /// A comma every three digits.
     public static func grouped(_ value: Int) -> String {

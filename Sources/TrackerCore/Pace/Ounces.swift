@@ -11,14 +11,17 @@ public enum Ounces {
         return Int((min(max(oz, 0), 1e6) * mlPerOunce + 0.5).rounded(.down))
     }
 
-    /// Ounces where ounces are asked for, as people type them: `8`, `8.5`, `8,5`, `8 oz`; or an amount with a metric unit. `nil`: no amount.
+    /// Ounces where ounces are asked for, as people type them: `8`, `8.5`, `8,5`, `8 oz`; or an amount with a metric
+    /// unit. `nil`: no amount.
     public static func typed(_ text: String) -> Double? {
         var number = text.lowercased().filter { $0 != " " }
         for unit in ["floz", "oz"] where number.hasSuffix(unit) {
             number.removeLast(unit.count)
             break
         }
-        let isNumber = !number.isEmpty && number.allSatisfy { $0.isASCII && ($0.isNumber || $0 == "." || $0 == ",") } && number.count { !$0.isNumber } <= 1
+        let isNumber =
+            !number.isEmpty && number.allSatisfy { $0.isASCII && ($0.isNumber || $0 == "." || $0 == ",") }
+            && number.count { !$0.isNumber } <= 1
         if isNumber { return Double(Escaping.replacing(number, [",": "."])) }
         return Amounts.typed(text).map { Double($0) / mlPerOunce }
     }

@@ -1,7 +1,7 @@
 /// Why something was not done, in one shape for every surface.
 ///
-/// The sentence holds whoever shows it: it names no flag, no command and no address. A surface adds what can be done there, by the code, and
-/// says the rest in its own terms: an exit code, an HTTP status.
+/// The sentence holds whoever shows it: it names no flag, no command and no address. A surface adds what can be done
+/// there, by the code, and says the rest in its own terms: an exit code, an HTTP status.
 public protocol Problem: Error, CustomStringConvertible {
     /// A stable name for programs, in lowerCamelCase; of a refusal the rule's name, for example `noActiveSession`.
     var code: String { get }

@@ -12,7 +12,9 @@ public struct Refusal: Problem, Hashable {
     /// The rule's id.
     public var code: String { rule }
 
-    public init(_ rule: String, _ sentence: String, category: ProblemCategory = .refused, values: [String: String] = [:]) {
+    public init(
+        _ rule: String, _ sentence: String, category: ProblemCategory = .refused, values: [String: String] = [:]
+    ) {
         self.rule = rule
         self.sentence = sentence
         self.category = category

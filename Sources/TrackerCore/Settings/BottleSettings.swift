@@ -1,5 +1,5 @@
-/// How a bottle is found, read and understood: the settings `bottle.…` of tracker law Section 11. A bottle may have its own, over
-/// those of the store; what it does not say itself it takes from there.
+/// How a bottle is found, read and understood: the settings `bottle.…` of tracker law Section 11. A bottle may have its
+/// own, over those of the store; what it does not say itself it takes from there.
 public struct BottleSettings: Hashable, Sendable {
     /// Shares or separates histories; `nil` is the bottle's address.
     public internal(set) var alias: String?

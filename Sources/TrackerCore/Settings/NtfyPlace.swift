@@ -10,13 +10,15 @@ public struct NtfyPlace: Hashable, Sendable {
         guard Settings.isURL(url, ["http", "https"]), !url.contains(where: { "?#".contains($0) }) else { return nil }
         var url = url
         if url.hasSuffix("/") { url.removeLast() }
-        guard let scheme = url.firstRange(of: "://"), let slash = url.lastIndex(of: "/"), slash > scheme.upperBound else { return nil }
+        guard let scheme = url.firstRange(of: "://"), let slash = url.lastIndex(of: "/"), slash > scheme.upperBound
+        else { return nil }
         let topic = url[url.index(after: slash)...]
         guard (1...64).contains(topic.utf8.count), topic.utf8.allSatisfy(Self.isLetter) else { return nil }
         (server, self.topic) = (String(url[...slash]), String(topic))
     }
 
     private static func isLetter(_ byte: UInt8) -> Bool {
-        (48...57).contains(byte) || (65...90).contains(byte) || (97...122).contains(byte) || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_")
+        (48...57).contains(byte) || (65...90).contains(byte) || (97...122).contains(byte) || byte == UInt8(ascii: "-")
+            || byte == UInt8(ascii: "_")
     }
 }

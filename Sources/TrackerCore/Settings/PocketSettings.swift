@@ -1,4 +1,5 @@
-/// How one who brings notifications to a phone is reached: the settings `ntfy.…`, `gotify.…` and `webhook.…` of tracker law Section 11.
+/// How one who brings notifications to a phone is reached: the settings `ntfy.…`, `gotify.…` and `webhook.…` of tracker
+/// law Section 11.
 public struct PocketSettings: Hashable, Sendable {
     /// Nobody.
     public init() {}

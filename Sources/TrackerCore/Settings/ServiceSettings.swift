@@ -1,5 +1,6 @@
-/// Where the service listens, and to whom it speaks: the settings `sync.…`, `http.…`, `mqtt.…`, `ntfy.…`, `gotify.…`, `webhook.…` and `push.…` of tracker law Section 11. What the
-/// service's file, its environment or a flag says goes before.
+/// Where the service listens, and to whom it speaks: the settings `sync.…`, `http.…`, `mqtt.…`, `ntfy.…`, `gotify.…`,
+/// `webhook.…` and `push.…` of tracker law Section 11. What the service's file, its environment or a flag says goes
+/// before.
 public struct ServiceSettings: Hashable, Sendable {
     /// The sync server's address, http or https; `nil`: there is none.
     public internal(set) var syncURL: String?

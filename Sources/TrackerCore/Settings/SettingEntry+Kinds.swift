@@ -1,7 +1,8 @@
 /// How each kind of setting is read from text. Every maker names the rule that it enforces.
 extension SettingEntry {
     static func flag(_ name: String, _ path: any WritableKeyPath<Settings, Bool> & Sendable) -> SettingEntry {
-        SettingEntry(name: name, rule: "It must be true or false.", read: { .flag($0[keyPath: path]) }) { settings, text in
+        SettingEntry(name: name, rule: "It must be true or false.", read: { .flag($0[keyPath: path]) }) {
+            settings, text in
             switch text.lowercased() {
             case "true", "on", "yes", "1": settings[keyPath: path] = true
             case "false", "off", "no", "0": settings[keyPath: path] = false
@@ -12,11 +13,18 @@ extension SettingEntry {
     }
 
     static func integer(
-        _ name: String, _ path: any WritableKeyPath<Settings, Int> & Sendable, _ range: ClosedRange<Int>, _ unit: String = ""
+        _ name: String, _ path: any WritableKeyPath<Settings, Int> & Sendable, _ range: ClosedRange<Int>,
+        _ unit: String = ""
     ) -> SettingEntry {
-        let rule = "It must be a whole number from \(range.lowerBound) to \(range.upperBound)\(unit.isEmpty ? "" : " " + unit)."
+        let rule =
+            """
+            It must be a whole number from \(range.lowerBound) to \
+            \(range.upperBound)\(unit.isEmpty ? "" : " " + unit).
+            """
         var entry = SettingEntry(name: name, rule: rule, read: { .integer($0[keyPath: path]) }) { settings, text in
-            guard let value = unit == "ml" ? Amounts.typed(text) : Int(text), range.contains(value) else { return false }
+            guard let value = unit == "ml" ? Amounts.typed(text) : Int(text), range.contains(value) else {
+                return false
+            }
             settings[keyPath: path] = value
             return true
         }
@@ -28,8 +36,12 @@ extension SettingEntry {
         _ name: String, _ path: any WritableKeyPath<Settings, Int> & Sendable, _ values: [Int], _ unit: String
     ) -> SettingEntry {
         let words = values.map(String.init).joined(separator: ", ")
-        return SettingEntry(name: name, rule: "It must be one of \(words) \(unit).", read: { .integer($0[keyPath: path]) }) { settings, text in
-            guard let value = unit == "ml" ? Amounts.typed(text) : Int(text), values.contains(value) else { return false }
+        return SettingEntry(
+            name: name, rule: "It must be one of \(words) \(unit).", read: { .integer($0[keyPath: path]) }
+        ) { settings, text in
+            guard let value = unit == "ml" ? Amounts.typed(text) : Int(text), values.contains(value) else {
+                return false
+            }
             settings[keyPath: path] = value
             return true
         }
@@ -37,12 +49,16 @@ extension SettingEntry {
 
     /// `step` 0 means any number of the range.
     static func decimal(
-        _ name: String, _ path: any WritableKeyPath<Settings, Double> & Sendable, _ range: ClosedRange<Double>, step: Double = 0,
+        _ name: String, _ path: any WritableKeyPath<Settings, Double> & Sendable, _ range: ClosedRange<Double>,
+        step: Double = 0,
         _ unit: String
     ) -> SettingEntry {
-        let ends = "\(SettingValue.number(range.lowerBound).text) to \(SettingValue.number(range.upperBound).text) \(unit)"
+        let ends =
+            "\(SettingValue.number(range.lowerBound).text) to \(SettingValue.number(range.upperBound).text) \(unit)"
         let steps = step > 0 ? " in steps of \(SettingValue.number(step).text)" : ""
-        return SettingEntry(name: name, rule: "It must be a number from \(ends)\(steps).", read: { .number($0[keyPath: path]) }) { settings, text in
+        return SettingEntry(
+            name: name, rule: "It must be a number from \(ends)\(steps).", read: { .number($0[keyPath: path]) }
+        ) { settings, text in
             guard let value = Double(text), range.contains(value),
                 step == 0 || (value / step) == (value / step).rounded()
             else { return false }
@@ -55,8 +71,12 @@ extension SettingEntry {
         _ name: String, _ path: any WritableKeyPath<Settings, Choice> & Sendable
     ) -> SettingEntry where Choice.RawValue == String {
         let words = Choice.allCases.map(\.rawValue).joined(separator: ", ")
-        return SettingEntry(name: name, rule: "It must be one of \(words).", read: { .text($0[keyPath: path].rawValue) }) { settings, text in
-            guard let value = Choice.allCases.first(where: { $0.rawValue.lowercased() == text.lowercased() }) else { return false }
+        return SettingEntry(
+            name: name, rule: "It must be one of \(words).", read: { .text($0[keyPath: path].rawValue) }
+        ) { settings, text in
+            guard let value = Choice.allCases.first(where: { $0.rawValue.lowercased() == text.lowercased() }) else {
+                return false
+            }
             settings[keyPath: path] = value
             return true
         }
@@ -66,7 +86,8 @@ extension SettingEntry {
     static func time(
         _ name: String, _ path: any WritableKeyPath<Settings, TimeOfDay> & Sendable, _ hours: ClosedRange<Int>
     ) -> SettingEntry {
-        SettingEntry(name: name, rule: timeRule(hours), read: { .text($0[keyPath: path].description) }) { settings, text in
+        SettingEntry(name: name, rule: timeRule(hours), read: { .text($0[keyPath: path].description) }) {
+            settings, text in
             guard let value = quarter(text, hours) else { return false }
             settings[keyPath: path] = value
             return true
@@ -76,7 +97,9 @@ extension SettingEntry {
     static func optionalTime(
         _ name: String, _ path: any WritableKeyPath<Settings, TimeOfDay?> & Sendable, _ hours: ClosedRange<Int>
     ) -> SettingEntry {
-        optional(name, path, rule: timeRule(hours, orUnset: true), words: { .text($0.description) }) { quarter($0, hours) }
+        optional(name, path, rule: timeRule(hours, orUnset: true), words: { .text($0.description) }) {
+            quarter($0, hours)
+        }
     }
 
     /// A full hour; `8` and `08:00` mean the same.
@@ -138,6 +161,9 @@ extension SettingEntry {
     }
 
     private static func timeRule(_ hours: ClosedRange<Int>, orUnset: Bool = false) -> String {
-        "It must be a time from \(padded(hours.lowerBound, 2)):00 to \(hours.upperBound):45 in steps of 15 minutes\(orUnset ? ", or unset" : "")."
+        """
+        It must be a time from \(padded(hours.lowerBound, 2)):00 to \(hours.upperBound):45 in steps of 15 \
+        minutes\(orUnset ? ", or unset" : "").
+        """
     }
 }

@@ -55,7 +55,9 @@ public struct SettingRefusal: Problem, Hashable {
     /// There is no such setting, or its rule said no.
     public var category: ProblemCategory { kept == nil ? .notFound : .refused }
     /// Name, what was given, the rule, and what it stays.
-    public var values: [String: String] { ["name": name, "given": given, "rule": rule].merging(kept.map { ["kept": $0] } ?? [:]) { $1 } }
+    public var values: [String: String] {
+        ["name": name, "given": given, "rule": rule].merging(kept.map { ["kept": $0] } ?? [:]) { $1 }
+    }
     /// What the rule is, and what the setting stays.
     public var sentence: String {
         guard let kept else { return "\(name): \(rule)" }
@@ -106,8 +108,14 @@ public struct SettingEntry: Sendable {
     }
 
     func refusal(_ given: String, _ rule: String, _ settings: Settings) -> SettingRefusal {
-        // What stands before the @ of an address may be a password; of a phone's server the whole address is one, and so is every piece of it.
-        let isTelling = isSecret || (name.hasSuffix(".url") && (given.contains("@") || ["ntfy.", "gotify.", "webhook."].contains(where: name.hasPrefix)))
-        return SettingRefusal(name: name, given: isTelling ? "(hidden)" : given, rule: inUnits(rule, settings.amountUnits), kept: shown(settings).text)
+        // What stands before the @ of an address may be a password; of a phone's server the whole address is one, and
+        // so is every piece of it.
+        let isTelling =
+            isSecret
+            || (name.hasSuffix(".url")
+                && (given.contains("@") || ["ntfy.", "gotify.", "webhook."].contains(where: name.hasPrefix)))
+        return SettingRefusal(
+            name: name, given: isTelling ? "(hidden)" : given, rule: inUnits(rule, settings.amountUnits),
+            kept: shown(settings).text)
     }
 }

@@ -1,113 +1,147 @@
 extension Settings {
     /// The settings table, in the order of the specification.
-    public static let catalogue: [SettingEntry] = [
-        .integer("day.boundaryHour", \.boundaryHour, 0...6, "o'clock"),
-        .zone("day.zone", \.dayZone),
-        .integer("hydration.goalMl", \.goalMl, Settings.goals, "ml"),
-        .integer("hydration.glassMl", \.glassMl, 50...1000, "ml"),
-        .oneOf("hydration.cupMl", \.cupMl, [100, 200, 250, 330, 500], "ml"),
-        quickAdd,
-        .flag("hydration.countSessionWater", \.countSessionWater),
-        .optional(
-            "hydration.units", \.hydrationUnits, rule: "It must be ml, l or oz, or unset.", words: { .text($0.rawValue) }, parse: { AmountUnits(rawValue: $0.lowercased()) }),
-        .time("schedule.wake", \.wake, 4...11),
-        .time("schedule.sleep", \.sleep, 18...23),
-        .optionalTime("schedule.interval.wake", \.intervalWake, 4...11),
-        .optionalTime("schedule.interval.sleep", \.intervalSleep, 18...23),
-        .optionalHour("schedule.adaptive.start", \.adaptiveStart, 4...11),
-        .optionalHour("schedule.adaptive.end", \.adaptiveEnd, 18...23),
-        .flag("reminders.enabled", \.remindersEnabled),
-        .choice("reminders.engine", \.engine),
-        .flag("reminders.dailyLimit", \.dailyLimit),
-        .integer("reminders.maxPerDay", \.maxPerDay, 1...24),
-        .flag("reminders.backOnTrack", \.backOnTrack),
-        .integer("reminders.minDeficitMl", \.minDeficitMl, 0...500, "ml"),
-        .choice("pace.mode", \.paceMode),
-        .integer("pace.thresholdPercent", \.thresholdPercent, 1...100, "percent"),
-        .flag("pace.testMode", \.testMode),
-        .decimal("adaptive.intervalHours", \.adaptiveIntervalHours, 0.5...6, step: 0.5, "hours"),
-        .flag("notify.sound", \.sound),
-        .flag("notify.timeSensitiveCritical", \.timeSensitiveCritical),
-        .flag("notify.tray", \.tray),
-        .optionalText(
-            "bottle.alias", \.bottle.alias, rule: "It must be a name of 1 to 64 printable characters, or unset.",
-            accepts: isName),
-        .zone("bottle.timeZone", \.bottle.zone),
-        .choice("bottle.recordDialect", \.bottle.recordDialect),
-        .optional(
-            "bottle.amountWidth", \.bottle.amountWidth, rule: "It must be u8 or u16be, or unset to follow the dialect.",
-            words: { .text($0.rawValue) }, parse: { AmountWidth(rawValue: $0) }),
-        .decimal("bottle.scanTimeoutS", \.bottle.scanTimeoutSeconds, 1...60, "seconds"),
-        .decimal("bottle.connectTimeoutS", \.bottle.connectTimeoutSeconds, 1...60, "seconds"),
-        .decimal("bottle.readDelayS", \.bottle.readDelaySeconds, 0...5, "seconds"),
-        .choice("bottle.hold", \.bottle.hold),
-        .flag("bottle.pollWhenIdle", \.bottle.pollWhenIdle),
-        .integer("bottle.maxRecordAgeDays", \.bottle.maxRecordAgeDays, 1...360, "days"),
-        .flag("bottle.light", \.bottle.light),
-        .flag("bottle.showGoal", \.bottle.showsGoal),
-        .integer("waterline.waterEveryNDrinks", \.waterEveryNDrinks, 1...10),
-        .flag("waterline.timeReminders", \.timeReminders),
-        .oneOf("waterline.intervalMinutes", \.intervalMinutes, [10, 15, 20, 30, 45, 60], "minutes"),
-        .integer("waterline.warningThreshold", \.warningThreshold, 1...10),
-        .integer("waterline.defaultWaterOz", \.defaultWaterOz, 1...32, "oz"),
-        .choice("waterline.units", \.units),
-        .flag("waterline.discreet", \.discreet),
-        .optionalText(
-            "waterline.defaultPreset", \.defaultPreset, rule: "It must be the id of one of your presets, or unset.",
-            accepts: isName),
-        .choice("waterline.bottleWater", \.bottleWater),
-        .choice("week.firstDay", \.weekFirstDay),
-        .flag("health.enabled", \.healthEnabled),
-        .optionalText("health.inbox", \.healthInbox, rule: "It must be the whole path of a folder that begins with /, or unset.", accepts: isFile),
-        .optionalText(
-            "sync.url", \.service.syncURL, rule: webRule, accepts: { isURL($0, ["http", "https"]) }),
-        .optionalText(
-            "sync.token", \.service.syncToken, rule: "It must be 1 to 4096 visible ASCII characters without blanks, or unset.",
-            accepts: isToken
-        ).secret,
-        .optionalText(
-            "sync.tokenFile", \.service.syncTokenFile, rule: fileRule, accepts: isFile),
-        .text("http.listen", \.service.httpListen, rule: "It must be an address and a port, such as 127.0.0.1:8077.", accepts: isEndpoint),
-        .optionalText("http.publicUrl", \.service.publicURL, rule: webRule, accepts: { isURL($0, ["http", "https"]) }),
-        .optionalText(
-            "mqtt.url", \.service.mqttURL, rule: "It must be an address that begins with mqtt:// or mqtts://, without user and password (mqtt.user and mqtt.passwordFile hold them), or unset.",
-            accepts: { isURL($0, ["mqtt", "mqtts"]) && !$0.contains("@") }),
-        .text("mqtt.prefix", \.service.mqttPrefix, rule: topicRule, accepts: isTopic),
-        .flag("mqtt.commands", \.service.mqttCommands),
-        .optionalText("mqtt.user", \.service.mqttUser, rule: "It must be a name of 1 to 64 printable characters, or unset.", accepts: isName),
-        .optionalText(
-            "mqtt.password", \.service.mqttPassword, rule: "It must be 1 to 4096 visible ASCII characters without blanks, or unset.", accepts: isToken
-        ).secret,
-        .optionalText("mqtt.passwordFile", \.service.mqttPasswordFile, rule: fileRule, accepts: isFile),
-        .optionalText("mqtt.caFile", \.service.mqttCAFile, rule: fileRule, accepts: isFile),
-        .optionalText("mqtt.certificateFile", \.service.mqttCertificateFile, rule: fileRule, accepts: isFile),
-        .optionalText("mqtt.keyFile", \.service.mqttKeyFile, rule: fileRule, accepts: isFile),
-        .flag("mqtt.discovery", \.service.mqttDiscovery),
-        .text("mqtt.discoveryPrefix", \.service.mqttDiscoveryPrefix, rule: topicRule, accepts: isTopic),
-    ] + pocket("ntfy", \.service.ntfy, ntfyRule) { NtfyPlace($0) != nil }
-        + pocket("gotify", \.service.gotify, gotifyRule) { isURL($0, ["http", "https"]) && !$0.contains { "?#".contains($0) } }
+    public static let catalogue: [SettingEntry] =
+        [
+            .integer("day.boundaryHour", \.boundaryHour, 0...6, "o'clock"),
+            .zone("day.zone", \.dayZone),
+            .integer("hydration.goalMl", \.goalMl, Settings.goals, "ml"),
+            .integer("hydration.glassMl", \.glassMl, 50...1000, "ml"),
+            .oneOf("hydration.cupMl", \.cupMl, [100, 200, 250, 330, 500], "ml"),
+            quickAdd,
+            .flag("hydration.countSessionWater", \.countSessionWater),
+            .optional(
+                "hydration.units", \.hydrationUnits, rule: "It must be ml, l or oz, or unset.",
+                words: { .text($0.rawValue) }, parse: { AmountUnits(rawValue: $0.lowercased()) }),
+            .time("schedule.wake", \.wake, 4...11),
+            .time("schedule.sleep", \.sleep, 18...23),
+            .optionalTime("schedule.interval.wake", \.intervalWake, 4...11),
+            .optionalTime("schedule.interval.sleep", \.intervalSleep, 18...23),
+            .optionalHour("schedule.adaptive.start", \.adaptiveStart, 4...11),
+            .optionalHour("schedule.adaptive.end", \.adaptiveEnd, 18...23),
+            .flag("reminders.enabled", \.remindersEnabled),
+            .choice("reminders.engine", \.engine),
+            .flag("reminders.dailyLimit", \.dailyLimit),
+            .integer("reminders.maxPerDay", \.maxPerDay, 1...24),
+            .flag("reminders.backOnTrack", \.backOnTrack),
+            .integer("reminders.minDeficitMl", \.minDeficitMl, 0...500, "ml"),
+            .choice("pace.mode", \.paceMode),
+            .integer("pace.thresholdPercent", \.thresholdPercent, 1...100, "percent"),
+            .flag("pace.testMode", \.testMode),
+            .decimal("adaptive.intervalHours", \.adaptiveIntervalHours, 0.5...6, step: 0.5, "hours"),
+            .flag("notify.sound", \.sound),
+            .flag("notify.timeSensitiveCritical", \.timeSensitiveCritical),
+            .flag("notify.tray", \.tray),
+            .optionalText(
+                "bottle.alias", \.bottle.alias, rule: "It must be a name of 1 to 64 printable characters, or unset.",
+                accepts: isName),
+            .zone("bottle.timeZone", \.bottle.zone),
+            .choice("bottle.recordDialect", \.bottle.recordDialect),
+            .optional(
+                "bottle.amountWidth", \.bottle.amountWidth,
+                rule: "It must be u8 or u16be, or unset to follow the dialect.",
+                words: { .text($0.rawValue) }, parse: { AmountWidth(rawValue: $0) }),
+            .decimal("bottle.scanTimeoutS", \.bottle.scanTimeoutSeconds, 1...60, "seconds"),
+            .decimal("bottle.connectTimeoutS", \.bottle.connectTimeoutSeconds, 1...60, "seconds"),
+            .decimal("bottle.readDelayS", \.bottle.readDelaySeconds, 0...5, "seconds"),
+            .choice("bottle.hold", \.bottle.hold),
+            .flag("bottle.pollWhenIdle", \.bottle.pollWhenIdle),
+            .integer("bottle.maxRecordAgeDays", \.bottle.maxRecordAgeDays, 1...360, "days"),
+            .flag("bottle.light", \.bottle.light),
+            .flag("bottle.showGoal", \.bottle.showsGoal),
+            .integer("waterline.waterEveryNDrinks", \.waterEveryNDrinks, 1...10),
+            .flag("waterline.timeReminders", \.timeReminders),
+            .oneOf("waterline.intervalMinutes", \.intervalMinutes, [10, 15, 20, 30, 45, 60], "minutes"),
+            .integer("waterline.warningThreshold", \.warningThreshold, 1...10),
+            .integer("waterline.defaultWaterOz", \.defaultWaterOz, 1...32, "oz"),
+            .choice("waterline.units", \.units),
+            .flag("waterline.discreet", \.discreet),
+            .optionalText(
+                "waterline.defaultPreset", \.defaultPreset, rule: "It must be the id of one of your presets, or unset.",
+                accepts: isName),
+            .choice("waterline.bottleWater", \.bottleWater),
+            .choice("week.firstDay", \.weekFirstDay),
+            .flag("health.enabled", \.healthEnabled),
+            .optionalText(
+                "health.inbox", \.healthInbox,
+                rule: "It must be the whole path of a folder that begins with /, or unset.", accepts: isFile),
+            .optionalText(
+                "sync.url", \.service.syncURL, rule: webRule, accepts: { isURL($0, ["http", "https"]) }),
+            .optionalText(
+                "sync.token", \.service.syncToken,
+                rule: "It must be 1 to 4096 visible ASCII characters without blanks, or unset.",
+                accepts: isToken
+            ).secret,
+            .optionalText(
+                "sync.tokenFile", \.service.syncTokenFile, rule: fileRule, accepts: isFile),
+            .text(
+                "http.listen", \.service.httpListen, rule: "It must be an address and a port, such as 127.0.0.1:8077.",
+                accepts: isEndpoint),
+            .optionalText(
+                "http.publicUrl", \.service.publicURL, rule: webRule, accepts: { isURL($0, ["http", "https"]) }),
+            .optionalText(
+                "mqtt.url", \.service.mqttURL,
+                rule:
+                    """
+                    It must be an address that begins with mqtt:// or mqtts://, without user and password \
+                    (mqtt.user and mqtt.passwordFile hold them), or unset.
+                    """,
+                accepts: { isURL($0, ["mqtt", "mqtts"]) && !$0.contains("@") }),
+            .text("mqtt.prefix", \.service.mqttPrefix, rule: topicRule, accepts: isTopic),
+            .flag("mqtt.commands", \.service.mqttCommands),
+            .optionalText(
+                "mqtt.user", \.service.mqttUser, rule: "It must be a name of 1 to 64 printable characters, or unset.",
+                accepts: isName),
+            .optionalText(
+                "mqtt.password", \.service.mqttPassword,
+                rule: "It must be 1 to 4096 visible ASCII characters without blanks, or unset.", accepts: isToken
+            ).secret,
+            .optionalText("mqtt.passwordFile", \.service.mqttPasswordFile, rule: fileRule, accepts: isFile),
+            .optionalText("mqtt.caFile", \.service.mqttCAFile, rule: fileRule, accepts: isFile),
+            .optionalText("mqtt.certificateFile", \.service.mqttCertificateFile, rule: fileRule, accepts: isFile),
+            .optionalText("mqtt.keyFile", \.service.mqttKeyFile, rule: fileRule, accepts: isFile),
+            .flag("mqtt.discovery", \.service.mqttDiscovery),
+            .text("mqtt.discoveryPrefix", \.service.mqttDiscoveryPrefix, rule: topicRule, accepts: isTopic),
+        ] + pocket("ntfy", \.service.ntfy, ntfyRule) { NtfyPlace($0) != nil }
+        + pocket("gotify", \.service.gotify, gotifyRule) {
+            isURL($0, ["http", "https"]) && !$0.contains { "?#".contains($0) }
+        }
         + pocket("webhook", \.service.webhook, webRule, credential: "secret") { isURL($0, ["http", "https"]) } + push
 
     private static let push: [SettingEntry] = [
         .optionalText(
-            "push.contact", \.service.pushContact, rule: "It must be mailto: with an address, or an address that begins with https://, or unset.", accepts: isContact),
+            "push.contact", \.service.pushContact,
+            rule: "It must be mailto: with an address, or an address that begins with https://, or unset.",
+            accepts: isContact),
         .optionalText("push.caFile", \.service.pushCAFile, rule: fileRule, accepts: isFile),
     ]
 
     /// As RFC 8292 has it.
     @Sendable static func isContact(_ text: String) -> Bool {
-        guard text.utf8.count <= 256, text.unicodeScalars.allSatisfy({ $0.value > 32 && $0.value < 127 }) else { return false }
-        return isURL(text, ["https"]) || (text.lowercased().hasPrefix("mailto:") && text.dropFirst(7).split(separator: "@", omittingEmptySubsequences: false).map(\.isEmpty) == [false, false])
+        guard text.utf8.count <= 256, text.unicodeScalars.allSatisfy({ $0.value > 32 && $0.value < 127 }) else {
+            return false
+        }
+        return isURL(text, ["https"])
+            || (text.lowercased().hasPrefix("mailto:")
+                && text.dropFirst(7).split(separator: "@", omittingEmptySubsequences: false).map(\.isEmpty) == [
+                    false, false,
+                ])
     }
 
     /// - Parameters:
     ///   - rule: what its address is to be, in words.
     ///   - accepts: whether it is that.
     private static func pocket(
-        _ name: String, _ path: any WritableKeyPath<Settings, PocketSettings> & Sendable, _ rule: String, credential: String = "token", accepts: @escaping @Sendable (String) -> Bool
+        _ name: String, _ path: any WritableKeyPath<Settings, PocketSettings> & Sendable, _ rule: String,
+        credential: String = "token", accepts: @escaping @Sendable (String) -> Bool
     ) -> [SettingEntry] {
-        func text(_ key: String, _ part: any WritableKeyPath<PocketSettings, String?> & Sendable, _ rule: String, _ accepts: @escaping @Sendable (String) -> Bool) -> SettingEntry {
-            SettingEntry(name: "\(name).\(key)", rule: rule, read: { $0[keyPath: path][keyPath: part].map { .text($0) } ?? .unset }) { settings, text in
+        func text(
+            _ key: String, _ part: any WritableKeyPath<PocketSettings, String?> & Sendable, _ rule: String,
+            _ accepts: @escaping @Sendable (String) -> Bool
+        ) -> SettingEntry {
+            SettingEntry(
+                name: "\(name).\(key)", rule: rule,
+                read: { $0[keyPath: path][keyPath: part].map { .text($0) } ?? .unset }
+            ) { settings, text in
                 let isUnset = SettingEntry.wordsForUnset.contains(text.lowercased())
                 guard isUnset || accepts(text) else { return false }
                 settings[keyPath: path][keyPath: part] = isUnset ? nil : text
@@ -116,28 +150,41 @@ extension Settings {
         }
         return [
             text("url", \.url, rule, accepts),
-            text(credential, \.token, "It must be 1 to 4096 visible ASCII characters without blanks, or unset.", isToken).secret,
+            text(
+                credential, \.token, "It must be 1 to 4096 visible ASCII characters without blanks, or unset.", isToken
+            ).secret,
             text("\(credential)File", \.tokenFile, fileRule, isFile), text("caFile", \.caFile, fileRule, isFile),
         ] + (credential == "secret" ? [text("templateFile", \.templateFile, fileRule, isFile)] : [])
     }
 
     private static let ntfyRule =
-        "It must be the address of a topic, such as https://ntfy.example/my-water: http:// or https://, without user and password, and behind the last / a topic of 1 to 64 letters, digits, - and _; or unset."
-    private static let gotifyRule = "It must be the address of a server that begins with http:// or https://, without user and password, without ? and #, or unset."
-    private static let webRule = "It must be an address that begins with http:// or https://, without user and password, or unset."
+        """
+        It must be the address of a topic, such as https://ntfy.example/my-water: http:// or https://, without \
+        user and password, and behind the last / a topic of 1 to 64 letters, digits, - and _; or unset.
+        """
+    private static let gotifyRule =
+        """
+        It must be the address of a server that begins with http:// or https://, without user and password, \
+        without ? and #, or unset.
+        """
+    private static let webRule =
+        "It must be an address that begins with http:// or https://, without user and password, or unset."
 
     private static let quickAdd = SettingEntry(
-        name: "hydration.quickAddMl", rule: "It must be 1 to 12 amounts from 1 to 2000 ml, with commas between, and a point in 8.5oz.",
+        name: "hydration.quickAddMl",
+        rule: "It must be 1 to 12 amounts from 1 to 2000 ml, with commas between, and a point in 8.5oz.",
         read: { .list($0.quickAddMl) }
     ) { settings, text in
         let pieces = text.split(separator: ",", omittingEmptySubsequences: false)
-        // A comma between two figures may be a decimal one (8,5 oz): where what stands behind it has a unit, and what stands before it none, nobody can tell.
+        // A comma between two figures may be a decimal one (8,5 oz): where what stands behind it has a unit, and what
+        // stands before it none, nobody can tell.
         let isTorn = zip(pieces, pieces.dropFirst()).contains { before, behind in
             before.last?.isNumber == true && behind.first?.isNumber == true && behind.last?.isNumber == false
         }
         let parts = pieces.map { Amounts.typed(String($0.trimmingSpaces())) }
         let amounts = isTorn ? [] : parts.compactMap(\.self)
-        guard (1...12).contains(parts.count), amounts.count == parts.count, amounts.allSatisfy((1...2000).contains) else { return false }
+        guard (1...12).contains(parts.count), amounts.count == parts.count, amounts.allSatisfy((1...2000).contains)
+        else { return false }
         settings.quickAddMl = amounts
         return true
     }
@@ -145,13 +192,16 @@ extension Settings {
     private static let fileRule = "It must be the whole path of a file that begins with /, or unset."
 
     @Sendable static func isFile(_ text: String) -> Bool {
-        text.hasPrefix("/") && text.utf8.count <= 4096 && text.unicodeScalars.allSatisfy { $0.value >= 32 && $0.value != 127 }
+        text.hasPrefix("/") && text.utf8.count <= 4096
+            && text.unicodeScalars.allSatisfy { $0.value >= 32 && $0.value != 127 }
     }
 
-    private static let topicRule = "It must be a topic of 1 to 64 printable characters without +, # and without / at its ends."
+    private static let topicRule =
+        "It must be a topic of 1 to 64 printable characters without +, # and without / at its ends."
 
     @Sendable static func isTopic(_ text: String) -> Bool {
-        isName(text) && !text.contains("+") && !text.contains("#") && !text.hasPrefix("/") && !text.hasSuffix("/") && !text.hasPrefix("$")
+        isName(text) && !text.contains("+") && !text.contains("#") && !text.hasPrefix("/") && !text.hasSuffix("/")
+            && !text.hasPrefix("$")
     }
 
     @Sendable static func isName(_ text: String) -> Bool { PrintableText.isName(text, limit: 64) }
@@ -162,7 +212,9 @@ extension Settings {
     }
 
     @Sendable static func isURL(_ text: String, _ schemes: [String]) -> Bool {
-        guard let colon = text.firstRange(of: "://"), schemes.contains(text[..<colon.lowerBound].lowercased()) else { return false }
+        guard let colon = text.firstRange(of: "://"), schemes.contains(text[..<colon.lowerBound].lowercased()) else {
+            return false
+        }
         let host = text[colon.upperBound...].prefix { $0 != "/" && $0 != "?" && $0 != "#" }
         // A user and a password have settings of their own, which are shown nowhere.
         return isHost(host) && text.unicodeScalars.allSatisfy { $0.value > 32 && $0.value != 127 }
@@ -171,18 +223,25 @@ extension Settings {
     /// A name or an address, of IPv6 in brackets, and perhaps a port.
     private static func isHost(_ text: Substring) -> Bool {
         guard !text.contains("@") else { return false }
-        let end = text.hasPrefix("[") ? text.firstIndex(of: "]").map(text.index(after:)) ?? text.startIndex : text.firstIndex(of: ":") ?? text.endIndex
+        let end =
+            text.hasPrefix("[")
+            ? text.firstIndex(of: "]").map(text.index(after:)) ?? text.startIndex
+            : text.firstIndex(of: ":") ?? text.endIndex
         let port = text[end...]
         guard end > text.startIndex, port.isEmpty || port.hasPrefix(":") else { return false }
         // An empty port is the usual one (RFC 3986).
-        return port.count <= 1 || (port.dropFirst().utf8.allSatisfy { (48...57).contains($0) } && (Int(port.dropFirst()).map((1...65535).contains) ?? false))
+        return port.count <= 1
+            || (port.dropFirst().utf8.allSatisfy { (48...57).contains($0) }
+                && (Int(port.dropFirst()).map((1...65535).contains) ?? false))
     }
 
     @Sendable static func isEndpoint(_ text: String) -> Bool {
-        guard let colon = text.lastIndex(of: ":"), let port = Int(text[text.index(after: colon)...]), (0...65535).contains(port)
+        guard let colon = text.lastIndex(of: ":"), let port = Int(text[text.index(after: colon)...]),
+            (0...65535).contains(port)
         else { return false }
         let host = text[..<colon]
         let isBracketed = host.hasPrefix("[") && host.hasSuffix("]")
-        return !host.isEmpty && (isBracketed || !host.contains(":")) && host.unicodeScalars.allSatisfy { $0.value > 32 && $0.value < 127 }
+        return !host.isEmpty && (isBracketed || !host.contains(":"))
+            && host.unicodeScalars.allSatisfy { $0.value > 32 && $0.value < 127 }
     }
 }

@@ -18,7 +18,9 @@ extension Settings {
     }
 
     /// Several at once, as a form saves them: all, or none.
-    public mutating func set(_ changes: [(name: String, text: String)], presets: Set<String>? = nil) throws(SettingRefusal) {
+    public mutating func set(_ changes: [(name: String, text: String)], presets: Set<String>? = nil)
+        throws(SettingRefusal)
+    {
         var changed = self
         for (name, text) in changes {
             guard let entry = Self.entry(name) else { throw Self.unknown(name, text) }
@@ -43,7 +45,8 @@ extension Settings {
         guard let entry = entry(name) else { throw unknown(name, given) }
         guard entry.name.hasPrefix(BottleSettings.prefix) else {
             throw SettingRefusal(
-                name: entry.name, given: given, rule: "It belongs to a person's day or to the service: one bottle cannot have its own.",
+                name: entry.name, given: given,
+                rule: "It belongs to a person's day or to the service: one bottle cannot have its own.",
                 kept: "as it is for all bottles")
         }
         return entry.name
@@ -59,7 +62,9 @@ extension Settings {
     public var stored: [String: String] {
         let defaults = Settings()
         var texts: [String: String] = [:]
-        for entry in Self.catalogue where entry.read(self) != entry.read(defaults) { texts[entry.name] = entry.read(self).text }
+        for entry in Self.catalogue where entry.read(self) != entry.read(defaults) {
+            texts[entry.name] = entry.read(self).text
+        }
         return texts
     }
 
@@ -79,7 +84,8 @@ extension Settings {
             (settings.wake, settings.sleep) = (defaults.wake, defaults.sleep)
             (settings.intervalWake, settings.intervalSleep) = (nil, nil)
             (settings.adaptiveStart, settings.adaptiveEnd) = (nil, nil)
-            refused.append(SettingRefusal(name: "schedule.wake", given: "the stored hours", rule: broken, kept: "at the defaults"))
+            refused.append(
+                SettingRefusal(name: "schedule.wake", given: "the stored hours", rule: broken, kept: "at the defaults"))
         }
         return (settings, refused)
     }
@@ -91,7 +97,9 @@ extension Settings {
         guard starts.allSatisfy({ $0 >= TimeOfDay(hour: boundaryHour) }) else {
             return "The day must begin (day.boundaryHour) no later than the first waking hour."
         }
-        guard zip(starts, ends).allSatisfy({ $0 < $1 }) else { return "Waking must come before sleeping on the same date." }
+        guard zip(starts, ends).allSatisfy({ $0 < $1 }) else {
+            return "Waking must come before sleeping on the same date."
+        }
         return nil
     }
 

@@ -1,5 +1,6 @@
-/// Every setting of tracker law Section 11, typed, with its default: of a person's day, of the bottles, and of the service. The way in is
-/// `set(_:to:)`: whatever it refuses leaves the old value. Names, ranges and rules stand in `Settings.catalogue`.
+/// Every setting of tracker law Section 11, typed, with its default: of a person's day, of the bottles, and of the
+/// service. The way in is `set(_:to:)`: whatever it refuses leaves the old value. Names, ranges and rules stand in
+/// `Settings.catalogue`.
 public struct Settings: Hashable, Sendable {
     // day
     /// The hour at which a day begins, 0–6.

@@ -74,8 +74,8 @@ public struct Outbox: Hashable, Sendable {
     /// With these items, in the order of their ids.
     public init(_ items: [OutboxItem] = []) { self.items = items.sorted { $0.id < $1.id } }
 
-    /// Adds a change. A newer upsert takes the place of the entity's last one in the queue, at its position, so that what
-    /// depends on it still comes later; an older one is dropped.
+    /// Adds a change. A newer upsert takes the place of the entity's last one in the queue, at its position, so that
+    /// what depends on it still comes later; an older one is dropped.
     public mutating func enqueue(
         _ operation: OutboxItem.Operation, _ entity: OutboxItem.Entity, payload: String, updatedAt: Instant
     ) {
@@ -91,10 +91,12 @@ public struct Outbox: Hashable, Sendable {
         }
         items.append(
             OutboxItem(
-                id: (items.last?.id ?? 0).saturatingAdd(1), entity: entity, operation: operation, payload: payload, updatedAt: updatedAt))
+                id: (items.last?.id ?? 0).saturatingAdd(1), entity: entity, operation: operation, payload: payload,
+                updatedAt: updatedAt))
     }
 
-    /// What to send now: the oldest item that is neither parked nor waiting, and that no earlier one of its entity holds up.
+    /// What to send now: the oldest item that is neither parked nor waiting, and that no earlier one of its entity
+    /// holds up.
     public func next(at now: Instant) -> OutboxItem? {
         var held = Set<OutboxItem.Entity>()
         for item in items {
@@ -157,7 +159,8 @@ public struct Outbox: Hashable, Sendable {
 }
 
 extension OutboxItem {
-    /// Whether a failure lets it wait. A time further ahead than any wait comes from a clock that was ahead, and has been set back since.
+    /// Whether a failure lets it wait. A time further ahead than any wait comes from a clock that was ahead, and has
+    /// been set back since.
     fileprivate func waits(at now: Instant) -> Bool {
         notBefore.map { $0 > now && now.seconds(to: $0) <= Outbox.longestWait } ?? false
     }

@@ -21,7 +21,9 @@ public struct DayCalendar: Hashable, Sendable {
 
     /// The date on the wall clock, whatever the boundary: the day of schedules (K-B10).
     public func date(of instant: Instant) -> LocalDay {
-        LocalDay(daysSince1970: Int(floorDivide(instant.wholeSeconds.saturatingAdd(Int64(zone.offsetSeconds(at: instant))), 86_400)))
+        LocalDay(
+            daysSince1970: Int(
+                floorDivide(instant.wholeSeconds.saturatingAdd(Int64(zone.offsetSeconds(at: instant))), 86_400)))
     }
 
     /// The first instant of a day.
@@ -41,9 +43,11 @@ public struct DayCalendar: Hashable, Sendable {
         }
     }
 
-    /// Every instant at which the wall clock of that date says a time: two where clocks go back over it; where they skip it, that time after the gap's length.
+    /// Every instant at which the wall clock of that date says a time: two where clocks go back over it; where they
+    /// skip it, that time after the gap's length.
     public func moments(on day: LocalDay, at time: TimeOfDay) -> [Instant] {
-        let wall = WallTime(year: day.year, month: day.month, day: day.day, hour: time.hour, minute: time.minute, second: 0)
+        let wall = WallTime(
+            year: day.year, month: day.month, day: day.day, hour: time.hour, minute: time.minute, second: 0)
         return switch zone.moments(of: wall) {
         case .once(let instant), .skipped(let instant, _): [instant]
         case .repeated(let first, let second): [first, second]

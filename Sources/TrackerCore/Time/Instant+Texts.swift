@@ -8,7 +8,8 @@ extension WallTime: CustomStringConvertible {
     /// `2026-02-02T22:21:15`: no zone. Impossible fields are written as they are.
     public var description: String {
         // A record may say any number in any field; nearly all say a time.
-        let isShort = (0...9999).contains(year) && (0...99).contains(month) && (0...99).contains(day)
+        let isShort =
+            (0...9999).contains(year) && (0...99).contains(month) && (0...99).contains(day)
             && (0...99).contains(hour) && (0...99).contains(minute) && (0...99).contains(second)
         guard isShort else { return "\(dateText)T\(timeText)" }
         return String(unsafeUninitializedCapacity: 19) { bytes in
@@ -29,8 +30,8 @@ extension WallTime: CustomStringConvertible {
     /// `22:21:15`.
     public var timeText: String { "\(padded(hour, 2)):\(padded(minute, 2)):\(padded(second, 2))" }
 
-    /// Reads exactly `yyyy-MM-ddTHH:mm:ss` of a possible date and time, and what `description` writes for other years; a
-    /// space may stand for the `T`.
+    /// Reads exactly `yyyy-MM-ddTHH:mm:ss` of a possible date and time, and what `description` writes for other years;
+    /// a space may stand for the `T`.
     public init?(_ text: String) {
         let all = Array(text.utf8)
         guard all.count >= 19 else { return nil }
@@ -70,8 +71,8 @@ extension Instant: CustomStringConvertible {
         return "\(WallTime(secondsAsUTC: seconds))" + (rest == 0 ? "" : ".\(padded(rest, 3))") + "Z"
     }
 
-    /// Reads `2026-02-02T22:21:15Z` or the same with an offset (`+02:00`, `+0200`) and up to three decimals of a second.
-    /// Seconds may be left out. `nil` for anything else, and for a time without zone.
+    /// Reads `2026-02-02T22:21:15Z` or the same with an offset (`+02:00`, `+0200`) and up to three decimals of a
+    /// second. Seconds may be left out. `nil` for anything else, and for a time without zone.
     public init?(iso text: String) {
         var rest = Substring(text)
         var offset: Int64 = 0

@@ -30,8 +30,9 @@ public struct Instant: Hashable, Comparable, Sendable, Codable {
 }
 
 extension Instant {
-    /// What the programs take from outside: 1970-01-01T00:00:00Z to 2109-12-31T23:59:59.999Z, the years for which a zone's rules
-    /// are known. Every entry refuses the rest with a sentence: `--now`, `--at`, imports, rows of a sync server.
+    /// What the programs take from outside: 1970-01-01T00:00:00Z to 2109-12-31T23:59:59.999Z, the years for which a
+    /// zone's rules are known. Every entry refuses the rest with a sentence: `--now`, `--at`, imports, rows of a sync
+    /// server.
     public static let supported = Instant(milliseconds: 0)...Instant(milliseconds: 4_417_977_600_000 - 1)
 
     /// Lies in the range that is taken from outside.

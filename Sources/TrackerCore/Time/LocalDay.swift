@@ -10,7 +10,8 @@ public struct LocalDay: Hashable, Comparable, Sendable {
 
     /// `nil` where the calendar has no such date.
     public init?(year: Int, month: Int, day: Int) {
-        guard Self.years.contains(year), (1...12).contains(month), (1...Self.length(ofMonth: month, year: year)).contains(day)
+        guard Self.years.contains(year), (1...12).contains(month),
+            (1...Self.length(ofMonth: month, year: year)).contains(day)
         else { return nil }
         self.year = year
         self.month = month
@@ -72,10 +73,12 @@ public struct LocalDay: Hashable, Comparable, Sendable {
 }
 
 extension LocalDay: LosslessStringConvertible, Codable {
-    /// `2026-02-03`. Years outside 0–9999 have a sign and at least four digits: `-0001-12-31`, `+10000-01-01` (ISO 8601's
-    /// expanded form).
+    /// `2026-02-03`. Years outside 0–9999 have a sign and at least four digits: `-0001-12-31`, `+10000-01-01` (ISO
+    /// 8601's expanded form).
     public var description: String {
-        guard (0...9999).contains(year) else { return "\(year > 9999 ? "+" : "")\(padded(year, 4))-\(padded(month, 2))-\(padded(day, 2))" }
+        guard (0...9999).contains(year) else {
+            return "\(year > 9999 ? "+" : "")\(padded(year, 4))-\(padded(month, 2))-\(padded(day, 2))"
+        }
         return String(unsafeUninitializedCapacity: 10) { bytes in
             writeDate(year, month, day, into: bytes)
             return 10
@@ -93,7 +96,8 @@ extension LocalDay: LosslessStringConvertible, Codable {
         let isSigned = bytes.first == UInt8(ascii: "-") || bytes.first == UInt8(ascii: "+")
         let (yearEnd, dash) = (bytes.count - 6, UInt8(ascii: "-"))
         guard isSigned ? yearEnd >= 5 : yearEnd == 4, bytes[yearEnd] == dash, bytes[yearEnd + 3] == dash,
-            let year = number(bytes[(isSigned ? 1 : 0)..<yearEnd]), let month = number(bytes[(yearEnd + 1)..<(yearEnd + 3)]),
+            let year = number(bytes[(isSigned ? 1 : 0)..<yearEnd]),
+            let month = number(bytes[(yearEnd + 1)..<(yearEnd + 3)]),
             let day = number(bytes[(yearEnd + 4)...])
         else { return nil }
         return LocalDay(year: bytes[0] == dash ? -year : year, month: month, day: day)
@@ -104,7 +108,9 @@ extension LocalDay: LosslessStringConvertible, Codable {
         let text = try decoder.singleValueContainer().decode(String.self)
         guard let day = LocalDay(text) else {
             throw DecodingError.dataCorrupted(
-                .init(codingPath: decoder.codingPath, debugDescription: "\"\(text)\" is not a date of the form yyyy-MM-dd"))
+                .init(
+                    codingPath: decoder.codingPath, debugDescription: "\"\(text)\" is not a date of the form yyyy-MM-dd"
+                ))
         }
         self = day
     }
@@ -115,7 +121,8 @@ extension LocalDay: LosslessStringConvertible, Codable {
     }
 }
 
-/// `2026-02-03` as ASCII, for a year of 0–9999, a month and a day of 0–99: without a text for each number, since every stored drink has its day and its time.
+/// `2026-02-03` as ASCII, for a year of 0–9999, a month and a day of 0–99: without a text for each number, since every
+/// stored drink has its day and its time.
 func writeDate(_ year: Int, _ month: Int, _ day: Int, into bytes: UnsafeMutableBufferPointer<UInt8>) {
     writeTwoDigits(year / 100, into: bytes, at: 0)
     writeTwoDigits(year % 100, into: bytes, at: 2)

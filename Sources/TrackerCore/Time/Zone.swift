@@ -52,7 +52,9 @@ public struct Zone: Sendable {
     private static let knownLimit = 1024
 
     /// Whether the time zone database has such an id; no table is read.
-    public static func isKnown(_ id: String) -> Bool { known.withLock { $0[id] } != nil || isZoneName(id) && TimeZone(identifier: id) != nil }
+    public static func isKnown(_ id: String) -> Bool {
+        known.withLock { $0[id] } != nil || isZoneName(id) && TimeZone(identifier: id) != nil
+    }
 
     private init(fixed id: String, offset: Int64) {
         self.id = id
@@ -118,7 +120,8 @@ public struct Zone: Sendable {
         Int64(zone.secondsFromGMT(for: Date(timeIntervalSince1970: TimeInterval(seconds))))
     }
 
-    /// Foundation also takes abbreviations (`PST`), offsets (`GMT+0200`) and names cut at a zero, which are no IANA ids.
+    /// Foundation also takes abbreviations (`PST`), offsets (`GMT+0200`) and names cut at a zero, which are no IANA
+    /// ids.
     private static func isZoneName(_ id: String) -> Bool {
         guard id.utf8.allSatisfy({ $0 > 32 && $0 < 127 }) else { return false }
         if TimeZone.abbreviationDictionary[id] != nil {

@@ -47,7 +47,9 @@ public struct BottleWater: Hashable, Sendable {
         }
     }
 
-    private mutating func add(_ sip: Sip, _ index: Int, oz: Double, _ session: WaterlineSession, _ excluded: Set<String>) {
+    private mutating func add(
+        _ sip: Sip, _ index: Int, oz: Double, _ session: WaterlineSession, _ excluded: Set<String>
+    ) {
         let id = "\(session.id)|\(sip.key)" + (index == 0 ? "" : "|\(index)")
         guard !excluded.contains(id) else { return }
         logs.append(

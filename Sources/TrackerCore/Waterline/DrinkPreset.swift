@@ -36,7 +36,8 @@ public struct DrinkPreset: Hashable, Sendable, Codable, Identifiable {
             ("Cocktail", .cocktail, nil, 1.0), ("Double", .liquor, 3, 2.0),
         ].map { (name: String, type: DrinkType, size: Double?, estimate: Double) in
             DrinkPreset(
-                id: makeID(), userID: userID, name: name, drinkType: type, sizeOz: size, standardDrinkEstimate: estimate)
+                id: makeID(), userID: userID, name: name, drinkType: type, sizeOz: size, standardDrinkEstimate: estimate
+            )
         }
     }
 }

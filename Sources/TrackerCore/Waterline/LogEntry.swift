@@ -27,12 +27,14 @@ public struct LogEntry: Hashable, Sendable, Codable, Identifiable {
     public var source: LogSource
     /// When it was last changed.
     public var updatedAt: Instant
-    /// Insertion sequence, from 1 upwards: settles entries of the same millisecond, and tells what the reminders have not seen yet.
+    /// Insertion sequence, from 1 upwards: settles entries of the same millisecond, and tells what the reminders have
+    /// not seen yet.
     public var seq: Int
 
     /// With its estimate rounded to 3 decimals.
     public init(
-        id: String, sessionID: String, timestamp: Instant, kind: Kind, drinkType: DrinkType? = nil, sizeOz: Double? = nil,
+        id: String, sessionID: String, timestamp: Instant, kind: Kind, drinkType: DrinkType? = nil,
+        sizeOz: Double? = nil,
         abv: Double? = nil, standardDrinkEstimate: Double? = nil, presetID: String? = nil, amountOz: Double? = nil,
         source: LogSource, updatedAt: Instant, seq: Int
     ) {
@@ -99,5 +101,7 @@ public enum StandardDrinks {
     }
 
     /// Size times strength: 16 oz at 5 % is 1.333.
-    public static func estimate(sizeOz: Double, abvPercent: Double) -> Double { rounded(sizeOz * abvPercent / 100 / 0.6) }
+    public static func estimate(sizeOz: Double, abvPercent: Double) -> Double {
+        rounded(sizeOz * abvPercent / 100 / 0.6)
+    }
 }

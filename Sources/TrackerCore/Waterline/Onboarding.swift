@@ -17,7 +17,9 @@ extension LogEntry {
         guard kind == .water, source != .bottle else { return nil }
         let ml = Ounces.millilitres(amountOz ?? Double(defaultWaterOz))
         guard ml > 0 else { return nil }
-        return Drink(key: Drink.sessionKeys + id, at: timestamp, calendar: calendar, ml: ml, source: .session, updatedAt: updatedAt)
+        return Drink(
+            key: Drink.sessionKeys + id, at: timestamp, calendar: calendar, ml: ml, source: .session,
+            updatedAt: updatedAt)
     }
 }
 
@@ -38,5 +40,7 @@ extension Drink {
     }
 
     /// A key that does not say that there is a session.
-    public static func veiled(_ key: String) -> String { key.hasPrefix(sessionKeys) && key != sessionKeys ? String(key.dropFirst(sessionKeys.count)) : key }
+    public static func veiled(_ key: String) -> String {
+        key.hasPrefix(sessionKeys) && key != sessionKeys ? String(key.dropFirst(sessionKeys.count)) : key
+    }
 }

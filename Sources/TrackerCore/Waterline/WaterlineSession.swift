@@ -35,7 +35,9 @@ public struct WaterlineSession: Hashable, Sendable, Codable, Identifiable {
     public func elapsed(at now: Instant) -> Double { max(0, startTime.seconds(to: endTime ?? now)) }
 
     /// Entries may stand between the start and the end, or now.
-    public func allows(timestamp: Instant, now: Instant) -> Bool { timestamp >= startTime && timestamp <= endTime ?? now }
+    public func allows(timestamp: Instant, now: Instant) -> Bool {
+        timestamp >= startTime && timestamp <= endTime ?? now
+    }
 
     /// Ends the session; `at` may lie before now (its last entry), never before the start.
     public mutating func end(at instant: Instant, logs: [LogEntry], settings: Settings) {

@@ -20,7 +20,8 @@ public struct WaterlineState: Hashable, Sendable {
 
     /// Replays all entries in the order of time, ties by insertion: the order in which they are given is irrelevant.
     public static func computeState(_ logs: [LogEntry], warningThreshold: Int) -> WaterlineState {
-        var state = WaterlineState(valueThousandths: 0, sinceWater: 0, drinks: 0, waters: 0, standardThousandths: 0, isWarning: false)
+        var state = WaterlineState(
+            valueThousandths: 0, sinceWater: 0, drinks: 0, waters: 0, standardThousandths: 0, isWarning: false)
         for log in logs.sorted(by: isEarlier) {
             switch log.kind {
             case .alcohol:
@@ -43,7 +44,9 @@ public struct WaterlineState: Hashable, Sendable {
         (left.timestamp, left.seq, left.id) < (right.timestamp, right.seq, right.id)
     }
 
-    static func isHigh(_ valueThousandths: Int, threshold: Int) -> Bool { valueThousandths >= threshold.saturatingMultiply(1000) }
+    static func isHigh(_ valueThousandths: Int, threshold: Int) -> Bool {
+        valueThousandths >= threshold.saturatingMultiply(1000)
+    }
 }
 
 /// What the session screen says (tracker law E5).

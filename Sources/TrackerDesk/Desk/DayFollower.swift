@@ -1,10 +1,12 @@
 import Store
 import TrackerCore
 
-/// The day as it changes: looks whenever something was written, by whatever program, and whenever the mere passing of time changes it, at least every
-/// 60 s (tracker law B8). While nothing is written and nothing changes, nothing is done.
+/// The day as it changes: looks whenever something was written, by whatever program, and whenever the mere passing of
+/// time changes it, at least every 60 s (tracker law B8). While nothing is written and nothing changes, nothing is
+/// done.
 public actor DayFollower {
-    /// A commit can be read a moment after it was heard of (it is forced to the disk first): so after the last word it is looked again, each time later.
+    /// A commit can be read a moment after it was heard of (it is forced to the disk first): so after the last word it
+    /// is looked again, each time later.
     public static let settling: [Duration] = [10, 20, 40, 80, 150, 300, 600, 1200].map { .milliseconds($0) }
 
     /// For whom a second is soon enough.
@@ -33,7 +35,8 @@ public actor DayFollower {
     ///   - settling: the pauses between the looks after the last word; not empty.
     ///   - sleep: ends early when its task is cancelled.
     public init(
-        writes: AsyncStream<Void>, settling: [Duration] = DayFollower.settling, sleep: @escaping @Sendable (Duration) async -> Void = { try? await Task.sleep(for: $0) },
+        writes: AsyncStream<Void>, settling: [Duration] = DayFollower.settling,
+        sleep: @escaping @Sendable (Duration) async -> Void = { try? await Task.sleep(for: $0) },
         look: @escaping @Sendable () async -> Duration
     ) {
         (self.writes, self.settling, self.look, self.sleep) = (writes, settling, look, sleep)
@@ -58,12 +61,18 @@ public actor DayFollower {
             let sleep = sleep
             let pause = Task { await sleep(rest) }
             self.pause = pause
-            await withTaskCancellationHandler { await pause.value } onCancel: { pause.cancel() }
+            await withTaskCancellationHandler {
+                await pause.value
+            } onCancel: {
+                pause.cancel()
+            }
         }
     }
 
-    /// Calls `wake` soon after every write, until the task is cancelled; `nil` where nobody tells of writes: then one has to look by oneself.
-    public static func waking(_ watch: StoreWatch?, _ wake: @escaping @Sendable () async -> Void) -> Task<Void, Never>? {
+    /// Calls `wake` soon after every write, until the task is cancelled; `nil` where nobody tells of writes: then one
+    /// has to look by oneself.
+    public static func waking(_ watch: StoreWatch?, _ wake: @escaping @Sendable () async -> Void) -> Task<Void, Never>?
+    {
         guard let watch else { return nil }
         let writes = watch.writes
         return Task {

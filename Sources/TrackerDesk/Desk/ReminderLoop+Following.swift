@@ -2,10 +2,11 @@ import Store
 import TrackerCore
 
 extension ReminderLoop {
-    /// Tells at once what other programs made of the day: a drink by hand, a session, a setting. Goes on until its task is cancelled.
+    /// Tells at once what other programs made of the day: a drink by hand, a session, a setting. Goes on until its task
+    /// is cancelled.
     ///
-    /// What was written by ourselves is known already; and a write that says nothing about the day, as another program's claim of a decision, moves nobody:
-    /// two services would keep each other busy.
+    /// What was written by ourselves is known already; and a write that says nothing about the day, as another
+    /// program's claim of a decision, moves nobody: two services would keep each other busy.
     /// - Parameter writes: one for each time that the store was written.
     public func follow(_ writes: AsyncStream<Void>) async {
         let seen = Seen()

@@ -1,8 +1,8 @@
 import Synchronization
 import TrackerCore
 
-/// Tells what is due for as long as a service runs: when something next changes by the mere passing of time, at least every 60 s (tracker law
-/// B8), and at once when somebody says that something was written.
+/// Tells what is due for as long as a service runs: when something next changes by the mere passing of time, at least
+/// every 60 s (tracker law B8), and at once when somebody says that something was written.
 public actor ReminderLoop {
     private let sinks: [any NotificationSink]
     private let desk: @Sendable () async -> TrackerDesk
@@ -20,7 +20,8 @@ public actor ReminderLoop {
     ///   - looked: what else is to be done each time that somebody has looked at the day.
     ///   - sleep: ends early when its task is cancelled.
     public init(
-        sinks: [any NotificationSink], desk: @escaping @Sendable () async -> TrackerDesk, trouble: @escaping @Sendable (String) -> Void,
+        sinks: [any NotificationSink], desk: @escaping @Sendable () async -> TrackerDesk,
+        trouble: @escaping @Sendable (String) -> Void,
         looked: @escaping @Sendable (TrackerDesk) async -> Void = { _ in },
         sleep: @escaping @Sendable (Duration) async -> Void = { try? await Task.sleep(for: $0) }
     ) {
@@ -44,7 +45,11 @@ public actor ReminderLoop {
             let sleep = sleep
             let pause = Task { await sleep(length) }
             self.pause = pause
-            await withTaskCancellationHandler { await pause.value } onCancel: { pause.cancel() }
+            await withTaskCancellationHandler {
+                await pause.value
+            } onCancel: {
+                pause.cancel()
+            }
         }
     }
 

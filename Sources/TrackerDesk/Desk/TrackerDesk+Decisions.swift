@@ -2,23 +2,27 @@ import Store
 import TrackerCore
 
 extension TrackerDesk {
-    /// Decides, and then delivers: what is due goes to every sink, and what at least one has shown is remembered as told. What nobody showed is
-    /// not counted and comes again (K-B15). Of any number of processes one gets to tell a decision; the claim of one that was killed
-    /// meanwhile lapses by itself (tracker law B7).
+    /// Decides, and then delivers: what is due goes to every sink, and what at least one has shown is remembered as
+    /// told. What nobody showed is not counted and comes again (K-B15). Of any number of processes one gets to tell a
+    /// decision; the claim of one that was killed meanwhile lapses by itself (tracker law B7).
     ///
     /// Who was away catches up first, so that everybody hears everything in one order.
     @discardableResult
     public func tell(_ sinks: [any NotificationSink]) async throws -> CheckReport {
         let telling = try await offer(to: sinks) { banner in
             try store.settle(banner.offered, of: banner.offer, shownBy: banner.shownBy, context)
-            for sink in sinks { _ = await Patience.answer(within: sink.limit) { await sink.recorded(); return true } }
+            for sink in sinks {
+                _ = await Patience.answer(within: sink.limit) {
+                    await sink.recorded(); return true
+                }
+            }
         }
         afterCommit()
         return telling.report
     }
 
-    /// The same in two steps, for a surface that knows only afterwards whether its answer came through: offers and delivers, and remembers nothing
-    /// until `settle`.
+    /// The same in two steps, for a surface that knows only afterwards whether its answer came through: offers and
+    /// delivers, and remembers nothing until `settle`.
     public func offer(to sinks: [any NotificationSink]) async throws -> Telling { try await offer(to: sinks) { _ in } }
 
     /// Remembers what was shown.
@@ -26,7 +30,8 @@ extension TrackerDesk {
     public func settle(_ telling: Telling, except blind: String? = nil) throws {
         try change {
             for banner in telling.banners {
-                try store.settle(banner.offered, of: banner.offer, shownBy: banner.shownBy.filter { $0 != blind }, context)
+                try store.settle(
+                    banner.offered, of: banner.offer, shownBy: banner.shownBy.filter { $0 != blind }, context)
             }
         }
     }
@@ -39,12 +44,18 @@ extension TrackerDesk {
     /// So long after the offer nothing has to be made sure of yet: far less than a claim holds.
     private static let freshSeconds: Double = 10
 
-    private func offer(to sinks: [any NotificationSink], _ delivered: (Telling.Banner) async throws -> Void) async throws -> Telling {
+    private func offer(to sinks: [any NotificationSink], _ delivered: (Telling.Banner) async throws -> Void)
+        async throws -> Telling
+    {
         var able: [any NotificationSink] = []
-        for sink in sinks where await Patience.answer(within: sink.limit, { await sink.canShow() }) == true { able.append(sink) }
+        for sink in sinks where await Patience.answer(within: sink.limit, { await sink.canShow() }) == true {
+            able.append(sink)
+        }
         var telling = try await offer(toAble: able, delivered)
         // What a program that died had left comes to its end first; then what is new.
-        for banner in telling.banners where telling.offer.isLeft { try store.settle(banner.offered, of: banner.offer, shownBy: banner.shownBy, context) }
+        for banner in telling.banners where telling.offer.isLeft {
+            try store.settle(banner.offered, of: banner.offer, shownBy: banner.shownBy, context)
+        }
         guard telling.offer.isLeft else { return telling }
         let more = try await offer(toAble: able, delivered)
         telling.offer = more.offer
@@ -52,20 +63,36 @@ extension TrackerDesk {
         return telling
     }
 
-    private func offer(toAble able: [any NotificationSink], _ delivered: (Telling.Banner) async throws -> Void) async throws -> Telling {
+    private func offer(toAble able: [any NotificationSink], _ delivered: (Telling.Banner) async throws -> Void)
+        async throws -> Telling
+    {
         await withTaskGroup(of: Void.self) { group in
-            for sink in able { group.addTask { _ = await Patience.answer(within: sink.limit) { await sink.catchUp(); return true } } }
+            for sink in able {
+                group.addTask {
+                    _ = await Patience.answer(within: sink.limit) {
+                        await sink.catchUp(); return true
+                    }
+                }
+            }
         }
         let began = ContinuousClock.now
         let offer = try store.offer(context, canNotify: !able.isEmpty)
         for id in offer.evaluation.closes {
-            for sink in able { _ = await Patience.answer(within: sink.limit) { await sink.close(id: id); return true } }
+            for sink in able {
+                _ = await Patience.answer(within: sink.limit) {
+                    await sink.close(id: id); return true
+                }
+            }
         }
         var telling = Telling(offer: offer)
         for offered in offer.banners {
             let elapsed = began.duration(to: .now) / .seconds(1)
-            guard try able.isEmpty || elapsed < Self.freshSeconds || store.hold(offered, of: offer, at: context.now.advanced(seconds: elapsed)) else { continue }
-            let banner = Telling.Banner(offered: offered, offer: offer, shownBy: await Self.deliver(offered.shown, to: able))
+            guard
+                try able.isEmpty || elapsed < Self.freshSeconds
+                    || store.hold(offered, of: offer, at: context.now.advanced(seconds: elapsed))
+            else { continue }
+            let banner = Telling.Banner(
+                offered: offered, offer: offer, shownBy: await Self.deliver(offered.shown, to: able))
             try await delivered(banner)
             telling.banners.append(banner)
         }
@@ -73,10 +100,13 @@ extension TrackerDesk {
     }
 
     /// - Returns: who has shown it.
-    private static func deliver(_ notification: TrackerNotification, to sinks: [any NotificationSink]) async -> [String] {
+    private static func deliver(_ notification: TrackerNotification, to sinks: [any NotificationSink]) async -> [String]
+    {
         let shown = await withTaskGroup(of: (Int, Bool).self) { group in
             for (index, sink) in sinks.enumerated() {
-                group.addTask { (index, await Patience.answer(within: sink.limit) { await sink.deliver(notification) } == true) }
+                group.addTask {
+                    (index, await Patience.answer(within: sink.limit) { await sink.deliver(notification) } == true)
+                }
             }
             return await group.reduce(into: Set<Int>()) { if $1.1 { $0.insert($1.0) } }
         }
@@ -108,10 +138,13 @@ public struct Telling: Sendable {
     public var report: CheckReport {
         let unseen = banners.filter(\.shownBy.isEmpty).map(\.notification)
         var state = offer.evaluation.snapshot
-        // A session's words may be meant for nobody who is here: that says nothing of the day's, and nothing where sessions are nobody's business.
+        // A session's words may be meant for nobody who is here: that says nothing of the day's, and nothing where
+        // sessions are nobody's business.
         if unseen.contains(where: { !$0.kind.isWaterline }) { state.hasNotificationServer = false }
         return CheckReport(
-            notifications: banners.flatMap { banner in banner.offered.answers.map { NotificationReport($0, isShown: !banner.shownBy.isEmpty) } },
+            notifications: banners.flatMap { banner in
+                banner.offered.answers.map { NotificationReport($0, isShown: !banner.shownBy.isEmpty) }
+            },
             state: state, unseen: unseen, nextChange: nextChange)
     }
 }

@@ -4,7 +4,8 @@ import Sync
 import TrackerCore
 
 extension TrackerDesk {
-    /// Writes every counted drink, oldest first, in pieces of 64 KiB or a little more. Water of sessions is in it where sessions are the caller's business.
+    /// Writes every counted drink, oldest first, in pieces of 64 KiB or a little more. Water of sessions is in it where
+    /// sessions are the caller's business.
     public func exportDrinks(_ format: HealthFiles.Format, to write: ([UInt8]) throws -> Void) throws -> ExportReport {
         var export = HealthExport(format)
         var bytes = Array(export.opening.utf8)
@@ -24,7 +25,9 @@ extension TrackerDesk {
     /// Takes the drinks of a file in: all, or none. The format is recognised; what is known already adds nothing.
     /// - Parameter read: hands the file's bytes over, in as many pieces as it likes.
     /// - Throws: `HealthFileError`, and what `read` throws.
-    public func importDrinks(_ read: (_ feed: (UnsafeRawBufferPointer) throws -> Void) throws -> Void) throws -> ImportReport {
+    public func importDrinks(_ read: (_ feed: (UnsafeRawBufferPointer) throws -> Void) throws -> Void) throws
+        -> ImportReport
+    {
         try change {
             let outcome = try store.importSamples(context) { take in
                 try withoutActuallyEscaping(take) { take in
@@ -39,15 +42,20 @@ extension TrackerDesk {
 
     /// What the store holds, in numbers.
     public func contents() throws -> ContentsReport {
-        let rows = Dictionary(try store.rowCounts().map { ($0.table, $0.rows) }, uniquingKeysWith: { first, _ in first })
-        return ContentsReport(drinks: rows["drink"] ?? 0, sessions: rows["session"] ?? 0, presets: rows["preset"] ?? 0, settings: rows["setting"] ?? 0)
+        let rows = Dictionary(
+            try store.rowCounts().map { ($0.table, $0.rows) }, uniquingKeysWith: { first, _ in first })
+        return ContentsReport(
+            drinks: rows["drink"] ?? 0, sessions: rows["session"] ?? 0, presets: rows["preset"] ?? 0,
+            settings: rows["setting"] ?? 0)
     }
 
-    /// Writes everything that the store has into a new database file, one consistent state, whoever else writes meanwhile.
+    /// Writes everything that the store has into a new database file, one consistent state, whoever else writes
+    /// meanwhile.
     /// - Parameter file: must not exist, or be empty.
     public func backUp(to file: String) throws { try store.backUp(to: file) }
 
-    /// Puts a backup in the place of everything that the store has: all of it, or nothing. What was there is kept in a file beside the store.
+    /// Puts a backup in the place of everything that the store has: all of it, or nothing. What was there is kept in a
+    /// file beside the store.
     /// - Parameter scratch: an existing folder of the caller's.
     public func restore(from file: String, scratch: String) throws -> ContentsReport {
         try change {
@@ -70,9 +78,12 @@ extension TrackerDesk {
         }
     }
 
-    /// Deletes everything. The sync server first: when it does not answer, nothing is deleted, and the purge can be tried again.
+    /// Deletes everything. The sync server first: when it does not answer, nothing is deleted, and the purge can be
+    /// tried again.
     public func purge() async throws -> PurgeReport {
-        if let client = try SyncClient.named(by: store.settings()), let profile = try store.profile() { try await client.deleteUser(profile.userID) }
+        if let client = try SyncClient.named(by: store.settings()), let profile = try store.profile() {
+            try await client.deleteUser(profile.userID)
+        }
         return try change {
             try store.removeWrittenFiles { try store.purge() }
             ScratchFolder.sweep()

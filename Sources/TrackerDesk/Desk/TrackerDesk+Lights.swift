@@ -2,7 +2,8 @@ import Store
 import TrackerCore
 
 extension TrackerDesk {
-    /// What the light of this bottle is to be told; `nil` where it shows it already, and where the bottle is not the store's own.
+    /// What the light of this bottle is to be told; `nil` where it shows it already, and where the bottle is not the
+    /// store's own.
     public func light(ofBottle bottle: String) throws -> BottleLight? {
         // One that a person has let go a moment ago is told nothing.
         guard try store.isOwn(bottle) else { return nil }
@@ -10,13 +11,18 @@ extension TrackerDesk {
     }
 
     /// The bottle was told.
-    public func noteLight(_ light: BottleLight, ofBottle bottle: String) throws { try store.noteLight(light, ofBottle: bottle) }
+    public func noteLight(_ light: BottleLight, ofBottle bottle: String) throws {
+        try store.noteLight(light, ofBottle: bottle)
+    }
 
-    /// The store's own bottles whose light is not as it is to be, and worth a poll for that alone: in quiet hours it waits for the next one.
+    /// The store's own bottles whose light is not as it is to be, and worth a poll for that alone: in quiet hours it
+    /// waits for the next one.
     public func lightsDue() throws -> [String: BottleLight] {
         let evaluation = try store.look(context)
         guard !evaluation.snapshot.isQuiet else { return [:] }
-        return try store.bottles().filter(\.isOwn).reduce(into: [:]) { $0[$1.name] = try changedLight(of: $1.name, evaluation) }
+        return try store.bottles().filter(\.isOwn).reduce(into: [:]) {
+            $0[$1.name] = try changedLight(of: $1.name, evaluation)
+        }
     }
 
     private func changedLight(of bottle: String, _ evaluation: Evaluation) throws -> BottleLight? {

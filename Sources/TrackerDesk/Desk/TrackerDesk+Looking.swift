@@ -14,7 +14,8 @@ extension TrackerDesk {
     /// The session that runs, else the last one; `nil` where there was none.
     public func sessionIfAny() throws -> SessionReport? {
         if let active = try store.activeSession(at: now) { return SessionReport(active) }
-        guard let last = try store.pastSessions(limit: 1).first, let view = try store.session(named: last.id, at: now) else { return nil }
+        guard let last = try store.pastSessions(limit: 1).first, let view = try store.session(named: last.id, at: now)
+        else { return nil }
         return SessionReport(view)
     }
 

@@ -8,15 +8,18 @@ extension TrackerDesk {
     /// So many files of an inbox are taken in at once, in the order of their names; the others the next time.
     private static let mostFiles = 200
 
-    /// What a phone is to write into its health records, oldest first (tracker law Section 10.11). Water of sessions is among it where sessions are the caller's business.
+    /// What a phone is to write into its health records, oldest first (tracker law Section 10.11). Water of sessions is
+    /// among it where sessions are the caller's business.
     /// - Parameter days: so many days back.
     public func drinksForPhone(days: Int) throws -> PhoneDrinks {
         guard (1...TrackerStore.longestLookBack).contains(days) else {
-            throw WrongInput("outOfRange", "\"days\" is to be a whole number from 1 to \(TrackerStore.longestLookBack).")
+            throw WrongInput(
+                "outOfRange", "\"days\" is to be a whole number from 1 to \(TrackerStore.longestLookBack).")
         }
         let since = now.advanced(seconds: -Double(days) * 86400)
         let drinks = try store.drinksNotGiven(since: since, limit: Self.mostGiven + 1, sparingSessions: !seesWaterline)
-        return PhoneDrinks(drinks: drinks.prefix(Self.mostGiven).map(PhoneDrink.init), hasMore: drinks.count > Self.mostGiven)
+        return PhoneDrinks(
+            drinks: drinks.prefix(Self.mostGiven).map(PhoneDrink.init), hasMore: drinks.count > Self.mostGiven)
     }
 
     /// The phone has written these down.
@@ -27,13 +30,20 @@ extension TrackerDesk {
         return try change { PhoneReceipt(noted: try store.noteGiven(keys)) }
     }
 
-    /// Takes in what lies in the folder that `health.inbox` names: each file once, and again when it has changed (tracker law D4).
+    /// Takes in what lies in the folder that `health.inbox` names: each file once, and again when it has changed
+    /// (tracker law D4).
     /// - Returns: what became of each file that was new; nothing where no folder is named.
     public func takeInbox() throws -> [InboxReport] {
         guard let folder = try store.settings().healthInbox else { return [] }
         let names: [String]
-        do { names = try FileManager.default.contentsOfDirectory(atPath: folder).filter { !$0.hasPrefix(".") }.sorted() } catch {
-            return [InboxReport(name: folder, trouble: "The folder that health.inbox names cannot be read: \(FileTrouble.words(error))")]
+        do {
+            names = try FileManager.default.contentsOfDirectory(atPath: folder).filter { !$0.hasPrefix(".") }.sorted()
+        } catch {
+            return [
+                InboxReport(
+                    name: folder,
+                    trouble: "The folder that health.inbox names cannot be read: \(FileTrouble.words(error))")
+            ]
         }
         var reports: [InboxReport] = []
         for name in names {
@@ -42,7 +52,12 @@ extension TrackerDesk {
             let path = "\(folder)/\(name)"
             guard lstat(path, &found) == 0 else {
                 // Its bytes are no text, and so the name that we were given is not quite its own.
-                if name.contains("\u{FFFD}") { reports.append(InboxReport(name: name, trouble: "Its name is no UTF-8, and so it cannot be opened here. Give it another name.")) }
+                if name.contains("\u{FFFD}") {
+                    reports.append(
+                        InboxReport(
+                            name: name,
+                            trouble: "Its name is no UTF-8, and so it cannot be opened here. Give it another name."))
+                }
                 continue
             }
             guard found.st_mode & S_IFMT == S_IFREG else { continue }

@@ -43,7 +43,8 @@ extension TrackerDesk {
     /// How often a bottle is to be polled, as the day asks for it.
     public func pollRhythm() throws -> PollRhythm { PollPlan.rhythm(try store.facts(context), now: now) }
 
-    /// What follows a poll, as it follows a command: the state says how it went, the day is evaluated, files are written.
+    /// What follows a poll, as it follows a command: the state says how it went, the day is evaluated, files are
+    /// written.
     /// - Parameter isLive: how a recording answers, or a name that nobody bears, says nothing of the way to the bottle.
     public func afterPoll(_ report: PollReport, isLive: Bool = true) {
         do {

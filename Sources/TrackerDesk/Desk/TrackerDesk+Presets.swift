@@ -5,7 +5,8 @@ extension TrackerDesk {
     /// All presets.
     public func presets() throws -> PresetList { PresetList(presets: try store.presets().map(PresetReport.init)) }
 
-    /// Adds a preset. Without an estimate it follows from size and strength, else it is 1.0; without a type it is a cocktail.
+    /// Adds a preset. Without an estimate it follows from size and strength, else it is 1.0; without a type it is a
+    /// cocktail.
     public func addPreset(_ name: String, _ values: PresetValues) throws -> PresetReport {
         try change {
             PresetReport(
@@ -15,7 +16,8 @@ extension TrackerDesk {
         }
     }
 
-    /// Changes a preset; entries logged with it stay as they are. A new size or strength brings a new estimate, where none is given.
+    /// Changes a preset; entries logged with it stay as they are. A new size or strength brings a new estimate, where
+    /// none is given.
     public func editPreset(_ name: String, _ values: PresetValues) throws -> PresetReport {
         try change {
             var changed = try preset(name)
@@ -23,7 +25,8 @@ extension TrackerDesk {
             changed.drinkType = values.type ?? changed.drinkType
             changed.sizeOz = values.sizeOz ?? (values.without.contains(.size) ? nil : changed.sizeOz)
             changed.abv = values.abv ?? (values.without.contains(.strength) ? nil : changed.abv)
-            let computed = values.sizeOz == nil && values.abv == nil ? nil : PresetValues.estimate(changed.sizeOz, changed.abv)
+            let computed =
+                values.sizeOz == nil && values.abv == nil ? nil : PresetValues.estimate(changed.sizeOz, changed.abv)
             if let estimate = values.estimate ?? computed {
                 guard estimate.isFinite else { throw WaterlineSession.Refusal.estimate }
                 changed.standardDrinkEstimate = StandardDrinks.rounded(estimate)
@@ -45,7 +48,8 @@ extension TrackerDesk {
     /// A preset by its name or id.
     func preset(_ name: String) throws -> DrinkPreset {
         guard let preset = try store.preset(named: name) else {
-            throw Refusal("noSuchPreset", "There is no preset \"\(name)\".", category: .notFound, values: ["given": name])
+            throw Refusal(
+                "noSuchPreset", "There is no preset \"\(name)\".", category: .notFound, values: ["given": name])
         }
         return preset
     }

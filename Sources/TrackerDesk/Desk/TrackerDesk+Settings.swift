@@ -15,18 +15,20 @@ extension TrackerDesk {
     public func setting(_ name: String) throws -> SettingsReport {
         let (settings, refused) = try store.settingsAndRefused()
         guard settings.value(of: name) != nil else {
-            throw Refusal("noSuchSetting", "There is no setting \"\(name)\".", category: .notFound, values: ["name": name])
+            throw Refusal(
+                "noSuchSetting", "There is no setting \"\(name)\".", category: .notFound, values: ["name": name])
         }
         return SettingsReport([Self.line(name, settings)], refused: refused)
     }
 
-    /// Changes settings: all that are named or, where a rule refuses one, none. An empty text takes an optional setting back; a preset may be
-    /// named, its id is what the setting keeps.
+    /// Changes settings: all that are named or, where a rule refuses one, none. An empty text takes an optional setting
+    /// back; a preset may be named, its id is what the setting keeps.
     /// - Returns: the settings named, as they are now.
     public func set(_ changes: [(name: String, text: String)]) throws -> SettingsReport {
         try Self.checkOnce(changes.map(\.name))
         return try change {
-            let settings = try store.changeSettings(try changes.map { (name: $0.name, text: try meantText($0)) }, context)
+            let settings = try store.changeSettings(
+                try changes.map { (name: $0.name, text: try meantText($0)) }, context)
             return SettingsReport(changes.map { Self.line($0.name, settings) })
         }
     }
@@ -38,19 +40,25 @@ extension TrackerDesk {
 
     /// Gives one bottle settings of its own: all that are named or, where a rule refuses one, none.
     /// - Parameter changes: `nil` takes a bottle's own setting back: it follows the store's again.
-    public func set(_ changes: [(name: String, text: String?)], ofBottle bottle: String) throws -> BottleSettingsReport {
+    public func set(_ changes: [(name: String, text: String?)], ofBottle bottle: String) throws -> BottleSettingsReport
+    {
         try Self.checkOnce(changes.map(\.name))
         return try change { Self.report(bottle, try store.changeSettings(changes, ofBottle: bottle)) }
     }
 
-    /// Names are taken whatever their case, so one setting may come in two spellings, which no surface sees: which of the values is meant nobody knows.
+    /// Names are taken whatever their case, so one setting may come in two spellings, which no surface sees: which of
+    /// the values is meant nobody knows.
     private static func checkOnce(_ names: [String]) throws {
         var spellings: [String: String] = [:]
-        guard let name = names.first(where: { name in
-            defer { spellings[name.lowercased()] = name }
-            return spellings[name.lowercased()].map { $0 != name } ?? false
-        }) else { return }
-        throw Refusal("repeatedField", "\"\(name.prefix(64))\" is set more than once: nothing was changed.", category: .invalid, values: ["key": name])
+        guard
+            let name = names.first(where: { name in
+                defer { spellings[name.lowercased()] = name }
+                return spellings[name.lowercased()].map { $0 != name } ?? false
+            })
+        else { return }
+        throw Refusal(
+            "repeatedField", "\"\(name.prefix(64))\" is set more than once: nothing was changed.", category: .invalid,
+            values: ["key": name])
     }
 
     /// The goal that a person's store begins with: nothing happens where one was ever chosen.
@@ -60,9 +68,15 @@ extension TrackerDesk {
         _ = try change { try store.changeSettings(goal, isFirstChoice: true, context) }
     }
 
-    private static func report(_ bottle: String, _ found: (settings: Settings, own: Set<String>)) -> BottleSettingsReport {
-        let names = Settings.catalogue.map(\.name).filter { $0.hasPrefix(BottleSettings.prefix) && $0 != Settings.aliasName }
-        return BottleSettingsReport(bottle: bottle, settings: SettingsReport(names.map { line($0, found.settings) }), own: names.filter(found.own.contains))
+    private static func report(_ bottle: String, _ found: (settings: Settings, own: Set<String>))
+        -> BottleSettingsReport
+    {
+        let names = Settings.catalogue.map(\.name).filter {
+            $0.hasPrefix(BottleSettings.prefix) && $0 != Settings.aliasName
+        }
+        return BottleSettingsReport(
+            bottle: bottle, settings: SettingsReport(names.map { line($0, found.settings) }),
+            own: names.filter(found.own.contains))
     }
 
     /// The goal and schedule form (tracker law A11): commits what was touched, all or nothing.
@@ -74,7 +88,8 @@ extension TrackerDesk {
 
     /// What the welcome asks for.
     public static let setupNames = [
-        "waterline.waterEveryNDrinks", "waterline.timeReminders", "waterline.intervalMinutes", "waterline.warningThreshold", "waterline.units",
+        "waterline.waterEveryNDrinks", "waterline.timeReminders", "waterline.intervalMinutes",
+        "waterline.warningThreshold", "waterline.units",
         "hydration.goalMl",
     ]
 
@@ -86,7 +101,8 @@ extension TrackerDesk {
             let settings = try store.changeSettings(changes, isFirstChoice: isFirst, context)
             _ = try store.finishOnboarding(context)
             return SetupReport(
-                isFirst: isFirst, settings: SettingsReport(Self.setupNames.map { Self.line($0, settings) }), presets: try presets().presets,
+                isFirst: isFirst, settings: SettingsReport(Self.setupNames.map { Self.line($0, settings) }),
+                presets: try presets().presets,
                 notifications: notifications)
         }
     }
@@ -98,7 +114,8 @@ extension TrackerDesk {
     }
 
     private func meantText(_ change: (name: String, text: String)) throws -> String {
-        guard change.name.lowercased() == "waterline.defaultpreset", let preset = try store.preset(named: change.text) else { return change.text }
+        guard change.name.lowercased() == "waterline.defaultpreset", let preset = try store.preset(named: change.text)
+        else { return change.text }
         return preset.id
     }
 }

@@ -3,7 +3,8 @@ import Sync
 import TrackerCore
 
 extension TrackerDesk {
-    /// One exchange with the sync server, where the settings name one: sends what waits, and takes in what other devices wrote.
+    /// One exchange with the sync server, where the settings name one: sends what waits, and takes in what other
+    /// devices wrote.
     /// - Returns: what it did, also where it did not work; `nil` where there is no server.
     public func synchronise() async throws -> SyncClient.Pass? {
         let now = now

@@ -20,7 +20,9 @@ extension TrackerDesk {
 
     /// A label stands in lists that terminals and pages show.
     public static func checkLabel(_ label: String) throws {
-        guard PrintableText.isName(label, limit: 64) else { throw WrongInput("label", "A label must have 1 to 64 printable characters.") }
+        guard PrintableText.isName(label, limit: 64) else {
+            throw WrongInput("label", "A label must have 1 to 64 printable characters.")
+        }
     }
 
     /// 256 random bits, as text.

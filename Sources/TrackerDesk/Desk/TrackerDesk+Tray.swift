@@ -2,7 +2,8 @@ import Store
 import TrackerCore
 
 extension TrackerDesk {
-    /// What the day's icon among a desktop's status items shows, and for how long that stays so by itself (tracker law Section 10.10).
+    /// What the day's icon among a desktop's status items shows, and for how long that stays so by itself (tracker law
+    /// Section 10.10).
     public func tray() throws -> (face: TrayFace?, lasts: Duration) {
         let standing = try standing()
         return (TrayFace(standing.snapshot, try store.settings()), standing.lasts)
@@ -26,7 +27,8 @@ extension TrackerDesk {
     /// The same of a click that may be told more than once: it is known by its key, and counts once.
     public func choose(_ action: TrayAction, key: String, at instant: Instant?) throws -> Bool {
         do {
-            return try running(Errand(key: "tray " + key, asking: action.rawValue.utf8, at: now)).choose(action, at: instant)
+            return try running(Errand(key: "tray " + key, asking: action.rawValue.utf8, at: now)).choose(
+                action, at: instant)
         } catch is Errand.Repeated {
             return true
         }

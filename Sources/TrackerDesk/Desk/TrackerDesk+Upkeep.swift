@@ -11,8 +11,10 @@ extension TrackerDesk {
         let junk = try store.quarantineCounts()
         return UpkeepReport(
             rows: try store.rowCounts(), damage: try store.integrityProblems(), journal: try store.journalCounts(),
-            doubts: try store.doubts().map { JournalReport.Doubt(reason: $0.reason, count: $0.count) }, junkReceived: junk.received, junkNotKept: junk.evicted,
-            unreadable: try store.unreadableRows(), refused: refused, outbox: try store.outbox(), sync: try store.syncReport().report,
+            doubts: try store.doubts().map { JournalReport.Doubt(reason: $0.reason, count: $0.count) },
+            junkReceived: junk.received, junkNotKept: junk.evicted,
+            unreadable: try store.unreadableRows(), refused: refused, outbox: try store.outbox(),
+            sync: try store.syncReport().report,
             troubles: try outletTroubles(), listen: settings.service.httpListen, bottles: try store.bottles())
     }
 
@@ -22,7 +24,8 @@ extension TrackerDesk {
     /// How much brokers keep of what is not here any more: it is taken back by whoever publishes the day.
     public func leftBehind() throws -> Int { try store.leavings().reduce(0) { $0 + $1.topics.count } }
 
-    /// How many notifications may be shown on a phone, of what is not here any more: whoever serves the store takes them back.
+    /// How many notifications may be shown on a phone, of what is not here any more: whoever serves the store takes
+    /// them back.
     public func leftOnPhones() throws -> Int { try store.pocketLeavings().count }
 
     /// Whether there is anything that a restore would replace.

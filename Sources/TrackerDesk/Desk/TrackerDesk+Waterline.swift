@@ -2,14 +2,15 @@ import Store
 import TrackerCore
 
 extension TrackerDesk {
-    /// Logs a drink in the session that runs: a preset's, one of a type and a size, or the usual one (`waterline.defaultPreset`, else a
-    /// generic drink of 1.0).
+    /// Logs a drink in the session that runs: a preset's, one of a type and a size, or the usual one
+    /// (`waterline.defaultPreset`, else a generic drink of 1.0).
     /// - Parameters:
     ///   - preset: a preset's name or id.
     ///   - estimate: standard drinks, instead of the preset's or of what size and strength say.
     ///   - id: an identifier of the caller's: a delivery repeated is one entry.
     public func drink(
-        preset: String? = nil, type: DrinkType? = nil, sizeOz: Double? = nil, abv: Double? = nil, estimate: Double? = nil, at instant: Instant? = nil,
+        preset: String? = nil, type: DrinkType? = nil, sizeOz: Double? = nil, abv: Double? = nil,
+        estimate: Double? = nil, at instant: Instant? = nil,
         id: String? = nil
     ) throws -> LogOutcome {
         try change {
@@ -20,7 +21,9 @@ extension TrackerDesk {
                 let usual = try store.settings().defaultPreset.flatMap { try store.preset(named: $0) }
                 draft = usual.map { .drink($0, estimate: estimate) } ?? .drink(estimate: estimate ?? 1)
             } else {
-                draft = .drink(estimate: estimate ?? PresetValues.estimate(sizeOz, abv) ?? 1, drinkType: type, sizeOz: sizeOz, abv: abv)
+                draft = .drink(
+                    estimate: estimate ?? PresetValues.estimate(sizeOz, abv) ?? 1, drinkType: type, sizeOz: sizeOz,
+                    abv: abv)
             }
             return try outcome(store.addLog(draft, at: instant, id: id, context))
         }
@@ -66,7 +69,9 @@ extension TrackerDesk {
                 throw Refusal("noSuchSession", "There is no ended session.", category: .notFound)
             }
             try store.sealSession(last.id, context)
-            guard let view = try store.session(named: last.id, at: now) else { throw WaterlineSession.Refusal.noActiveSession }
+            guard let view = try store.session(named: last.id, at: now) else {
+                throw WaterlineSession.Refusal.noActiveSession
+            }
             return SessionReport(view)
         }
     }
@@ -81,14 +86,18 @@ extension TrackerDesk {
     public func session(_ name: String? = nil) throws -> SessionReport {
         guard let name else { return try latestSession() }
         guard let view = try store.session(named: name, at: now) else {
-            throw Refusal("noSuchSession", "There is no one session whose id begins with \"\(name)\".", category: .notFound, values: ["given": name])
+            throw Refusal(
+                "noSuchSession", "There is no one session whose id begins with \"\(name)\".", category: .notFound,
+                values: ["given": name])
         }
         return SessionReport(view)
     }
 
     /// Past sessions, newest first.
     public func sessions(limit: Int = 5) throws -> SessionList {
-        SessionList(sessions: try store.pastSessions(limit: limit).compactMap { try store.session(named: $0.id, at: now) }.map(SessionReport.init))
+        SessionList(
+            sessions: try store.pastSessions(limit: limit).compactMap { try store.session(named: $0.id, at: now) }.map(
+                SessionReport.init))
     }
 
     // MARK: - Parts
@@ -96,18 +105,24 @@ extension TrackerDesk {
     /// A water's volume: more than 0 and at most 100 oz.
     static func checkedWater(_ oz: Double?) throws -> Double? {
         guard let oz else { return nil }
-        guard oz > 0, oz <= 100 else { throw Refusal("waterVolume", "A water's volume must be more than 0 and at most 100 oz.") }
+        guard oz > 0, oz <= 100 else {
+            throw Refusal("waterVolume", "A water's volume must be more than 0 and at most 100 oz.")
+        }
         return oz
     }
 
     /// The session that runs, else the last one, else the one named.
     func latestSession(else id: String? = nil) throws -> SessionReport {
         if let active = try store.activeSession(at: now) { return SessionReport(active) }
-        guard let last = try store.pastSessions(limit: 1).first?.id ?? id, let view = try store.session(named: last, at: now) else {
+        guard let last = try store.pastSessions(limit: 1).first?.id ?? id,
+            let view = try store.session(named: last, at: now)
+        else {
             throw WaterlineSession.Refusal.noActiveSession
         }
         return SessionReport(view)
     }
 
-    private func outcome(_ log: LogEntry) throws -> LogOutcome { LogOutcome(log: log, session: try latestSession(else: log.sessionID)) }
+    private func outcome(_ log: LogEntry) throws -> LogOutcome {
+        LogOutcome(log: log, session: try latestSession(else: log.sessionID))
+    }
 }

@@ -7,7 +7,8 @@ import TrackerCore
 extension TrackerDesk {
     /// A line may be so long, in bytes: an entry has a few hundred.
     static let wireLineLimit = 4096
-    /// A file may have so many entries: they are taken in one transaction. A bottle a person drinks from writes some 10,000 a year.
+    /// A file may have so many entries: they are taken in one transaction. A bottle a person drinks from writes some
+    /// 10,000 a year.
     static let wireLimit = 500_000
 
     /// Writes the journal as lines of JSON, an entry in its wire form each, in the order in which they came.
@@ -27,17 +28,20 @@ extension TrackerDesk {
         return JournalExportReport(entries: count)
     }
 
-    /// Takes lines of another store's journal in. What is known already adds nothing and changes nothing, so a file may be read twice. Everything is read before
-    /// anything is taken: a file that is cut or broken changes nothing.
+    /// Takes lines of another store's journal in. What is known already adds nothing and changes nothing, so a file may
+    /// be read twice. Everything is read before anything is taken: a file that is cut or broken changes nothing.
     /// - Parameter read: hands the file's bytes over, in as many pieces as it likes.
     /// - Throws: `WrongInput` with the line's number, and what `read` throws.
-    public func importJournal(_ read: (_ feed: (UnsafeRawBufferPointer) throws -> Void) throws -> Void) throws -> JournalImportReport {
+    public func importJournal(_ read: (_ feed: (UnsafeRawBufferPointer) throws -> Void) throws -> Void) throws
+        -> JournalImportReport
+    {
         try change {
             var lines = WireLines(now: now)
             var entries: [WireEntry] = []
             func keep(_ entry: WireEntry) throws {
                 guard entries.count < Self.wireLimit else {
-                    throw WrongInput("tooManyEntries", "The file has more than \(Self.wireLimit) entries. Nothing was taken.")
+                    throw WrongInput(
+                        "tooManyEntries", "The file has more than \(Self.wireLimit) entries. Nothing was taken.")
                 }
                 entries.append(entry)
             }
@@ -63,7 +67,9 @@ private struct WireLines {
                 try end(take)
                 number += 1
             } else {
-                guard line.count < TrackerDesk.wireLineLimit else { throw refusal("it is longer than \(TrackerDesk.wireLineLimit) bytes") }
+                guard line.count < TrackerDesk.wireLineLimit else {
+                    throw refusal("it is longer than \(TrackerDesk.wireLineLimit) bytes")
+                }
                 line.append(byte)
             }
         }
@@ -91,7 +97,9 @@ private struct WireLines {
     }
 
     private func refusal(_ why: String) -> WrongInput {
-        WrongInput("notAnEntry", "Line \(number) is no entry of a journal: \(why). Nothing was taken.", values: ["line": "\(number)"])
+        WrongInput(
+            "notAnEntry", "Line \(number) is no entry of a journal: \(why). Nothing was taken.",
+            values: ["line": "\(number)"])
     }
 }
 

@@ -2,12 +2,13 @@ import Foundation
 import Store
 import TrackerCore
 
-/// What a person can do with a store, by name: every surface (command line, HTTP, MQTT, D-Bus) calls these methods and only chooses words
-/// and transport.
+/// What a person can do with a store, by name: every surface (command line, HTTP, MQTT, D-Bus) calls these methods and
+/// only chooses words and transport.
 ///
-/// A desk is made for one request over a store that stays open; that costs next to nothing. It reads no clock and no machine's zone: the
-/// surface hands both in. Each method answers with a report, which is the JSON of every surface, or throws a `Problem`.
-/// Each method that changes something runs by itself what follows a commit (tracker law B8), so no surface can forget it.
+/// A desk is made for one request over a store that stays open; that costs next to nothing. It reads no clock and no
+/// machine's zone: the surface hands both in. Each method answers with a report, which is the JSON of every surface, or
+/// throws a `Problem`. Each method that changes something runs by itself what follows a commit (tracker law B8), so no
+/// surface can forget it.
 public struct TrackerDesk: Sendable {
     /// The store that everything is done with.
     public let store: TrackerStore
@@ -15,13 +16,17 @@ public struct TrackerDesk: Sendable {
     public let context: WriteContext
     /// Whether a notification would reach somebody: `notifications` in the state.
     public let canNotify: Bool
-    /// Whether sessions are this caller's business. Where they are not, entries of a session are no entries, and what was done to one is not taken back.
+    /// Whether sessions are this caller's business. Where they are not, entries of a session are no entries, and what
+    /// was done to one is not taken back.
     public private(set) var seesWaterline = true
     /// Takes what a person has to know beside an answer, a sentence each.
     let remark: @Sendable (String) -> Void
 
     /// For one request; `remark` hears what a person should know beside the answer.
-    public init(_ store: TrackerStore, _ context: WriteContext, canNotify: Bool = false, remark: @escaping @Sendable (String) -> Void = { _ in }) {
+    public init(
+        _ store: TrackerStore, _ context: WriteContext, canNotify: Bool = false,
+        remark: @escaping @Sendable (String) -> Void = { _ in }
+    ) {
         self.store = store
         self.context = context
         self.canNotify = canNotify
@@ -33,11 +38,15 @@ public struct TrackerDesk: Sendable {
     ///   - isAsked: whether somebody asked for that moment, as `WriteContext.isAsked`.
     ///   - source: the surface, as `WriteContext.source`.
     public init(
-        _ store: TrackerStore, now: Instant, isAsked: Bool = false, zone: ZoneChoice, source: String, canNotify: Bool = false,
-        makeID: @escaping @Sendable () -> String = { UUID().uuidString.lowercased() }, remark: @escaping @Sendable (String) -> Void = { _ in }
+        _ store: TrackerStore, now: Instant, isAsked: Bool = false, zone: ZoneChoice, source: String,
+        canNotify: Bool = false,
+        makeID: @escaping @Sendable () -> String = { UUID().uuidString.lowercased() },
+        remark: @escaping @Sendable (String) -> Void = { _ in }
     ) throws {
         let zone = zone.inForce(try store.settings())
-        self.init(store, WriteContext(now: now, zone: zone, source: source, isAsked: isAsked, makeID: makeID), canNotify: canNotify, remark: remark)
+        self.init(
+            store, WriteContext(now: now, zone: zone, source: source, isAsked: isAsked, makeID: makeID),
+            canNotify: canNotify, remark: remark)
     }
 
     /// The time of the request.
@@ -46,7 +55,9 @@ public struct TrackerDesk: Sendable {
     public var zone: Zone { context.zone }
 
     /// The day that runs now.
-    public func today() throws -> LocalDay { DayCalendar(zone: zone, boundaryHour: try store.settings().boundaryHour).day(of: now) }
+    public func today() throws -> LocalDay {
+        DayCalendar(zone: zone, boundaryHour: try store.settings().boundaryHour).day(of: now)
+    }
 
     /// How the day stands, as far as it is the caller's business.
     public func state() throws -> TrackerSnapshot {
@@ -64,14 +75,16 @@ public struct TrackerDesk: Sendable {
         return String(decoding: try encoder.encode(report), as: UTF8.self)
     }
 
-    /// What follows a commit (tracker law B8). The desk's own methods call it; whoever writes to the store around them (a poll, a pass of
-    /// sync, the settling of an offer) calls it afterwards. The commit stands, whatever happens here.
+    /// What follows a commit (tracker law B8). The desk's own methods call it; whoever writes to the store around them
+    /// (a poll, a pass of sync, the settling of an offer) calls it afterwards. The commit stands, whatever happens
+    /// here.
     public func afterCommit() {
         guard (try? store.hasChanged()) ?? true else { return }
         store.afterCommit(context).forEach(remark)
     }
 
-    /// Runs a change with its answer, and then what follows every commit. Every method here that writes goes through this.
+    /// Runs a change with its answer, and then what follows every commit. Every method here that writes goes through
+    /// this.
     func change<Report>(_ body: () throws -> Report) throws -> Report {
         let report = try body()
         afterCommit()
@@ -82,7 +95,8 @@ public struct TrackerDesk: Sendable {
 extension TrackerDesk {
     /// The same desk, whose first write is made for this errand and only once.
     public func running(_ errand: Errand) -> TrackerDesk {
-        TrackerDesk(store.running(errand), context, canNotify: canNotify, remark: remark).seeing(waterline: seesWaterline)
+        TrackerDesk(store.running(errand), context, canNotify: canNotify, remark: remark).seeing(
+            waterline: seesWaterline)
     }
 
     /// The same desk for what was said by that surface, as `WriteContext.source`.
@@ -102,6 +116,8 @@ extension TrackerDesk {
     /// - Throws: `Refusal` (`waterlineNotShared`) where sessions are none of the caller's business.
     func needWaterline() throws {
         guard !seesWaterline else { return }
-        throw Refusal("waterlineNotShared", "Waterline is not shown beyond the machine it runs on. The configuration can switch that on.")
+        throw Refusal(
+            "waterlineNotShared",
+            "Waterline is not shown beyond the machine it runs on. The configuration can switch that on.")
     }
 }

@@ -8,7 +8,9 @@ public final class Turns: Sendable {
     public init() {}
 
     /// Runs this once all before it have ended.
-    public func take<Result: Sendable>(_ body: @escaping @Sendable () async -> Result) async -> Result { await begin(body).value }
+    public func take<Result: Sendable>(_ body: @escaping @Sendable () async -> Result) async -> Result {
+        await begin(body).value
+    }
 
     /// The same, without waiting for the end.
     public func begin<Result: Sendable>(_ body: @escaping @Sendable () async -> Result) -> Task<Result, Never> {

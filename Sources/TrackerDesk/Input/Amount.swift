@@ -30,7 +30,12 @@ public enum Amount: Hashable, Sendable {
             let amounts = settings.quickAddMl
             guard amounts.indices.contains(number - 1) else {
                 throw Refusal(
-                    "noSuchAmount", "There is no quick\(number): hydration.quickAddMl has \(amounts.count) amount\(amounts.count == 1 ? "" : "s").")
+                    "noSuchAmount",
+                    """
+                    There is no quick\(number): hydration.quickAddMl has \(amounts.count) \
+                    amount\(amounts.count == 1 ? "" : "s").
+                    """
+                )
             }
             return amounts[number - 1]
         }

@@ -9,7 +9,9 @@ public enum DayText {
         case "today": return today
         case "yesterday": return today.adding(days: -1)
         default:
-            guard let day = LocalDay(text) else { throw WrongInput("notADay", "\"\(text)\" cannot be read here.", values: ["given": text]) }
+            guard let day = LocalDay(text) else {
+                throw WrongInput("notADay", "\"\(text)\" cannot be read here.", values: ["given": text])
+            }
             return day
         }
     }
@@ -25,7 +27,9 @@ public enum DayText {
     /// The first day of a month: `2026-06`.
     /// - Throws: `WrongInput`.
     public static func month(_ text: String) throws -> LocalDay {
-        guard let first = LocalDay(text + "-01") else { throw WrongInput("notAMonth", "\"\(text)\" cannot be read here.", values: ["given": text]) }
+        guard let first = LocalDay(text + "-01") else {
+            throw WrongInput("notAMonth", "\"\(text)\" cannot be read here.", values: ["given": text])
+        }
         return first
     }
 }

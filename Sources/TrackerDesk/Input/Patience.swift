@@ -3,7 +3,9 @@ import Synchronization
 /// Waits for somebody who may never answer.
 enum Patience {
     /// The answer, or `nil` where none came in time. Whoever is still at it then is cancelled and not waited for.
-    static func answer<Answer: Sendable>(within limit: Duration, _ body: @escaping @Sendable () async -> Answer) async -> Answer? {
+    static func answer<Answer: Sendable>(within limit: Duration, _ body: @escaping @Sendable () async -> Answer) async
+        -> Answer?
+    {
         let outcome = Outcome<Answer>()
         let work = Task { outcome.end(await body()) }
         let timer = Task {

@@ -18,8 +18,13 @@ public struct PresetValues: Hashable, Sendable {
     /// What a preset may lack.
     public enum Part: Hashable, Sendable { case size, strength }
 
-    public init(name: String? = nil, type: DrinkType? = nil, sizeOz: Double? = nil, abv: Double? = nil, estimate: Double? = nil, without: Set<Part> = []) {
-        (self.name, self.type, self.sizeOz, self.abv, self.estimate, self.without) = (name, type, sizeOz, abv, estimate, without)
+    public init(
+        name: String? = nil, type: DrinkType? = nil, sizeOz: Double? = nil, abv: Double? = nil, estimate: Double? = nil,
+        without: Set<Part> = []
+    ) {
+        (self.name, self.type, self.sizeOz, self.abv, self.estimate, self.without) = (
+            name, type, sizeOz, abv, estimate, without
+        )
     }
 
     /// Standard drinks of a size and a strength.

@@ -1,6 +1,7 @@
 import Foundation
 
-/// A key that stands twice in a JSON object. Which of its values is meant nobody knows (RFC 8259, 4): readers differ, and a proxy may have looked at the other one.
+/// A key that stands twice in a JSON object. Which of its values is meant nobody knows (RFC 8259, 4): readers differ,
+/// and a proxy may have looked at the other one.
 public enum RepeatedKey {
     /// The first key of the outermost object that stands there again, however it is written.
     /// - Parameter json: one whole JSON object; of anything else nothing is said.
@@ -42,7 +43,9 @@ public enum RepeatedKey {
 
     /// What a text in quotes says: `\u0061` is an a.
     private static func words(_ quoted: [UInt8]) -> String {
-        guard quoted.contains(UInt8(ascii: "\\")) else { return String(decoding: quoted.dropFirst().dropLast(), as: UTF8.self) }
+        guard quoted.contains(UInt8(ascii: "\\")) else {
+            return String(decoding: quoted.dropFirst().dropLast(), as: UTF8.self)
+        }
         return (try? JSONDecoder().decode(String.self, from: Data(quoted))) ?? String(decoding: quoted, as: UTF8.self)
     }
 }

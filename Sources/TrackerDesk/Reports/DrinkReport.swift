@@ -1,7 +1,8 @@
 import Store
 import TrackerCore
 
-// The JSON that scripts and pages rely on (command law C5): keys in lowerCamelCase, instants as ISO 8601 in UTC, `null` written out.
+// The JSON that scripts and pages rely on (command law C5): keys in lowerCamelCase, instants as ISO 8601 in UTC, `null`
+// written out.
 
 /// A drink of the day.
 public struct DrinkReport: Hashable, Sendable, Encodable {
@@ -10,7 +11,8 @@ public struct DrinkReport: Hashable, Sendable, Encodable {
     /// As whoever it is for may see it.
     private let shown: Drink
 
-    /// - Parameter seesWaterline: whether sessions are any business of whom it is for; where not, their water is a water like another.
+    /// - Parameter seesWaterline: whether sessions are any business of whom it is for; where not, their water is a
+    ///   water like another.
     public init(_ drink: StoredDrink, seesWaterline: Bool = true) {
         self.drink = drink
         shown = seesWaterline ? drink.drink : drink.drink.veiled

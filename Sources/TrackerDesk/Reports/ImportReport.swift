@@ -28,7 +28,8 @@ public struct ContentsReport: Hashable, Sendable, Encodable {
     public let presets: Int
     /// Settings that somebody set.
     public let settings: Int
-    /// The file in which a restore has kept what it replaced, a backup itself; `nil`: there was nothing, or it was none.
+    /// The file in which a restore has kept what it replaced, a backup itself; `nil`: there was nothing, or it was
+    /// none.
     public var replaced: String?
 }
 

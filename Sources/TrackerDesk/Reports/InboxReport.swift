@@ -9,10 +9,13 @@ public struct InboxReport: Hashable, Sendable, Encodable {
     /// Why nothing was taken from it.
     public let trouble: String?
 
-    init(name: String, added: Int = 0, known: Int = 0, trouble: String? = nil) { (self.name, self.added, self.known, self.trouble) = (name, added, known, trouble) }
+    init(name: String, added: Int = 0, known: Int = 0, trouble: String? = nil) {
+        (self.name, self.added, self.known, self.trouble) = (name, added, known, trouble)
+    }
 
     /// For a log, and for a person.
     public var words: String {
-        trouble.map { "\(name) was not taken in: \($0)" } ?? "\(name): \(added) drink\(added == 1 ? "" : "s") added, \(known) known already."
+        trouble.map { "\(name) was not taken in: \($0)" }
+            ?? "\(name): \(added) drink\(added == 1 ? "" : "s") added, \(known) known already."
     }
 }

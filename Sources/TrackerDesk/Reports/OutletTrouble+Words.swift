@@ -18,7 +18,10 @@ extension OutletTrouble: Encodable {
     public func text(now: Instant, at: (Instant) -> String) -> String {
         var sentences = [words.hasSuffix(".") ? words : words + "."]
         if let since { sentences.append("So since \(at(since)) (\(RelativeAge.text(from: since, to: now))).") }
-        if waiting > 0 { sentences.append("\(counted(waiting, outlet == "mqtt" ? "drink" : "notification")) \(waiting == 1 ? "waits" : "wait").") }
+        if waiting > 0 {
+            sentences.append(
+                "\(counted(waiting, outlet == "mqtt" ? "drink" : "notification")) \(waiting == 1 ? "waits" : "wait").")
+        }
         return sentences.joined(separator: " ")
     }
 

@@ -8,7 +8,9 @@ public struct RecordReport: Hashable, Sendable, Encodable {
 
     public init(_ record: JournalRow) { self.record = record }
 
-    enum CodingKeys: String, CodingKey { case id, bottle, raw, wall, amountMl, verdict, reason, received, reading, about }
+    enum CodingKeys: String, CodingKey {
+        case id, bottle, raw, wall, amountMl, verdict, reason, received, reading, about
+    }
 
     public func encode(to encoder: any Encoder) throws {
         var keys = encoder.container(keyedBy: CodingKeys.self)
@@ -77,7 +79,8 @@ public struct JournalReport: Hashable, Sendable, Encodable {
         var keys = encoder.container(keyedBy: CodingKeys.self)
         try keys.encode(records, forKey: .records)
         try keys.encode(junk, forKey: .junk)
-        try keys.encode(["records": waiting, "junkReceived": junkReceived, "junkNotKept": junkNotKept], forKey: .counts)
+        try keys.encode(
+            ["records": waiting, "junkReceived": junkReceived, "junkNotKept": junkNotKept], forKey: .counts)
     }
 }
 

@@ -12,7 +12,8 @@ public struct ShownReport: Hashable, Sendable, Encodable {
         public var sentAt: Instant
         /// Where it was seen: `desktop`, `output`, `mqtt` …
         public var sinks: [String]
-        /// Where it was not seen, because nobody was there and it was not worth showing afterwards; and why (`replaced`, `answered`, `over` …).
+        /// Where it was not seen, because nobody was there and it was not worth showing afterwards; and why
+        /// (`replaced`, `answered`, `over` …).
         public var missed: [String: String]
 
         enum CodingKeys: String, CodingKey { case id, kind, sentAt, sinks, missed }

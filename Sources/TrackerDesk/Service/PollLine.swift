@@ -24,7 +24,8 @@ public struct PollLine: Hashable, Sendable, Encodable {
     public var seconds: Double
 
     public init(
-        at: Instant, bottle: String?, result: String, sentence: String, received: Int, new: Int, duplicates: Int, suspect: Int,
+        at: Instant, bottle: String?, result: String, sentence: String, received: Int, new: Int, duplicates: Int,
+        suspect: Int,
         acknowledged: Int, seconds: Double
     ) {
         self.at = at

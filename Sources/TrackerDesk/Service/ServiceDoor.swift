@@ -23,7 +23,8 @@ public struct ServiceDoor: Sendable {
 
     public init(
         status: @escaping @Sendable () async -> ServiceStatus, pollNow: @escaping @Sendable () async -> Void,
-        recentPolls: @escaping @Sendable () async -> [PollLine], send: @escaping @Sendable ([String]) async throws -> String,
+        recentPolls: @escaping @Sendable () async -> [PollLine],
+        send: @escaping @Sendable ([String]) async throws -> String,
         look: @escaping @Sendable (Look) async -> Void = { _ in }
     ) {
         self.status = status

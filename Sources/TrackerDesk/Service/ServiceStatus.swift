@@ -4,7 +4,8 @@ import TrackerCore
 public struct ServiceStatus: Hashable, Sendable, Encodable {
     /// The program's version.
     public var version: String
-    /// `idle`, `connected` where the bottle's connection is kept, or what the poll under way does: `scanning`, `connecting`, `polling`.
+    /// `idle`, `connected` where the bottle's connection is kept, or what the poll under way does: `scanning`,
+    /// `connecting`, `polling`.
     public var stage: String
     /// When the last poll ended.
     public var lastPoll: Instant?
@@ -22,7 +23,8 @@ public struct ServiceStatus: Hashable, Sendable, Encodable {
     public var speed: Double?
 
     public init(
-        version: String, stage: String = "idle", lastPoll: Instant? = nil, nextPoll: Instant? = nil, pollSentence: String? = nil,
+        version: String, stage: String = "idle", lastPoll: Instant? = nil, nextPoll: Instant? = nil,
+        pollSentence: String? = nil,
         trying: String? = nil, storedRecords: Int? = nil,
         setupDone: Bool = true, speed: Double? = nil
     ) {

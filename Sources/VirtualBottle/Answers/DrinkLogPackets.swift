@@ -39,16 +39,20 @@ enum DrinkLogPackets {
 
     /// Draft: packets of at most 8 records, each a PT frame of its own, and an empty frame after the last.
     static func draft(_ records: [BottleFlash.Stored]) -> [Outgoing] {
-        let packets = entries(records).map { Outgoing(value: Frame(.put, payload: $0.bytes).encoded, kind: .log, records: $0.numbers) }
+        let packets = entries(records).map {
+            Outgoing(value: Frame(.put, payload: $0.bytes).encoded, kind: .log, records: $0.numbers)
+        }
         return packets + [Outgoing(value: end, kind: .log)]
     }
 
-    /// For a central that reads and has not subscribed, such as the founding app, which reads once a poll and acknowledges
-    /// nothing: the newest packet first, as many records as one entry holds (19), then older ones, then the empty frame. Within a packet
-    /// the oldest record stands first.
+    /// For a central that reads and has not subscribed, such as the founding app, which reads once a poll and
+    /// acknowledges nothing: the newest packet first, as many records as one entry holds (19), then older ones, then
+    /// the empty frame. Within a packet the oldest record stands first.
     static func read(_ records: [BottleFlash.Stored]) -> [Outgoing] {
         let most = (Int(UInt8.max) - 1) / DrinkRecord.size
-        let packets = stride(from: records.count, to: 0, by: -most).map { end in packet(records[max(0, end - most)..<end]) }
+        let packets = stride(from: records.count, to: 0, by: -most).map { end in
+            packet(records[max(0, end - most)..<end])
+        }
         return packets + [Outgoing(value: end, kind: .log)]
     }
 

@@ -1,6 +1,7 @@
 import BottleProtocol
 
-/// What a recorded bottle answered to requests: for those that the model does not know, or to hold a host to the recording.
+/// What a recorded bottle answered to requests: for those that the model does not know, or to hold a host to the
+/// recording.
 public struct RecordedAnswers: Hashable, Sendable {
     /// Who answers.
     public enum Mode: String, CaseIterable, Sendable {
@@ -19,7 +20,8 @@ public struct RecordedAnswers: Hashable, Sendable {
     private var shapes: Set<Shape> = []
     private var played: [[UInt8]: Int] = [:]
 
-    /// What two requests have in common whose numbers differ: a clock is set to another time each day, an acknowledgement counts what there is.
+    /// What two requests have in common whose numbers differ: a clock is set to another time each day, an
+    /// acknowledgement counts what there is.
     private struct Shape: Hashable {
         let prefix: [UInt8]
         let entries: [[Int]]

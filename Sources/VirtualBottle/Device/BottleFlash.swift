@@ -2,7 +2,8 @@ import BottleProtocol
 
 /// What survives a restart of the bottle: the log, the settings, and how its clock stands against the host's.
 public struct BottleFlash: Hashable, Sendable, Codable {
-    /// A record in the ring; numbers grow and are never used twice, so that an acknowledgement drops what was sent and nothing else.
+    /// A record in the ring; numbers grow and are never used twice, so that an acknowledgement drops what was sent and
+    /// nothing else.
     public struct Stored: Hashable, Sendable, Codable {
         /// Its number, from 1, never used twice.
         public let number: UInt64

@@ -35,12 +35,14 @@ public struct BottleIdentity: Hashable, Sendable {
     public var name: String
     /// Served as Serial Number String (2A25): the identity on links without a radio.
     public var address: BluetoothAddress
-    /// How new sips are written: with the year in byte 0, or as the founding documents have it, with 1A in every year and at most 255 ml.
+    /// How new sips are written: with the year in byte 0, or as the founding documents have it, with 1A in every year
+    /// and at most 255 ml.
     public var dialect: RecordDialect
 
     /// `nil` for name and address: what a bottle of that model is called, and an address derived from the name.
     public init(
-        profile: OfferedProfiles = .retail, model: BottleModel = .boost, name: String? = nil, address: BluetoothAddress? = nil,
+        profile: OfferedProfiles = .retail, model: BottleModel = .boost, name: String? = nil,
+        address: BluetoothAddress? = nil,
         dialect: RecordDialect = .calendar
     ) {
         self.profile = profile
@@ -50,7 +52,8 @@ public struct BottleIdentity: Hashable, Sendable {
         self.dialect = dialect
     }
 
-    /// `A4:C1:38` (Telink's prefix, as on real bottles) and the lower 24 bits of the name's FNV-1a hash: stable for ever.
+    /// `A4:C1:38` (Telink's prefix, as on real bottles) and the lower 24 bits of the name's FNV-1a hash: stable for
+    /// ever.
     public static func derivedAddress(_ name: String) -> BluetoothAddress {
         let hash = name.utf8.reduce(UInt64(0xCBF2_9CE4_8422_2325)) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
         return BluetoothAddress(0xA4C138 << 24 | hash & 0xFF_FFFF)

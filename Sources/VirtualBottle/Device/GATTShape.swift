@@ -13,16 +13,18 @@ enum GATTShape {
     static let serialNumber: BluetoothUUID = 0x2A25
     /// Of some bottles; its number is not published, so this one is chosen.
     static let keepAlive: BluetoothUUID = 0xFFE6
-    /// Telink's over-the-air update, there for its shape: bottles on sale show it. What is written to it changes nothing.
+    /// Telink's over-the-air update, there for its shape: bottles on sale show it. What is written to it changes
+    /// nothing.
     static let firmwareService = BluetoothUUID(high: 0x0001_0203_0405_0607, low: 0x0809_0A0B_0C0D_1912)
     static let firmwareUpdate = BluetoothUUID(high: 0x0001_0203_0405_0607, low: 0x0809_0A0B_0C0D_2B12)
 
-    /// - Parameter hasRadio: centrals see an address, which is the identity. Without, a Device Information service tells it, which no
-    ///   published table of a real bottle has.
+    /// - Parameter hasRadio: centrals see an address, which is the identity. Without, a Device Information service
+    ///   tells it, which no published table of a real bottle has.
     static func application(_ identity: BottleIdentity, hasKeepAlive: Bool, hasRadio: Bool) -> GATTApplication {
         let draft = table(.draft, hasKeepAlive: hasKeepAlive && identity.profile == .draft)
         let retail = table(.retail, hasKeepAlive: hasKeepAlive)
-        let serial = LocalCharacteristic(uuid: serialNumber, properties: [.read], constant: Array(identity.address.description.utf8))
+        let serial = LocalCharacteristic(
+            uuid: serialNumber, properties: [.read], constant: Array(identity.address.description.utf8))
         let information = LocalService(uuid: deviceInformation, characteristics: [serial])
         let firmware = LocalService(
             uuid: firmwareService,
@@ -37,7 +39,8 @@ enum GATTShape {
             case .retail: retail + [firmware]
             case .both: draft + retail + [firmware]
             }
-        return GATTApplication(name: identity.name, advertisedServices: advertised, services: (hasRadio ? [] : [information]) + tables)
+        return GATTApplication(
+            name: identity.name, advertisedServices: advertised, services: (hasRadio ? [] : [information]) + tables)
     }
 
     /// One profile's services: a command characteristic, and one that answers.
@@ -46,7 +49,8 @@ enum GATTShape {
         let response = LocalCharacteristic(
             uuid: profile.response, properties: profile == .draft ? [.read, .notify] : [.notify], acceptsAnyWrite: true)
         let command = LocalCharacteristic(
-            uuid: profile.command, properties: profile == .draft ? [.write, .writeWithoutResponse] : [.writeWithoutResponse])
+            uuid: profile.command,
+            properties: profile == .draft ? [.write, .writeWithoutResponse] : [.writeWithoutResponse])
         var responses = [response]
         if hasKeepAlive { responses.append(LocalCharacteristic(uuid: keepAlive, properties: [.notify])) }
         guard profile.commandService != profile.responseService else {

@@ -24,15 +24,18 @@ public struct LocalTime: Hashable, Comparable, Sendable, Codable {
         let date = Self.date(day: Int(day))
         let second = Int(milliseconds - day * 86_400_000) / 1000
         return BottleClock(
-            yearByte: UInt8(truncatingIfNeeded: date.year - 2000), month: UInt8(truncatingIfNeeded: date.month), day: UInt8(truncatingIfNeeded: date.day),
-            hour: UInt8(truncatingIfNeeded: second / 3600), minute: UInt8(truncatingIfNeeded: second / 60 % 60), second: UInt8(truncatingIfNeeded: second % 60))
+            yearByte: UInt8(truncatingIfNeeded: date.year - 2000), month: UInt8(truncatingIfNeeded: date.month),
+            day: UInt8(truncatingIfNeeded: date.day),
+            hour: UInt8(truncatingIfNeeded: second / 3600), minute: UInt8(truncatingIfNeeded: second / 60 % 60),
+            second: UInt8(truncatingIfNeeded: second % 60))
     }
 
     /// Days since 2000-01-01 of a Gregorian date: years count from March, so that the leap day is a year's last.
     static func days(year: Int, month: Int, day: Int) -> Int {
         let shifted = month > 2 ? year : year - 1
         let sinceMarch = (month + 9) % 12
-        return 365 * shifted + floor(shifted, 4) - floor(shifted, 100) + floor(shifted, 400) + (153 * sinceMarch + 2) / 5 + day - 1 - 730_425
+        return 365 * shifted + floor(shifted, 4) - floor(shifted, 100) + floor(shifted, 400) + (153 * sinceMarch + 2)
+            / 5 + day - 1 - 730_425
     }
 
     /// The Gregorian date of a day number: the inverse of `days`.

@@ -73,7 +73,9 @@ public struct BottleFaults: Hashable, Sendable {
     /// From `WORD[=NUMBER],…`. An empty text is a good day.
     public init(_ text: String) throws(Malformed) {
         for part in text.split(separator: ",") {
-            let pieces = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map { $0.filter { $0 != " " } }
+            let pieces = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map {
+                $0.filter { $0 != " " }
+            }
             guard let name = pieces.first, let word = BottleFaultWord.all.first(where: { $0.name == name }) else {
                 throw Malformed(description: "'\(part)' is no fault of a bottle")
             }
@@ -82,7 +84,13 @@ public struct BottleFaults: Hashable, Sendable {
             case (.number(let path, let range), let number?) where range.contains(number): self[keyPath: path] = number
             case (.plain, _): throw Malformed(description: "'\(name)' takes no number: write '\(name)'")
             case (.number(_, let range), _):
-                throw Malformed(description: "'\(name)' takes a number from \(range.lowerBound) to \(range.upperBound): for example '\(word.example)'")
+                throw Malformed(
+                    description:
+                        """
+                        '\(name)' takes a number from \(range.lowerBound) to \(range.upperBound): for example \
+                        '\(word.example)'
+                        """
+                )
             }
         }
     }
@@ -96,7 +104,8 @@ public struct BottleFaults: Hashable, Sendable {
         return BottleFaultWord.all.compactMap { word in
             switch word.kind {
             case .plain(let path): self[keyPath: path] ? word.name : nil
-            case .number(let path, _): self[keyPath: path] == good[keyPath: path] ? nil : "\(word.name)=\(self[keyPath: path])"
+            case .number(let path, _):
+                self[keyPath: path] == good[keyPath: path] ? nil : "\(word.name)=\(self[keyPath: path])"
             }
         }
     }

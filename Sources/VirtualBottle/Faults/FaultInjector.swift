@@ -27,7 +27,8 @@ struct FaultInjector: Sendable {
             lieAboutLength(&values[index].value)
             lieAboutEntry(&values[index].value)
         }
-        // A frame's header stays at the front, as the sender of one bearer would have it; draft packets are frames of their own.
+        // A frame's header stays at the front, as the sender of one bearer would have it; draft packets are frames of
+        // their own.
         if plan.shuffle, values.count > 2 {
             var rest = Array(values.dropFirst())
             rest.shuffle(using: &generator)
@@ -78,7 +79,9 @@ struct FaultInjector: Sendable {
     }
 
     private mutating func lieAboutLength(_ value: inout [UInt8]) {
-        guard value.count >= Frame.headerSize, [0x50, 0x52].contains(value[0]), [0x54, 0x50].contains(value[1]), chance(plan.length) else { return }
+        guard value.count >= Frame.headerSize, [0x50, 0x52].contains(value[0]), [0x54, 0x50].contains(value[1]),
+            chance(plan.length)
+        else { return }
         let length = Int(value[2]) << 8 | Int(value[3])
         let lie = UInt16(clamping: length + [-7, -1, 1, 13, 15, 300].randomElement(using: &generator, or: 1))
         value[2] = UInt8(lie >> 8)
@@ -93,7 +96,10 @@ struct FaultInjector: Sendable {
 
     /// Frames that other makers' bottles send on the same characteristic numbers.
     private mutating func foreignWord() -> [UInt8] {
-        let words: [[UInt8]] = [[0xAA, 0x55, 0x03, 0x01, 0x02], [0x42, 0x54, 0x00, 0x01, 0x64], [0x52, 0x50, 0x00, 0x04, 0x03, 0x99, 0x01], [0xFF]]
+        let words: [[UInt8]] = [
+            [0xAA, 0x55, 0x03, 0x01, 0x02], [0x42, 0x54, 0x00, 0x01, 0x64], [0x52, 0x50, 0x00, 0x04, 0x03, 0x99, 0x01],
+            [0xFF],
+        ]
         return words.randomElement(using: &generator, or: [0xFF])
     }
 }

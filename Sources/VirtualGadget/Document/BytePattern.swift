@@ -1,4 +1,5 @@
-/// Which written values a rule is for: bytes in hex, `??` for any one byte, and `*` at the end for any rest: `a5 ?? 01 *`.
+/// Which written values a rule is for: bytes in hex, `??` for any one byte, and `*` at the end for any rest: `a5 ?? 01
+/// *`.
 public struct BytePattern: Hashable, Sendable {
     /// `nil`: any byte.
     private var bytes: [UInt8?]
@@ -40,7 +41,9 @@ extension BytePattern: Codable, CustomStringConvertible {
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         guard let pattern = BytePattern(try container.decode(String.self)) else {
-            throw DecodingError.dataCorruptedError(in: container, debugDescription: "a pattern is hex digits, ?? for any byte, and * at its end for any rest")
+            throw DecodingError.dataCorruptedError(
+                in: container,
+                debugDescription: "a pattern is hex digits, ?? for any byte, and * at its end for any rest")
         }
         self = pattern
     }

@@ -23,7 +23,8 @@ extension BluetoothAddress: Codable {
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         guard let address = BluetoothAddress(try container.decode(String.self)) else {
-            throw DecodingError.dataCorruptedError(in: container, debugDescription: "an address is six bytes in hex with colons")
+            throw DecodingError.dataCorruptedError(
+                in: container, debugDescription: "an address is six bytes in hex with colons")
         }
         self = address
     }
@@ -36,7 +37,8 @@ extension BluetoothAddress: Codable {
 
 extension CharacteristicProperties: Codable {
     private static let words: [(CharacteristicProperties, String)] = [
-        (.broadcast, "broadcast"), (.read, "read"), (.writeWithoutResponse, "write-without-response"), (.write, "write"), (.notify, "notify"),
+        (.broadcast, "broadcast"), (.read, "read"), (.writeWithoutResponse, "write-without-response"),
+        (.write, "write"), (.notify, "notify"),
         (.indicate, "indicate"), (.signedWrite, "signed-write"), (.extended, "extended"),
     ]
 
@@ -47,7 +49,9 @@ extension CharacteristicProperties: Codable {
         for word in try container.decode([String].self) {
             guard let known = Self.words.first(where: { $0.1 == word }) else {
                 throw DecodingError.dataCorruptedError(
-                    in: container, debugDescription: "'\(word.prefix(40))' is no property: \(Self.words.map(\.1).joined(separator: ", "))")
+                    in: container,
+                    debugDescription:
+                        "'\(word.prefix(40))' is no property: \(Self.words.map(\.1).joined(separator: ", "))")
             }
             insert(known.0)
         }
@@ -61,13 +65,20 @@ extension CharacteristicProperties: Codable {
 
 // Numbers that are too large are told where they stand; Foundation calls the whole document broken.
 extension KeyedDecodingContainer {
-    func decode(_ type: UInt16.Type, forKey key: Key) throws -> UInt16 { try narrow(decode(Int.self, forKey: key), key) }
-    func decodeIfPresent(_ type: UInt16.Type, forKey key: Key) throws -> UInt16? { try decodeIfPresent(Int.self, forKey: key).map { try narrow($0, key) } }
-    func decodeIfPresent(_ type: UInt8.Type, forKey key: Key) throws -> UInt8? { try decodeIfPresent(Int.self, forKey: key).map { try narrow($0, key) } }
+    func decode(_ type: UInt16.Type, forKey key: Key) throws -> UInt16 {
+        try narrow(decode(Int.self, forKey: key), key)
+    }
+    func decodeIfPresent(_ type: UInt16.Type, forKey key: Key) throws -> UInt16? {
+        try decodeIfPresent(Int.self, forKey: key).map { try narrow($0, key) }
+    }
+    func decodeIfPresent(_ type: UInt8.Type, forKey key: Key) throws -> UInt8? {
+        try decodeIfPresent(Int.self, forKey: key).map { try narrow($0, key) }
+    }
 
     private func narrow<Number: FixedWidthInteger>(_ number: Int, _ key: Key) throws -> Number {
         guard let fitting = Number(exactly: number) else {
-            throw DecodingError.dataCorruptedError(forKey: key, in: self, debugDescription: "0 to \(Number.max) belongs here, not \(number)")
+            throw DecodingError.dataCorruptedError(
+                forKey: key, in: self, debugDescription: "0 to \(Number.max) belongs here, not \(number)")
         }
         return fitting
     }

@@ -12,9 +12,12 @@ extension Gadget {
 
     /// Finds what could not be shown: conflicting handles, values that no attribute can have, rules that name nobody.
     public func check() throws(GadgetFault) {
-        if let mtu, !(ATTPDU.defaultMTU...ATTPDU.maximumMTU).contains(mtu) { throw GadgetFault("mtu", "an MTU is 23 to 517, not \(mtu)") }
+        if let mtu, !(ATTPDU.defaultMTU...ATTPDU.maximumMTU).contains(mtu) {
+            throw GadgetFault("mtu", "an MTU is 23 to 517, not \(mtu)")
+        }
         if let name, name.utf8.count > 248 { throw GadgetFault("name", "a Bluetooth name has at most 248 bytes") }
-        // One after the other: of a list of both the compiler made the same code in one of two orders, and no two packages were alike.
+        // One after the other: of a list of both the compiler made the same code in one of two orders, and no two
+        // packages were alike.
         try Self.check(advertisement, "advertisement")
         try Self.check(scanResponse, "scanResponse")
         try checkTable()
@@ -23,7 +26,9 @@ extension Gadget {
     }
 
     private static func check(_ advertised: Octets?, _ key: String) throws(GadgetFault) {
-        if let count = advertised?.bytes.count, count > 254 { throw GadgetFault(key, "advertising data has at most 254 bytes, not \(count)") }
+        if let count = advertised?.bytes.count, count > 254 {
+            throw GadgetFault(key, "advertising data has at most 254 bytes, not \(count)")
+        }
     }
 
     private func checkTable() throws(GadgetFault) {
@@ -32,16 +37,28 @@ extension Gadget {
         func take(_ handle: UInt16, _ place: String, _ what: String, upTo end: UInt16) throws(GadgetFault) {
             guard handle > 0 else { throw GadgetFault(place, "\(what) has the handle 0, which no attribute has") }
             guard Int(handle) > last else {
-                throw GadgetFault(place, "\(what) has the handle \(handle), but handles up to \(last) are taken: each is given once, and they run upwards")
+                throw GadgetFault(
+                    place,
+                    """
+                    \(what) has the handle \(handle), but handles up to \(last) are taken: each is given once, and \
+                    they run upwards
+                    """
+                )
             }
-            guard handle <= end else { throw GadgetFault(place, "\(what) has the handle \(handle), and its service ends at \(end)") }
+            guard handle <= end else {
+                throw GadgetFault(place, "\(what) has the handle \(handle), and its service ends at \(end)")
+            }
             last = Int(handle)
         }
         for (number, service) in services.enumerated() {
             let place = "services[\(number)]"
             try take(service.handle, place, "the service", upTo: .max)
-            guard service.end >= service.handle else { throw GadgetFault(place, "the service ends at \(service.end), before it begins") }
-            for (index, include) in service.includes.enumerated() { try take(include.handle, "\(place).includes[\(index)]", "the include", upTo: service.end) }
+            guard service.end >= service.handle else {
+                throw GadgetFault(place, "the service ends at \(service.end), before it begins")
+            }
+            for (index, include) in service.includes.enumerated() {
+                try take(include.handle, "\(place).includes[\(index)]", "the include", upTo: service.end)
+            }
             for (index, characteristic) in service.characteristics.enumerated() {
                 let place = "\(place).characteristics[\(index)]"
                 try take(characteristic.declaration, place, "the declaration", upTo: service.end)
@@ -63,14 +80,18 @@ extension Gadget {
     }
 
     private func check(_ delay: Int, _ place: String) throws(GadgetFault) {
-        guard (0...Self.longestDelayMs).contains(delay) else { throw GadgetFault(place, "afterMs is 0 to \(Self.longestDelayMs), not \(delay)") }
+        guard (0...Self.longestDelayMs).contains(delay) else {
+            throw GadgetFault(place, "afterMs is 0 to \(Self.longestDelayMs), not \(delay)")
+        }
     }
 
     private func check(_ response: Response?, _ values: [Value]?, _ place: String) throws(GadgetFault) {
         if let response {
             try check(response.value, place + ".response")
             try check(response.afterMs, place + ".response")
-            if response.error == 0 { throw GadgetFault(place + ".response", "0 is no ATT error; leave it out where the answer is yes") }
+            if response.error == 0 {
+                throw GadgetFault(place + ".response", "0 is no ATT error; leave it out where the answer is yes")
+            }
         }
         for (index, value) in (values ?? []).enumerated() {
             try check(value.value, "\(place).values[\(index)]")
@@ -79,14 +100,21 @@ extension Gadget {
     }
 
     private func checkConversations() throws(GadgetFault) {
-        guard exchangeCount <= Self.mostExchanges else { throw GadgetFault("conversations", "more than \(Self.mostExchanges) exchanges") }
+        guard exchangeCount <= Self.mostExchanges else {
+            throw GadgetFault("conversations", "more than \(Self.mostExchanges) exchanges")
+        }
         let values = conversations.reduce(0) { $0 + $1.exchanges.reduce(0) { $0 + ($1.values?.count ?? 0) } }
-        guard values <= Self.mostValues else { throw GadgetFault("conversations", "more than \(Self.mostValues) values") }
+        guard values <= Self.mostValues else {
+            throw GadgetFault("conversations", "more than \(Self.mostValues) values")
+        }
         for (number, conversation) in conversations.enumerated() {
             for (index, exchange) in conversation.exchanges.enumerated() {
                 let place = "conversations[\(number)].exchanges[\(index)]"
                 guard (exchange.request == .connect) == (exchange.handle == nil) else {
-                    throw GadgetFault(place, exchange.handle == nil ? "the \(exchange.request.rawValue) names no handle" : "connect names no handle")
+                    throw GadgetFault(
+                        place,
+                        exchange.handle == nil
+                            ? "the \(exchange.request.rawValue) names no handle" : "connect names no handle")
                 }
                 try check(exchange.value, place)
                 try check(exchange.response, exchange.values, place)
@@ -99,7 +127,9 @@ extension Gadget {
         let names = Set(rules.compactMap(\.name))
         for (index, rule) in rules.enumerated() {
             let place = "rules[\(index)]"
-            if let then = rule.then, !names.contains(then) { throw GadgetFault(place, "then names '\(then.prefix(60))', and no rule is called so") }
+            if let then = rule.then, !names.contains(then) {
+                throw GadgetFault(place, "then names '\(then.prefix(60))', and no rule is called so")
+            }
             try check(rule.response, rule.values, place)
         }
     }

@@ -37,7 +37,10 @@ extension Gadget {
         /// Notifications and indications until the next write, command or connection; key `values`. `nil`: none came.
         public var values: [Value]?
 
-        public init(_ request: Request, handle: UInt16? = nil, value: Octets? = nil, response: Response? = nil, values: [Value]? = nil) {
+        public init(
+            _ request: Request, handle: UInt16? = nil, value: Octets? = nil, response: Response? = nil,
+            values: [Value]? = nil
+        ) {
             self.request = request
             self.handle = handle
             self.value = value
@@ -97,7 +100,8 @@ extension Gadget {
         public var then: String?
 
         public init(
-            name: String? = nil, request: Request? = nil, handle: UInt16? = nil, pattern: BytePattern? = nil, response: Response? = nil,
+            name: String? = nil, request: Request? = nil, handle: UInt16? = nil, pattern: BytePattern? = nil,
+            response: Response? = nil,
             values: [Value]? = nil, then: String? = nil
         ) {
             self.name = name
@@ -111,7 +115,8 @@ extension Gadget {
 
         /// Whether it answers that request.
         public func fits(_ request: Request, _ handle: UInt16, _ value: [UInt8]) -> Bool {
-            (self.request ?? request) == request && (self.handle ?? handle) == handle && (pattern?.matches(value) ?? true)
+            (self.request ?? request) == request && (self.handle ?? handle) == handle
+                && (pattern?.matches(value) ?? true)
         }
     }
 }

@@ -11,7 +11,8 @@ extension Gadget {
         public var handle: UInt16
         /// Last handle of the service.
         public var end: UInt16
-        /// `true` for a secondary service, which is found only through services that include it; `nil`: it is a primary one.
+        /// `true` for a secondary service, which is found only through services that include it; `nil`: it is a primary
+        /// one.
         public var secondary: Bool?
         /// How it is known.
         public var source: Source
@@ -21,7 +22,8 @@ extension Gadget {
         public var characteristics: [Characteristic]
 
         public init(
-            uuid: BluetoothUUID?, handle: UInt16, end: UInt16, secondary: Bool? = nil, source: Source = .discovered, includes: [Include] = [],
+            uuid: BluetoothUUID?, handle: UInt16, end: UInt16, secondary: Bool? = nil, source: Source = .discovered,
+            includes: [Include] = [],
             characteristics: [Characteristic] = []
         ) {
             self.uuid = uuid
@@ -71,7 +73,8 @@ extension Gadget {
         public var descriptors: [Descriptor]
 
         public init(
-            uuid: BluetoothUUID?, declaration: UInt16, handle: UInt16, properties: CharacteristicProperties, source: Source = .discovered,
+            uuid: BluetoothUUID?, declaration: UInt16, handle: UInt16, properties: CharacteristicProperties,
+            source: Source = .discovered,
             value: Octets? = nil, descriptors: [Descriptor] = []
         ) {
             self.uuid = uuid

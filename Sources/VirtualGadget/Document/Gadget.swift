@@ -2,14 +2,15 @@ import Bluetooth
 
 /// A Bluetooth LE peripheral as a capture shows it: what it advertises, its attributes, and what it answered to what.
 ///
-/// Stands in a JSON document (`Codable`); the key of each field is its name unless its comment says otherwise. What a document says is
-/// not to be trusted before `check` has found nothing.
+/// Stands in a JSON document (`Codable`); the key of each field is its name unless its comment says otherwise. What a
+/// document says is not to be trusted before `check` has found nothing.
 public struct Gadget: Hashable, Sendable {
     /// How something is known.
     public enum Source: String, Hashable, Sendable, Codable {
         /// A host has discovered it in the capture.
         case discovered
-        /// It is put together from traffic: nobody has discovered it in the capture, so its surroundings may be incomplete.
+        /// It is put together from traffic: nobody has discovered it in the capture, so its surroundings may be
+        /// incomplete.
         case seen
     }
 
@@ -46,7 +47,8 @@ public struct Gadget: Hashable, Sendable {
     public static let currentVersion = 1
 
     public init(
-        address: BluetoothAddress? = nil, addressType: AddressType? = nil, name: String? = nil, mtu: Int? = nil, services: [Service] = [],
+        address: BluetoothAddress? = nil, addressType: AddressType? = nil, name: String? = nil, mtu: Int? = nil,
+        services: [Service] = [],
         conversations: [Conversation] = []
     ) {
         self.address = address
@@ -76,7 +78,8 @@ extension Gadget: Codable {
         version = try container.decode(Int.self, forKey: .version)
         guard version == Self.currentVersion else {
             throw DecodingError.dataCorruptedError(
-                forKey: .version, in: container, debugDescription: "version \(version) is not known here; this is for version \(Self.currentVersion)")
+                forKey: .version, in: container,
+                debugDescription: "version \(version) is not known here; this is for version \(Self.currentVersion)")
         }
         address = try container.decodeIfPresent(BluetoothAddress.self, forKey: .address)
         addressType = try container.decodeIfPresent(AddressType.self, forKey: .addressType)

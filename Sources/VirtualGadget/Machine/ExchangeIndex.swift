@@ -24,7 +24,8 @@ struct ExchangeIndex: Sendable {
         self.starts = starts
         for (place, exchange) in exchanges.enumerated() {
             guard let handle = exchange.handle else { continue }
-            places[Key(request: exchange.request, handle: handle, value: exchange.value?.bytes ?? []), default: []].append(place)
+            places[Key(request: exchange.request, handle: handle, value: exchange.value?.bytes ?? []), default: []]
+                .append(place)
         }
     }
 

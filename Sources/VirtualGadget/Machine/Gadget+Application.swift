@@ -38,21 +38,36 @@ extension Gadget {
         var application = GATTApplication(name: name ?? "", services: [])
         application.isWholeTable = true
         application.maximumMTU = mtu ?? ATTPDU.defaultMTU
-        application.advertisement = AdvertisingBytes(data: advertisement?.bytes ?? Self.plainAdvertisement(name), scanResponse: scanResponse?.bytes ?? [])
+        application.advertisement = AdvertisingBytes(
+            data: advertisement?.bytes ?? Self.plainAdvertisement(name), scanResponse: scanResponse?.bytes ?? [])
         let bold = unoffered
         for service in services {
             var local = LocalService(uuid: service.uuid ?? Self.placeholder(at: service.handle), characteristics: [])
             local.handle = service.handle
             local.end = service.end
             local.isPrimary = service.secondary != true
-            local.includes = service.includes.map { LocalInclude(handle: $0.handle, start: $0.start, end: $0.end, uuid: $0.uuid) }
+            local.includes = service.includes.map {
+                LocalInclude(handle: $0.handle, start: $0.start, end: $0.end, uuid: $0.uuid)
+            }
             for (index, characteristic) in service.characteristics.enumerated() {
-                let next = index + 1 < service.characteristics.count ? Int(service.characteristics[index + 1].declaration) : Int(service.end) + 1
+                let next =
+                    index + 1 < service.characteristics.count
+                    ? Int(service.characteristics[index + 1].declaration) : Int(service.end) + 1
                 var shown = Self.local(characteristic, next: next, &remarks)
                 shown.notifiesAnybody = bold.contains(characteristic.handle)
-                for index in shown.descriptors.indices { shown.descriptors[index].notifiesAnybody = shown.descriptors[index].handle.map(bold.contains) ?? false }
+                for index in shown.descriptors.indices {
+                    shown.descriptors[index].notifiesAnybody =
+                        shown.descriptors[index].handle.map(bold.contains) ?? false
+                }
                 let loud = [(shown.uuid, characteristic.handle)] + shown.descriptors.map { ($0.uuid, $0.handle ?? 0) }
-                for (uuid, handle) in loud where bold.contains(handle) { remarks.append("\(uuid) at \(handle) notifies although it does not offer to, as recorded; bluetoothd would not let it") }
+                for (uuid, handle) in loud where bold.contains(handle) {
+                    remarks.append(
+                        """
+                        \(uuid) at \(handle) notifies although it does not offer to, as recorded; bluetoothd would \
+                        not let it
+                        """
+                    )
+                }
                 local.characteristics.append(shown)
             }
             application.services.append(local)
@@ -64,15 +79,20 @@ extension Gadget {
     var unoffered: Set<UInt16> {
         var mute: Set<UInt16> = []
         for characteristic in characteristics {
-            if !characteristic.canBeSubscribed, characteristic.configuration == nil { mute.insert(characteristic.handle) }
+            if !characteristic.canBeSubscribed, characteristic.configuration == nil {
+                mute.insert(characteristic.handle)
+            }
             mute.formUnion(characteristic.descriptors.filter { $0.uuid != GATTTable.clientConfiguration }.map(\.handle))
         }
         return mute.intersection(conversations.flatMap(\.exchanges).flatMap { $0.values ?? [] }.map(\.handle))
     }
 
-    private static func local(_ characteristic: Characteristic, next: Int, _ remarks: inout [String]) -> LocalCharacteristic {
+    private static func local(_ characteristic: Characteristic, next: Int, _ remarks: inout [String])
+        -> LocalCharacteristic
+    {
         var local = LocalCharacteristic(
-            uuid: characteristic.uuid ?? placeholder(at: characteristic.handle), properties: characteristic.properties, acceptsAnyWrite: true)
+            uuid: characteristic.uuid ?? placeholder(at: characteristic.handle), properties: characteristic.properties,
+            acceptsAnyWrite: true)
         local.name = name(of: characteristic.handle)
         local.declaration = characteristic.declaration
         local.handle = characteristic.handle
@@ -83,10 +103,17 @@ extension Gadget {
         if characteristic.canBeSubscribed, characteristic.configuration == nil {
             let free = Int(characteristic.descriptors.last?.handle ?? characteristic.handle) + 1
             if free < next, let handle = UInt16(exactly: free) {
-                local.descriptors.append(LocalDescriptor(uuid: GATTTable.clientConfiguration, name: name(of: handle), handle: handle))
-                remarks.append("\(local.uuid) at \(characteristic.handle) is subscribed to at \(handle), a guess: the capture does not show where")
+                local.descriptors.append(
+                    LocalDescriptor(uuid: GATTTable.clientConfiguration, name: name(of: handle), handle: handle))
+                remarks.append(
+                    """
+                    \(local.uuid) at \(characteristic.handle) is subscribed to at \(handle), a guess: the capture \
+                    does not show where
+                    """
+                )
             } else {
-                remarks.append("nobody can subscribe to \(local.uuid) at \(characteristic.handle): no handle is free for it")
+                remarks.append(
+                    "nobody can subscribe to \(local.uuid) at \(characteristic.handle): no handle is free for it")
             }
         }
         return local
@@ -96,6 +123,7 @@ extension Gadget {
     private static func plainAdvertisement(_ name: String?) -> [UInt8] {
         var text = name ?? ""
         while text.utf8.count > 26 { text.removeLast() }
-        return [2, 0x01, 0x06] + (text.isEmpty ? [] : [UInt8(1 + text.utf8.count), text == name ? 0x09 : 0x08] + Array(text.utf8))
+        return [2, 0x01, 0x06]
+            + (text.isEmpty ? [] : [UInt8(1 + text.utf8.count), text == name ? 0x09 : 0x08] + Array(text.utf8))
     }
 }

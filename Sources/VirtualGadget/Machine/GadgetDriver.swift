@@ -14,7 +14,8 @@ public actor GadgetDriver {
     ///   - log: one line for a person who watches.
     ///   - tell: one line about a request that the recording does not have.
     public init(
-        _ machine: GadgetMachine, on link: any PeripheralLink, clock: MonotonicClock = .system, log: @escaping @Sendable (String) -> Void = { _ in },
+        _ machine: GadgetMachine, on link: any PeripheralLink, clock: MonotonicClock = .system,
+        log: @escaping @Sendable (String) -> Void = { _ in },
         tell: @escaping @Sendable (String) -> Void = { _ in }
     ) {
         self.machine = machine

@@ -2,12 +2,13 @@ import Bluetooth
 
 /// A gadget that answers as it was recorded: by request, with the recorded delays. The same face as the virtual bottle.
 ///
-/// Discovery, subscriptions as such and the MTU are the link's business, from the table; the machine answers reads and writes and sends
-/// values by itself. One central at a time; while it is connected the gadget is not seen.
+/// Discovery, subscriptions as such and the MTU are the link's business, from the table; the machine answers reads and
+/// writes and sends values by itself. One central at a time; while it is connected the gadget is not seen.
 public struct GadgetMachine: Sendable {
     /// What becomes of a request.
     public enum Mode: String, Sendable, CaseIterable {
-        /// Each recorded exchange once, in the order in which it was recorded for that request; then the last one again.
+        /// Each recorded exchange once, in the order in which it was recorded for that request; then the last one
+        /// again.
         case once
         /// After the last exchange for a request the first follows, and what a subscription set going begins anew.
         case loop
@@ -76,7 +77,8 @@ public struct GadgetMachine: Sendable {
 
     /// - Parameters:
     ///   - gadget: one that `check` has found nothing wrong with.
-    ///   - tellsWritesApart: whether the link says if a write wants a response. Where it does not, the one recorded fits both.
+    ///   - tellsWritesApart: whether the link says if a write wants a response. Where it does not, the one recorded
+    ///     fits both.
     public init(_ gadget: Gadget, mode: Mode = .once, tellsWritesApart: Bool = true) {
         self.gadget = gadget
         self.mode = mode
@@ -99,7 +101,8 @@ public struct GadgetMachine: Sendable {
                     values[descriptor.handle] = descriptor.value?.bytes
                     uuids[descriptor.handle] = descriptor.uuid
                 }
-                configurations[characteristic.handle] = local.descriptors.first { $0.uuid == GATTTable.clientConfiguration }?.handle
+                configurations[characteristic.handle] =
+                    local.descriptors.first { $0.uuid == GATTTable.clientConfiguration }?.handle
             }
         }
         (self.properties, self.configurations, self.uuids, self.values) = (properties, configurations, uuids, values)
@@ -128,8 +131,10 @@ public struct GadgetMachine: Sendable {
         case .disconnected(let id) where id == central: disconnect()
         case .subscribed(let id, let name) where id == central: subscribe(Gadget.handle(named: name), at: now)
         case .unsubscribed(let id, let name) where id == central: unsubscribe(Gadget.handle(named: name), at: now)
-        case .read(let id, let name, let offset, let token): read(Gadget.handle(named: name), offset, id, token, at: now)
-        case .write(let id, let name, let value, let token): write(Gadget.handle(named: name), value, id, token, at: now)
+        case .read(let id, let name, let offset, let token):
+            read(Gadget.handle(named: name), offset, id, token, at: now)
+        case .write(let id, let name, let value, let token):
+            write(Gadget.handle(named: name), value, id, token, at: now)
         case .notified: inFlightUntil = nil
         case .unavailable(let error):
             disconnect()
@@ -153,7 +158,9 @@ public struct GadgetMachine: Sendable {
         effects.append(.link(.advertise(false)))
         log("\(id) connected")
         // Each connection goes on with the next that was recorded.
-        let number = index.starts.isEmpty ? nil : mode == .loop ? (connections - 1) % index.starts.count : min(connections, index.starts.count) - 1
+        let number =
+            index.starts.isEmpty
+            ? nil : mode == .loop ? (connections - 1) % index.starts.count : min(connections, index.starts.count) - 1
         if mode == .strict, connections > index.starts.count {
             (cursor, end) = (0, 0)
         } else if let number {
@@ -198,7 +205,9 @@ public struct GadgetMachine: Sendable {
         guard let place = configurations[handle] else { return }
         if mode == .strict {
             skip(before: place, values)
-            guard cursor < end, index.exchanges[cursor].handle == place, values.contains(index.exchanges[cursor].value?.bytes ?? []) else {
+            guard cursor < end, index.exchanges[cursor].handle == place,
+                values.contains(index.exchanges[cursor].value?.bytes ?? [])
+            else {
                 return mismatch("\(values == [[0, 0]] ? "unsubscribed from" : "subscribed to") \(label(handle))")
             }
             cursor += 1
@@ -206,7 +215,10 @@ public struct GadgetMachine: Sendable {
         }
         for request in [Gadget.Request.write, .command] {
             for value in values {
-                guard let exchange = index.take(ExchangeIndex.Key(request: request, handle: place, value: value), isLoop: mode == .loop) else { continue }
+                guard
+                    let exchange = index.take(
+                        ExchangeIndex.Key(request: request, handle: place, value: value), isLoop: mode == .loop)
+                else { continue }
                 return play(exchange, of: handle, at: now)
             }
         }
@@ -214,7 +226,9 @@ public struct GadgetMachine: Sendable {
 
     // MARK: requests
 
-    private mutating func read(_ handle: UInt16, _ offset: Int, _ id: CentralID, _ token: UInt64, at now: MonotonicInstant) {
+    private mutating func read(
+        _ handle: UInt16, _ offset: Int, _ id: CentralID, _ token: UInt64, at now: MonotonicInstant
+    ) {
         let (readNotPermitted, invalidOffset, unlikelyError): (UInt8, UInt8, UInt8) = (0x02, 0x07, 0x0E)
         guard id == central else { return respond(token, .error(readNotPermitted)) }
         guard offset == 0 else {
@@ -237,7 +251,9 @@ public struct GadgetMachine: Sendable {
         }
     }
 
-    private mutating func write(_ handle: UInt16, _ value: [UInt8], _ id: CentralID, _ token: UInt64?, at now: MonotonicInstant) {
+    private mutating func write(
+        _ handle: UInt16, _ value: [UInt8], _ id: CentralID, _ token: UInt64?, at now: MonotonicInstant
+    ) {
         let (writeNotPermitted, unlikelyError): (UInt8, UInt8) = (0x03, 0x0E)
         guard id == central else { return respond(token, .error(writeNotPermitted)) }
         let key = ExchangeIndex.Key(request: token == nil ? .command : .write, handle: handle, value: value)
@@ -271,13 +287,16 @@ public struct GadgetMachine: Sendable {
                 if let exchange = index.take(key, isLoop: mode == .loop) { return .exchange(exchange) }
             }
             guard mode == .new,
-                let rule = gadget.rules.first(where: { rule in kinds(key.request).contains { rule.fits($0, key.handle, key.value) } })
+                let rule = gadget.rules.first(where: { rule in
+                    kinds(key.request).contains { rule.fits($0, key.handle, key.value) }
+                })
             else { return nil }
             tell(key, "answered by \(rule.name.map { "the rule '\($0)'" } ?? "a rule")")
             return .rule(rule)
         }
         skip(before: key.handle, [key.value])
-        guard cursor < end, kinds(key.request).contains(index.exchanges[cursor].request), index.exchanges[cursor].handle == key.handle,
+        guard cursor < end, kinds(key.request).contains(index.exchanges[cursor].request),
+            index.exchanges[cursor].handle == key.handle,
             index.exchanges[cursor].value?.bytes ?? [] == key.value
         else {
             mismatch(words(key))
@@ -314,12 +333,17 @@ public struct GadgetMachine: Sendable {
 
     // MARK: answers
 
-    private mutating func answer(_ response: Gadget.Response?, _ token: UInt64?, fallback: [UInt8]?, at now: MonotonicInstant) {
+    private mutating func answer(
+        _ response: Gadget.Response?, _ token: UInt64?, fallback: [UInt8]?, at now: MonotonicInstant
+    ) {
         guard let token else { return }
         let unlikelyError: UInt8 = 0x0E
         let answer: PeripheralRequest.Response =
-            if let error = response?.error { .error(error) } else if let value = response?.value?.bytes ?? fallback { .value(value) } else { .error(unlikelyError) }
-        responses.append((now.advanced(by: .milliseconds(min(response?.afterMs ?? 0, Self.longestDelay))), token, answer))
+            if let error = response?.error { .error(error) } else if let value = response?.value?.bytes ?? fallback {
+                .value(value)
+            } else { .error(unlikelyError) }
+        responses.append(
+            (now.advanced(by: .milliseconds(min(response?.afterMs ?? 0, Self.longestDelay))), token, answer))
     }
 
     private mutating func respond(_ token: UInt64?, _ response: PeripheralRequest.Response) {
@@ -358,7 +382,9 @@ public struct GadgetMachine: Sendable {
             inFlightUntil = nil
             log("the link did not say in 30 s that a value has left; the next one follows")
         }
-        while inFlightUntil == nil, let place = players.indices.min(by: { players[$0].due < players[$1].due }), players[place].due <= now {
+        while inFlightUntil == nil, let place = players.indices.min(by: { players[$0].due < players[$1].due }),
+            players[place].due <= now
+        {
             guard let value = players[place].current else {
                 finish(players.remove(at: place), at: now)
                 continue
@@ -395,13 +421,18 @@ public struct GadgetMachine: Sendable {
         guard unknown.count < Self.mostUnknown, unknown.insert(key).inserted else { return }
         let line = "the host \(words(key)), which is not in the capture: \(outcome)"
         effects.append(mode == .new ? .told(line) : .log(line))
-        if unknown.count == Self.mostUnknown { log("\(Self.mostUnknown) requests were not in the capture; further ones are not told") }
+        if unknown.count == Self.mostUnknown {
+            log("\(Self.mostUnknown) requests were not in the capture; further ones are not told")
+        }
     }
 
     private mutating func mismatch(_ done: String) {
-        guard cursor < end else { return effects.append(.told("the host \(done); the capture's host asked nothing more here")) }
+        guard cursor < end else {
+            return effects.append(.told("the host \(done); the capture's host asked nothing more here"))
+        }
         let next = index.exchanges[cursor]
-        let expected = words(ExchangeIndex.Key(request: next.request, handle: next.handle ?? 0, value: next.value?.bytes ?? []))
+        let expected = words(
+            ExchangeIndex.Key(request: next.request, handle: next.handle ?? 0, value: next.value?.bytes ?? []))
         effects.append(.told("the host \(done); the capture's host \(expected) here"))
     }
 }

@@ -17,7 +17,8 @@ struct ValuePlayer: Sendable {
     let pause: Duration?
 
     init(
-        _ values: [Gadget.Value], at start: MonotonicInstant, only: UInt16? = nil, then: String? = nil, depth: Int = 0, owner: UInt16? = nil, isEndless: Bool = false
+        _ values: [Gadget.Value], at start: MonotonicInstant, only: UInt16? = nil, then: String? = nil, depth: Int = 0,
+        owner: UInt16? = nil, isEndless: Bool = false
     ) {
         self.values = values
         self.start = start
@@ -26,7 +27,9 @@ struct ValuePlayer: Sendable {
         self.depth = depth
         self.owner = owner
         due = start
-        let gap = values.count > 1 ? values[values.count - 1].afterMs - values[values.count - 2].afterMs : values.first?.afterMs ?? 0
+        let gap =
+            values.count > 1
+            ? values[values.count - 1].afterMs - values[values.count - 2].afterMs : values.first?.afterMs ?? 0
         pause = isEndless && !values.isEmpty ? .milliseconds(max(100, gap)) : nil
         settle()
     }

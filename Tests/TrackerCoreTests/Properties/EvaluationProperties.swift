@@ -10,10 +10,13 @@ import Testing
         var world = try World(zone: zones[seed % zones.count])
         let choices: [(String, [String])] = [
             ("reminders.engine", ["pace", "interval", "adaptive", "all"]), ("pace.mode", ["continuous", "wholeHours"]),
-            ("reminders.backOnTrack", ["true", "false"]), ("reminders.dailyLimit", ["true", "false"]), ("reminders.maxPerDay", ["2", "8"]),
+            ("reminders.backOnTrack", ["true", "false"]), ("reminders.dailyLimit", ["true", "false"]),
+            ("reminders.maxPerDay", ["2", "8"]),
             ("reminders.enabled", ["true", "true", "false"]), ("hydration.goalMl", ["1600", "2500", "5000"]),
-            ("schedule.interval.sleep", ["unset", "20:00"]), ("day.boundaryHour", ["0", "4"]), ("waterline.bottleWater", ["accumulate", "perSip", "off"]),
-            ("waterline.intervalMinutes", ["10", "20", "60"]), ("waterline.waterEveryNDrinks", ["1", "3"]), ("waterline.discreet", ["true", "false"]),
+            ("schedule.interval.sleep", ["unset", "20:00"]), ("day.boundaryHour", ["0", "4"]),
+            ("waterline.bottleWater", ["accumulate", "perSip", "off"]),
+            ("waterline.intervalMinutes", ["10", "20", "60"]), ("waterline.waterEveryNDrinks", ["1", "3"]),
+            ("waterline.discreet", ["true", "false"]),
         ]
         for (name, values) in choices { try world.settings.set(name, to: values.randomElement(using: &random) ?? "") }
         return world
@@ -32,11 +35,17 @@ import Testing
             now = now.advanced(seconds: Double(Int.random(in: 1...2400, using: &random)))
             switch Int.random(in: 0..<10, using: &random) {
             case 0, 1: world.drink(Int.random(in: 10...400, using: &random), at: now)
-            case 2 where world.session == nil: world.session = WaterlineSession(id: "s\(seed)", userID: "u", startTime: now)
+            case 2 where world.session == nil:
+                world.session = WaterlineSession(id: "s\(seed)", userID: "u", startTime: now)
             case 3 where world.session != nil: world.log(Bool.random(using: &random) ? .alcohol : .water, at: now)
-            case 5: world.sips.append(Sip(key: "sip\(world.sips.count)", at: now, ml: Int.random(in: 16...200, using: &random)))
+            case 5:
+                world.sips.append(
+                    Sip(key: "sip\(world.sips.count)", at: now, ml: Int.random(in: 16...200, using: &random)))
             case 6: world.sink.accepts.toggle()
-            case 7: world.ledger.drinks.keys.sorted().randomElement(using: &random).map { _ = world.ledger.delete($0, at: now) }
+            case 7:
+                world.ledger.drinks.keys.sorted().randomElement(using: &random).map {
+                    _ = world.ledger.delete($0, at: now)
+                }
             default: break
             }
             let evaluation = world.evaluate(at: now)
@@ -44,7 +53,9 @@ import Testing
             #expect(evaluation.decisions.count { $0.kind.id == "hydration-reminder" } <= 1, "seed \(seed)")
             counts[evaluation.engineDay.dayKey] = evaluation.engineDay.remindersSent
         }
-        if world.settings.dailyLimit { #expect(counts.values.allSatisfy { $0 <= world.settings.maxPerDay }, "seed \(seed)") }
+        if world.settings.dailyLimit {
+            #expect(counts.values.allSatisfy { $0 <= world.settings.maxPerDay }, "seed \(seed)")
+        }
         let ids = world.sink.delivered.map(\.notificationId)
         #expect(Set(ids).count == ids.count, "seed \(seed): an id was delivered twice")
     }

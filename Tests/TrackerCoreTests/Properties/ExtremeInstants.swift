@@ -4,15 +4,22 @@ import Testing
 @testable import TrackerCore
 
 /// No instant, day or duration may stop a program, whatever file or server it came from: everything public that takes a
-/// time is called with the ends of the numbers, the ends of the calendar and random values between. A trap fails the run.
+/// time is called with the ends of the numbers, the ends of the calendar and random values between. A trap fails the
+/// run.
 @Suite struct ExtremeInstants {
     static let edges: [Int64] =
         [.min, .min + 1, .min + 999, .max, .max - 1, .max - 999, .min / 1000, .max / 1000, 0, -1, 1]
-        + ["0000-01-01T00:00:00Z", "-0001-12-31T23:59:59Z", "9999-12-31T23:59:59Z", "+10000-01-01T00:00:00Z", "1969-12-31T23:59:59Z", "2110-01-01T00:00:00Z"]
+        + [
+            "0000-01-01T00:00:00Z", "-0001-12-31T23:59:59Z", "9999-12-31T23:59:59Z", "+10000-01-01T00:00:00Z",
+            "1969-12-31T23:59:59Z", "2110-01-01T00:00:00Z",
+        ]
         .compactMap { Instant(iso: $0)?.milliseconds } + [253_402_300_799_999, 4_417_977_600_000]
 
     private static func instants(_ random: inout SeededGenerator) -> [Instant] {
-        (edges + (0..<6).map { _ in Int64.random(in: .min ... .max, using: &random) >> Int64.random(in: 0...62, using: &random) })
+        (edges
+            + (0..<6).map { _ in
+                Int64.random(in: .min ... .max, using: &random) >> Int64.random(in: 0...62, using: &random)
+            })
             .map(Instant.init(milliseconds:))
     }
 
@@ -33,10 +40,18 @@ import Testing
             let day = calendar.day(of: instant)
             #expect(LocalDay(day.description) == day, "seed \(seed): \(day)")
             #expect(calendar.date(of: instant) >= day)
-            _ = (calendar.start(of: day), calendar.length(of: day), calendar.timeOfDay(at: instant), zone.offsetSeconds(at: instant))
-            _ = (day.adding(days: .max), day.adding(days: .min), day.weekday, History.week(containing: day, firstDay: .sunday))
+            _ = (
+                calendar.start(of: day), calendar.length(of: day), calendar.timeOfDay(at: instant),
+                zone.offsetSeconds(at: instant)
+            )
+            _ = (
+                day.adding(days: .max), day.adding(days: .min), day.weekday,
+                History.week(containing: day, firstDay: .sunday)
+            )
             _ = (zone.moments(of: wall), calendar.instant(on: day, at: TimeOfDay(hour: 23)))
-            for seconds in [Double.nan, .infinity, -.infinity, 1e300, -1e300, .leastNonzeroMagnitude, 1e15] { _ = instant.advanced(seconds: seconds) }
+            for seconds in [Double.nan, .infinity, -.infinity, 1e300, -1e300, .leastNonzeroMagnitude, 1e15] {
+                _ = instant.advanced(seconds: seconds)
+            }
             _ = Instant(seconds: instant.milliseconds)
             for other in instants { evaluatePair(instant, other, seed) }
         }
@@ -48,16 +63,25 @@ import Testing
         #expect(now.seconds(to: other).isFinite)
         let window = Pace.Window(start: min(now, other), end: max(now, other))
         #expect((0...amount).contains(Pace.expected(goalMl: amount, now: now, window: window)))
-        let next = NextDrink(now: now, wake: window.start, sleep: window.end, totalMl: -amount, goalMl: amount, glassMl: 1, lastDrink: other)
+        let next = NextDrink(
+            now: now, wake: window.start, sleep: window.end, totalMl: -amount, goalMl: amount, glassMl: 1,
+            lastDrink: other)
         #expect(next.secondsLeft?.isFinite != false)
         for hours in [0.5, 1e300, .nan, .leastNonzeroMagnitude] {
             let adaptive = AdaptiveReminder(start: window.start, end: window.end, intervalHours: hours)
-            _ = (adaptive.firing(at: now, lastDrink: other), adaptive.nextFiring(after: now, lastDrink: other), adaptive.hoursLeft(at: now))
-            _ = (adaptive.shownPace(remainingMl: amount, at: now), adaptive.pace(remainingMl: amount, at: now), adaptive.firings(lastDrink: other).count)
+            _ = (
+                adaptive.firing(at: now, lastDrink: other), adaptive.nextFiring(after: now, lastDrink: other),
+                adaptive.hoursLeft(at: now)
+            )
+            _ = (
+                adaptive.shownPace(remainingMl: amount, at: now), adaptive.pace(remainingMl: amount, at: now),
+                adaptive.firings(lastDrink: other).count
+            )
         }
         let grid = TimeGrid(start: other, intervalMinutes: amount, sessionStart: now)
         _ = (grid.point(at: now), grid.nextPoint(after: now), grid.isSilent(at: now, logs: []))
-        #expect(TimeGrid(start: other, intervalMinutes: 10, sessionStart: now).firings(until: now, logs: []).count <= 1000)
+        #expect(
+            TimeGrid(start: other, intervalMinutes: 10, sessionStart: now).firings(until: now, logs: []).count <= 1000)
         _ = (RelativeAge.text(from: now, to: other), AbandonedSession.hours(start: now, keepGoingAt: nil, now: other))
         _ = WriteStamp.wins(WriteStamp(updatedAt: now, device: "a"), over: WriteStamp(updatedAt: other, device: "b"))
     }
@@ -74,11 +98,19 @@ import Testing
             for then in instants {
                 var facts = TrackerFacts(
                     settings: settings, zone: zone,
-                    drinks: [Drink(key: "d", at: then, calendar: DayCalendar(zone: zone), ml: seed % 2 == 0 ? .max : 100, source: .bottle, updatedAt: then)])
+                    drinks: [
+                        Drink(
+                            key: "d", at: then, calendar: DayCalendar(zone: zone), ml: seed % 2 == 0 ? .max : 100,
+                            source: .bottle, updatedAt: then)
+                    ])
                 let session = WaterlineSession(id: "s", userID: "u", startTime: then)
                 facts.waterline = WaterlineFacts(
                     session: session,
-                    logs: [LogEntry(id: "l", sessionID: "s", timestamp: now, kind: .alcohol, standardDrinkEstimate: 1e300, source: .cli, updatedAt: then, seq: .max)],
+                    logs: [
+                        LogEntry(
+                            id: "l", sessionID: "s", timestamp: now, kind: .alcohol, standardDrinkEstimate: 1e300,
+                            source: .cli, updatedAt: then, seq: .max)
+                    ],
                     sips: [Sip(key: "x", at: then, ml: .max), Sip(key: "y", at: now, ml: .max)])
                 var evaluation = Tracker.evaluate(facts, now: now)
                 evaluation.deliver(to: [MemorySink()])
@@ -94,11 +126,13 @@ import Testing
     /// Records of a bottle, received at any moment.
     @Test(arguments: 1...8) func recordsReceivedAtTheEndsOfTime(seed: Int) throws {
         var random = SeededGenerator(seed: UInt64(seed))
-        let resolver = RecordResolver(zone: try Zone(Self.zones[seed % Self.zones.count]), maxAgeDays: seed % 2 == 0 ? .max : 180)
+        let resolver = RecordResolver(
+            zone: try Zone(Self.zones[seed % Self.zones.count]), maxAgeDays: seed % 2 == 0 ? .max : 180)
         for received in Self.instants(&random) {
             for year in [nil, 0, 2026, Int.max, Int.min] {
                 let fields = RecordFields(year: year, month: 2, day: 29, hour: 23, minute: 59, second: 59)
-                _ = resolver.resolve(fields, received: received, evidence: .init(previous: received, lastPollWithoutIt: received))
+                _ = resolver.resolve(
+                    fields, received: received, evidence: .init(previous: received, lastPollWithoutIt: received))
             }
         }
     }
@@ -106,7 +140,10 @@ import Testing
     @Test func whatIsTakenFromOutsideIsBounded() throws {
         #expect(Instant(iso: "1970-01-01T00:00:00Z")?.isSupported == true)
         #expect(Instant(iso: "2109-12-31T23:59:59.999Z")?.isSupported == true)
-        for text in ["0000-01-01T00:00:00Z", "1969-12-31T23:59:59.999Z", "2110-01-01T00:00:00Z", "9999-12-31T00:00:00Z", "+10000-01-01T00:00:00Z"] {
+        for text in [
+            "0000-01-01T00:00:00Z", "1969-12-31T23:59:59.999Z", "2110-01-01T00:00:00Z", "9999-12-31T00:00:00Z",
+            "+10000-01-01T00:00:00Z",
+        ] {
             let instant = try #require(Instant(iso: text))
             let refusal = #expect(throws: UnsupportedInstant.self) { try instant.checked() }
             #expect(refusal?.description.hasPrefix(text) == true, "the sentence prints the year right")

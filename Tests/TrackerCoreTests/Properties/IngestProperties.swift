@@ -13,7 +13,8 @@ import Testing
             let ml = Int.random(in: 0...60, using: &random)
             let wall = Zone.utc.wall(at: at)
             return Drink(
-                key: Drink.bottleKey(bottle: "b\(Int.random(in: 1...2, using: &random))", wall: wall.description, amountMl: ml), at: at,
+                key: Drink.bottleKey(
+                    bottle: "b\(Int.random(in: 1...2, using: &random))", wall: wall.description, amountMl: ml), at: at,
                 calendar: calendar, ml: ml, source: .bottle, updatedAt: at)
         }
     }
@@ -33,7 +34,9 @@ import Testing
         }
         #expect(ledger == whole, "seed \(seed)")
         for (day, total) in ledger.totals {
-            #expect(ledger.intake(on: day).totalMl == total && whole.intake(on: day) == ledger.intake(on: day), "seed \(seed)")
+            #expect(
+                ledger.intake(on: day).totalMl == total && whole.intake(on: day) == ledger.intake(on: day),
+                "seed \(seed)")
         }
     }
 
@@ -57,10 +60,13 @@ import Testing
 
     @Test(arguments: 1...100) func waterlineDoesNotDependOnTheOrderOfInsertion(seed: Int) {
         var random = SeededGenerator(seed: UInt64(seed))
-        let words = (0..<Int.random(in: 0...12, using: &random)).map { _ in ["A", "W", "1.6", "0.7"].randomElement(using: &random) ?? "A" }
+        let words = (0..<Int.random(in: 0...12, using: &random)).map { _ in
+            ["A", "W", "1.6", "0.7"].randomElement(using: &random) ?? "A"
+        }
         let logs = entries(words.joined(separator: " ") + (words.count == 1 ? " " : ""))
         let state = WaterlineState.computeState(logs, warningThreshold: 2)
-        #expect(WaterlineState.computeState(logs.shuffled(using: &random), warningThreshold: 2) == state, "seed \(seed)")
+        #expect(
+            WaterlineState.computeState(logs.shuffled(using: &random), warningThreshold: 2) == state, "seed \(seed)")
         // FR-4: the value is the sum of the estimates less the number of waters.
         #expect(state.valueThousandths == state.standardThousandths - 1000 * state.waters, "seed \(seed)")
     }

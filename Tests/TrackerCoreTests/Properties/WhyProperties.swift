@@ -3,13 +3,13 @@ import Testing
 
 @testable import TrackerCore
 
-/// Every reminder and every silence explains itself, and the explanation is the decision's own: turning over exactly what it names turns the
-/// decision over.
+/// Every reminder and every silence explains itself, and the explanation is the decision's own: turning over exactly
+/// what it names turns the decision over.
 @Suite struct WhyProperties {
     private static let engines = ["pace", "interval", "adaptive", "all"]
 
-    /// Days of random drinks, entries and refusals; each moment is explained, and each condition turned over by itself, where that can be done
-    /// without moving another one.
+    /// Days of random drinks, entries and refusals; each moment is explained, and each condition turned over by itself,
+    /// where that can be done without moving another one.
     @Test func turningOverExactlyTheNamedConditionTurnsTheDecision() throws {
         var (turned, tried): ([ReminderGuard.Name: Int], [ReminderGuard.Name: Int]) = ([:], [:])
         var (spoke, fellSilent) = (0, 0)
@@ -28,15 +28,23 @@ import Testing
                     for condition in reminder.conditions {
                         let isNamed = reminder.isTold || reminder.deciding.map(\.name) == [condition.name]
                         // Enough of each; and now and then one of several, which must change nothing by itself.
-                        guard isNamed ? turned[condition.name, default: 0] < 8 && tried[condition.name, default: 0] < 300 : Int.random(in: 0..<40, using: &random) == 0
+                        guard
+                            isNamed
+                                ? turned[condition.name, default: 0] < 8 && tried[condition.name, default: 0] < 300
+                                : Int.random(in: 0..<40, using: &random) == 0
                         else { continue }
                         tried[condition.name, default: 0] += 1
                         guard let other = facts.turned(condition, of: reminder.kind, now) else { continue }
                         let after = try explained(other, now, seed)
-                        guard let same = after.reminders.first(where: { $0.kind == reminder.kind }), same.conditions.map(\.name) == reminder.conditions.map(\.name) else { continue }
-                        let changed = zip(reminder.conditions, same.conditions).filter { $0.0.holds != $0.1.holds }.map(\.0.name)
+                        guard let same = after.reminders.first(where: { $0.kind == reminder.kind }),
+                            same.conditions.map(\.name) == reminder.conditions.map(\.name)
+                        else { continue }
+                        let changed = zip(reminder.conditions, same.conditions).filter { $0.0.holds != $0.1.holds }.map(
+                            \.0.name)
                         guard changed == [condition.name] else { continue }
-                        #expect((same.isTold != reminder.isTold) == isNamed, "seed \(seed), \(now): \(reminder.kind) by \(condition)")
+                        #expect(
+                            (same.isTold != reminder.isTold) == isNamed,
+                            "seed \(seed), \(now): \(reminder.kind) by \(condition)")
                         guard isNamed else { continue }
                         turned[condition.name, default: 0] += 1
                         if same.isTold { spoke += 1 } else { fellSilent += 1 }
@@ -58,7 +66,9 @@ import Testing
         #expect(Set(explanation.reminders.filter(\.isTold).map(\.kind)) == decided, "seed \(seed), \(now)")
         #expect(explanation.reminders.map(\.kind) == Explanation.kinds)
         for condition in explanation.reminders.flatMap(\.conditions) {
-            #expect(condition.fact.hasSuffix(".") && condition.change.hasSuffix(".") && !condition.fact.contains("nil"), "\(condition)")
+            #expect(
+                condition.fact.hasSuffix(".") && condition.change.hasSuffix(".") && !condition.fact.contains("nil"),
+                "\(condition)")
         }
         return explanation
     }
@@ -67,8 +77,10 @@ import Testing
         var world = try World(zone: worldZones[seed % worldZones.count])
         try world.settings.set("reminders.engine", to: Self.engines[seed % 4])
         for (name, values) in [
-            ("reminders.backOnTrack", ["true", "false"]), ("reminders.dailyLimit", ["true", "false"]), ("reminders.maxPerDay", ["2", "8"]),
-            ("reminders.enabled", ["true", "true", "false"]), ("hydration.goalMl", ["1000", "2500"]), ("waterline.waterEveryNDrinks", ["1", "3"]),
+            ("reminders.backOnTrack", ["true", "false"]), ("reminders.dailyLimit", ["true", "false"]),
+            ("reminders.maxPerDay", ["2", "8"]),
+            ("reminders.enabled", ["true", "true", "false"]), ("hydration.goalMl", ["1000", "2500"]),
+            ("waterline.waterEveryNDrinks", ["1", "3"]),
             ("reminders.minDeficitMl", ["0", "50", "400"]), ("waterline.timeReminders", ["true", "true", "false"]),
         ] { try world.settings.set(name, to: values.randomElement(using: &random) ?? "") }
         return world
@@ -89,7 +101,9 @@ import Testing
 
 extension TrackerFacts {
     /// The same with one condition turned over, by as small a change as there is; `nil` where none is known.
-    fileprivate func turned(_ condition: Explanation.Condition, of kind: NotificationKind, _ now: Instant) -> TrackerFacts? {
+    fileprivate func turned(_ condition: Explanation.Condition, of kind: NotificationKind, _ now: Instant)
+        -> TrackerFacts?
+    {
         var facts = self
         let day = calendar.day(of: now)
         var intake = today(at: now)
@@ -100,8 +114,12 @@ extension TrackerFacts {
         case .remindersOn: facts.settings.remindersEnabled.toggle()
         case .activeHours:
             // The other engines' hours stay what they are.
-            (facts.settings.intervalWake, facts.settings.intervalSleep) = (settings.intervalHours.wake, settings.intervalHours.sleep)
-            (facts.settings.adaptiveStart, facts.settings.adaptiveEnd) = (settings.adaptiveHours.start, settings.adaptiveHours.end)
+            (facts.settings.intervalWake, facts.settings.intervalSleep) = (
+                settings.intervalHours.wake, settings.intervalHours.sleep
+            )
+            (facts.settings.adaptiveStart, facts.settings.adaptiveEnd) = (
+                settings.adaptiveHours.start, settings.adaptiveHours.end
+            )
             let time = calendar.timeOfDay(at: now)
             if wasOn {
                 facts.settings.sleep = time
@@ -134,7 +152,8 @@ extension TrackerFacts {
         case .backOnTrackOn: facts.settings.backOnTrack.toggle()
         case .timeRemindersOn: facts.settings.timeReminders.toggle()
         case .waterOwed: facts.settings.waterEveryNDrinks = wasOn ? 1000 : 0
-        case .gridPointCome, .gridPointUntold, .stillLogging, .drinkLogged, .thresholdCrossed, .valueHigh, .openForLong, .questionUnasked:
+        case .gridPointCome, .gridPointUntold, .stillLogging, .drinkLogged, .thresholdCrossed, .valueHigh, .openForLong,
+            .questionUnasked:
             guard let session = waterline?.turned(condition, now, settings) else { return nil }
             facts.waterline = session
         }
@@ -145,18 +164,26 @@ extension TrackerFacts {
 }
 
 extension WaterlineFacts {
-    fileprivate func turned(_ condition: Explanation.Condition, _ now: Instant, _ settings: Settings) -> WaterlineFacts {
+    fileprivate func turned(_ condition: Explanation.Condition, _ now: Instant, _ settings: Settings) -> WaterlineFacts
+    {
         var facts = self
         var state = reminders ?? WaterlineReminderState(session: session, intervalMinutes: settings.intervalMinutes)
         let wasOn = condition.holds
         switch condition.name {
-        case .gridPointCome: state.gridStart = wasOn ? now : now.advanced(seconds: -Double(settings.intervalMinutes) * 60 - 1)
+        case .gridPointCome:
+            state.gridStart = wasOn ? now : now.advanced(seconds: -Double(settings.intervalMinutes) * 60 - 1)
         case .gridPointUntold: state.lastSlot = wasOn ? now : nil
         case .stillLogging:
             let log = LogEntry(
-                id: "turned", sessionID: session.id, timestamp: now.advanced(seconds: -Double(settings.intervalMinutes) * 60), kind: .water, amountOz: 8, source: .cli,
+                id: "turned", sessionID: session.id,
+                timestamp: now.advanced(seconds: -Double(settings.intervalMinutes) * 60), kind: .water, amountOz: 8,
+                source: .cli,
                 updatedAt: now, seq: 0)
-            if wasOn { (facts.logs, facts.session.startTime) = ([], now.advanced(seconds: -6 * 3600)) } else { facts.logs.append(log) }
+            if wasOn {
+                (facts.logs, facts.session.startTime) = ([], now.advanced(seconds: -6 * 3600))
+            } else {
+                facts.logs.append(log)
+            }
         case .drinkLogged: state.lastDrinkSeq = wasOn ? .max : 0
         case .thresholdCrossed:
             state.lastValueThousandths = wasOn ? 1_000_000 : -1_000_000
@@ -165,9 +192,11 @@ extension WaterlineFacts {
             // It came to the threshold, and much water after that.
             facts.logs += (1...60).map { number in
                 LogEntry(
-                    id: "turned\(number)", sessionID: session.id, timestamp: now, kind: .water, amountOz: 8, source: .cli, updatedAt: now, seq: 100_000 + number)
+                    id: "turned\(number)", sessionID: session.id, timestamp: now, kind: .water, amountOz: 8,
+                    source: .cli, updatedAt: now, seq: 100_000 + number)
             }
-        case .openForLong: if wasOn { state.keepGoingAt = now } else { facts.session.startTime = now.advanced(seconds: -13 * 3600) }
+        case .openForLong:
+            if wasOn { state.keepGoingAt = now } else { facts.session.startTime = now.advanced(seconds: -13 * 3600) }
         case .questionUnasked: state.abandonedNotified.toggle()
         default: break
         }

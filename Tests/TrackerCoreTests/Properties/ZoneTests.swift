@@ -12,7 +12,8 @@ import Testing
     /// Zones whose clocks agree in these years share a representative.
     private static func distinct() throws -> [(zone: Zone, names: [String], starts: [String: String])] {
         var groups: [[Int64]: (Zone, [String], [String: String])] = [:]
-        let file = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().appending(path: "Data/zone-days.txt")
+        let file = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().appending(
+            path: "Data/zone-days.txt")
         for line in try String(contentsOf: file, encoding: .utf8).split(separator: "\n") where !line.hasPrefix("#") {
             let words = line.split(separator: " ").map(String.init)
             try #require(words.count == 3, "\(line)")
@@ -39,7 +40,9 @@ import Testing
                 let calendar = DayCalendar(zone: zone, boundaryHour: boundary)
                 var digest: UInt64 = 0xCBF2_9CE4_8422_2325
                 for day in Self.first.daysSince1970...Self.last.daysSince1970 {
-                    digest = (digest ^ UInt64(bitPattern: calendar.start(of: LocalDay(daysSince1970: day)).wholeSeconds)) &* 0x100_0000_01B3
+                    digest =
+                        (digest ^ UInt64(bitPattern: calendar.start(of: LocalDay(daysSince1970: day)).wholeSeconds))
+                        &* 0x100_0000_01B3
                 }
                 return String(digest)
             }.joined(separator: " ")
@@ -62,9 +65,12 @@ import Testing
                 for number in Self.first.daysSince1970..<Self.last.daysSince1970 {
                     let day = LocalDay(daysSince1970: number)
                     let next = calendar.start(of: day.adding(days: 1))
-                    let inside = Instant(milliseconds: Int64.random(in: start.milliseconds..<next.milliseconds, using: &random))
+                    let inside = Instant(
+                        milliseconds: Int64.random(in: start.milliseconds..<next.milliseconds, using: &random))
                     let before = Instant(milliseconds: next.milliseconds - 1)
-                    let isRight = start < next && calendar.day(of: start) == day && calendar.day(of: inside) == day && calendar.day(of: before) == day
+                    let isRight =
+                        start < next && calendar.day(of: start) == day && calendar.day(of: inside) == day
+                        && calendar.day(of: before) == day
                     if !isRight { Issue.record("\(names[0]), boundary \(boundary): \(day), seed \(seed)") }
                     start = next
                 }
@@ -75,17 +81,24 @@ import Testing
     /// Wall clock and instant are inverse to each other, also in the hours that occur twice.
     @Test(arguments: 1...40) func wallClocksLeadBack(seed: Int) throws {
         var random = SeededGenerator(seed: UInt64(seed))
-        let zones = ["Europe/Berlin", "Australia/Lord_Howe", "America/Nuuk", "Antarctica/Troll", "Africa/El_Aaiun", "Europe/Dublin", "America/Havana"]
+        let zones = [
+            "Europe/Berlin", "Australia/Lord_Howe", "America/Nuuk", "Antarctica/Troll", "Africa/El_Aaiun",
+            "Europe/Dublin", "America/Havana",
+        ]
         let zone = try Zone(zones[seed % zones.count])
         for _ in 0..<300 {
             // Half of them near a change of clocks.
             let change = zone.starts.dropFirst().randomElement(using: &random) ?? 0
-            let seconds = Bool.random(using: &random) ? change + Int64.random(in: -10_000...10_000, using: &random) : Int64.random(in: 0...4_000_000_000, using: &random)
+            let seconds =
+                Bool.random(using: &random)
+                ? change + Int64.random(in: -10_000...10_000, using: &random)
+                : Int64.random(in: 0...4_000_000_000, using: &random)
             let instant = Instant(seconds: seconds)
             let wall = zone.wall(at: instant)
             switch zone.moments(of: wall) {
             case .once(let found): #expect(found == instant, "\(zone.id) \(wall), seed \(seed)")
-            case .repeated(let first, let last): #expect(first < last && (first == instant || last == instant), "\(zone.id) \(wall), seed \(seed)")
+            case .repeated(let first, let last):
+                #expect(first < last && (first == instant || last == instant), "\(zone.id) \(wall), seed \(seed)")
             default: Issue.record("\(zone.id) \(wall) never shows, seed \(seed)")
             }
         }
@@ -101,7 +114,8 @@ import Testing
             let moments = try Zone(zone).moments(of: try #require(WallTime(wall)))
             try #expect(moments == .skipped(shifted: at(shifted), transition: at(transition)), "\(zone)")
         }
-        #expect(try Zone("UTC").moments(of: WallTime(year: 2026, month: 2, day: 29, hour: 0, minute: 0, second: 0)) == nil)
+        #expect(
+            try Zone("UTC").moments(of: WallTime(year: 2026, month: 2, day: 29, hour: 0, minute: 0, second: 0)) == nil)
     }
 
     @Test(arguments: ["Mars/Base", "", "europe/berlin", "GMT+2", "UTC+3", "PST", "../etc/passwd", "Europe/Berlin "])
@@ -116,10 +130,15 @@ import Testing
         }
         #expect(Instant(iso: "2026-10-25T02:30:00+02:00") == Instant(iso: "2026-10-25T00:30Z"))
         #expect(Instant(iso: "2026-10-25 02:30:00 +0200") == Instant(iso: "2026-10-25T00:30:00Z"))
-        for text in ["", "Z", "2026-02-30T00:00:00Z", "2026-02-02T24:00:00Z", "2026-02-02T22:21:15", "2026-02-02", "+0200", "2026-02-02T22:21:15.1234Z", "2026-02-02T22:21:15+25:00"] {
+        for text in [
+            "", "Z", "2026-02-30T00:00:00Z", "2026-02-02T24:00:00Z", "2026-02-02T22:21:15", "2026-02-02", "+0200",
+            "2026-02-02T22:21:15.1234Z", "2026-02-02T22:21:15+25:00",
+        ] {
             #expect(Instant(iso: text) == nil, "\(text)")
         }
-        for days in stride(from: -800_000, through: 800_000, by: 997) { #expect(LocalDay(daysSince1970: days).daysSince1970 == days) }
+        for days in stride(from: -800_000, through: 800_000, by: 997) {
+            #expect(LocalDay(daysSince1970: days).daysSince1970 == days)
+        }
         #expect(LocalDay("2026-06-15")?.weekday == 0 && LocalDay("1969-12-28")?.weekday == 6)
         #expect(LocalDay("2026-02-29") == nil && LocalDay("2026-2-2") == nil && LocalDay("2024-02-29") != nil)
     }

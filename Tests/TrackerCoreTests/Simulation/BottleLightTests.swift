@@ -11,7 +11,11 @@ import TrackerCore
         let calendar = DayCalendar(zone: zone, boundaryHour: 4)
         let date = try #require(LocalDay("2026-06-15"))
         func at(_ wall: String) throws -> Instant { calendar.instant(on: date, at: try #require(TimeOfDay(wall))) }
-        let all = try drinks.map { Drink(key: $0.0, at: try at($0.0), calendar: calendar, ml: $0.1, source: .init(rawValue: "cli"), updatedAt: try at($0.0)) }
+        let all = try drinks.map {
+            Drink(
+                key: $0.0, at: try at($0.0), calendar: calendar, ml: $0.1, source: .init(rawValue: "cli"),
+                updatedAt: try at($0.0))
+        }
         var (seen, last) = ([String](), BottleLight.off)
         for minute in 0..<(24 * 60) {
             let time = try #require(TimeOfDay(hour: minute / 60, minute: minute % 60))
@@ -26,7 +30,10 @@ import TrackerCore
     }
 
     @Test func `by pace: gentle, then strong, dark when the goal is met`() throws {
-        #expect(try day([("bottle.light", "true")], drinks: [("10:30", 300), ("15:00", 2200)]) == ["07:18 gentle", "10:00 strong", "10:30 gentle", "11:48 strong", "15:00 off"])
+        #expect(
+            try day([("bottle.light", "true")], drinks: [("10:30", 300), ("15:00", 2200)]) == [
+                "07:18 gentle", "10:00 strong", "10:30 gentle", "11:48 strong", "15:00 off",
+            ])
     }
 
     @Test func `never in quiet hours, and out before they begin`() throws {
@@ -34,12 +41,16 @@ import TrackerCore
         #expect(try day([("bottle.light", "true"), ("schedule.sleep", "20:00")]).last == "19:55 off")
     }
 
-    @Test(arguments: [
-        ([("reminders.engine", "interval")], ["08:10 gentle", "08:40 strong", "21:55 off"]),
-        ([("reminders.engine", "adaptive")], ["09:00 gentle", "21:55 off"]),
-        ([("reminders.enabled", "false")], []),
-        ([("bottle.light", "false")], []),
-    ] as [([(String, String)], [String])]) func `by the engine that is chosen`(changes: [(String, String)], light: [String]) throws {
+    @Test(
+        arguments: [
+            ([("reminders.engine", "interval")], ["08:10 gentle", "08:40 strong", "21:55 off"]),
+            ([("reminders.engine", "adaptive")], ["09:00 gentle", "21:55 off"]),
+            ([("reminders.enabled", "false")], []),
+            ([("bottle.light", "false")], []),
+        ] as [([(String, String)], [String])]) func `by the engine that is chosen`(
+            changes: [(String, String)], light: [String]
+        ) throws
+    {
         #expect(try day([("bottle.light", "true")] + changes) == light)
     }
 }

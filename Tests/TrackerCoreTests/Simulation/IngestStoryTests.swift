@@ -4,9 +4,10 @@ import Testing
 
 /// A6: the story of one bottle, step by step; and travel (T-20) with the core's own totals.
 @Suite struct IngestStoryTests {
-    static let table: [Vector] = [
-        Vector("A6-S2") { try keys() }, Vector("T-22") { try travel() },
-    ] + worldZones.map { zone in Vector("A6-S1/\(zone)") { try story(zone) } }
+    static let table: [Vector] =
+        [
+            Vector("A6-S2") { try keys() }, Vector("T-22") { try travel() },
+        ] + worldZones.map { zone in Vector("A6-S1/\(zone)") { try story(zone) } }
 
     @Test(arguments: table) func vector(_ vector: Vector) throws { try vector.check() }
 
@@ -19,7 +20,8 @@ import Testing
         let resolution = RecordResolver(zone: zone).resolve(fields, received: received)
         return Drink(
             key: Drink.bottleKey(bottle: bottle, wall: try #require(resolution.wall).description, amountMl: ml),
-            at: try #require(resolution.instant), calendar: DayCalendar(zone: zone), ml: ml, source: .bottle, updatedAt: received)
+            at: try #require(resolution.instant), calendar: DayCalendar(zone: zone), ml: ml, source: .bottle,
+            updatedAt: received)
     }
 
     /// The steps come one a minute from 18:00 on; every minute to the next day's boundary is evaluated.
@@ -36,26 +38,31 @@ import Testing
             ({ world, _ in world.ledger.ingest([third]) }, 350, 3, third),
             ({ world, _ in world.ledger.ingest([yesterday, first[1]]) }, 350, 3, third),
             ({ world, _ in world.ledger.ingest((first + [third]).reversed()) }, 350, 3, third),
-            ({ world, now in
-                world.ledger.delete(first[1].key, at: now)
-                world.ledger.ingest(first + [third])
-            }, 150, 2, third),
+            (
+                { world, now in
+                    world.ledger.delete(first[1].key, at: now)
+                    world.ledger.ingest(first + [third])
+                }, 150, 2, third
+            ),
         ]
         let start = try world.moment("2026-02-03 18:00")
         let boundary = try world.moment("2026-02-04 04:00")
-        world.run(from: start, to: boundary, before: { world, now in
-            let step = Int(start.seconds(to: now) / 60)
-            if step < steps.count { steps[step].change(&world, now) }
-        }, after: { _, now, evaluation in
-            let pace = evaluation.snapshot.pace
-            if now == boundary {
-                #expect(pace.dailyTotalMl == 0 && pace.lastDrinkTime == nil && evaluation.snapshot.drinkCount == 0)
-            } else {
-                let step = steps[min(Int(start.seconds(to: now) / 60), steps.count - 1)]
-                #expect(pace.dailyTotalMl == step.total && evaluation.snapshot.drinkCount == step.rows, "at \(now)")
-                #expect(pace.lastDrinkTime == step.last.at, "at \(now)")
-            }
-        })
+        world.run(
+            from: start, to: boundary,
+            before: { world, now in
+                let step = Int(start.seconds(to: now) / 60)
+                if step < steps.count { steps[step].change(&world, now) }
+            },
+            after: { _, now, evaluation in
+                let pace = evaluation.snapshot.pace
+                if now == boundary {
+                    #expect(pace.dailyTotalMl == 0 && pace.lastDrinkTime == nil && evaluation.snapshot.drinkCount == 0)
+                } else {
+                    let step = steps[min(Int(start.seconds(to: now) / 60), steps.count - 1)]
+                    #expect(pace.dailyTotalMl == step.total && evaluation.snapshot.drinkCount == step.rows, "at \(now)")
+                    #expect(pace.lastDrinkTime == step.last.at, "at \(now)")
+                }
+            })
         try #expect(world.ledger.intake(on: day("2026-02-02")).totalMl == 100)
     }
 
@@ -63,7 +70,9 @@ import Testing
         let one = try record("2026-02-03T16:00:00", 100)
         var ledger = DrinkLedger()
         // Twice in one response: one drink. Another amount in the same second, or another bottle: another drink.
-        ledger.ingest([one, one, try record("2026-02-03T16:00:00", 101), try record("2026-02-03T16:00:00", 100, bottle: "b2")])
+        ledger.ingest([
+            one, one, try record("2026-02-03T16:00:00", 101), try record("2026-02-03T16:00:00", 100, bottle: "b2"),
+        ])
         #expect(ledger.drinks.count == 3)
         // 0 ml is kept and does not count.
         ledger.ingest([try record("2026-02-03T17:00:00", 0)])

@@ -15,8 +15,12 @@ import Testing
 
     @Test(arguments: table) func vector(_ vector: Vector) throws { try vector.check() }
 
-    private static func amber(_ wall: String, _ amount: String) -> String { "\(wall) Time to hydrate! You're \(amount) behind pace." }
-    private static func red(_ wall: String, _ amount: String) -> String { "\(wall) You're falling behind! Drink \(amount) to catch up." }
+    private static func amber(_ wall: String, _ amount: String) -> String {
+        "\(wall) Time to hydrate! You're \(amount) behind pace."
+    }
+    private static func red(_ wall: String, _ amount: String) -> String {
+        "\(wall) You're falling behind! Drink \(amount) to catch up."
+    }
     private static let goal = "Good job! You've hit your daily hydration goal."
     private static let recovery = "Nice work - you're back on pace."
 
@@ -42,16 +46,21 @@ import Testing
     private static func aDayOfDrinks(_ zone: String) throws {
         let drinks = [("10:05", 300), ("11:50", 600), ("15:00", 700), ("19:00", 500), ("20:00", 400)]
         let continuous = try day(zone, wholeHours: false, drinks: drinks)
-        #expect(continuous.told(.pace, .goal, .recovery) == [
-            amber("07:18", "50ml"), red("10:00", "500ml"), red("11:48", "500ml"), "11:50 \(recovery)", amber("12:42", "50ml"),
-            "15:00 \(recovery)", amber("16:54", "50ml"), "19:00 \(recovery)", amber("19:54", "50ml"), "20:00 \(goal)",
-        ])
+        #expect(
+            continuous.told(.pace, .goal, .recovery) == [
+                amber("07:18", "50ml"), red("10:00", "500ml"), red("11:48", "500ml"), "11:50 \(recovery)",
+                amber("12:42", "50ml"),
+                "15:00 \(recovery)", amber("16:54", "50ml"), "19:00 \(recovery)", amber("19:54", "50ml"),
+                "20:00 \(goal)",
+            ])
         #expect(continuous.engineDay?.remindersSent == 6)
         let whole = try day(zone, wholeHours: true, drinks: drinks)
-        #expect(whole.told(.pace, .goal, .recovery) == [
-            amber("08:00", "150ml"), red("10:00", "500ml"), "11:50 \(recovery)", amber("13:00", "100ml"), "15:00 \(recovery)",
-            amber("17:00", "50ml"), "19:00 \(recovery)", "20:00 \(goal)",
-        ])
+        #expect(
+            whole.told(.pace, .goal, .recovery) == [
+                amber("08:00", "150ml"), red("10:00", "500ml"), "11:50 \(recovery)", amber("13:00", "100ml"),
+                "15:00 \(recovery)",
+                amber("17:00", "50ml"), "19:00 \(recovery)", "20:00 \(goal)",
+            ])
     }
 
     private static func theCap(_ zone: String) throws {
@@ -60,13 +69,16 @@ import Testing
             var world = try World(zone: zone)
             world.settings.goalMl = 8000
             world.settings.dailyLimit = limit
-            try world.run(from: world.moment("2026-06-15 04:00"), to: world.moment("2026-06-15 21:59"), after: { world, now, evaluation in
-                if evaluation.decisions.contains(where: { $0.acceptance == .pace(.overdue) }) {
-                    world.drink(evaluation.snapshot.pace.expectedMl - evaluation.snapshot.pace.dailyTotalMl, at: now)
-                    // A log is followed by an evaluation of its own (B8): on track, so amber is armed again.
-                    world.evaluate(at: now)
-                }
-            })
+            try world.run(
+                from: world.moment("2026-06-15 04:00"), to: world.moment("2026-06-15 21:59"),
+                after: { world, now, evaluation in
+                    if evaluation.decisions.contains(where: { $0.acceptance == .pace(.overdue) }) {
+                        world.drink(
+                            evaluation.snapshot.pace.expectedMl - evaluation.snapshot.pace.dailyTotalMl, at: now)
+                        // A log is followed by an evaluation of its own (B8): on track, so amber is armed again.
+                        world.evaluate(at: now)
+                    }
+                })
             let times = world.told(.pace).map { String($0.prefix(5)) }
             #expect(Array(times.prefix(8)) == eight)
             #expect(limit ? times.count == 8 : times.dropFirst(8).first == "19:06")

@@ -36,7 +36,8 @@ struct World {
 
     func facts(at now: Instant) -> TrackerFacts {
         let day = calendar.day(of: now)
-        var facts = TrackerFacts(settings: settings, zone: zone, days: [day: ledger.intake(on: day)], engineDay: engineDay)
+        var facts = TrackerFacts(
+            settings: settings, zone: zone, days: [day: ledger.intake(on: day)], engineDay: engineDay)
         if let session, session.isActive {
             facts.waterline = WaterlineFacts(session: session, logs: logs, sips: sips, reminders: waterline)
         }
@@ -86,7 +87,8 @@ struct World {
         logs.append(
             LogEntry(
                 id: "log\(number)", sessionID: session?.id ?? "", timestamp: time, kind: kind,
-                standardDrinkEstimate: kind == .alcohol ? estimate : nil, amountOz: kind == .water ? 8 : nil, source: .cli,
+                standardDrinkEstimate: kind == .alcohol ? estimate : nil, amountOz: kind == .water ? 8 : nil,
+                source: .cli,
                 updatedAt: time, seq: number))
     }
 
@@ -96,5 +98,6 @@ struct World {
     }
 }
 
-/// Zones in which whole days are run: none, one with summer time, one that changes at 23:00, one that changes by 30 minutes.
+/// Zones in which whole days are run: none, one with summer time, one that changes at 23:00, one that changes by 30
+/// minutes.
 let worldZones = ["UTC", "Europe/Berlin", "America/Nuuk", "Australia/Lord_Howe"]

@@ -5,13 +5,17 @@ import Testing
 
 /// The shape of the state that other programs read (B7, A12).
 @Suite struct SnapshotTests {
-    private func evaluation(_ drinks: [(String, Int)] = [], at now: String, settings: Settings = Settings()) throws -> Evaluation {
+    private func evaluation(_ drinks: [(String, Int)] = [], at now: String, settings: Settings = Settings()) throws
+        -> Evaluation
+    {
         let zone = try Zone("Europe/Berlin")
         let calendar = DayCalendar(zone: zone)
-        let facts = TrackerFacts(settings: settings, zone: zone, drinks: try drinks.enumerated().map { index, drink in
-            let at = try local("2026-06-15 \(drink.0)")
-            return Drink(key: "k\(index)", at: at, calendar: calendar, ml: drink.1, source: .bottle, updatedAt: at)
-        })
+        let facts = TrackerFacts(
+            settings: settings, zone: zone,
+            drinks: try drinks.enumerated().map { index, drink in
+                let at = try local("2026-06-15 \(drink.0)")
+                return Drink(key: "k\(index)", at: at, calendar: calendar, ml: drink.1, source: .bottle, updatedAt: at)
+            })
         return Tracker.evaluate(facts, now: try local("2026-06-15 \(now)"))
     }
 
@@ -23,7 +27,8 @@ import Testing
         let object = try json(evaluation([("10:00", 800)], at: "14:00").snapshot)
         let fields = [
             "dailyTotalMl", "dailyGoalMl", "lastDrinkTime", "urgency", "deficitMl", "timestamp", "shouldNotify",
-            "notificationType", "notificationTitle", "notificationBody", "paceBalanceMl", "displayUrgency", "expectedMl",
+            "notificationType", "notificationTitle", "notificationBody", "paceBalanceMl", "displayUrgency",
+            "expectedMl",
             "progress", "percent", "isGoalAchieved", "statusText", "notificationId", "dayKey", "schema",
             "state", "isAlerting", "timeUntilNext", "waterline", "phase", "dueTime", "sync",
         ]
@@ -45,7 +50,8 @@ import Testing
         #expect(object["phase"] as? String == "goalReached")
     }
 
-    /// B6: the second fill stands at expected / goal while the rounded deficit is shown, and at no other time. At 10:00 500 of 2500 are expected.
+    /// B6: the second fill stands at expected / goal while the rounded deficit is shown, and at no other time. At 10:00
+    /// 500 of 2500 are expected.
     @Test(arguments: [(0, 0.2), (475, 0.2), (476, nil), (500, nil), (900, nil), (2500, nil)] as [(Int, Double?)])
     func theTargetStandsAtExpectedOverGoal(total: Int, height: Double?) throws {
         let snapshot = try evaluation([("09:00", total)], at: "10:00").snapshot
@@ -63,14 +69,21 @@ import Testing
     }
 
     @Test func decoderIsLenient() throws {
-        func decode(_ text: String) throws -> PaceSnapshot { try JSONDecoder().decode(PaceSnapshot.self, from: Data(text.utf8)) }
+        func decode(_ text: String) throws -> PaceSnapshot {
+            try JSONDecoder().decode(PaceSnapshot.self, from: Data(text.utf8))
+        }
         let bare = try decode(#"{"dailyTotalMl": 300, "dailyGoalMl": 0, "someday": [1], "urgency": 7}"#)
         #expect(bare.dailyGoalMl == 2500)
         #expect(bare.deficitMl == 0)
         #expect(bare.notification == nil)
         #expect(bare.lastDrinkTime == nil)
         #expect(bare.urgency == .onTrack)
-        let odd = try decode(#"{"dailyTotalMl": 9223372036854775807, "deficitMl": 9223372036854775807, "lastDrinkTime": 1e300, "timestamp": "x"}"#)
+        let odd = try decode(
+            #"""
+            {"dailyTotalMl": 9223372036854775807, "deficitMl": 9223372036854775807, "lastDrinkTime": 1e300, \#
+            "timestamp": "x"}
+            """#
+        )
         #expect(odd.deficitMl == .max)
         #expect(throws: DecodingError.self) { try decode(#"{"dailyGoalMl": 1}"#) }
     }

@@ -7,10 +7,14 @@ import TrackerCore
 
     @Test(arguments: table) func vector(_ vector: Vector) throws { try vector.check() }
 
-    private static let greetings = Vector.numbered("D1", [
-        ("04:00", "Good morning!"), ("11:59", "Good morning!"), ("12:00", "Good afternoon!"), ("16:59", "Good afternoon!"),
-        ("17:00", "Good evening!"), ("21:59", "Good evening!"), ("22:00", "Good night!"), ("03:59", "Good night!"),
-    ]) { wall, words in
+    private static let greetings = Vector.numbered(
+        "D1",
+        [
+            ("04:00", "Good morning!"), ("11:59", "Good morning!"), ("12:00", "Good afternoon!"),
+            ("16:59", "Good afternoon!"),
+            ("17:00", "Good evening!"), ("21:59", "Good evening!"), ("22:00", "Good night!"), ("03:59", "Good night!"),
+        ]
+    ) { wall, words in
         try #expect(Greeting.text(at: time(wall)) == words)
     }
 
@@ -18,10 +22,14 @@ import TrackerCore
         AdaptiveReminder(start: try local("2026-06-15 08:00"), end: try local("2026-06-15 22:00"), intervalHours: 2)
     }
 
-    private static let paces = Vector.numbered("D2", [
-        (1300, "16:00", 6, 200, 200), (1000, "14:00", 8, 187.5, 190), (1000, "14:30", 8, 187.5, 190), (0, "08:00", 14, 178.6, 180),
-        (2000, "21:30", 1, 500, 500), (2499, "21:59", 1, 1, 10), (2500, "15:00", 7, 0, nil),
-    ] as [(Int, String, Int, Double, Int?)]) { total, wall, hours, pace, shown in
+    private static let paces = Vector.numbered(
+        "D2",
+        [
+            (1300, "16:00", 6, 200, 200), (1000, "14:00", 8, 187.5, 190), (1000, "14:30", 8, 187.5, 190),
+            (0, "08:00", 14, 178.6, 180),
+            (2000, "21:30", 1, 500, 500), (2499, "21:59", 1, 1, 10), (2500, "15:00", 7, 0, nil),
+        ] as [(Int, String, Int, Double, Int?)]
+    ) { total, wall, hours, pace, shown in
         let now = try local("2026-06-15 \(wall)")
         let reminder = try reminder()
         #expect(reminder.hoursLeft(at: now) == hours)
@@ -29,12 +37,16 @@ import TrackerCore
         #expect(reminder.shownPace(remainingMl: 2500 - total, at: now) == shown)
     }
 
-    private static let firings = Vector.numbered("D2-F", [
-        (nil, ["10:00", "12:00", "14:00", "16:00", "18:00", "20:00"]),
-        ("2026-06-14 21:00", ["10:00", "12:00", "14:00", "16:00", "18:00", "20:00"]),
-        ("2026-06-15 07:30", ["10:00", "12:00", "14:00", "16:00", "18:00", "20:00"]),
-        ("2026-06-15 10:30", ["12:30", "14:30", "16:30", "18:30", "20:30"]), ("2026-06-15 19:59", ["21:59"]), ("2026-06-15 20:00", []),
-    ] as [(String?, [String])]) { last, expected in
+    private static let firings = Vector.numbered(
+        "D2-F",
+        [
+            (nil, ["10:00", "12:00", "14:00", "16:00", "18:00", "20:00"]),
+            ("2026-06-14 21:00", ["10:00", "12:00", "14:00", "16:00", "18:00", "20:00"]),
+            ("2026-06-15 07:30", ["10:00", "12:00", "14:00", "16:00", "18:00", "20:00"]),
+            ("2026-06-15 10:30", ["12:30", "14:30", "16:30", "18:30", "20:30"]), ("2026-06-15 19:59", ["21:59"]),
+            ("2026-06-15 20:00", []),
+        ] as [(String?, [String])]
+    ) { last, expected in
         let reminder = try reminder()
         let lastDrink = try last.map { try local($0) }
         let expected = try expected.map { try local("2026-06-15 \($0)") }
@@ -52,11 +64,16 @@ import TrackerCore
         if lastDrink.map({ $0 <= reminder.start }) ?? true { #expect(seen == expected) }
     }
 
-    private static let streaks = Vector.numbered("D3", [
-        ([], 0, "none"), ([(2500, 2500)], 1, "met"), ([(500, 2500), (2500, 2500), (2600, 2500), (100, 2500)], 2, "partial"),
-        ([nil, (2500, 2500)], 1, "none"), ([nil, nil, (2500, 2500)], 0, "none"),
-        ([(1600, 1600), (1700, 1600), (2000, 2500)], 2, "met"), (Array(repeating: (2500, 2500), count: 7), 7, "met"),
-    ] as [([(Int, Int)?], Int, String)]) { days, streak, todayClass in
+    private static let streaks = Vector.numbered(
+        "D3",
+        [
+            ([], 0, "none"), ([(2500, 2500)], 1, "met"),
+            ([(500, 2500), (2500, 2500), (2600, 2500), (100, 2500)], 2, "partial"),
+            ([nil, (2500, 2500)], 1, "none"), ([nil, nil, (2500, 2500)], 0, "none"),
+            ([(1600, 1600), (1700, 1600), (2000, 2500)], 2, "met"),
+            (Array(repeating: (2500, 2500), count: 7), 7, "met"),
+        ] as [([(Int, Int)?], Int, String)]
+    ) { days, streak, todayClass in
         let today = try day("2026-06-15")
         var totals: [LocalDay: Int] = [:]
         var goals: [LocalDay: Int] = [:]

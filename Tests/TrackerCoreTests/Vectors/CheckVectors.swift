@@ -5,7 +5,9 @@ import Testing
 /// B9: those of the nineteen checks that the core can show. The law's page of checks says where the others are.
 @Suite struct CheckVectors {
     static let table: [Vector] = [
-        Vector("B9-01") { try #expect(paceWith(0, at: "14:00").deficitMl == 1167 && paceWith(0, at: "14:00").urgency == .overdue) },
+        Vector("B9-01") {
+            try #expect(paceWith(0, at: "14:00").deficitMl == 1167 && paceWith(0, at: "14:00").urgency == .overdue)
+        },
         Vector("B9-02") {
             let pace = try paceWith(800, at: "14:00")
             #expect(pace.statusText == "350ml to catch up")

@@ -8,7 +8,9 @@ import TrackerCore
         Vector("D4-01") {
             let drinks = try twoDrinks()
             let xml = HealthExport.text(.appleHealth, drinks)
-            #expect(xml.contains("startDate=\"2026-10-25 02:30:00 +0200\"") && xml.contains("endDate=\"2026-10-25 02:30:00 +0100\""))
+            #expect(
+                xml.contains("startDate=\"2026-10-25 02:30:00 +0200\"")
+                    && xml.contains("endDate=\"2026-10-25 02:30:00 +0100\""))
             for text in [xml, HealthExport.text(.csv, drinks), HealthExport.text(.json, drinks)] {
                 let samples = try HealthReader.samples(text)
                 #expect(samples.map(\.at) == drinks.map(\.at))
@@ -21,24 +23,37 @@ import TrackerCore
             let calendar = DayCalendar(zone: try Zone("Europe/Berlin"))
             let foreign = """
                 <HealthData><Record type="HKQuantityTypeIdentifierStepCount" unit="count" value="9" startDate="x"/>
-                <Record type="HKQuantityTypeIdentifierDietaryWater" sourceName="Cup &amp; Co" unit="fl_oz_us" value="8" \
+                <Record type="HKQuantityTypeIdentifierDietaryWater" sourceName="Cup &amp; Co" unit="fl_oz_us" \
+                value="8" \
                 startDate="2026-10-25 02:30:00 +0200" endDate="2026-10-25 02:30:00 +0200"/></HealthData>
                 """
-            for text in [try HealthExport.text(.appleHealth, twoDrinks()), try HealthExport.text(.csv, twoDrinks()), foreign] {
+            for text in [
+                try HealthExport.text(.appleHealth, twoDrinks()), try HealthExport.text(.csv, twoDrinks()), foreign,
+            ] {
                 var ledger = DrinkLedger(text == foreign ? [] : try twoDrinks())
                 for _ in 0..<2 {
                     let samples = try HealthReader.samples(text)
-                    ledger.ingest(samples.compactMap { sample in
-                        sample.drink(known: { ledger.drinks[$0] != nil }, calendar: calendar, now: Instant(seconds: 0))
-                    })
+                    ledger.ingest(
+                        samples.compactMap { sample in
+                            sample.drink(
+                                known: { ledger.drinks[$0] != nil }, calendar: calendar, now: Instant(seconds: 0))
+                        })
                 }
                 #expect(ledger.drinks.count == (text == foreign ? 1 : 2))
-                if text == foreign { #expect(ledger.drinks.values.first?.ml == 237 && ledger.drinks.values.first?.source == .health) }
+                if text == foreign {
+                    #expect(ledger.drinks.values.first?.ml == 237 && ledger.drinks.values.first?.source == .health)
+                }
             }
         },
         Vector("D4-03") {
-            for (unit, value, ml) in [("mL", "250", 250), ("L", "0.25", 250), ("fl_oz_us", "8.5", 251), ("cup_us", "1", 237)] {
-                let text = "<HealthData><Record type=\"HKQuantityTypeIdentifierDietaryWater\" unit=\"\(unit)\" value=\"\(value)\" startDate=\"2026-10-25 02:30:00 +0100\"/></HealthData>"
+            for (unit, value, ml) in [
+                ("mL", "250", 250), ("L", "0.25", 250), ("fl_oz_us", "8.5", 251), ("cup_us", "1", 237),
+            ] {
+                let text =
+                    """
+                    <HealthData><Record type=\"HKQuantityTypeIdentifierDietaryWater\" unit=\"\(unit)\" \
+                    value=\"\(value)\" startDate=\"2026-10-25 02:30:00 +0100\"/></HealthData>
+                    """
                 try #expect(HealthReader.samples(text).map(\.ml) == [ml])
             }
         },
@@ -50,16 +65,21 @@ import TrackerCore
         let calendar = DayCalendar(zone: try Zone("Europe/Berlin"))
         return try ["2026-10-25T00:30:00", "2026-10-25T01:30:00"].map { text in
             let at = try at(text)
-            return Drink(key: "A4:C1|\(text)|100, \"<&\"", at: at, calendar: calendar, ml: 100, source: .bottle, updatedAt: at)
+            return Drink(
+                key: "A4:C1|\(text)|100, \"<&\"", at: at, calendar: calendar, ml: 100, source: .bottle, updatedAt: at)
         }
     }
 
     /// A drink that was logged between two seconds comes back at its very moment.
     @Test(arguments: [0, 1, 50, 999]) func jsonKeepsMilliseconds(rest: Int64) throws {
         let at = Instant(milliseconds: 1_792_888_200_000 + rest)
-        let drink = Drink(key: "d", at: at, calendar: DayCalendar(zone: try Zone("Asia/Kathmandu")), ml: 100, source: .bottle, updatedAt: at)
+        let drink = Drink(
+            key: "d", at: at, calendar: DayCalendar(zone: try Zone("Asia/Kathmandu")), ml: 100, source: .bottle,
+            updatedAt: at)
         try #expect(HealthReader.samples(HealthExport.text(.json, [drink])).map(\.at) == [at])
-        #expect(HealthExport.text(.json, [drink]).contains(rest == 0 ? ":00+05:45\"" : ".\(String(1000 + rest).dropFirst())+05:45\""))
+        #expect(
+            HealthExport.text(.json, [drink]).contains(
+                rest == 0 ? ":00+05:45\"" : ".\(String(1000 + rest).dropFirst())+05:45\""))
     }
 
     /// A file cut anywhere is refused, never half read; cut behind its last mark it is whole.
@@ -67,17 +87,29 @@ import TrackerCore
         let drinks = try Self.twoDrinks()
         for text in [HealthExport.text(.appleHealth, drinks), HealthExport.text(.json, drinks)] {
             let end = try #require(text.lastIndex { !$0.isWhitespace })
-            for index in text[..<end].indices { #expect(throws: HealthFileError.self) { try HealthReader.samples(String(text[..<index])) } }
+            for index in text[..<end].indices {
+                #expect(throws: HealthFileError.self) { try HealthReader.samples(String(text[..<index])) }
+            }
         }
     }
 
     @Test(arguments: [
-        "", "hello", "\u{0}\u{1}PNG", "<html></html>", "{\"a\": 1}", "[1]", "[{\"startDate\": \"x\"}]", "startDate,endDate\n1,2\n",
-        "startDate,endDate,value_ml,uuid\n2026-10-25 02:30:00 +0200,x,-5,u\n", "startDate,endDate,value_ml,uuid\n2026-10-25 02:30:00 +0200,x,nan,u\n",
-        "startDate,endDate,value_ml,uuid\n2026-13-25 02:30:00 +0200,x,5,u\n", "startDate,value_ml\n2026-10-25 02:30:00,5\n",
-        "<HealthData><Record type=\"HKQuantityTypeIdentifierDietaryWater\" unit=\"gallon\" value=\"1\" startDate=\"2026-10-25 02:30:00 +0100\"/></HealthData>",
-        "<HealthData><Record type=\"HKQuantityTypeIdentifierDietaryWater\" unit=\"mL\" value=\"1e30\" startDate=\"2026-10-25 02:30:00 +0100\"/></HealthData>",
-        "<HealthData></HealthData><HealthData></HealthData>", "<HealthData><a></b></HealthData>", "<HealthData a=\"&bomb;\"/>", "</HealthData>",
+        "", "hello", "\u{0}\u{1}PNG", "<html></html>", "{\"a\": 1}", "[1]", "[{\"startDate\": \"x\"}]",
+        "startDate,endDate\n1,2\n",
+        "startDate,endDate,value_ml,uuid\n2026-10-25 02:30:00 +0200,x,-5,u\n",
+        "startDate,endDate,value_ml,uuid\n2026-10-25 02:30:00 +0200,x,nan,u\n",
+        "startDate,endDate,value_ml,uuid\n2026-13-25 02:30:00 +0200,x,5,u\n",
+        "startDate,value_ml\n2026-10-25 02:30:00,5\n",
+        """
+        <HealthData><Record type=\"HKQuantityTypeIdentifierDietaryWater\" unit=\"gallon\" value=\"1\" \
+        startDate=\"2026-10-25 02:30:00 +0100\"/></HealthData>
+        """,
+        """
+        <HealthData><Record type=\"HKQuantityTypeIdentifierDietaryWater\" unit=\"mL\" value=\"1e30\" \
+        startDate=\"2026-10-25 02:30:00 +0100\"/></HealthData>
+        """,
+        "<HealthData></HealthData><HealthData></HealthData>", "<HealthData><a></b></HealthData>",
+        "<HealthData a=\"&bomb;\"/>", "</HealthData>",
     ])
     func otherFilesAreRefused(_ text: String) {
         #expect(throws: HealthFileError.self) { try HealthReader.samples(text) }

@@ -22,7 +22,8 @@ import Testing
     }
 
     private static let seedA = [
-        ("reminders.engine", "interval"), ("hydration.goalMl", "1600"), ("schedule.interval.wake", "08:00"), ("schedule.interval.sleep", "20:00"),
+        ("reminders.engine", "interval"), ("hydration.goalMl", "1600"), ("schedule.interval.wake", "08:00"),
+        ("schedule.interval.sleep", "20:00"),
     ]
 
     private static let interval: [Vector] = [
@@ -119,15 +120,20 @@ import Testing
             // Adaptive: every two hours without a drink, from the common pair of hours.
             var world = try newWorld([("reminders.engine", "adaptive"), ("schedule.adaptive.start", "8")])
             try run(&world, [("10:30", 1300)])
-            #expect(world.told(.adaptive).map { String($0.prefix(5)) } == ["10:00", "12:30", "14:30", "16:30", "18:30", "20:30"])
+            #expect(
+                world.told(.adaptive).map { String($0.prefix(5)) } == [
+                    "10:00", "12:30", "14:30", "16:30", "18:30", "20:30",
+                ])
             #expect(world.told(.adaptive).first == "10:00 You need about 210 ml per hour to hit your goal. Tap to log!")
         },
         // All: at most one an evaluation, one congratulation, and the cap holds for the sum.
         Vector("X2-2") {
             var world = try newWorld([("reminders.engine", "all")])
-            try world.run(from: world.moment("2026-06-15 04:00"), to: world.moment("2026-06-16 03:59"), after: { _, now, evaluation in
-                #expect(evaluation.decisions.count <= 1, "at \(now)")
-            })
+            try world.run(
+                from: world.moment("2026-06-15 04:00"), to: world.moment("2026-06-16 03:59"),
+                after: { _, now, evaluation in
+                    #expect(evaluation.decisions.count <= 1, "at \(now)")
+                })
             #expect(world.told(.pace, .interval, .adaptive).count <= 8)
             #expect(world.told(.pace).count == 2 && !world.told(.interval).isEmpty && !world.told(.adaptive).isEmpty)
             world.drink(2500, at: try world.moment("2026-06-16 12:00"))
@@ -137,7 +143,9 @@ import Testing
         // The pair's quiet hours hold for every engine.
         Vector("X2-3") {
             for engine in ["pace", "interval", "adaptive", "all"] {
-                var world = try newWorld([("reminders.engine", engine), ("schedule.interval.sleep", "23:45"), ("schedule.sleep", "18:00")])
+                var world = try newWorld([
+                    ("reminders.engine", engine), ("schedule.interval.sleep", "23:45"), ("schedule.sleep", "18:00"),
+                ])
                 try run(&world)
                 #expect(world.told(.pace, .interval, .adaptive).allSatisfy { $0 >= "07:00" && $0 < "18:00" })
             }
@@ -185,14 +193,22 @@ import Testing
             for action in NotificationKind.waterlineLive.actions + NotificationKind.waterlineTime.actions {
                 for word in words { #expect(!action.label(discreet: true).lowercased().contains(word)) }
             }
-            #expect(texts.map(\.title) == [
-                "Time for water", "Time for a break", "Time for a break", "Your session has been running for 12 hours. End it?", "Session running",
-            ])
+            #expect(
+                texts.map(\.title) == [
+                    "Time for water", "Time for a break", "Time for a break",
+                    "Your session has been running for 12 hours. End it?", "Session running",
+                ])
         },
         Vector("E4-T2") {
-            #expect(NotificationTexts.perDrink(sinceWater: 1, discreet: false).title == "You've had 1 drink — time for water")
-            #expect(NotificationTexts.perDrink(sinceWater: 3, discreet: false).title == "You've had 3 drinks — time for water")
-            #expect(NotificationTexts.warning(discreet: false).title == "Your Waterline is high — drink water to return to center")
+            #expect(
+                NotificationTexts.perDrink(sinceWater: 1, discreet: false).title
+                    == "You've had 1 drink — time for water")
+            #expect(
+                NotificationTexts.perDrink(sinceWater: 3, discreet: false).title
+                    == "You've had 3 drinks — time for water")
+            #expect(
+                NotificationTexts.warning(discreet: false).title
+                    == "Your Waterline is high — drink water to return to center")
             let state = WaterlineState.computeState(entries("A A W"), warningThreshold: 2)
             #expect(
                 NotificationTexts.live(state, nextReminder: TimeOfDay(hour: 22), discreet: false).body
@@ -210,20 +226,33 @@ import Testing
             #expect(status.hint != nil)
             status.pollSucceeded()
             #expect(status.hint == nil && status.state == .disconnected)
-            let texts = [ConnectionProblem.bluetoothOff, .permissionDenied, .noAdapter, .failedToConnect("why"), .unexpectedResponse, .noAnswer]
-            #expect(texts.map(\.description) == [
-                "Bluetooth is off", "Bluetooth permission denied", "No Bluetooth adapter", "Failed to connect", "Unexpected bottle response",
-                "Bottle did not answer",
-            ])
+            let texts = [
+                ConnectionProblem.bluetoothOff, .permissionDenied, .noAdapter, .failedToConnect("why"),
+                .unexpectedResponse, .noAnswer,
+            ]
+            #expect(
+                texts.map(\.description) == [
+                    "Bluetooth is off", "Bluetooth permission denied", "No Bluetooth adapter", "Failed to connect",
+                    "Unexpected bottle response",
+                    "Bottle did not answer",
+                ])
             #expect(ConnectionProblem.failedToConnect("why").hint == "why")
         },
         Vector("B6-1") {
             let now = try at("2026-06-15T12:00:00")
-            let ages = [-5, 0, 59, 60, 3599, 3600, 86399, 86400, 172_800].map { RelativeAge.text(from: now.advanced(seconds: -$0), to: now) }
-            #expect(ages == ["just now", "just now", "just now", "1 min ago", "59 min ago", "1 h ago", "23 h ago", "1 day ago", "2 days ago"])
+            let ages = [-5, 0, 59, 60, 3599, 3600, 86399, 86400, 172_800].map {
+                RelativeAge.text(from: now.advanced(seconds: -$0), to: now)
+            }
+            #expect(
+                ages == [
+                    "just now", "just now", "just now", "1 min ago", "59 min ago", "1 h ago", "23 h ago", "1 day ago",
+                    "2 days ago",
+                ])
             #expect(StatusText.short(deficitMl: 0, totalMl: 2500, goalMl: 2500) == "Goal reached! 🎉")
             #expect(StatusText.long(deficitMl: 367, totalMl: 800, goalMl: 2500) == "350 ml behind target")
-            #expect(Amounts.millilitres(1250) == "1,250 ml" && Amounts.grouped(1_234_567) == "1,234,567" && Amounts.grouped(-999) == "-999")
+            #expect(
+                Amounts.millilitres(1250) == "1,250 ml" && Amounts.grouped(1_234_567) == "1,234,567"
+                    && Amounts.grouped(-999) == "-999")
         },
     ]
 }

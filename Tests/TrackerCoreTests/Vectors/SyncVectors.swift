@@ -11,11 +11,14 @@ import TrackerCore
         WriteStamp(updatedAt: Instant(seconds: time), device: device, isDeleted: deleted)
     }
 
-    private static let writes = Vector.numbered("E8-L", [
-        ([stamp(10), stamp(12)], stamp(12)), ([stamp(11, deleted: true), stamp(10)], stamp(11, deleted: true)),
-        ([stamp(11, deleted: true), stamp(12)], stamp(12)), ([stamp(12, "a"), stamp(12, "b")], stamp(12, "b")),
-        ([stamp(12, "a", deleted: true), stamp(12, "b")], stamp(12, "b")),
-    ] as [([WriteStamp], WriteStamp)]) { writes, winner in
+    private static let writes = Vector.numbered(
+        "E8-L",
+        [
+            ([stamp(10), stamp(12)], stamp(12)), ([stamp(11, deleted: true), stamp(10)], stamp(11, deleted: true)),
+            ([stamp(11, deleted: true), stamp(12)], stamp(12)), ([stamp(12, "a"), stamp(12, "b")], stamp(12, "b")),
+            ([stamp(12, "a", deleted: true), stamp(12, "b")], stamp(12, "b")),
+        ] as [([WriteStamp], WriteStamp)]
+    ) { writes, winner in
         for order in [writes, writes.reversed(), writes + writes] {
             var stored: WriteStamp?
             for write in order where WriteStamp.wins(write, over: stored) { stored = write }

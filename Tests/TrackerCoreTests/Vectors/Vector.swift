@@ -25,7 +25,8 @@ struct Vector: Sendable, CustomTestStringConvertible {
 
 /// `2026-02-02T22:21:15Z`, or a failure of the test that wrote it wrong.
 func at(_ text: String, _ location: SourceLocation = #_sourceLocation) throws -> Instant {
-    try #require(Instant(iso: text.hasSuffix("Z") ? text : text + "Z"), "not an instant: \(text)", sourceLocation: location)
+    try #require(
+        Instant(iso: text.hasSuffix("Z") ? text : text + "Z"), "not an instant: \(text)", sourceLocation: location)
 }
 
 func day(_ text: String, _ location: SourceLocation = #_sourceLocation) throws -> LocalDay {
@@ -37,7 +38,9 @@ func time(_ text: String, _ location: SourceLocation = #_sourceLocation) throws 
 }
 
 /// The first instant at which the wall clock of the zone shows this: `2026-06-15 09:30` or with seconds.
-func local(_ text: String, _ zone: String = "Europe/Berlin", _ location: SourceLocation = #_sourceLocation) throws -> Instant {
+func local(_ text: String, _ zone: String = "Europe/Berlin", _ location: SourceLocation = #_sourceLocation) throws
+    -> Instant
+{
     let full = text.count == 16 ? text + ":00" : text
     let wall = try #require(WallTime(full), "not a wall time: \(text)", sourceLocation: location)
     switch try Zone(zone).moments(of: wall) {

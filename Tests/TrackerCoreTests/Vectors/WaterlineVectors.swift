@@ -2,14 +2,19 @@ import Testing
 
 @testable import TrackerCore
 
-/// Entries of a session in the specification's shorthand: `A` one drink, `W` a water, a number a drink of that estimate.
-func entries(_ shorthand: String, start: Instant = Instant(seconds: 1_781_550_000), minutes: Double = 10) -> [LogEntry] {
-    let words = shorthand.contains(" ") || shorthand.contains(".") ? shorthand.split(separator: " ").map(String.init) : shorthand.map(String.init)
+/// Entries of a session in the specification's shorthand: `A` one drink, `W` a water, a number a drink of that
+/// estimate.
+func entries(_ shorthand: String, start: Instant = Instant(seconds: 1_781_550_000), minutes: Double = 10) -> [LogEntry]
+{
+    let words =
+        shorthand.contains(" ") || shorthand.contains(".")
+        ? shorthand.split(separator: " ").map(String.init) : shorthand.map(String.init)
     return words.enumerated().map { index, word in
         let at = start.advanced(seconds: Double(index + 1) * minutes * 60)
         return LogEntry(
             id: "log\(index + 1)", sessionID: "s", timestamp: at, kind: word == "W" ? .water : .alcohol,
-            standardDrinkEstimate: word == "A" ? 1 : Double(word), amountOz: word == "W" ? 8 : nil, source: .cli, updatedAt: at,
+            standardDrinkEstimate: word == "A" ? 1 : Double(word), amountOz: word == "W" ? 8 : nil, source: .cli,
+            updatedAt: at,
             seq: index + 1)
     }
 }
@@ -20,23 +25,28 @@ func entries(_ shorthand: String, start: Instant = Instant(seconds: 1_781_550_00
 
     @Test(arguments: table) func vector(_ vector: Vector) throws { try vector.check() }
 
-    private static let engine: [Vector] = ([
-        ("E1-01", "", 0, 0, 0, 0, 0, false), ("E1-02", "A", 1, 1, 1, 0, 1, false), ("E1-03", "W", -1, 0, 0, 1, 0, false),
-        ("E1-04", "A W", 0, 0, 1, 1, 1, false), ("E1-05", "A A", 2, 2, 2, 0, 2, true), ("E1-06", "A A W", 1, 0, 2, 1, 2, false),
-        ("E1-07", "A A A", 3, 3, 3, 0, 3, true), ("E1-08", "2.0", 2, 1, 1, 0, 2, true), ("E1-09", "2.0 W", 1, 0, 1, 1, 2, false),
-        ("E1-10", "W W W", -3, 0, 0, 3, 0, false), ("E1-11", "A W A W A", 1, 1, 3, 2, 3, false),
-        ("E1-12", "2.0 A W W A 2.0", 4, 2, 4, 2, 6, true), ("E1-13", "1.6 W 1.6", 2.2, 1, 2, 1, 3.2, true),
-        ("E1-14", "0.6 0.7 0.7", 2, 3, 3, 0, 2, true),
-    ] as [(String, String, Double, Int, Int, Int, Double, Bool)]).map { id, logs, value, since, drinks, waters, std, warning in
-        Vector(id) {
-            let logs = entries(logs)
-            for order in [logs, logs.reversed()] {
-                let state = WaterlineState.computeState(order, warningThreshold: 2)
-                #expect(state.value == value && state.sinceWater == since && state.drinks == drinks)
-                #expect(state.waters == waters && state.standardDrinks == std && state.isWarning == warning)
+    private static let engine: [Vector] =
+        ([
+            ("E1-01", "", 0, 0, 0, 0, 0, false), ("E1-02", "A", 1, 1, 1, 0, 1, false),
+            ("E1-03", "W", -1, 0, 0, 1, 0, false),
+            ("E1-04", "A W", 0, 0, 1, 1, 1, false), ("E1-05", "A A", 2, 2, 2, 0, 2, true),
+            ("E1-06", "A A W", 1, 0, 2, 1, 2, false),
+            ("E1-07", "A A A", 3, 3, 3, 0, 3, true), ("E1-08", "2.0", 2, 1, 1, 0, 2, true),
+            ("E1-09", "2.0 W", 1, 0, 1, 1, 2, false),
+            ("E1-10", "W W W", -3, 0, 0, 3, 0, false), ("E1-11", "A W A W A", 1, 1, 3, 2, 3, false),
+            ("E1-12", "2.0 A W W A 2.0", 4, 2, 4, 2, 6, true), ("E1-13", "1.6 W 1.6", 2.2, 1, 2, 1, 3.2, true),
+            ("E1-14", "0.6 0.7 0.7", 2, 3, 3, 0, 2, true),
+        ] as [(String, String, Double, Int, Int, Int, Double, Bool)]).map {
+            id, logs, value, since, drinks, waters, std, warning in
+            Vector(id) {
+                let logs = entries(logs)
+                for order in [logs, logs.reversed()] {
+                    let state = WaterlineState.computeState(order, warningThreshold: 2)
+                    #expect(state.value == value && state.sinceWater == since && state.drinks == drinks)
+                    #expect(state.waters == waters && state.standardDrinks == std && state.isWarning == warning)
+                }
             }
         }
-    }
 
     private static let edits: [Vector] = [
         edited("E1-M-01", 3, 3) { $0.remove(at: 2) },
@@ -58,10 +68,15 @@ func entries(_ shorthand: String, start: Instant = Instant(seconds: 1_781_550_00
         }
     }
 
-    private static let gauge = Vector.numbered("E5-G", [
-        (-3, 0.25, false), (0, 0.5, false), (1, 0.5833, false), (2, 0.6667, true), (3, 0.75, true), (5, 0.9167, true), (7.5, 1, nil), (-7, 0, nil),
-    ] as [(Double, Double, Bool?)]) { value, position, warning in
-        let logs = value < 0 ? entries(String(repeating: "W", count: Int(-value))) : value == 0 ? [] : entries("\(value)")
+    private static let gauge = Vector.numbered(
+        "E5-G",
+        [
+            (-3, 0.25, false), (0, 0.5, false), (1, 0.5833, false), (2, 0.6667, true), (3, 0.75, true),
+            (5, 0.9167, true), (7.5, 1, nil), (-7, 0, nil),
+        ] as [(Double, Double, Bool?)]
+    ) { value, position, warning in
+        let logs =
+            value < 0 ? entries(String(repeating: "W", count: Int(-value))) : value == 0 ? [] : entries("\(value)")
         let state = WaterlineState.computeState(logs, warningThreshold: 2)
         #expect(state.value == value)
         #expect(abs(state.gauge - position) < 0.00005)
@@ -82,7 +97,9 @@ func entries(_ shorthand: String, start: Instant = Instant(seconds: 1_781_550_00
             let facts = TrackerFacts(zone: try Zone("Europe/Berlin"), waterline: WaterlineFacts(session: session))
             let snapshot = Tracker.evaluate(facts, now: try local("2026-06-15 21:32:30")).snapshot.waterline
             #expect(snapshot?.nextReminderText == "7:30")
-            #expect(Tracker.evaluate(facts, now: try local("2026-06-15 22:20:01")).snapshot.waterline?.nextReminderText == nil)
+            #expect(
+                Tracker.evaluate(facts, now: try local("2026-06-15 22:20:01")).snapshot.waterline?.nextReminderText
+                    == nil)
         },
         Vector("E6-1") {
             let start = try local("2026-06-15 21:00")
@@ -94,12 +111,18 @@ func entries(_ shorthand: String, start: Instant = Instant(seconds: 1_781_550_00
         },
     ]
 
-    private static let adherence = Vector.numbered("E7", [
-        ("", 1, 0, 0, nil), ("W", 1, 0, 0, nil), ("A", 1, 0, 1, 0), ("AW", 1, 1, 0, 100), ("AAW", 1, 1, 1, 50), ("AWA", 1, 1, 1, 50),
-        ("AWAW", 1, 2, 0, 100), ("AAAA", 1, 0, 4, 0), ("AWAAWAW", 1, 3, 1, 75), ("AAAWW", 1, 1, 2, 33), ("A", 2, 0, 0, nil),
-        ("AAW", 2, 1, 0, 100), ("AWAW", 2, 2, 0, 100), ("AA", 2, 0, 1, 0), ("AAA", 2, 0, 1, 0), ("AAAW", 2, 1, 1, 50),
-        ("AAAAW", 2, 1, 1, 50), ("AAAWAAW", 3, 2, 0, 100),
-    ] as [(String, Int, Int, Int, Int?)]) { logs, rule, met, missed, percent in
+    private static let adherence = Vector.numbered(
+        "E7",
+        [
+            ("", 1, 0, 0, nil), ("W", 1, 0, 0, nil), ("A", 1, 0, 1, 0), ("AW", 1, 1, 0, 100), ("AAW", 1, 1, 1, 50),
+            ("AWA", 1, 1, 1, 50),
+            ("AWAW", 1, 2, 0, 100), ("AAAA", 1, 0, 4, 0), ("AWAAWAW", 1, 3, 1, 75), ("AAAWW", 1, 1, 2, 33),
+            ("A", 2, 0, 0, nil),
+            ("AAW", 2, 1, 0, 100), ("AWAW", 2, 2, 0, 100), ("AA", 2, 0, 1, 0), ("AAA", 2, 0, 1, 0),
+            ("AAAW", 2, 1, 1, 50),
+            ("AAAAW", 2, 1, 1, 50), ("AAAWAAW", 3, 2, 0, 100),
+        ] as [(String, Int, Int, Int, Int?)]
+    ) { logs, rule, met, missed, percent in
         let adherence = Adherence(entries(logs).map(\.kind), everyNDrinks: rule)
         #expect(adherence.met == met && adherence.missed == missed && adherence.percent == percent)
     }
@@ -124,14 +147,21 @@ func entries(_ shorthand: String, start: Instant = Instant(seconds: 1_781_550_00
         },
     ]
 
-    private static let sips = Vector.numbered("X1", [
-        ([16], [0], 16), ([236], [0], 236), ([237], [1], 0), ([120, 117], [0, 1], 0),
-        ([100, 100, 100, 200, 255], [0, 0, 1, 1, 1], 44), ([255, 255], [1, 1], 36), ([240, 240, 240], [1, 1, 1], 9),
-    ] as [([Int], [Int], Int)]) { amounts, waters, carry in
+    private static let sips = Vector.numbered(
+        "X1",
+        [
+            ([16], [0], 16), ([236], [0], 236), ([237], [1], 0), ([120, 117], [0, 1], 0),
+            ([100, 100, 100, 200, 255], [0, 0, 1, 1, 1], 44), ([255, 255], [1, 1], 36),
+            ([240, 240, 240], [1, 1, 1], 9),
+        ] as [([Int], [Int], Int)]
+    ) { amounts, waters, carry in
         let session = WaterlineSession(id: "s", userID: "u", startTime: try local("2026-06-15 21:00"))
-        let sips = amounts.enumerated().map { Sip(key: "k\($0)", at: session.startTime.advanced(seconds: Double($0 * 60)), ml: $1) }
+        let sips = amounts.enumerated().map {
+            Sip(key: "k\($0)", at: session.startTime.advanced(seconds: Double($0 * 60)), ml: $1)
+        }
         let water = BottleWater(
-            sips: sips.reversed(), session: session, now: try local("2026-06-15 23:00"), mode: .accumulate, defaultWaterOz: 8)
+            sips: sips.reversed(), session: session, now: try local("2026-06-15 23:00"), mode: .accumulate,
+            defaultWaterOz: 8)
         #expect(sips.map { sip in water.logs.count { $0.timestamp == sip.at } } == waters)
         #expect(water.carryMl == carry)
     }
