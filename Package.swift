@@ -20,9 +20,6 @@ let strict: [SwiftSetting] =
         .enableUpcomingFeature("ExistentialAny")
     ]
 
-/// Optimised in a debug build, too: for what computes much and nobody debugs.
-let optimised: [SwiftSetting] = strict + [.unsafeFlags(["-O"], .when(configuration: .debug))]
-
 func target(_ name: String, _ dependencies: [Target.Dependency] = [], exclude: [String] = []) -> Target {
     .target(name: name, dependencies: dependencies, exclude: exclude, swiftSettings: strict)
 }
@@ -295,9 +292,8 @@ let package = Package(
             name: "simulate", dependencies: ["Simulation", "Scenarios"], path: "Tests/Simulate", swiftSettings: strict),
         tests("SimulationTests", ["Simulation", "Scenarios", "GatewaySupport", "TrackerCore"]),
         tests("ScenarioFilesTests", ["ScenarioFiles", "Scenarios", "Simulation", "CommandKit", "TrackerCore"]),
-        // The repository itself: what cites the law, what imports what.
-        // It reads every file of ours in its own words: optimised, that takes a fraction of the time.
-        tests("HouseTests", [], settings: optimised),
+        // Rules for the source tree.
+        tests("HouseTests", []),
         tests(
             "CommandTests",
             [
