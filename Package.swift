@@ -293,7 +293,7 @@ let package = Package(
         tests("SimulationTests", ["Simulation", "Scenarios", "GatewaySupport", "TrackerCore"]),
         tests("ScenarioFilesTests", ["ScenarioFiles", "Scenarios", "Simulation", "CommandKit", "TrackerCore"]),
         // Rules for the source tree.
-        tests("HouseTests", []),
+        tests("RepositoryTests", []),
         tests(
             "CommandTests",
             [
