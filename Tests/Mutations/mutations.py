@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Breaks each promise on purpose, one place at a time, and looks whether a test notices: see README.md beside it.
+"""Breaks one guarantee at a time in a copy of the tree and checks that a test fails: see README.md beside it.
 
-usage: mutations.py ROOT [WORD]...
+usage: mutations.py ROOT [WORD]...     those mutations whose names contain a word
+       mutations.py ROOT --check       only check that every edit still applies
 """
 import os
 import pathlib
@@ -13,36 +14,98 @@ import sys
 import tempfile
 import time
 
-HERE = pathlib.Path(__file__).resolve().parent
-# A mutated program may wait for ever: that is noticed, too.
+# Seconds for one run of tests: a mutated program may wait for ever.
 LIMIT = 600
 
 
 class Mutation:
-    """A patch whose first lines say what it breaks and who must notice: `name:` and `caught by:`, a filter of `swift test`."""
+    """A name, the tests that must fail (a filter of `swift test`), and edits: (file name, pattern, replacement)."""
 
-    def __init__(self, path):
-        self.path = path
-        head = path.read_text(encoding="utf-8").split("\n---", 1)[0].split("\ndiff ", 1)[0]
-        fields = dict(re.findall(r"^([a-z ]+): (.+)$", head, re.M))
-        try:
-            self.name, self.filter = fields["name"], fields["caught by"]
-        except KeyError as missing:
-            raise SystemExit(f"mutations: {path.name} has no line '{missing.args[0]}: …'") from None
-        # Test targets that are built for it; the commands' tests need everything.
-        self.targets = " ".join(sorted(set(re.findall(r"(\w+Tests)\\\.", self.filter))))
-        if not self.targets:
-            raise SystemExit(f"mutations: the filter of {path.name} names no test target")
-        if "CommandTests" in self.targets:
-            self.targets = ""
+    def __init__(self, name, tests, *edits):
+        self.name, self.filter, self.edits = name, tests, edits
+        self.targets = " ".join(sorted(set(re.findall(r"(\w+Tests)\\.", tests))))
 
-    def apply(self, tree, *options):
-        return subprocess.run(["git", "apply", "--whitespace=nowarn", *options, self.path], cwd=tree, capture_output=True, text=True)
+    def apply(self, tree):
+        """Changes the files and returns their former texts; raises ValueError where a pattern does not match once."""
+        former = {}
+        for file, pattern, replacement in self.edits:
+            paths = list((tree / "Sources").rglob(file))
+            if len(paths) != 1:
+                raise ValueError(f"there are {len(paths)} files {file}")
+            text = paths[0].read_text(encoding="utf-8")
+            changed, count = re.subn(pattern, lambda _: replacement, text, flags=re.S)
+            if count != 1:
+                raise ValueError(f"{file}: {count} matches of {pattern}")
+            former.setdefault(paths[0], text)
+            paths[0].write_text(changed, encoding="utf-8")
+        return former
+
+
+def restore(former):
+    for path, text in former.items():
+        path.write_text(text, encoding="utf-8")
+
+
+MUTATIONS = [
+    # Guarantee 1: journal before acknowledgement.
+    Mutation("acknowledge-one-too-many", r"GatewayTests\.",
+             ("LogDrain+Decision.swift", r"\.acknowledge\(records: named\)", ".acknowledge(records: named + 1)")),
+    Mutation("acknowledge-unjournaled", r"GatewayTests\.",
+             ("LogEvidence.swift", r"min\(covered - spare, journaled\)", "min(covered - spare, max(journaled, covered))")),
+    Mutation("acknowledge-after-one-reading", r"GatewayTests\.",
+             ("LogEvidence.swift", r"shared\.count >= others \? shared\[others - 1\] : 0",
+              "shared.count >= others && others > 2 ? shared[others - 1] : latest.count")),
+    Mutation("acknowledge-in-a-full-ring", r"GatewayTests\.|SimulationTests\.",
+             ("LogEvidence.swift", r"latest\.count / 2\)", "0)")),
+    Mutation("acknowledge-a-broken-frame", r"GatewayTests\.|SimulationTests\.",
+             ("LogDrain.swift", r"round\.loose \+= records\s+flaw\(\"a log frame broke off\"\)",
+              "round.frames.append(records)")),
+    Mutation("acknowledge-a-failed-write", r"GatewayTests\.",
+             ("JournalKeeper.swift", r"standing\[raw\] = received \}", "standing[raw] = received ?? work.wall }"),
+             ("JournalKeeper.swift", r"(?=case \(\.confirm\(let entries\), \.appended)",
+              "case (.append(let entries, _, _), .failed): work.journaled.formUnion(entries.map(\\.raw))\n        ")),
+    Mutation("commit-without-fsync", r"StoreTests\.",
+             ("StoreOpening.swift", r"synchronous = FULL", "synchronous = NORMAL")),
+    Mutation("acknowledge-after-a-gap", r"BottleProtocolTests\.",
+             ("LogAssembler.swift",
+              r"missing\.isCovered\(by: found\) && early\.isEmpty \? found : done\.transfer\(isAcknowledgeable: false\)",
+              "found")),
+    # Guarantee 2: a drink's identity comes from the bottle.
+    Mutation("count-bookkeeping-records", r"BottleProtocolTests\.|GatewayTests\.|StoreTests\.",
+             ("DrinkRecord.swift", r"\{ flag == 0 \}", "{ flag < 0x100 }")),
+    Mutation("identity-from-all-bytes", r"StoreTests\.",
+             ("JournalWriter.swift", r"findDated\.first\(\s*Int64\.self, bottle, DatabaseValue\(bytes: Array\(entry\.identity\)\)",
+              "findDated.first(Int64.self, bottle, DatabaseValue(bytes: entry.raw)")),
+    Mutation("count-a-repeated-notification", r"BottleProtocolTests\.|GatewayTests\.",
+             ("LogAssembler.swift", r"if value == previous, !completesHeader", "if value == previous, value.isEmpty, !completesHeader")),
+    Mutation("year-from-the-host", r"BottleProtocolTests\.|TrackerCoreTests\.",
+             ("DrinkRecord.swift", r"dialect == \.calendar \? 2000 \+ yearByte", "dialect == .calendar && yearByte > 99 ? 2000 + yearByte")),
+    # Guarantee 3: the journal is the truth.
+    Mutation("ignore-tombstones", r"TrackerCoreTests\.",
+             ("Facts/DrinkLedger.swift", r"where drinks\[drink\.key\] == nil", "where drinks[drink.key]?.isDeleted ?? true")),
+    Mutation("count-deleted-drinks", r"TrackerCoreTests\.|StoreTests\.",
+             ("Facts/DrinkLedger.swift", r"if \$1\.counts \{", "if $1.ml > 0 {")),
+    Mutation("truncate-raw-bytes", r"StoreTests\.",
+             ("JournalWriter.swift", r"bottle, DatabaseValue\(bytes: entry\.raw\), wall", "bottle, DatabaseValue(bytes: Array(entry.raw.prefix(8))), wall")),
+    # Adoption: only the store's own bottle is drained.
+    Mutation("drain-another-bottle", r"GatewayTests\.",
+             ("Ownership.swift", r"return candidates\.contains \{ \$0\.answers\(to: identity, alias: options\.alias\) \}",
+              "return candidates.contains { $0.answers(to: identity, alias: options.alias) } || !identity.isEmpty")),
+    Mutation("acknowledge-a-released-bottle", r"GatewayTests\.",
+             ("JournalKeeper.swift", r"isOwn: work\.isAnswered", "isOwn: false")),
+    # Access: who may read and write over HTTP.
+    Mutation("write-from-another-origin", r"HTTPAPITests\.",
+             ("Door.swift", r"let isWrite = request", "let isWrite = false && request")),
+    Mutation("show-captures-without-admin", r"HTTPAPITests\.",
+             ("BottleRoutes.swift", r"\"polls/kept/:poll\", needs: \.admin", '"polls/kept/:poll"')),
+    Mutation("accept-any-host-name", r"HTTPAPITests\.",
+             ("HostRule.swift", r"\|\| names\.contains\(host\)", "|| !host.isEmpty")),
+]
 
 
 def own_place(root):
-    """A copy of the tree with its build folder, standing where the tree stands, for this process and its children only: build
-    folders know their path, and so the copy's is warm. Where no mount namespace can be had, the copy stands beside, and builds anew."""
+    """A copy of the tree and its build folder, mounted over the tree in a mount namespace of this process: SwiftPM
+    stores absolute paths, so the build folder stays warm. Without a mount namespace the copy is built from nothing."""
     if "MUTATIONS_TREE" in os.environ:
         tree = pathlib.Path(os.environ["MUTATIONS_TREE"])
         if subprocess.run(["mount", "--bind", tree, root], capture_output=True).returncode == 0:
@@ -62,19 +125,19 @@ def own_place(root):
 
 
 def swift(tree, targets, *words, limit=None):
-    """(whether it went well, its words); `None` for whether, where it took too long. `targets`: test targets, all of them where it is empty."""
+    """Returns (success, output); success is None after the time limit. `targets`: test targets to build."""
     environment = {name: value for name, value in os.environ.items() if name not in ("MUTATIONS_TREE", "WATERH_TESTS")} | {"SWIFT_BACKTRACE": "enable=no"}
     if targets:
         environment["WATERH_TESTS"] = targets
     with tempfile.TemporaryFile("w+") as said:
-        # The copy is nobody else's, and SwiftPM's lock knows only the path where it stands.
+        # SwiftPM locks by path, and the path is shared with the original tree.
         process = subprocess.Popen(["swift", words[0], "--ignore-lock", *words[1:]], cwd=tree, stdout=said, stderr=subprocess.STDOUT, env=environment, start_new_session=True)
         try:
             good = process.wait(timeout=limit) == 0
         except subprocess.TimeoutExpired:
             good = None
         finally:
-            # Also when somebody stops us: nothing of it goes on in a folder that is no more.
+            # Also after a signal: no process may outlive its folder.
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
@@ -89,7 +152,7 @@ def failed_tests(words):
 
 
 def test(tree, mutation):
-    """What became of one mutation: (whether it was caught as promised, in words)."""
+    """Builds and tests one mutation; returns (caught, description)."""
     good, words = swift(tree, mutation.targets, "build", "--build-tests", limit=3 * LIMIT)
     if not good:
         errors = [line for line in words.splitlines() if "error:" in line]
@@ -105,43 +168,62 @@ def test(tree, mutation):
     return False, f"SURVIVED {mutation.filter}"
 
 
+def check(root):
+    """Applies every mutation to a copy of Sources."""
+    wrong = 0
+    with tempfile.TemporaryDirectory(prefix="waterh-mutations-") as folder:
+        tree = pathlib.Path(folder)
+        shutil.copytree(root / "Sources", tree / "Sources")
+        for mutation in MUTATIONS:
+            try:
+                restore(mutation.apply(tree))
+            except ValueError as error:
+                wrong += 1
+                print(f"  {mutation.name}: {error}")
+    print(f"mutations: {len(MUTATIONS) - wrong} of {len(MUTATIONS)} apply")
+    return 1 if wrong else 0
+
+
 def main():
     if len(sys.argv) < 2:
         print(__doc__, file=sys.stderr)
         return 2
     root, wanted = pathlib.Path(sys.argv[1]).resolve(), sys.argv[2:]
-    mutations = [m for m in map(Mutation, sorted(HERE.glob("*.patch"))) if not wanted or any(w in m.path.name or w in m.name for w in wanted)]
+    if wanted == ["--check"]:
+        return check(root)
+    mutations = [m for m in MUTATIONS if not wanted or any(word in m.name for word in wanted)]
     if not mutations:
-        print("mutations: no patch has such a name", file=sys.stderr)
+        print("mutations: none has such a name", file=sys.stderr)
         return 2
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     tree, scratch = own_place(root)
     try:
         print(f"mutations: {len(mutations)}, in a copy of the tree", flush=True)
         caught, built = 0, None
-        # Those of the same test targets one after the other: what is built changes least.
-        for mutation in sorted(mutations, key=lambda m: (m.targets == "", m.targets)):
+        # Grouped by test targets, so that little is built between two mutations.
+        for mutation in sorted(mutations, key=lambda m: m.targets):
             if mutation.targets != built:
                 built = mutation.targets
                 good, words = swift(tree, built, "build", "--build-tests")
                 if not good:
                     print(words[-3000:])
-                    print("mutations: the tree does not build as it is")
+                    print("mutations: the tree does not build")
                     return 1
             began = time.monotonic()
-            applied = mutation.apply(tree)
-            if applied.returncode != 0:
-                print(f"  {mutation.path.stem}: NO LONGER APPLIES: {applied.stderr.strip().splitlines()[0]}", flush=True)
+            try:
+                former = mutation.apply(tree)
+            except ValueError as error:
+                print(f"  {mutation.name}: DOES NOT APPLY: {error}", flush=True)
                 continue
             is_caught, words = test(tree, mutation)
-            mutation.apply(tree, "--reverse")
+            restore(former)
             caught += is_caught
-            print(f"  {mutation.path.stem}: {words} ({time.monotonic() - began:.0f} s)", flush=True)
+            print(f"  {mutation.name}: {words} ({time.monotonic() - began:.0f} s)", flush=True)
         print(f"mutations: {caught} of {len(mutations)} caught")
         return 0 if caught == len(mutations) else 1
     finally:
         os.chdir("/")
-        # The copy may stand at the tree's own path here: its own path is the one to remove.
+        # The copy may be mounted over the tree's own path: its own path is the one to remove.
         shutil.rmtree(scratch, ignore_errors=True)
 
 
