@@ -4,30 +4,22 @@ import Testing
 import TrackerCore
 
 /// One suite for every journal: what the simulation proves on the memory twin is only worth something where the twin
-/// and the store on disk are the same journal, and a fleet is only worth something where it holds what the gateway's
-/// journal holds.
+/// and the store on disk are the same journal.
 @Suite struct JournalConformanceTests {
     enum Kind: String, CaseIterable, CustomTestStringConvertible {
         case memory, sqlite
-        /// The one on disk, with a fleet that is told of everything: what counts and what lies in doubt there is what
-        /// does here, after each step.
-        case fleet
 
         var testDescription: String { rawValue }
-        static let here = allCases.filter { $0 != .fleet || PostgreSQL.isInstalled }
 
-        func make() async throws -> any Journal {
+        func make() throws -> any Journal {
             switch self {
             case .memory: MemoryJournal()
             case .sqlite: try TrackerStore(inMemory: nil)
-            case .fleet: try await ToldJournal()
             }
         }
     }
 
-    private func onDisk(_ journal: any Journal) -> TrackerStore? {
-        journal as? TrackerStore ?? (journal as? ToldJournal)?.store
-    }
+    private func onDisk(_ journal: any Journal) -> TrackerStore? { journal as? TrackerStore }
     private func day(_ text: String) throws -> LocalDay { try #require(LocalDay(text)) }
 
     private let calendar = "calendar/u16be"
@@ -59,8 +51,8 @@ import TrackerCore
         try journal.unsettled(of: "A4:C1:38:00:00:01", reading: reading, after: after, limit: limit)
     }
 
-    @Test(arguments: Kind.here) func `append: new, known, and known within the batch`(_ kind: Kind) async throws {
-        let journal = try await kind.make()
+    @Test(arguments: Kind.allCases) func `append: new, known, and known within the batch`(_ kind: Kind) throws {
+        let journal = try kind.make()
         #expect(try journal.append([]) == [])
         #expect(try journal.append([read(), read(ml: 17), read()]) == [.stored, .stored, .duplicate])
         #expect(try journal.append([read(tail: 9), read(ml: 18), read("b2")]) == [.duplicate, .stored, .stored])
@@ -68,10 +60,10 @@ import TrackerCore
 
     /// Chaos seed 202: a poll that was stopped for a while journaled in pieces what another one had journaled whole and
     /// acknowledged meanwhile.
-    @Test(arguments: Kind.here) func `a doubt of a poll that is behind takes nothing from what has come whole`(
+    @Test(arguments: Kind.allCases) func `a doubt of a poll that is behind takes nothing from what has come whole`(
         _ kind: Kind
-    ) async throws {
-        let journal = try await kind.make()
+    ) throws {
+        let journal = try kind.make()
         #expect(try journal.append([doubtful(JournalDoubt.hostClock)]) == [.stored])
         #expect(try journal.append([doubtful(JournalDoubt.pieced, as: strict)]) == [.waiting])
         #expect(try unsettled(journal, as: strict).map(\.doubt) == [JournalDoubt.hostClock])
@@ -80,10 +72,10 @@ import TrackerCore
         #expect(try unsettled(journal, as: calendar).map(\.doubt).filter { $0 == JournalDoubt.pieced }.isEmpty)
     }
 
-    @Test(arguments: Kind.here) func `a drink, bookkeeping and 0 ml of the same second are told apart`(_ kind: Kind)
-        async throws
+    @Test(arguments: Kind.allCases) func `a drink, bookkeeping and 0 ml of the same second are told apart`(_ kind: Kind)
+        throws
     {
-        let journal = try await kind.make()
+        let journal = try kind.make()
         let flag = read(verdict: .notADrink(reason: "flag"))
         let zero = read(ml: 0, verdict: .notADrink(reason: "zero"))
         let zeroFlag = read(ml: 0, verdict: .notADrink(reason: "flag"))
@@ -92,10 +84,10 @@ import TrackerCore
             try journal.append([zeroFlag, zero, flag, read()]) == [.duplicate, .duplicate, .duplicate, .duplicate])
     }
 
-    @Test(arguments: Kind.here) func `a record without a date is promoted by the same bytes, once`(_ kind: Kind)
-        async throws
+    @Test(arguments: Kind.allCases) func `a record without a date is promoted by the same bytes, once`(_ kind: Kind)
+        throws
     {
-        let journal = try await kind.make()
+        let journal = try kind.make()
         let waiting = doubtful("implausibleTimestamp")
         #expect(
             try journal.append([waiting, doubtful("implausibleTimestamp", tail: 1), waiting]) == [
@@ -107,8 +99,8 @@ import TrackerCore
         #expect(try unsettled(journal, as: calendar).isEmpty)
     }
 
-    @Test(arguments: Kind.here) func `a date once given is never taken away`(_ kind: Kind) async throws {
-        let journal = try await kind.make()
+    @Test(arguments: Kind.allCases) func `a date once given is never taken away`(_ kind: Kind) throws {
+        let journal = try kind.make()
         #expect(try journal.append([read()]) == [.stored])
         for reason in ["implausibleTimestamp", JournalDoubt.refused, JournalDoubt.hostClock] {
             #expect(try journal.append([doubtful(reason, as: strict)]) == [.duplicate])
@@ -117,10 +109,10 @@ import TrackerCore
     }
 
     /// 1,350 records of 2027 under strict, and then the calendar dialect.
-    @Test(arguments: Kind.here) func `records that a dialect refuses are rows like any other, without a limit`(
+    @Test(arguments: Kind.allCases) func `records that a dialect refuses are rows like any other, without a limit`(
         _ kind: Kind
-    ) async throws {
-        let journal = try await kind.make()
+    ) throws {
+        let journal = try kind.make()
         let refused = (0..<1350).map { doubtful(JournalDoubt.refused, second: $0 % 60, ml: 100 + $0, as: strict) }
         #expect(try journal.append(refused) == Array(repeating: .stored, count: 1350))
         #expect(try journal.append(refused) == Array(repeating: .waiting, count: 1350))
@@ -142,8 +134,8 @@ import TrackerCore
         #expect(try unsettled(journal, as: calendar).isEmpty)
     }
 
-    @Test(arguments: Kind.here) func `another dialect changes the row, and changes it back`(_ kind: Kind) async throws {
-        let journal = try await kind.make()
+    @Test(arguments: Kind.allCases) func `another dialect changes the row, and changes it back`(_ kind: Kind) throws {
+        let journal = try kind.make()
         #expect(try journal.append([read(as: strict)]) == [.stored])
         for reading in [calendar, strict, calendar] {
             #expect(try unsettled(journal, as: reading).map(\.doubt) == [nil])
@@ -157,10 +149,10 @@ import TrackerCore
 
     /// Chaos seed 303: 768 ml are none in a reading of one byte; read in two bytes again, the drink stood where the
     /// wrong clock had put it.
-    @Test(arguments: Kind.here) func `a drink that another reading took back comes again at its corrected time`(
+    @Test(arguments: Kind.allCases) func `a drink that another reading took back comes again at its corrected time`(
         _ kind: Kind
-    ) async throws {
-        let journal = try await kind.make()
+    ) throws {
+        let journal = try kind.make()
         let moved = sampleInstant.advanced(seconds: 3 * 86_400)
         func read768(as reading: String, at instant: Instant = sampleInstant) -> JournalEntry {
             var made = read(
@@ -179,9 +171,8 @@ import TrackerCore
         if let store = onDisk(journal) { #expect(try store.drinks(on: day("2026-02-05")).map(\.at) == [moved]) }
     }
 
-    @Test(arguments: Kind.here) func `what a wrong bottle's clock wrote is left to a person`(_ kind: Kind) async throws
-    {
-        let journal = try await kind.make()
+    @Test(arguments: Kind.allCases) func `what a wrong bottle's clock wrote is left to a person`(_ kind: Kind) throws {
+        let journal = try kind.make()
         var wrong = doubtful(JournalDoubt.bottleClock)
         wrong.about = sampleInstant
         #expect(try journal.append([wrong, doubtful("implausibleTimestamp")]) == [.stored, .waiting])
@@ -189,8 +180,8 @@ import TrackerCore
     }
 
     /// Or to a clock that somebody agrees with, where the one that contradicted the bottle is known.
-    @Test(arguments: Kind.here) func `the clock that contradicted a bottle's is known`(_ kind: Kind) async throws {
-        let journal = try await kind.make()
+    @Test(arguments: Kind.allCases) func `the clock that contradicted a bottle's is known`(_ kind: Kind) throws {
+        let journal = try kind.make()
         var wrong = doubtful(JournalDoubt.bottleClock)
         (wrong.about, wrong.yearClock) = (sampleInstant, ClockMark(wall: wrong.received, boot: 7, start: 1_000))
         #expect(try journal.append([wrong]) == [.stored])
@@ -205,10 +196,9 @@ import TrackerCore
         #expect(try asked(true).map(\.doubt) == [nil] || asked(true).isEmpty)
     }
 
-    @Test(arguments: Kind.here) func `a failure in the middle of a batch leaves nothing of it`(_ kind: Kind)
-        async throws
+    @Test(arguments: Kind.allCases) func `a failure in the middle of a batch leaves nothing of it`(_ kind: Kind) throws
     {
-        let journal = try await kind.make()
+        let journal = try kind.make()
         var bad = read(second: 40)
         bad.verdict = .drink(at: sampleInstant, zone: "No/Where")
         #expect(throws: (any Error).self) {
@@ -218,8 +208,8 @@ import TrackerCore
         #expect(try journal.append([read(), doubtful("implausibleTimestamp", second: 20)]) == [.stored, .stored])
     }
 
-    @Test(arguments: Kind.here) func `junk that equals a record is no record, and bounded`(_ kind: Kind) async throws {
-        let journal = try await kind.make()
+    @Test(arguments: Kind.allCases) func `junk that equals a record is no record, and bounded`(_ kind: Kind) throws {
+        let journal = try kind.make()
         try journal.quarantine(bottle: "A4:C1:38:00:00:01", bytes: read().raw, reason: "r", received: sampleInstant)
         #expect(try unsettled(journal, as: calendar).isEmpty)
         #expect(try journal.append([read()]) == [.stored])
@@ -233,10 +223,10 @@ import TrackerCore
         }
     }
 
-    @Test(arguments: Kind.here) func `the last complete poll is the last clock that was believed`(_ kind: Kind)
-        async throws
+    @Test(arguments: Kind.allCases) func `the last complete poll is the last clock that was believed`(_ kind: Kind)
+        throws
     {
-        let journal = try await kind.make()
+        let journal = try kind.make()
         let at = { (seconds: Int64) in Instant(seconds: 1_770_000_000 + seconds) }
         func end(_ seconds: Int64, complete: Bool = true, doubtful: Bool = false) throws -> BottleMemory {
             try journal.finishPoll(
@@ -254,11 +244,11 @@ import TrackerCore
         #expect(try journal.recall(BottleNames("b2")) == BottleMemory(lastCompletePoll: nil, newestReceipt: at(40)))
     }
 
-    @Test(arguments: Kind.here)
+    @Test(arguments: Kind.allCases)
     func `a clock's mark stays with the receipt, and the settings with their bottle until its clock is right`(
         _ kind: Kind
-    ) async throws {
-        let journal = try await kind.make()
+    ) throws {
+        let journal = try kind.make()
         let mark = ClockMark(
             wall: Instant(seconds: 1_770_000_000), boot: 7, uptime: 1000, isSynchronized: false, zoneOffset: -16_200)
         let later = mark.advanced(milliseconds: 5000)
@@ -276,10 +266,11 @@ import TrackerCore
         #expect(memory.clockSettings.isEmpty && memory.receiptClock == nil)
     }
 
-    @Test(arguments: Kind.here) func `the last clock that somebody agreed with stays beside the last that was believed`(
+    @Test(arguments: Kind.allCases)
+    func `the last clock that somebody agreed with stays beside the last that was believed`(
         _ kind: Kind
-    ) async throws {
-        let journal = try await kind.make()
+    ) throws {
+        let journal = try kind.make()
         let mark = ClockMark(wall: Instant(seconds: 1_770_000_000), boot: 7, uptime: 1000)
         func end(_ milliseconds: Int64, isWitnessed: Bool, doubtful: Bool = false) throws -> [ClockMark?] {
             let clock = mark.advanced(milliseconds: milliseconds)
@@ -303,10 +294,10 @@ import TrackerCore
         #expect(memory.receiptClock == nil && memory.witness == nil)
     }
 
-    @Test(arguments: Kind.here) func `what a time server said outlives what a bottle agreed with, and nothing else`(
+    @Test(arguments: Kind.allCases) func `what a time server said outlives what a bottle agreed with, and nothing else`(
         _ kind: Kind
-    ) async throws {
-        let journal = try await kind.make()
+    ) throws {
+        let journal = try kind.make()
         func end(_ seconds: Int64, isSynchronized: Bool?, isWitnessed: Bool) throws -> [Int64?] {
             let clock = ClockMark(
                 wall: Instant(seconds: 1_770_000_000 + seconds), boot: 7, uptime: 1000, isSynchronized: isSynchronized)
@@ -332,11 +323,9 @@ import TrackerCore
         #expect(try journal.recall(BottleNames("b1")).served == nil)
     }
 
-    @Test(arguments: Kind.here)
-    func `a year from a clock that nobody agreed with stays open, until somebody agrees with one`(_ kind: Kind)
-        async throws
-    {
-        let journal = try await kind.make()
+    @Test(arguments: Kind.allCases)
+    func `a year from a clock that nobody agreed with stays open, until somebody agrees with one`(_ kind: Kind) throws {
+        let journal = try kind.make()
         let clock = ClockMark(wall: sampleInstant, boot: 7, uptime: 5000)
         func open(_ isAsked: Bool = true) throws -> [ClockMark?] {
             try journal.unsettled(
@@ -377,11 +366,11 @@ import TrackerCore
 
     /// Chaos, seed 61: fourteen drinks waited for good, for what had waited before forgot which clock had spoken
     /// against the bottle's.
-    @Test(arguments: Kind.here, [JournalDoubt.hostClock, JournalDoubt.pieced, "implausible timestamp"])
+    @Test(arguments: Kind.allCases, [JournalDoubt.hostClock, JournalDoubt.pieced, "implausible timestamp"])
     func `the clock that spoke against a bottle's is noted also beside what had waited before`(
         _ kind: Kind, before: String
-    ) async throws {
-        let journal = try await kind.make()
+    ) throws {
+        let journal = try kind.make()
         let clock = ClockMark(wall: sampleInstant.advanced(seconds: -300 * 86_400), boot: 7, uptime: 5000)
         func waiting() throws -> [UnsettledRecord] {
             try journal.unsettled(
@@ -403,10 +392,11 @@ import TrackerCore
         #expect(try waiting().isEmpty)
     }
 
-    @Test(arguments: Kind.here) func `of clocks that are not believed the first of a start of the computer stays noted`(
+    @Test(arguments: Kind.allCases)
+    func `of clocks that are not believed the first of a start of the computer stays noted`(
         _ kind: Kind
-    ) async throws {
-        let journal = try await kind.make()
+    ) throws {
+        let journal = try kind.make()
         func entry(boot: Int64?, _ seconds: Double) -> JournalEntry {
             var entry = doubtful(JournalDoubt.hostClock)
             entry.received = sampleInstant.advanced(seconds: seconds)
@@ -439,10 +429,10 @@ import TrackerCore
         if let store = onDisk(journal) { #expect(try store.doubtfulRecords().map(\.about) == [nil]) }
     }
 
-    @Test(arguments: Kind.here) func `when a bottle's clock was right last stays with the bottle`(_ kind: Kind)
-        async throws
+    @Test(arguments: Kind.allCases) func `when a bottle's clock was right last stays with the bottle`(_ kind: Kind)
+        throws
     {
-        let journal = try await kind.make()
+        let journal = try kind.make()
         let agreement = ClockAgreement(at: Instant(seconds: 1_770_000_000), zoneOffset: -3600)
         func end(_ agreement: ClockAgreement?) throws -> ClockAgreement? {
             try journal.finishPoll(
@@ -456,11 +446,9 @@ import TrackerCore
         #expect(try journal.recall(BottleNames("b2")).agreement == nil)
     }
 
-    @Test(arguments: Kind.here)
-    func `a drink moves only when the clock that dated it was wrong, and not when it came before`(_ kind: Kind)
-        async throws
-    {
-        let journal = try await kind.make()
+    @Test(arguments: Kind.allCases)
+    func `a drink moves only when the clock that dated it was wrong, and not when it came before`(_ kind: Kind) throws {
+        let journal = try kind.make()
         _ = try journal.append([read(), read(second: 16)])
         let rows = try journal.unsettled(
             of: "A4:C1:38:00:00:01", reading: calendar, since: 1, openYears: false, ahead: nil, after: 0, limit: 10)
@@ -477,11 +465,11 @@ import TrackerCore
         if let memory = journal as? MemoryJournal { #expect(memory.entries.contains { $0.verdict == moved.verdict }) }
     }
 
-    @Test(arguments: Kind.here)
+    @Test(arguments: Kind.allCases)
     func `a drink ahead of a clock that is vouched for goes back to doubt; deleted, it stays deleted`(_ kind: Kind)
-        async throws
+        throws
     {
-        let journal = try await kind.make()
+        let journal = try kind.make()
         _ = try journal.append([read(), read(second: 16), read(second: 17)])
         let before = sampleInstant.advanced(seconds: -1)
         func ahead(_ limit: Instant?, since: Int64? = nil) throws -> [Int64] {
@@ -515,11 +503,11 @@ import TrackerCore
     }
 
     /// A simulation with processes, seed 101: the settings that had to put 194 drinks back had been forgotten.
-    @Test(arguments: Kind.here)
+    @Test(arguments: Kind.allCases)
     func `hundreds of settings of a bottle's clock are remembered, and those by hours crowd out none`(_ kind: Kind)
-        async throws
+        throws
     {
-        let journal = try await kind.make()
+        let journal = try kind.make()
         func note(_ number: Int, wasNear: Bool) throws {
             try journal.noteClockSetting(
                 of: "b1", ClockMark(wall: Instant(seconds: Int64(number)), boot: 1, uptime: Int64(number) * 1000),
@@ -532,8 +520,8 @@ import TrackerCore
         #expect(settings.last?.mark.uptime == 599_000 && settings.last?.wasNear == true)
     }
 
-    @Test(arguments: Kind.here) func `an alias names a bottle and is not its identity`(_ kind: Kind) async throws {
-        let journal = try await kind.make()
+    @Test(arguments: Kind.allCases) func `an alias names a bottle and is not its identity`(_ kind: Kind) throws {
+        let journal = try kind.make()
         // Set before the first poll, and unset later: 40 drinks stay 40.
         try journal.adopt(BottleNames("A4:C1:38:00:00:01", alias: "kitchen"))
         let forty = (0..<40).map { read(second: $0) }
@@ -554,10 +542,10 @@ import TrackerCore
             ])
     }
 
-    @Test(arguments: Kind.here) func `a bottle is the journal's own once it has answered, and not by its records`(
+    @Test(arguments: Kind.allCases) func `a bottle is the journal's own once it has answered, and not by its records`(
         _ kind: Kind
-    ) async throws {
-        let journal = try await kind.make()
+    ) throws {
+        let journal = try kind.make()
         func own() throws -> [Set<String>] {
             if let store = onDisk(journal) { return try store.bottles().filter(\.isOwn).map { Set($0.names) } }
             return (journal as? MemoryJournal)?.own ?? []
@@ -576,10 +564,10 @@ import TrackerCore
     }
 
     /// A person lets it go between a poll's first look and its bottle's first answer.
-    @Test(arguments: Kind.here) func `a bottle that was let go while it was polled is not taken back`(_ kind: Kind)
-        async throws
+    @Test(arguments: Kind.allCases) func `a bottle that was let go while it was polled is not taken back`(_ kind: Kind)
+        throws
     {
-        let journal = try await kind.make()
+        let journal = try kind.make()
         let (old, new) = ("A4:C1:38:00:00:01", "A4:C1:38:00:00:02")
         for name in [old, new] { try journal.adopt(BottleNames(name)) }
         #expect(
@@ -598,8 +586,8 @@ import TrackerCore
         #expect(try journal.isOwn(old))
     }
 
-    @Test(arguments: Kind.here) func `what a journal has of a dump is told by when it came`(_ kind: Kind) async throws {
-        let journal = try await kind.make()
+    @Test(arguments: Kind.allCases) func `what a journal has of a dump is told by when it came`(_ kind: Kind) throws {
+        let journal = try kind.make()
         let bottle = "A4:C1:38:00:00:01"
         #expect(try journal.standing(of: [read().raw], from: bottle) == [nil])
         _ = try journal.append([read(second: 1)])
@@ -624,8 +612,8 @@ import TrackerCore
         #expect(try journal.standing(of: [], from: bottle) == [])
     }
 
-    @Test(arguments: Kind.here) func `a log is compared without making anything known`(_ kind: Kind) async throws {
-        let journal = try await kind.make()
+    @Test(arguments: Kind.allCases) func `a log is compared without making anything known`(_ kind: Kind) throws {
+        let journal = try kind.make()
         let log = (0..<5).map { read(second: $0) }
         let bottle = "A4:C1:38:00:00:01"
         #expect(try journal.likeness(of: log.map(\.raw), to: bottle) == LogLikeness(known: 0))
