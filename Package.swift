@@ -197,7 +197,7 @@ let package = Package(
             [
                 "BenchDay", "Escaping", "Gateway", "Emulation", "VirtualBottle", "BottleProtocol", "Bluetooth",
                 "Captures", "HostController", "Links", "Store", "Sync", "TrackerCore",
-                "CommandStore", "CTimex", "CQREncode", "Desktop", "FleetSurface", "HTTPAPI", "MQTT", "MQTTSurface",
+                "CommandStore", "CTimex", "CQREncode", "Desktop", "HTTPAPI", "MQTT", "MQTTSurface",
                 "Outgoing", "Pauses", "PocketSurface", "TrackerDesk", "ServiceLog", "ScenarioFiles", "Scenarios",
                 logging,
             ]),

@@ -1,6 +1,7 @@
 import BottleProtocol
 import CommandKit
 import Foundation
+import Synchronization
 import TOMLKit
 import TrackerCore
 
@@ -21,7 +22,6 @@ import TrackerCore
 /// proxy = false                          # whether a proxy on this machine hands on what comes from elsewhere: then nobody is believed to sit here
 /// share-waterline = false                # whether Waterline is shown beyond this machine
 /// public-url = "https://shelf.example"   # where a phone finds this service: buttons of notifications lead there
-/// [fleet]                                # `FleetPlace`
 /// [[person]]                             # where several people share a service: `PersonEntry`
 /// ```
 public struct Configuration: Equatable, Sendable {
@@ -56,8 +56,6 @@ public struct Configuration: Equatable, Sendable {
     /// What stands under `[ntfy]`, `[gotify]` and `[webhook]`: settings likewise. A person's own, so not there where
     /// people are listed.
     public var pocket: [String: String] = [:]
-    /// To whom every drink is told, of all people; `nil`: to nobody.
-    public var fleet: FleetPlace?
     /// Where a phone finds the service from anywhere.
     public var publicURL: String?
     /// There is one, and this user may not read it.
@@ -66,8 +64,11 @@ public struct Configuration: Equatable, Sendable {
     /// What may stand in it.
     public static let keys = [
         "link", "bottle", "store", "zone", "dialect", "keep", "allow-power-cycle", "listen", "names", "proxy",
-        "share-waterline", "units", "public-url", "mqtt", "ntfy", "gotify", "webhook", "fleet",
+        "share-waterline", "units", "public-url", "mqtt", "ntfy", "gotify", "webhook",
     ]
+
+    /// Keys of earlier versions; in a group with a dot, as `group.key`. A file that still has one is read without it.
+    static let removedKeys: Set = ["fleet"]
 
     /// The largest configuration that is read: nobody writes more by hand.
     private static let limitBytes = 1 << 20
@@ -135,7 +136,7 @@ public struct Configuration: Equatable, Sendable {
                 advice: "Mend that line and start again (a service that runs: send it SIGHUP).")
         }
         for key in table.keys {
-            guard let value = table[key] else { continue }
+            guard let value = table[key], !Self.isRemoved(key, name) else { continue }
             switch key {
             case "link": link = try Self.text(value.string, key, name)
             case "bottle": bottle = try Self.text(value.string, key, name)
@@ -161,9 +162,6 @@ public struct Configuration: Equatable, Sendable {
             case "mqtt":
                 guard let table = value.table else { throw Self.wrong(key, "a table, [mqtt]", name) }
                 mqtt = try Self.settings(table, below: "mqtt", name)
-            case "fleet":
-                guard let table = value.table else { throw Self.wrong(key, "a table, [fleet]", name) }
-                fleet = try FleetPlace(table, file: name)
             case "public-url":
                 let (text, setting) = (try Self.text(value.string, key, name), "http.publicUrl")
                 var trial = Settings()
@@ -206,7 +204,7 @@ public struct Configuration: Equatable, Sendable {
     static func settings(_ table: TOMLTable, below group: String, _ name: String) throws -> [String: String] {
         var (texts, trial) = ([String: String](), Settings())
         for key in table.keys {
-            guard let value = table[key] else { continue }
+            guard let value = table[key], !isRemoved("\(group).\(key)", name) else { continue }
             let words = key.split(separator: "-")
             let setting =
                 "\(group)." + (words.first ?? "")
@@ -228,6 +226,16 @@ public struct Configuration: Equatable, Sendable {
             texts[setting] = text
         }
         return texts
+    }
+
+    private static let warnings = Mutex<Set<String>>([])
+
+    /// Whether an earlier version had this key; warns once of each.
+    private static func isRemoved(_ key: String, _ name: String) -> Bool {
+        guard removedKeys.contains(key) else { return false }
+        let warning = "unknown key '\(key)' in \(name): removed in 0.10"
+        if warnings.withLock({ $0.insert(warning).inserted }) { Diagnostics.warning(warning) }
+        return true
     }
 
     private static func list(_ value: TOMLArray?, _ key: String, _ name: String) throws -> [String] {

@@ -66,7 +66,7 @@ enum ReportParts {
             ("allow-power-cycle", file.allowPowerCycle.map { "\($0)" }),
             ("listen", file.listen.map { _ in "(set)" }), ("names", file.names.map { "\($0.count)" }),
             ("share-waterline", file.shareWaterline.map { "\($0)" }), ("proxy", file.proxy.map { "\($0)" }),
-            ("public-url", file.publicURL.map { _ in "(set)" }), ("fleet", file.fleet.map { _ in "(set)" }),
+            ("public-url", file.publicURL.map { _ in "(set)" }),
             ("people", file.people.isEmpty ? nil : "\(file.people.count)"),
         ]
         lines += kinds.compactMap { name, value in value.map { "  \(name) = \($0)" } }

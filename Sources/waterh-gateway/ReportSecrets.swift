@@ -38,9 +38,7 @@ struct ReportSecrets {
         take(file.pocket)
         // A folder that somebody chose may be called after them.
         names.formUnion(([file.store] + file.people.map(\.store)).compactMap { $0 }.filter { $0 != Paths.serviceStore })
-        names.formUnion(
-            [file.fleet?.url, file.fleet?.tokenFile, file.bottle, file.publicURL].compactMap { $0 } + (file.names ?? [])
-        )
+        names.formUnion([file.bottle, file.publicURL].compactMap { $0 } + (file.names ?? []))
         for person in file.people {
             names.formUnion([person.name] + person.bottles)
             take(person.pocket)

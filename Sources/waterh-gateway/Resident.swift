@@ -1,7 +1,6 @@
 import CommandKit
 import CommandStore
 import Desktop
-import FleetSurface
 import Gateway
 import HTTPAPI
 import Logging
@@ -38,7 +37,6 @@ final class Resident: Sendable {
     private let pocket: [PocketOutlet]
     /// The person's browsers, where no page is open.
     private let push: PushSink
-    private let fleet: FleetOutlet
     let reminders: ReminderLoop
     private let lights: LightCall
     private let desktop: ServiceDesktop?
@@ -84,7 +82,6 @@ final class Resident: Sendable {
             Self.pocketSurroundings(
                 "Web Push", depot.store, plan.listed, { plans.plan }, watch, among: present, log: log))
         self.push = push
-        fleet = Self.fleet(depot.store, plan.listed, { plans.plan }, watch, log: log)
         let reminders = ReminderLoop(
             sinks: [screen, broker, screens] + pocket.map(PocketSink.init) + [push], desk: { await desk.desk() },
             trouble: { log.warning("Reminders: \($0)") },
@@ -110,7 +107,6 @@ final class Resident: Sendable {
         await publishing.withLock { $0 }?.poke()
         for outlet in pocket { await outlet.poke() }
         await push.poke()
-        await fleet.poke()
     }
 
     /// Before anything is told: what is told of a session while it is nobody's business goes nowhere later.
@@ -151,7 +147,6 @@ final class Resident: Sendable {
                 group.addTask { await self.reminders.follow(watch.writes) }
             }
             group.addTask { await sync.run() }
-            group.addTask { await self.fleet.run() }
             for outlet in pocket { group.addTask { await outlet.run { await self.reminders.poke() } } }
             group.addTask { await self.push.run { await self.reminders.poke() } }
             if let publishing = publishing.withLock({ $0 }) { group.addTask { await publishing.run() } }
@@ -198,7 +193,6 @@ final class Resident: Sendable {
         await desk.afterPoll(report, options)
         await reminders.poke()
         await publishing.withLock { $0 }?.poke()
-        await fleet.poke()
     }
 
     /// The person as the web server sees it.
@@ -209,7 +203,6 @@ final class Resident: Sendable {
         noteSharing()
         // Before the first poll: what it brings is to be told.
         outlet.prepare()
-        fleet.prepare()
         publishing.withLock { $0 = outlet }
         let person = Person(
             name: name, service: door, agents: agents, page: { [pages] in pages?.page("") },

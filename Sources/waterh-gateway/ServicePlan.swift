@@ -165,8 +165,6 @@ struct PersonPlan: Sendable {
     let mqtt: [String: String]
     /// What it says of the person's phone, likewise.
     private(set) var pocket: [String: String]
-    /// To whom drinks are told.
-    let fleet: FleetPlace?
 
     var name: String { listed ?? Self.nobodyListed }
 
@@ -184,7 +182,6 @@ struct PersonPlan: Sendable {
         self.keep = keep || file.keep == true
         sharesWaterline = store.person?.shareWaterline ?? file.shareWaterline ?? false
         mqtt = file.mqtt
-        fleet = file.fleet
         var pocket = store.person?.pocket ?? file.pocket
         if let place = file.publicURL { pocket["http.publicUrl"] = place }
         self.pocket = pocket

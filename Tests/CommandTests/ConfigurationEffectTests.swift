@@ -48,10 +48,6 @@ import Testing
             ["{ url = \"https://hook.example/a\" }", "{ url = \"https://hook.test/a\" }"],
             .service(["Notifications go to"], until: " [")
         ),
-        "fleet": (
-            [9, 10].map { "{ url = \"http://127.0.0.1:\($0)\", token-file = \"FOLDER/token\" }" },
-            .service(["Drinks are told to"], until: " [")
-        ),
         "public-url": (
             ["a", "b"].map { "\"https://\($0).example\"\nntfy = { url = \"https://ntfy.example/a\" }" },
             .service(["Notifications go to"], until: " [")

@@ -37,6 +37,27 @@ import Testing
         #expect(!result.error.contains("error: "), "a clean stop is no error: \(result.error)")
     }
 
+    @Test func `a removed configuration key is one warning on standard error and in the service's log`() async throws {
+        let pair = try await Pair()
+        let config = pair.folder.file("waterh.toml")
+        let text = "link = \"\(pair.socket)\"\nstore = \"\(pair.store)\"\n[fleet]\nurl = \"https://fleet.example\"\n"
+        try Data(text.utf8).write(to: URL(fileURLWithPath: config))
+        let warning = "unknown key 'fleet' in \(config): removed in 0.10"
+        for command in ["waterh-gateway", "waterh-tracker"] {
+            let result = try await Program(command).run([
+                command == "waterh-gateway" ? "poll" : "status", "--config", config,
+            ])
+            #expect(
+                result.exitCode == 0 && result.error.components(separatedBy: "warning: \(warning)\n").count == 2,
+                "\(result.error)")
+        }
+        let service = try Program("waterh-gateway").start(["run", "--listen", "off", "--config", config])
+        let hasStarted = await event(within: 20) { service.error.contains("keeps the day in") ? true : nil }
+        service.send(signal: SIGTERM)
+        let result = try await service.finish(limit: 20)
+        #expect(hasStarted == true && result.error.components(separatedBy: warning).count == 2, "\(result.error)")
+    }
+
     /// What is moved away for a moment, or may not be read any more, is no wish to keep another day: the people of the
     /// list would be let go.
     @Test func aConfigurationThatIsGoneAtAReloadStaysInForce() async throws {

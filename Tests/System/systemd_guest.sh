@@ -93,20 +93,19 @@ check "and the service is started anew" within 90 after
 
 # --- a credential that only root may read
 cp -p /etc/waterh/waterh.toml open.toml
-(umask 077 && echo a-token-of-root >/etc/waterh/fleet-token)
-check "the user waterh may not read root's file" sh -c '! setpriv --reuid=waterh --regid=waterh --clear-groups cat /etc/waterh/fleet-token'
+(umask 077 && echo a-password-of-root >/etc/waterh/mqtt-password)
+check "the user waterh may not read root's file" sh -c '! setpriv --reuid=waterh --regid=waterh --clear-groups cat /etc/waterh/mqtt-password'
 mkdir -p /etc/systemd/system/$unit.d
-printf '[Service]\nLoadCredential=fleet-token:/etc/waterh/fleet-token\n' >/etc/systemd/system/$unit.d/credential.conf
-printf '[fleet]\nurl = "http://127.0.0.1:8079"\ntoken-file = "/run/credentials/%s/fleet-token"\n' "$unit" >>/etc/waterh/waterh.toml
+printf '[Service]\nLoadCredential=mqtt-password:/etc/waterh/mqtt-password\n' >/etc/systemd/system/$unit.d/credential.conf
+printf '[mqtt]\nurl = "mqtt://127.0.0.1:8079"\nuser = "waterh"\npassword-file = "/run/credentials/%s/mqtt-password"\n' "$unit" >>/etc/waterh/waterh.toml
 systemd-socket-activate --accept --inetd --listen=127.0.0.1:8079 tee -a "$folder/asked.txt" >/dev/null 2>&1 &
 listener=$!
 systemctl daemon-reload && systemctl restart "$unit"
 within 60 answers >/dev/null
-setpriv --reuid=waterh --regid=waterh --clear-groups waterh-tracker log 150 --store "$store" >/dev/null
-brought() { grep -q 'Authorization: Bearer a-token-of-root' "$folder/asked.txt" 2>/dev/null; }
+brought() { grep -q 'a-password-of-root' "$folder/asked.txt" 2>/dev/null; }
 check "LoadCredential= brings it to the service" within 60 brought
 kill $listener 2>/dev/null
-rm -r /etc/systemd/system/$unit.d /etc/waterh/fleet-token
+rm -r /etc/systemd/system/$unit.d /etc/waterh/mqtt-password
 cat open.toml >/etc/waterh/waterh.toml
 systemctl daemon-reload && systemctl restart "$unit"
 within 60 answers >/dev/null
