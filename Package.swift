@@ -38,7 +38,6 @@ let package = Package(
     name: "waterh-bench",
     products: [
         .executable(name: "waterh-emulator", targets: ["waterh-emulator"]),
-        .executable(name: "waterh-fleet", targets: ["waterh-fleet"]),
         .executable(name: "waterh-gateway", targets: ["waterh-gateway"]),
         .executable(name: "waterh-replay", targets: ["waterh-replay"]),
         .executable(name: "waterh-tracker", targets: ["waterh-tracker"]),
@@ -138,28 +137,6 @@ let package = Package(
         // An address of a web server, its limits, and how it stops.
         target("HTTPListening", [hummingbird, hummingbirdCore, nio, nioHTTP, logging]),
 
-        // gzip of what is sent. No library is linked: it is opened when it is first needed.
-        .systemLibrary(name: "CZlib", providers: [.apt(["zlib1g-dev"])]),
-        target("Packing", ["CZlib"]),
-
-        // What gateways tell a fleet; and what becomes of it in PostgreSQL. Nothing but the fleet's own program uses
-        // libpq.
-        target("FleetWire", ["TrackerCore"]),
-        .systemLibrary(name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
-        // A gateway's drinks, told to a fleet.
-        target("FleetSurface", ["FleetWire", "Outgoing", "Packing", "Pauses", "Store", "TrackerCore", "TrackerDesk"]),
-        target("FleetStore", ["CLibPQ", "FleetWire", "TrackerCore"]),
-        target(
-            "FleetServer",
-            [
-                "Digests", "Escaping", "FleetStore", "FleetWire", "Packing", "TrackerCore", "HTTPListening",
-                hummingbird, httpTypes, nio, logging,
-            ]),
-        // A fleet as one file, each person's rows sealed with a key of their own.
-        target("FleetBackup", ["Ciphers", "FleetStore", "Packing"]),
-        // Many gateways that do not exist, against servers that do.
-        target("FleetSimulation", ["FleetWire", "Outgoing", "TrackerCore"]),
-
         // The pages, as bytes of the program; and the server that shows them and everything a desk can do.
         .target(name: "CDashboard", exclude: ["pages"]),
         target(
@@ -201,12 +178,6 @@ let package = Package(
                 "Outgoing", "Pauses", "PocketSurface", "TrackerDesk", "ServiceLog", "ScenarioFiles", "Scenarios",
                 logging,
             ]),
-        command(
-            "waterh-fleet",
-            [
-                "Escaping", "FleetBackup", "FleetServer", "FleetSimulation", "FleetStore", "TrackerCore",
-                "HTTPListening", "ServiceLog", logging,
-            ]),
         // The style and the script of a capture's report, as bytes of the program.
         .target(name: "CReport", exclude: ["pages"]),
         command(
@@ -223,7 +194,7 @@ let package = Package(
         .executableTarget(
             name: "Benchmarks",
             dependencies: [
-                "BlueZ", "Bluetooth", "BottleProtocol", "Captures", "FleetStore", "FleetWire", "HostController",
+                "BlueZ", "Bluetooth", "BottleProtocol", "Captures", "HostController",
                 "Store", "TrackerCore",
             ], swiftSettings: strict),
 
@@ -258,13 +229,6 @@ let package = Package(
             ["HTTPAPI", "HTTPListening", "TrackerDesk", "Store", "TrackerCore", hummingbird, nio, logging]),
         tests("OutgoingTests", ["Outgoing"]),
         tests("CiphersTests", ["Ciphers"]),
-        // With a real PostgreSQL, where there is one.
-        tests(
-            "FleetTests",
-            [
-                "FleetBackup", "FleetSimulation", "FleetWire", "FleetStore", "FleetSurface", "GatewaySupport",
-                "Packing", "Store", "TrackerCore", "Outgoing",
-            ]),
         tests("SyncTests", ["Outgoing", "Sync", "Store", "TrackerCore"], exclude: ["server.py"]),
         .target(
             name: "DBusSupport", dependencies: ["DBus", "Support"], path: "Tests/DBusSupport", swiftSettings: strict),

@@ -13,7 +13,6 @@ enum Benchmarks {
     static func main() async {
         let wanted = CommandLine.arguments.dropFirst()
         if let verb = wanted.first, ["flood", "notifications"].contains(verb) { return await air(Array(wanted)) }
-        if let verb = wanted.first, verb == "fleet" { return fleet(Array(wanted.dropFirst())) }
         // Material for the benchmarks of the commands (hardware/benchmarks), not a benchmark itself.
         if wanted == ["full-bottle"] { return print(FullBottle.hexText()) }
         if wanted.first == "big-capture", (2...4).contains(wanted.count), let path = wanted.dropFirst().first {
@@ -34,22 +33,6 @@ enum Benchmarks {
         }
         for benchmark in all where wanted.isEmpty || wanted.contains(benchmark.name) {
             print("\(benchmark.name): \(benchmark.run())  [swift run -c release Benchmarks \(benchmark.name)]")
-        }
-    }
-
-    /// The fleet's store on a database, which is emptied: Tests/System/fleet_figures.py starts it.
-    private static func fleet(_ words: [String]) {
-        guard words.count >= 3, let rows = Int(words[1]), let rounds = Int(words[2]), rows >= 1000, rounds > 0 else {
-            print("usage: Benchmarks fleet DATABASE ROWS ROUNDS [MILLIONS]…")
-            exit(2)
-        }
-        do {
-            let figures = try FleetBenchmarks.run(
-                words[0], rows: rows, rounds: rounds, millions: words.dropFirst(3).compactMap { Int($0) })
-            print(String(decoding: try JSONEncoder().encode(figures), as: UTF8.self))
-        } catch {
-            print("error: \(error)")
-            exit(1)
         }
     }
 

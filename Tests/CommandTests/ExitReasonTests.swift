@@ -21,7 +21,7 @@ struct ExitReasonTests {
 
     @Test(
         "the help of every command lists the codes",
-        arguments: ["waterh-emulator", "waterh-fleet", "waterh-gateway", "waterh-replay", "waterh-tracker"])
+        arguments: ["waterh-emulator", "waterh-gateway", "waterh-replay", "waterh-tracker"])
     func help(_ command: String) async throws {
         let said = try await Program(command).run(["--help"]).output.split { $0 == "\n" || $0 == " " }.joined(
             separator: " ")

@@ -157,7 +157,6 @@ import Testing
     @Test(arguments: [
         ("waterh-emulator", ["run", "--link", "unix:/proc/nonexist/b.sock"]),
         ("waterh-gateway", ["run", "--link", "nonsense:", "--listen", "off"]),
-        ("waterh-fleet", ["serve", "--database", "host=/proc/nonexist"]),
         ("waterh-tracker", ["agent", "--person", "nobody"]),
     ])
     func everyServiceSpeaksAsItIsAsked(_ program: String, _ arguments: [String]) async throws {

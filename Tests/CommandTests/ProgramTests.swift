@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct ProgramTests {
     @Test func aProductRunsAndTellsItsUsage() async throws {
-        for name in ["waterh-emulator", "waterh-fleet", "waterh-gateway", "waterh-replay", "waterh-tracker"] {
+        for name in ["waterh-emulator", "waterh-gateway", "waterh-replay", "waterh-tracker"] {
             let result = try await Program(name).run(["--help"])
             #expect(result.exitCode == 0)
             #expect(result.output.contains("USAGE: \(name)"))

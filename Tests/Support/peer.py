@@ -3,13 +3,12 @@
 usage: peer.py [PORT [CERTIFICATE KEY]]. Prints `port N` when it listens; with a certificate it speaks TLS.
 
 POST /control/answers with a JSON list says how the next requests are answered, one each; then everything is 200 with {}.
-At /v1/entries, where a fleet would be, it is 200 with how many lines came; at /v1/doubts with none. {"status": 503, "headers": {"Retry-After": "1"}, "body": "text"}; "silent": seconds to wait before anything is said; "close": true
+{"status": 503, "headers": {"Retry-After": "1"}, "body": "text"}; "silent": seconds to wait before anything is said; "close": true
 closes without a word; "cut": true closes in the middle of the body; "flood": so many bytes of body; "drip": a byte each tenth of a second.
 POST /control/rule with such an object says how everything is answered from then on; with {} as in the beginning.
 GET /control/seen lists the requests in the order they came: method, path, headers (lower case), body (as text and in base64), and when.
 """
 import base64
-import gzip
 import json
 import ssl
 import sys
@@ -65,17 +64,9 @@ class Handler(BaseHTTPRequestHandler):
                 "body": body.decode("utf-8", "replace"), "base64": base64.b64encode(body).decode(), "at": time.time()})
             how = state["answers"].pop(0) if state["answers"] else state["rule"]
         try:
-            self.follow(how, self.usual(body, number))
+            self.follow(how, {"id": number})
         except OSError:
             self.close_connection = True
-
-    def usual(self, body, number):
-        if self.path.startswith("/v1/doubts?"):
-            return {"doubts": 0}
-        if self.path != "/v1/entries":
-            return {"id": number}
-        lines = (gzip.decompress(body) if self.headers.get("Content-Encoding") == "gzip" else body).split(b"\n")
-        return {"taken": len([line for line in lines if line.strip()]), "known": 0, "parked": 0}
 
     def follow(self, how, usual):
         if how.get("silent"):

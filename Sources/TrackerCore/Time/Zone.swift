@@ -48,7 +48,7 @@ public struct Zone: Sendable {
 
     /// Tables that were read already: each asks Foundation some twenty thousand times.
     private static let known = Mutex<[String: Zone]>([:])
-    /// There are some 600 names: a fleet has people in all of them.
+    /// There are some 600 names.
     private static let knownLimit = 1024
 
     /// Whether the time zone database has such an id; no table is read.
