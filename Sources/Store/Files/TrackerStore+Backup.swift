@@ -18,8 +18,8 @@ extension TrackerStore {
         try rowCounts().contains {
             $0.rows > 0
                 && ![
-                    "migration", "counter", "written_file", "connection_state", "outlet", "outlet_topic", "fleet_told",
-                    "fleet_again", "told_through", "drink_sequence", "leaving", "leaving_tried", "pocket_leaving",
+                    "migration", "counter", "written_file", "connection_state", "outlet", "outlet_topic",
+                    "told_through", "drink_sequence", "leaving", "leaving_tried", "pocket_leaving",
                     "pocket_trouble", "push_key",
                 ].contains($0.table)
         }
@@ -28,8 +28,7 @@ extension TrackerStore {
     /// Puts everything of a backup in the place of everything that is here, in one transaction: other programs that
     /// have the store open see the one or the other. What this store remembers of files that it wrote itself, and of
     /// those to whom it tells what happens, stays; a restore is no news to them, what they are told next is what
-    /// happens next. What a backup has on its way to somebody stays where it is. A fleet is told of everything that it
-    /// knows how it is now; and what it had not got yet, here or in the backup, still waits.
+    /// happens next. What a backup has on its way to somebody stays where it is.
     /// - Parameters:
     ///   - file: a backup of this version or of an earlier one; it is only read.
     ///   - scratch: an existing folder, for a copy that is checked, and brought up to date, before anything is
@@ -109,28 +108,10 @@ extension TrackerStore {
 
     private static func replaceRows(_ db: Database) throws {
         let own: Set = [
-            "written_file", "connection_state", "outlet", "outlet_topic", "fleet_told", "fleet_again", "told_through",
+            "written_file", "connection_state", "outlet", "outlet_topic", "told_through",
             "drink_change", "drink_sequence", "claim", "pocket_message", "pocket_address", "pocket_leaving",
             "pocket_trouble", "leaving", "leaving_tried",
         ]
-        // With whether it was there: one that was not, and is not in the backup either, is told as gone. So is one that
-        // stood instead of another that is there again.
-        let waiting = ["main", "backup"].flatMap { store in
-            ["drink_change", "fleet_again"].map {
-                """
-                SELECT key FROM \(store).\($0) WHERE seq > (SELECT position FROM \(store).outlet WHERE name = \
-                '\(fleetOutlet)' AND isOpen)
-                """
-            }
-        }
-        try db.execute(
-            sql: """
-                CREATE TEMPORARY TABLE waiting AS
-                    SELECT key, EXISTS (SELECT 1 FROM main.drink AS here WHERE here.key = waits.key) AS wasThere FROM \
-                (\(waiting.joined(separator: " UNION "))) AS waits;
-                CREATE TEMPORARY TABLE corrected AS SELECT key, instead FROM main.drink WHERE instead IS NOT NULL AND \
-                key IN (\(FleetTold.told))
-                """)
         for table in try tables(db) where !own.contains(table) {
             try db.execute(
                 sql: "DELETE FROM main.\"\(table)\"; INSERT INTO main.\"\(table)\" SELECT * FROM backup.\"\(table)\"")
@@ -158,34 +139,9 @@ extension TrackerStore {
                 DELETE FROM main.drink_change;
                 UPDATE main.told_through SET place = coalesce((SELECT max(place) FROM main.notification), 0);
                 DELETE FROM main.claim WHERE decision IS NOT NULL;
-                INSERT INTO main.fleet_told SELECT * FROM backup.fleet_told WHERE true ON CONFLICT DO NOTHING;
-                DELETE FROM main.fleet_again;
-                UPDATE main.drink_sequence SET putBack = last
-                """)
-        if try FleetTold.standing(db).isOpen {
-            try FleetTold.tellAgain(
-                """
-                SELECT key, id AS n FROM main.drink WHERE key IN (SELECT key FROM waiting)
-                UNION \(FleetTold.thatAreThere)
-                UNION SELECT key, 9223372036854775807 FROM waiting WHERE NOT wasThere AND key NOT IN (SELECT key FROM \
-                main.drink)
-                UNION SELECT key, 9223372036854775807 FROM corrected WHERE key NOT IN (SELECT key FROM main.drink) AND \
-                instead IN (SELECT key FROM main.drink)
-                """, db)
-        } else {
-            // It is told when it is opened.
-            try db.execute(
-                sql: """
-                    INSERT INTO main.fleet_told SELECT key, coalesce((SELECT peer FROM backup.outlet WHERE name = \
-                    '\(fleetOutlet)'), '') FROM waiting WHERE true ON CONFLICT DO NOTHING
-                    """)
-        }
-        try db.execute(
-            sql: """
-                DROP TABLE waiting;
-                DROP TABLE corrected;
+                UPDATE main.drink_sequence SET putBack = last;
                 UPDATE main.outlet SET position = coalesce((SELECT seq FROM main.sqlite_sequence WHERE name = \
-                'drink_change'), 0) WHERE name <> '\(fleetOutlet)' OR NOT isOpen
+                'drink_change'), 0)
                 """)
         // An insertion of nothing would count, too.
         guard try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM backup.pocket_message)") == true else { return }

@@ -10,9 +10,6 @@ import TrackerCore
 /// be killed; a writer waits at most `StoreError.busySeconds` for another. The store reads no clock and no time zone:
 /// callers pass both.
 public struct TrackerStore: Sendable {
-    /// The outlet whose other end keeps each drink as it was told last, by its place: a fleet's.
-    public static let fleetOutlet = FleetTold.outlet
-
     /// What a store is opened for.
     public enum Access: Sendable {
         /// Everything. Creates file and folder where missing, and brings an older schema up to date.

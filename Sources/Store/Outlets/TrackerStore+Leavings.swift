@@ -143,14 +143,13 @@ extension TrackerStore {
         }
     }
 
-    /// What the fleet's outlet notes there is for itself: nobody can take that back.
     /// - Parameter outlet: `nil`: all of them.
     static func leave(_ outlet: String?, _ db: Database) throws {
         try db.execute(
             sql: """
                 INSERT INTO leaving (place, id, topic) SELECT coalesce(place, ''), id, topic FROM outlet JOIN \
                 outlet_topic ON outlet = name
-                    WHERE name = coalesce(?, name) AND name <> '\(fleetOutlet)' ON CONFLICT DO NOTHING
+                    WHERE name = coalesce(?, name) ON CONFLICT DO NOTHING
                 """, arguments: [outlet])
         try db.execute(sql: "DELETE FROM outlet_topic WHERE outlet = coalesce(?, outlet)", arguments: [outlet])
     }

@@ -63,8 +63,7 @@ extension TrackerStore {
                 db,
                 sql: """
                     SELECT name, trouble AS words, troubleSince AS since, (SELECT count(*) FROM drink_change WHERE seq \
-                    > position) + (SELECT count(*) FROM fleet_again WHERE seq > position AND name = \
-                    '\(Self.fleetOutlet)') AS waiting FROM outlet WHERE isOpen AND trouble IS NOT NULL
+                    > position) AS waiting FROM outlet WHERE isOpen AND trouble IS NOT NULL
                     UNION ALL
                     SELECT iif(outlet LIKE 'push-%', 'push', outlet), words, since, (SELECT count(*) FROM \
                     pocket_message m WHERE m.outlet = t.outlet AND state = 'waiting') FROM pocket_trouble t

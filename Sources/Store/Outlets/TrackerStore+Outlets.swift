@@ -5,20 +5,10 @@ extension TrackerStore {
     /// Makes sure of an outlet. One that is new, or was closed, begins with what is stored from now on.
     /// - Parameter tellsAll: one that is new begins with everything that is stored: of a store that was purged under it
     ///   all of that is news.
-    /// - Parameter peer: whom the fleet's outlet tells, as `tellFleet` takes it. In the same step: nobody sees one that
-    ///   is open and has nothing to tell.
-    public func openOutlet(_ name: String, tellsAll: Bool = false, telling peer: String? = nil, makeID: () -> String)
-        throws -> Outlet
-    {
-        let known = { (db: Database) in
-            try peer.map { try FleetTold.isTold($0, db) } == false ? nil : try Self.outlet(name, db)
-        }
-        if let known = try read(known) { return known }
+    public func openOutlet(_ name: String, tellsAll: Bool = false, makeID: () -> String) throws -> Outlet {
+        if let known = try read({ db in try Self.outlet(name, db) }) { return known }
         return try write { db in
-            if let known = try Self.outlet(name, db) {
-                if let peer { try FleetTold.tell(peer, db) }
-                return known
-            }
+            if let known = try Self.outlet(name, db) { return known }
             let isAnew =
                 try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM outlet WHERE name = ?)", arguments: [name])
                 == false
@@ -41,7 +31,6 @@ extension TrackerStore {
                     WHERE name = 'drink_change'), 0))
                     ON CONFLICT (name) DO UPDATE SET position = iif(isOpen, position, excluded.position), isOpen = 1
                     """, arguments: [name, makeID()])
-            if let peer { try FleetTold.tell(peer, db) }
             guard let outlet = try Self.outlet(name, db) else {
                 preconditionFailure("the outlet \(name) was written in this very transaction")
             }
@@ -57,7 +46,7 @@ extension TrackerStore {
         guard try read({ db in try Self.outlet(name, db) }) != nil else { return false }
         if limit > 0, (1...limit).contains(try waiting(for: name)) { return false }
         try write { db in
-            try db.execute(sql: "UPDATE outlet SET isOpen = 0, peer = NULL WHERE name = ?", arguments: [name])
+            try db.execute(sql: "UPDATE outlet SET isOpen = 0 WHERE name = ?", arguments: [name])
             try db.execute(sql: "DELETE FROM told_through WHERE outlet = ?", arguments: [name])
             try Self.prune(db)
         }
@@ -77,7 +66,7 @@ extension TrackerStore {
                     changed.key ORDER BY changed.seq
                     """)
             return try Row.fetchAll(
-                statement, arguments: ["outlet": outlet, "fleet": Self.fleetOutlet, "limit": limit]
+                statement, arguments: ["outlet": outlet, "limit": limit]
             ).map { row in
                 // A row that nobody can read is told as gone: it counts nowhere, and the doctor names it.
                 let drink = try? StoredDrink(row: row)
@@ -91,28 +80,17 @@ extension TrackerStore {
     public func waiting(for outlet: String) throws -> Int {
         try read { db in
             try Int.fetchOne(
-                db, sql: "SELECT count(*) FROM (\(Self.changed))",
-                arguments: ["outlet": outlet, "fleet": Self.fleetOutlet]) ?? 0
+                db, sql: "SELECT count(*) FROM (\(Self.changed))", arguments: ["outlet": outlet]) ?? 0
         }
     }
 
-    /// What an outlet has not got yet: what changed, and for the fleet what is told again.
-    private static let changed = """
-        SELECT key, seq FROM drink_change WHERE seq > (SELECT position FROM outlet WHERE name = :outlet)
-        UNION ALL SELECT key, seq FROM fleet_again WHERE seq > (SELECT position FROM outlet WHERE name = :outlet) AND \
-        :outlet = :fleet
-        """
+    /// The changes that an outlet has not got yet.
+    private static let changed =
+        "SELECT key, seq FROM drink_change WHERE seq > (SELECT position FROM outlet WHERE name = :outlet)"
 
     /// All changes up to this one have arrived; what every outlet has is forgotten.
-    /// - Parameter id: who it was when they were taken: the store may have been purged since, and then nothing is
-    ///   noted. `nil`: whoever it is.
-    public func delivered(_ outlet: String, through sequence: Int64, as id: String? = nil) throws {
+    public func delivered(_ outlet: String, through sequence: Int64) throws {
         try write { db in
-            guard
-                try id == nil
-                    || String.fetchOne(db, sql: "SELECT id FROM outlet WHERE name = ?", arguments: [outlet]) == id
-            else { return }
-            if outlet == Self.fleetOutlet { try FleetTold.note(through: sequence, db) }
             try db.execute(
                 sql: "UPDATE outlet SET position = max(position, ?) WHERE name = ?", arguments: [sequence, outlet])
             try Self.prune(db)
@@ -186,9 +164,7 @@ extension TrackerStore {
         try db.execute(
             sql: """
                 DELETE FROM drink_change WHERE seq <= coalesce((SELECT min(position) FROM outlet WHERE isOpen), \
-                9223372036854775807);
-                DELETE FROM fleet_again WHERE seq <= coalesce((SELECT position FROM outlet WHERE name = \
-                '\(fleetOutlet)' AND isOpen), 9223372036854775807)
+                9223372036854775807)
                 """)
     }
 }
