@@ -80,8 +80,8 @@ let package = Package(
 
         // One heavy dependency each.
         target("Store", ["Descriptors", "Digests", "Escaping", "TrackerCore", grdb]),
-        // The one way out over HTTP. No library is linked: it is opened when it is first needed.
-        .systemLibrary(name: "CCurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+        // The one way out over HTTP.
+        .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         target("Outgoing", ["CCurl"]),
         target("Sync", ["Outgoing", "Store", "TrackerCore"]),
         .systemLibrary(name: "CDBus", pkgConfig: "dbus-1", providers: [.apt(["libdbus-1-dev"])]),

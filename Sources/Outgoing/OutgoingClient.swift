@@ -28,7 +28,7 @@ public struct OutgoingClient: Hashable, Sendable {
     /// Sends it, and waits for the whole answer. A task that is cancelled ends the exchange at once.
     public func send(_ request: OutgoingRequest) async throws(OutgoingFailure) -> OutgoingAnswer {
         try request.check()
-        let exchange = OutgoingExchange(request, self, try CurlLibrary.open())
+        let exchange = OutgoingExchange(request, self)
         let result: Result<OutgoingAnswer, OutgoingFailure> = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let thread = Thread { continuation.resume(returning: exchange.run()) }

@@ -16,7 +16,6 @@ final class OutgoingExchange: @unchecked Sendable {
     private let shared = Mutex(Shared())
     private let request: OutgoingRequest
     private let client: OutgoingClient
-    private let library: CurlLibrary
 
     // What follows is the thread's own.
     private var headers: [OutgoingRequest.Header] = []
@@ -25,16 +24,17 @@ final class OutgoingExchange: @unchecked Sendable {
     private var isTooLong = false
     private var isCut = false
 
-    init(_ request: OutgoingRequest, _ client: OutgoingClient, _ library: CurlLibrary) {
-        (self.request, self.client, self.library) = (request, client, library)
-    }
+    /// Once for the process, before the first handle.
+    private static let isReady = curl_global_init(3 /* CURL_GLOBAL_ALL */) == CURLE_OK
+
+    init(_ request: OutgoingRequest, _ client: OutgoingClient) { (self.request, self.client) = (request, client) }
 
     /// From any thread; also before it began and after it ended.
     func cancel() {
         shared.withLock { shared in
             shared.isCancelled = true
             if let multi = UnsafeMutableRawPointer(bitPattern: shared.multi) {
-                _ = library.functions.multi_wakeup(multi)
+                _ = curl_multi_wakeup(multi)
             }
         }
     }
@@ -44,9 +44,8 @@ final class OutgoingExchange: @unchecked Sendable {
     }
 
     private func exchange() throws(OutgoingFailure) -> OutgoingAnswer {
-        let curl = library.functions
-        guard let easy = curl.easy_init(), let multi = curl.multi_init() else {
-            throw OutgoingFailure(.libraryMissing, "The HTTP library gives no handle")
+        guard Self.isReady, let easy = curl_easy_init(), let multi = curl_multi_init() else {
+            throw OutgoingFailure(.broken, "The HTTP library gives no handle")
         }
         var list: UnsafeMutablePointer<curl_slist>?
         // The library writes its own words for what went wrong here.
@@ -56,17 +55,17 @@ final class OutgoingExchange: @unchecked Sendable {
         _ = sent.initialize(from: request.body ?? [])
         defer {
             shared.withLock { $0.multi = 0 }
-            _ = curl.multi_remove_handle(multi, easy)
-            _ = curl.multi_cleanup(multi)
-            curl.easy_cleanup(easy)
-            curl.slist_free_all(list)
+            _ = curl_multi_remove_handle(multi, easy)
+            _ = curl_multi_cleanup(multi)
+            curl_easy_cleanup(easy)
+            curl_slist_free_all(list)
             words.deallocate()
             sent.deallocate()
         }
         for header in request.headers {
             // A header without a value is one that the library leaves out, unless it ends with a semicolon.
             guard
-                let longer = curl.slist_append(
+                let longer = curl_slist_append(
                     list, header.value.isEmpty ? "\(header.name);" : "\(header.name): \(header.value)")
             else {
                 throw OutgoingFailure(.wrongUse, "There is no memory for the headers")
@@ -74,7 +73,7 @@ final class OutgoingExchange: @unchecked Sendable {
             list = longer
         }
         // Nobody is asked beforehand whether a long body is welcome.
-        if let longer = curl.slist_append(list, "Expect:") { list = longer }
+        if let longer = curl_slist_append(list, "Expect:") { list = longer }
         try prepare(easy, list, words, UnsafeBufferPointer(sent))
         let number = UInt(bitPattern: multi)
         let isCancelled = shared.withLock { shared in
@@ -82,28 +81,27 @@ final class OutgoingExchange: @unchecked Sendable {
             return shared.isCancelled
         }
         guard !isCancelled else { throw Self.cancelled }
-        guard curl.multi_add_handle(multi, easy) == CURLM_OK else {
-            throw OutgoingFailure(.libraryMissing, "The HTTP library takes no request")
+        guard curl_multi_add_handle(multi, easy) == CURLM_OK else {
+            throw OutgoingFailure(.broken, "The HTTP library takes no request")
         }
         let code = try perform(multi)
         guard code == CURLE_OK || isCut else { throw failure(code, String(cString: words)) }
-        return OutgoingAnswer(status: Int(waterh_curl_status(library.table, easy)), headers: headers, body: body)
+        return OutgoingAnswer(status: Int(waterh_curl_status(easy)), headers: headers, body: body)
     }
 
     private func perform(_ multi: UnsafeMutableRawPointer) throws(OutgoingFailure) -> CURLcode {
-        let curl = library.functions
         while true {
             var running: Int32 = 0
-            let code = curl.multi_perform(multi, &running)
+            let code = curl_multi_perform(multi, &running)
             guard code == CURLM_OK else {
                 throw OutgoingFailure(.broken, "The HTTP library gives up on \(request.url)")
             }
             guard !shared.withLock({ $0.isCancelled }) else { throw Self.cancelled }
             if running == 0 { break }
-            _ = curl.multi_poll(multi, nil, 0, 1000, nil)
+            _ = curl_multi_poll(multi, nil, 0, 1000, nil)
         }
         var left: Int32 = 0
-        while let message = curl.multi_info_read(multi, &left) {
+        while let message = curl_multi_info_read(multi, &left) {
             if message.pointee.msg == CURLMSG_DONE { return message.pointee.data.result }
         }
         throw OutgoingFailure(.broken, "The HTTP library says nothing of \(request.url)")
@@ -117,19 +115,19 @@ final class OutgoingExchange: @unchecked Sendable {
     ) throws(OutgoingFailure) {
         func check(_ code: CURLcode, _ what: String) throws(OutgoingFailure) {
             guard code == CURLE_OK else {
-                throw OutgoingFailure(.wrongUse, "The HTTP library does not take \(what): \(library.words(code))")
+                throw OutgoingFailure(.wrongUse, "The HTTP library does not take \(what): \(Self.words(code))")
             }
         }
         func number(_ option: CURLoption, _ value: Int, _ what: String) throws(OutgoingFailure) {
-            try check(waterh_curl_set_number(library.table, easy, option, value), what)
+            try check(waterh_curl_set_number(easy, option, value), what)
         }
         func text(_ option: CURLoption, _ value: String, _ what: String) throws(OutgoingFailure) {
-            try check(waterh_curl_set_text(library.table, easy, option, value), what)
+            try check(waterh_curl_set_text(easy, option, value), what)
         }
-        _ = waterh_curl_set_pointer(library.table, easy, CURLOPT_ERRORBUFFER, words)
+        _ = waterh_curl_set_pointer(easy, CURLOPT_ERRORBUFFER, words)
         try number(CURLOPT_NOSIGNAL, 1, "that it sends no signals")
         // A name server that is silent is not waited for at the end. Older libraries do not know this, and wait.
-        _ = waterh_curl_set_number(library.table, easy, waterh_curl_option_quick_exit(), 1)
+        _ = waterh_curl_set_number(easy, waterh_curl_option_quick_exit(), 1)
         try number(waterh_curl_option_protocols(), waterh_curl_web(), "that it speaks nothing but HTTP")
         try number(CURLOPT_FOLLOWLOCATION, 0, "that it follows nobody")
         try number(
@@ -147,15 +145,15 @@ final class OutgoingExchange: @unchecked Sendable {
         }
         try text(CURLOPT_URL, request.url, "the address")
         try text(CURLOPT_USERAGENT, "waterh", "our name")
-        try check(waterh_curl_set_pointer(library.table, easy, CURLOPT_HTTPHEADER, list), "the headers")
+        try check(waterh_curl_set_pointer(easy, CURLOPT_HTTPHEADER, list), "the headers")
         if request.body != nil {
             try check(
                 waterh_curl_set_size(
-                    library.table, easy, CURLOPT_POSTFIELDSIZE_LARGE, curl_off_t(request.body?.count ?? 0)),
+                    easy, CURLOPT_POSTFIELDSIZE_LARGE, curl_off_t(request.body?.count ?? 0)),
                 "the body's length")
             try check(
                 waterh_curl_set_pointer(
-                    library.table, easy, CURLOPT_POSTFIELDS, UnsafeMutableRawPointer(mutating: sent.baseAddress)),
+                    easy, CURLOPT_POSTFIELDS, UnsafeMutableRawPointer(mutating: sent.baseAddress)),
                 "the body")
         }
         if request.method == "HEAD" { try number(CURLOPT_NOBODY, 1, "that only headers are asked for") }
@@ -163,14 +161,14 @@ final class OutgoingExchange: @unchecked Sendable {
             try text(CURLOPT_CUSTOMREQUEST, request.method, "the method")
         }
         let me = Unmanaged.passUnretained(self).toOpaque()
-        try check(waterh_curl_set_pointer(library.table, easy, CURLOPT_WRITEDATA, me), "who takes the answer")
-        try check(waterh_curl_set_pointer(library.table, easy, CURLOPT_HEADERDATA, me), "who takes the headers")
+        try check(waterh_curl_set_pointer(easy, CURLOPT_WRITEDATA, me), "who takes the answer")
+        try check(waterh_curl_set_pointer(easy, CURLOPT_HEADERDATA, me), "who takes the headers")
         try check(
-            waterh_curl_set_receiver(library.table, easy, CURLOPT_WRITEFUNCTION) { bytes, size, count, owner in
+            waterh_curl_set_receiver(easy, CURLOPT_WRITEFUNCTION) { bytes, size, count, owner in
                 OutgoingExchange.of(owner)?.took(body: UnsafeRawBufferPointer(start: bytes, count: size * count)) ?? 0
             }, "who takes the answer")
         try check(
-            waterh_curl_set_receiver(library.table, easy, CURLOPT_HEADERFUNCTION) { bytes, size, count, owner in
+            waterh_curl_set_receiver(easy, CURLOPT_HEADERFUNCTION) { bytes, size, count, owner in
                 OutgoingExchange.of(owner)?.took(header: UnsafeRawBufferPointer(start: bytes, count: size * count)) ?? 0
             }, "who takes the headers")
     }
@@ -214,11 +212,15 @@ final class OutgoingExchange: @unchecked Sendable {
 
     private static let cancelled = OutgoingFailure(.cancelled, "Nobody waits for the answer any more")
 
+    private static func words(_ code: CURLcode) -> String {
+        curl_easy_strerror(code).map { String(cString: $0) } ?? "error \(code.rawValue)"
+    }
+
     private func failure(_ code: CURLcode, _ said: String) -> OutgoingFailure {
         let place = OutgoingURL.place(request.url)
         // The library's own sentence tells more, and in most cases milliseconds, too: the same trouble would read
         // otherwise each time.
-        let (why, exactly) = (library.words(code), said.isEmpty ? library.words(code) : said)
+        let (why, exactly) = (Self.words(code), said.isEmpty ? Self.words(code) : said)
         guard !isTooLong else {
             return OutgoingFailure(.tooLong, "The server at \(place) answers with more than may be taken")
         }

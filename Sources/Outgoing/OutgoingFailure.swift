@@ -2,8 +2,6 @@
 public struct OutgoingFailure: Error, Hashable, Sendable, CustomStringConvertible {
     /// What kind of trouble it is.
     public enum Kind: String, Hashable, Sendable {
-        /// libcurl is not there.
-        case libraryMissing
         /// What was asked for cannot be: an address, a header, a file.
         case wrongUse
         /// Nobody answers at that place.
@@ -33,5 +31,5 @@ public struct OutgoingFailure: Error, Hashable, Sendable, CustomStringConvertibl
     public var description: String { sentence }
 
     /// Somebody has to change something first: trying often helps nobody.
-    public var needsPerson: Bool { [.libraryMissing, .wrongUse, .tls].contains(kind) }
+    public var needsPerson: Bool { [.wrongUse, .tls].contains(kind) }
 }

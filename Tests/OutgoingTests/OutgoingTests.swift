@@ -174,13 +174,4 @@ struct OutgoingTests {
         #expect(statuses.count == 40 && statuses.allSatisfy { $0 == 200 })
         #expect(Set(try await peer.seen().map(\.body)).count == 40)
     }
-
-    @Test(arguments: [("libnobody.so.77", "libnobody.so.77"), ("libc.so.6", "curl_")])
-    func aLibraryThatIsNotThereIsTold(name: String, word: String) {
-        guard case .failure(let failure) = CurlLibrary.load(name) else {
-            Issue.record("\(name) speaks HTTP")
-            return
-        }
-        #expect(failure.kind == .libraryMissing && failure.sentence.contains(word))
-    }
 }
