@@ -93,8 +93,7 @@ let package = Package(
         // Captures that are packed. No library is linked: it is opened when it is first needed.
         .systemLibrary(name: "CArchive", providers: [.apt(["libarchive-dev", "liblzma-dev", "zlib1g-dev"])]),
         target("Archives", ["CArchive", "Captures", "Replay"]),
-        // No library is linked: it is opened when it is first needed.
-        .systemLibrary(name: "CMosquitto", providers: [.apt(["libmosquitto-dev"])]),
+        .systemLibrary(name: "CMosquitto", pkgConfig: "libmosquitto", providers: [.apt(["libmosquitto-dev"])]),
         target("MQTT", ["CMosquitto"]),
         // A message bus, the system's or the user's: connection, calls, signals, objects of our own.
         target("DBus", ["CDBus", "Descriptors"]),

@@ -2,8 +2,6 @@
 public struct MQTTFailure: Error, Hashable, Sendable, CustomStringConvertible {
     /// What kind of trouble it is.
     public enum Kind: String, Hashable, Sendable {
-        /// libmosquitto is not there.
-        case libraryMissing
         /// What was asked for cannot be: an address, a topic, a file.
         case wrongUse
         /// Nobody answers at that place.
@@ -39,5 +37,5 @@ public struct MQTTFailure: Error, Hashable, Sendable, CustomStringConvertible {
     public var description: String { sentence }
 
     /// Somebody has to change something first: trying often helps nobody.
-    public var needsPerson: Bool { [.libraryMissing, .wrongUse, .refused, .tls].contains(kind) }
+    public var needsPerson: Bool { [.wrongUse, .refused, .tls].contains(kind) }
 }

@@ -56,7 +56,6 @@ final class MQTTLoop: @unchecked Sendable {
     private let inbox = Mutex(Inbox())
     private let wakeup: (read: Int32, write: Int32)
     let options: MQTTOptions
-    let library: MosquittoLibrary
     let receive: @Sendable (MQTTMessage) -> Void
 
     // What follows is the thread's own.
@@ -83,16 +82,14 @@ final class MQTTLoop: @unchecked Sendable {
     /// What was handed on last was not dealt with.
     private var isUndone = false
 
-    init(_ options: MQTTOptions, _ library: MosquittoLibrary, receive: @escaping @Sendable (MQTTMessage) -> Void)
-        throws(MQTTFailure)
-    {
+    init(_ options: MQTTOptions, receive: @escaping @Sendable (MQTTMessage) -> Void) throws(MQTTFailure) {
         var ends: [Int32] = [-1, -1]
         let kind = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
         guard socketpair(AF_UNIX, kind, 0, &ends) == 0 else {
             throw MQTTFailure(.tooMuch, "No sockets can be opened: \(String(cString: strerror(errno)))")
         }
         wakeup = (ends[0], ends[1])
-        (self.options, self.library, self.receive) = (options, library, receive)
+        (self.options, self.receive) = (options, receive)
     }
 
     deinit {
@@ -141,17 +138,17 @@ final class MQTTLoop: @unchecked Sendable {
         self.isOld = isOld
         var end = MQTTFailure(.closed, "The connection was closed.")
         do throws(MQTTFailure) {
-            let client = try library.client(for: options, isOld: isOld, owner: me)
+            let client = try MosquittoLibrary.client(for: options, isOld: isOld, owner: me)
             self.client = client
             let code = options.address.host.withCString {
-                library.functions.connect_async(client, $0, Int32(options.address.port), options.keepAlive)
+                mosquitto_connect_async(client, $0, Int32(options.address.port), options.keepAlive)
             }
             guard code == 0 else { throw failure(code) }
             try serve(client)
         } catch {
             end = error
         }
-        if let client { library.functions.destroy(client) }
+        if let client { mosquitto_destroy(client) }
         client = nil
         return end
     }
@@ -160,9 +157,9 @@ final class MQTTLoop: @unchecked Sendable {
         let began = ContinuousClock.now
         while true {
             try obey(client)
-            let wantsToWrite = library.functions.want_write(client)
+            let wantsToWrite = mosquitto_want_write(client)
             if let closing, !wantsToWrite || ContinuousClock.now - closing > .seconds(2) { return }
-            let socket = library.functions.socket(client)
+            let socket = mosquitto_socket(client)
             guard socket >= 0 else { throw failure(MOSQ_ERR_CONN_LOST.rawValue) }
             var places = [
                 pollfd(fd: socket, events: Int16(POLLIN | (wantsToWrite ? POLLOUT : 0)), revents: 0),
@@ -177,7 +174,7 @@ final class MQTTLoop: @unchecked Sendable {
             }
             (handedOn, hasHandedOn) = (0, false)
             if places[0].revents & Int16(POLLIN | POLLERR | POLLHUP) != 0 || mayHaveMore {
-                try check(library.functions.loop_read(client, 1))
+                try check(mosquitto_loop_read(client, 1))
             }
             // Before the library writes that it arrived.
             if isUndone {
@@ -190,11 +187,11 @@ final class MQTTLoop: @unchecked Sendable {
             // That it arrived is said before the next is dealt with: hundreds would come again where somebody dies over
             // them.
             if places[0].revents & Int16(POLLOUT) != 0 || hasHandedOn {
-                try check(library.functions.loop_write(client, 1))
+                try check(mosquitto_loop_write(client, 1))
             }
             // The good-bye is out.
-            if closing != nil, library.functions.socket(client) < 0 { return }
-            try check(library.functions.loop_misc(client))
+            if closing != nil, mosquitto_socket(client) < 0 { return }
+            try check(mosquitto_loop_misc(client))
             let now = ContinuousClock.now
             if admission == nil, now - began > options.limit {
                 throw MQTTFailure(
@@ -235,7 +232,7 @@ final class MQTTLoop: @unchecked Sendable {
             case .close:
                 answer(.success(true))
                 closing = closing ?? .now
-                _ = library.functions.disconnect(client)
+                _ = mosquitto_disconnect(client)
             case .subscribe(let filters): subscribe(client, filters, answer)
             case .watch(let filters): subscribe(client, filters, isWatching: true, answer)
             case .publish(let messages): publish(client, messages, answer)
@@ -261,7 +258,7 @@ final class MQTTLoop: @unchecked Sendable {
             var number: Int32 = 0
             let code = message.payload.withUnsafeBytes { bytes in
                 message.topic.withCString {
-                    library.functions.publish(
+                    mosquitto_publish(
                         client, &number, $0, Int32(bytes.count), bytes.baseAddress, MQTTMessage.quality,
                         message.isRetained)
                 }
@@ -282,8 +279,8 @@ final class MQTTLoop: @unchecked Sendable {
             let code = filter.withCString {
                 // The old version has no word for "not what I say myself".
                 isWatching && !isOld
-                    ? library.functions.subscribe_v5(client, &number, $0, 0, Int32(MQTT_SUB_OPT_NO_LOCAL.rawValue), nil)
-                    : library.functions.subscribe(client, &number, $0, isWatching ? 0 : MQTTMessage.quality)
+                    ? mosquitto_subscribe_v5(client, &number, $0, 0, Int32(MQTT_SUB_OPT_NO_LOCAL.rawValue), nil)
+                    : mosquitto_subscribe(client, &number, $0, isWatching ? 0 : MQTTMessage.quality)
             }
             guard code == 0 else { return ticket.end(.failure(failure(code))) }
             tickets[number] = ticket
@@ -307,7 +304,7 @@ final class MQTTLoop: @unchecked Sendable {
     func admitted(_ code: Int32, knewUs: Bool) {
         let isNewCode = code > 5
         let words =
-            (isNewCode ? library.functions.reason_string(code) : library.functions.connack_string(code)).map {
+            (isNewCode ? mosquitto_reason_string(code) : mosquitto_connack_string(code)).map {
                 String(cString: $0)
             } ?? "code \(code)"
         // Either version's word for a version that is not spoken there.
@@ -348,7 +345,7 @@ final class MQTTLoop: @unchecked Sendable {
         guard reason >= MQTT_RC_UNSPECIFIED.rawValue, reason != MQTT_RC_NOT_AUTHORIZED.rawValue else {
             return confirmed(number, granted: true, isHeard: reason != MQTT_RC_NO_MATCHING_SUBSCRIBERS.rawValue)
         }
-        let words = library.functions.reason_string(reason).map { String(cString: $0) } ?? "code \(reason)"
+        let words = mosquitto_reason_string(reason).map { String(cString: $0) } ?? "code \(reason)"
         tickets.removeValue(forKey: number)?.end(
             .failure(MQTTFailure(.lost, "The broker at \(options.address) does not take a message: \(words)")))
     }
@@ -395,7 +392,8 @@ final class MQTTLoop: @unchecked Sendable {
             return MQTTFailure(.unreachable, "\(place) cannot be found: its name has no address")
         case _ where admission == nil && options.address.isEncrypted && complaint != nil, MOSQ_ERR_TLS.rawValue,
             MOSQ_ERR_TLS_HANDSHAKE.rawValue:
-            return MQTTFailure(.tls, "\(place) cannot be spoken to in secret: \(complaint ?? library.words(code))")
+            return MQTTFailure(
+                .tls, "\(place) cannot be spoken to in secret: \(complaint ?? MosquittoLibrary.words(code))")
         case MOSQ_ERR_ERRNO.rawValue where admission == nil && options.address.isEncrypted && errno == EPROTO:
             return MQTTFailure(
                 .tls,
@@ -419,8 +417,8 @@ final class MQTTLoop: @unchecked Sendable {
                 admission == nil ? .unreachable : .lost, "\(place) hung up\(complaint.map { " (\($0))" } ?? "")")
         case MOSQ_ERR_INVAL.rawValue:
             return MQTTFailure(
-                .wrongUse, "The MQTT library takes something for wrong: \(complaint ?? library.words(code))")
-        default: return MQTTFailure(.lost, "\(place): \(library.words(code))")
+                .wrongUse, "The MQTT library takes something for wrong: \(complaint ?? MosquittoLibrary.words(code))")
+        default: return MQTTFailure(.lost, "\(place): \(MosquittoLibrary.words(code))")
         }
     }
 

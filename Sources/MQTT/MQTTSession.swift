@@ -10,7 +10,7 @@ public final class MQTTSession: Sendable {
     ///   when this returns.
     /// - Throws: `MQTTFailure` where it cannot even be tried.
     public init(_ options: MQTTOptions, receive: @escaping @Sendable (MQTTMessage) -> Void) throws(MQTTFailure) {
-        loop = try MQTTLoop(options, MosquittoLibrary.open(), receive: receive)
+        loop = try MQTTLoop(options, receive: receive)
         let loop = loop
         let thread = Thread { loop.run() }
         thread.name = "mqtt"

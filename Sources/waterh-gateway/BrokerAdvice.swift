@@ -32,7 +32,6 @@ enum BrokerAdvice {
                 ? "Write below [mqtt] in waterh.toml: \(keys)" : "waterh-tracker settings set \(words) --store \(store)"
         }
         return switch kind {
-        case .libraryMissing: "apt-get install -y libmosquitto1"
         case .refused: set("user = \"NAME\" and password-file = \"FILE\"", "mqtt.user NAME mqtt.passwordFile FILE")
         case .tls:
             set("ca-file = \"FILE\", and in url the name that is in the broker's certificate", "mqtt.caFile FILE")

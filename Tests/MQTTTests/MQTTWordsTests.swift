@@ -48,20 +48,4 @@ struct MQTTWordsTests {
         (String(repeating: "x", count: 65_536), false),
     ])
     func namesToPublishAt(name: String, isGood: Bool) { #expect(TopicName.isPublishable(name) == isGood) }
-
-    @Test func aMissingLibraryIsTold() {
-        guard case .failure(let failure) = MosquittoLibrary.load("libnobody.so.77") else {
-            Issue.record("there is a libnobody")
-            return
-        }
-        #expect(failure.kind == .libraryMissing && failure.sentence.contains("libnobody.so.77"))
-    }
-
-    @Test func aLibraryThatLacksAFunctionIsTold() {
-        guard case .failure(let failure) = MosquittoLibrary.load("libc.so.6") else {
-            Issue.record("libc speaks MQTT")
-            return
-        }
-        #expect(failure.sentence.contains("mosquitto_lib_init"))
-    }
 }
