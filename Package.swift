@@ -90,8 +90,8 @@ let package = Package(
         .systemLibrary(name: "CQREncode", pkgConfig: "libqrencode", providers: [.apt(["libqrencode-dev"])]),
         .systemLibrary(name: "CLibXML2", pkgConfig: "libxml-2.0", providers: [.apt(["libxml2-dev"])]),
         target("Importing", ["TrackerCore", "CLibXML2"]),
-        // Captures that are packed. No library is linked: it is opened when it is first needed.
-        .systemLibrary(name: "CArchive", providers: [.apt(["libarchive-dev", "liblzma-dev", "zlib1g-dev"])]),
+        // Captures that are packed.
+        .systemLibrary(name: "CArchive", pkgConfig: "libarchive", providers: [.apt(["libarchive-dev", "zlib1g-dev"])]),
         target("Archives", ["CArchive", "Captures", "Replay"]),
         .systemLibrary(name: "CMosquitto", pkgConfig: "libmosquitto", providers: [.apt(["libmosquitto-dev"])]),
         target("MQTT", ["CMosquitto"]),

@@ -1,7 +1,6 @@
 import CArchive
 import Captures
 import Glibc
-import Replay
 
 /// One archive, or one packed file, read from its beginning: member by member, piece by piece.
 final class ArchiveReader {
@@ -16,34 +15,27 @@ final class ArchiveReader {
     /// So many bytes are looked at behind the end of a packed tar, for the checksum that is behind them.
     private static let mostBehind = 16 << 20
 
-    private let library: waterh_archive
     private let handle: OpaquePointer
     private let kind: ArchiveKind
-    /// What is packed as gzip or xz comes through it.
-    private let stream: PackedStream?
-    /// What is wrong with the stream was said.
+    /// Unpacks gzip.
+    private let stream: InflateStream?
+    /// The stream's failure was reported.
     private var isTold = false
 
-    /// - Parameter descriptor: of a file that stands at its beginning, and stays open as long as this reader.
-    /// - Throws: `CaptureFileError` without the library; `CaptureError` where the bytes are not what their beginning
-    ///   says.
-    init(_ descriptor: CInt, _ kind: ArchiveKind, path: String) throws {
-        library = try ArchiveLibrary.open(for: path).functions
+    /// - Parameter descriptor: of a file that stands at its beginning and stays open as long as this reader.
+    /// - Throws: `CaptureError` where the bytes are not what their beginning says.
+    init(_ descriptor: CInt, _ kind: ArchiveKind) throws(CaptureError) {
         self.kind = kind
-        switch kind {
-        case .gzip: stream = try PackedStream(.gzip, descriptor, path: path)
-        case .xz: stream = try PackedStream(.xz, descriptor, path: path)
-        default: stream = nil
-        }
-        guard let handle = library.read_new() else {
+        stream = kind == .gzip ? InflateStream(.gzip, descriptor) : nil
+        guard let handle = archive_read_new() else {
             throw CaptureError(.broken, at: 0, "this \(kind.title) file cannot be unpacked: there is no memory for it")
         }
         self.handle = handle
         support()
         if let stream {
-            try check(library.read_open(handle, Unmanaged.passUnretained(stream).toOpaque(), nil, Self.give, nil))
+            try check(archive_read_open(handle, Unmanaged.passUnretained(stream).toOpaque(), nil, Self.give, nil))
         } else {
-            try check(library.read_open_fd(handle, descriptor, 1 << 16))
+            try check(archive_read_open_fd(handle, descriptor, 1 << 16))
         }
         try checkFilters()
     }
@@ -53,7 +45,8 @@ final class ArchiveReader {
     private static let give:
         @convention(c) (OpaquePointer?, UnsafeMutableRawPointer?, UnsafeMutablePointer<UnsafeRawPointer?>?) -> Int = {
             _, stream, place in
-            guard let stream, let piece = Unmanaged<PackedStream>.fromOpaque(stream).takeUnretainedValue().next() else {
+            guard let stream, let piece = Unmanaged<InflateStream>.fromOpaque(stream).takeUnretainedValue().next()
+            else {
                 return 0
             }
             place?.pointee = piece.baseAddress
@@ -62,47 +55,46 @@ final class ArchiveReader {
 
     private func support() {
         for filter in [
-            library.read_support_filter_gzip, library.read_support_filter_bzip2, library.read_support_filter_xz,
-            library.read_support_filter_zstd, library.read_support_filter_lz4, library.read_support_filter_compress,
-        ] { _ = filter?(handle) }
+            archive_read_support_filter_gzip, archive_read_support_filter_bzip2, archive_read_support_filter_xz,
+            archive_read_support_filter_zstd, archive_read_support_filter_lz4, archive_read_support_filter_compress,
+        ] { _ = filter(handle) }
         switch kind {
-        case .zip: _ = library.read_support_format_zip(handle)
-        case .tar: _ = library.read_support_format_tar(handle)
+        case .zip: _ = archive_read_support_format_zip(handle)
+        case .tar: _ = archive_read_support_format_tar(handle)
         default:
             // What is packed may be a tar; everything else is the bytes of one file.
-            _ = library.read_support_format_tar(handle)
-            _ = library.read_support_format_raw(handle)
-            _ = library.read_support_format_empty(handle)
+            _ = archive_read_support_format_tar(handle)
+            _ = archive_read_support_format_raw(handle)
+            _ = archive_read_support_format_empty(handle)
         }
     }
 
-    deinit { _ = library.read_free(handle) }
+    deinit { _ = archive_read_free(handle) }
 
     /// The next file inside; `nil`: there is no more.
     func next() throws(CaptureError) -> Member? {
         var entry: OpaquePointer?
-        let code = library.read_next_header(handle, &entry)
-        if code == 1 {
+        let code = archive_read_next_header(handle, &entry)
+        if code == ARCHIVE_EOF {
             try endStream()
             return nil
         }
-        // -20 warns: a name in another character set, say.
-        guard code >= -20, let entry else { throw failure() }
+        // A warning is about a name in another character set, for example.
+        guard code >= ARCHIVE_WARN, let entry else { throw failure() }
         let name =
-            (library.entry_pathname_utf8(entry) ?? library.entry_pathname(entry)).map { String(cString: $0) } ?? ""
+            (archive_entry_pathname_utf8(entry) ?? archive_entry_pathname(entry)).map { String(cString: $0) } ?? ""
         return Member(
-            name: kind.holdsMembers || name != "data" ? name : "", isFile: library.entry_filetype(entry) == S_IFREG,
-            isEncrypted: library.entry_is_data_encrypted(entry) != 0)
+            name: kind.holdsMembers || name != "data" ? name : "", isFile: archive_entry_filetype(entry) == S_IFREG,
+            isEncrypted: archive_entry_is_data_encrypted(entry) != 0)
     }
 
     /// The next bytes of the member; 0 at its end.
     func read(into buffer: UnsafeMutableRawBufferPointer) throws(CaptureError) -> Int {
         for _ in 0..<100 {
-            let count = library.read_data(handle, buffer.baseAddress, buffer.count)
+            let count = archive_read_data(handle, buffer.baseAddress, buffer.count)
             if count == 0, stream?.failure != nil, !isTold { break }
             if count >= 0 { return count }
-            // -10: try again.
-            guard count == -10 else { break }
+            guard count == Int(ARCHIVE_RETRY) else { break }
         }
         throw failure()
     }
@@ -116,13 +108,13 @@ final class ArchiveReader {
     }
 
     private func check(_ code: CInt) throws(CaptureError) {
-        guard code >= -20 else { throw failure() }
+        guard code >= ARCHIVE_WARN else { throw failure() }
     }
 
     /// A packed file has one packing around it: what is packed more than once could grow without end between the
     /// layers, where nobody looks.
     private func checkFilters() throws(CaptureError) {
-        let filters = library.filter_count(handle) - 1 + (stream == nil ? 0 : 1)
+        let filters = archive_filter_count(handle) - 1 + (stream == nil ? 0 : 1)
         guard filters <= 1 else {
             throw CaptureError(
                 .unsupported, at: 0, "this file is packed more than once: unpack it yourself, and name the capture")
@@ -137,7 +129,7 @@ final class ArchiveReader {
             isTold = true
             return CaptureError(.broken, at: 0, sentence)
         }
-        let why = library.error_string(handle).map { String(cString: $0) } ?? "for no reason given"
+        let why = archive_error_string(handle).map { String(cString: $0) } ?? "for no reason given"
         return CaptureError(.broken, at: 0, "this \(kind.title) file is damaged or cut: \(why)")
     }
 }

@@ -26,7 +26,7 @@ public struct CaptureOpener: Sendable {
     /// - Parameter path: as the user wrote it; `-` is standard input. What cannot be opened is left to its reader, who
     ///   says why.
     /// - Throws: `CaptureError` where nothing can be read of what is packed; `CaptureFileError` where there is no place
-    ///   for it, or no library.
+    ///   for it.
     public func open(_ path: String) throws -> Opened {
         let descriptor = path == "-" ? STDIN_FILENO : Glibc.open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return Self.plain(path) }

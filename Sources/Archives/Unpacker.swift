@@ -61,7 +61,7 @@ final class Unpacker {
         // The directory of a whole zip leads from file to file; everything else is passed through, where it is counted.
         let canSkip = kind == .zip && Self.hasDirectory(descriptor)
         lseek(descriptor, 0, SEEK_SET)
-        let reader = try ArchiveReader(descriptor, kind, path: path)
+        let reader = try ArchiveReader(descriptor, kind)
         while true {
             let member: ArchiveReader.Member?
             do throws(CaptureError) {
@@ -195,7 +195,7 @@ final class Unpacker {
         var records: [UInt8] = []
         var trouble: String?
         try deflated.withUnsafeBytes { bytes in
-            let stream = try PackedStream(.zlib, bytes, path: path)
+            let stream = InflateStream(.zlib, bytes)
             while let piece = stream.next() {
                 try budget.spend(piece.count)
                 guard records.count + piece.count <= PackedLog.longest else {

@@ -1,0 +1,112 @@
+import CArchive
+import Glibc
+
+/// Unpacks gzip or zlib piece by piece: everything before a cut or damaged place, then an error.
+///
+/// gzip comes through zlib and not through libarchive, which ignores gzip's checksum and drops the last block of a cut
+/// file.
+final class InflateStream {
+    enum Format { case gzip, zlib }
+
+    /// Why the stream ends too early; `nil` while nothing is wrong.
+    private(set) var failure: String?
+    /// The stream has given at least one byte.
+    private(set) var hasGiven = false
+    private let format: Format
+    /// Fills a buffer with the next packed bytes; returns 0 at their end.
+    private let refill: (UnsafeMutableRawBufferPointer) -> Int
+    // zlib stores the address of its stream.
+    private let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
+    private let packed = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: 1 << 16)
+    private let plain = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: 1 << 16)
+    private var hasInputEnded = false
+    private var isOver = false
+
+    /// - Parameter descriptor: of a file that stands at its beginning and stays open as long as this object.
+    convenience init(_ format: Format, _ descriptor: CInt) {
+        self.init(format) { buffer in
+            while true {
+                let count = read(descriptor, buffer.baseAddress, buffer.count)
+                if count < 0, errno == EINTR { continue }
+                return max(0, count)
+            }
+        }
+    }
+
+    /// - Parameter bytes: must live as long as this object.
+    convenience init(_ format: Format, _ bytes: UnsafeRawBufferPointer) {
+        var rest = bytes[...]
+        self.init(format) { buffer in
+            let piece = rest.prefix(buffer.count)
+            buffer.copyBytes(from: piece)
+            rest = rest.dropFirst(piece.count)
+            return piece.count
+        }
+    }
+
+    private init(_ format: Format, refill: @escaping (UnsafeMutableRawBufferPointer) -> Int) {
+        (self.format, self.refill) = (format, refill)
+        stream.initialize(to: z_stream())
+        let window: CInt = format == .gzip ? 31 : 15
+        if inflateInit2_(stream, window, ZLIB_VERSION, CInt(MemoryLayout<z_stream>.size)) != Z_OK {
+            end("there is no memory to unpack it")
+        }
+    }
+
+    deinit {
+        _ = inflateEnd(stream)
+        stream.deallocate()
+        packed.deallocate()
+        plain.deallocate()
+    }
+
+    /// The next bytes, valid until the next call; `nil` at the end, where `failure` says whether it comes too early.
+    func next() -> UnsafeRawBufferPointer? {
+        stream.pointee.next_out = plain.baseAddress
+        stream.pointee.avail_out = CUnsignedInt(plain.count)
+        while stream.pointee.avail_out > 0, !isOver {
+            if stream.pointee.avail_in == 0 { fill() }
+            switch inflate(stream, Z_NO_FLUSH) {
+            case Z_OK: break
+            case Z_BUF_ERROR where !hasInputEnded: break
+            case Z_BUF_ERROR: end("it ends too early")
+            case Z_STREAM_END: isOver = !beginsAnother()
+            case let code:
+                let why = stream.pointee.msg.map { String(cString: $0) } ?? "error \(code)"
+                end(
+                    why.hasPrefix("incorrect")
+                        ? "its checksum does not fit (\(why)), so what it holds is not what was packed" : why)
+            }
+        }
+        let filled = plain.count - Int(stream.pointee.avail_out)
+        guard filled > 0 else { return nil }
+        hasGiven = true
+        return UnsafeRawBufferPointer(UnsafeMutableBufferPointer(rebasing: plain[..<filled]))
+    }
+
+    private func end(_ why: String) {
+        failure = "this gzip file is damaged or cut: \(why)"
+        isOver = true
+    }
+
+    /// Reads packed bytes behind the unused ones, which move to the front.
+    private func fill() {
+        let rest = Int(stream.pointee.avail_in)
+        if let next = stream.pointee.next_in, let base = packed.baseAddress { memmove(base, next, rest) }
+        let room = UnsafeMutableBufferPointer(rebasing: packed[rest...])
+        let count = hasInputEnded ? 0 : refill(UnsafeMutableRawBufferPointer(room))
+        hasInputEnded = count == 0
+        stream.pointee.next_in = packed.baseAddress
+        stream.pointee.avail_in = CUnsignedInt(rest + count)
+    }
+
+    /// Two gzip files joined to one are one. Other bytes behind the end are ignored.
+    private func beginsAnother() -> Bool {
+        guard format == .gzip else { return false }
+        while stream.pointee.avail_in < 2, !hasInputEnded { fill() }
+        guard stream.pointee.avail_in >= 2, let next = stream.pointee.next_in, next[0] == 0x1F, next[1] == 0x8B else {
+            return false
+        }
+        return inflateReset(stream) == Z_OK
+    }
+}
