@@ -101,8 +101,8 @@ let package = Package(
         target("Desktop", ["DBus", "Escaping", "TrackerCore"]),
         target("HostController", ["Bluetooth", "CBluetooth", "Descriptors"]),
         target("BlueZ", ["Bluetooth", "DBus", "Descriptors", "HostController", "Pauses"]),
-        // What encrypts, agrees on keys and signs. No library is linked: it is opened when it is first needed.
-        .systemLibrary(name: "CCrypto", providers: [.apt(["libssl-dev"])]),
+        // Encryption, key agreement, signatures and digests.
+        .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
         target("Ciphers", ["CCrypto"]),
         // A Bluetooth proxy of ESPHome's, whose API is encrypted.
         target("ESPHome", ["Bluetooth", "Ciphers", "Digests"]),
@@ -227,7 +227,7 @@ let package = Package(
             "HTTPAPITests",
             ["HTTPAPI", "HTTPListening", "TrackerDesk", "Store", "TrackerCore", hummingbird, nio, logging]),
         tests("OutgoingTests", ["Outgoing"]),
-        tests("CiphersTests", ["Ciphers"]),
+        tests("CiphersTests", ["CCrypto", "Ciphers"]),
         tests("SyncTests", ["Outgoing", "Sync", "Store", "TrackerCore"], exclude: ["server.py"]),
         .target(
             name: "DBusSupport", dependencies: ["DBus", "Support"], path: "Tests/DBusSupport", swiftSettings: strict),

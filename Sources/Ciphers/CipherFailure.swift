@@ -2,8 +2,6 @@
 public struct CipherFailure: Error, Hashable, Sendable, CustomStringConvertible {
     /// What kind of trouble it is.
     public enum Kind: String, Hashable, Sendable {
-        /// libcrypto is not there, or too old.
-        case libraryMissing
         /// A key, a nonce or a message has a length that cannot be.
         case wrongLength
         /// What came from elsewhere is not what it has to be: changed, cut, of another key, no point of the curve.

@@ -23,14 +23,14 @@ public struct P256Key: Hashable, Sendable {
     }
 
     private init(checked raw: [UInt8]) throws(CipherFailure) {
-        let library = try CryptoLibrary.open()
+        CryptoLibrary.begin()
         self.raw = raw
-        publicKey = try Self.with(raw, library) { own throws(CipherFailure) in
+        publicKey = try Self.with(raw) { own throws(CipherFailure) in
             var (point, count) = ([UInt8](repeating: 0, count: Self.pointSize), 0)
-            guard library.functions.EVP_PKEY_get_octet_string_param(own, "pub", &point, point.count, &count) == 1,
+            guard EVP_PKEY_get_octet_string_param(own, "pub", &point, point.count, &count) == 1,
                 count == point.count, point[0] == 4
             else {
-                throw library.failure(.failed, "A key of P-256 has no public half")
+                throw CryptoLibrary.failure(.failed, "A key of P-256 has no public half")
             }
             return point
         }
@@ -40,25 +40,25 @@ public struct P256Key: Hashable, Sendable {
     /// - Parameter peer: the other side's point, uncompressed.
     /// - Throws: `CipherFailure` of kind `refused` where it is no point of the curve.
     public func sharedSecret(with peer: [UInt8]) throws(CipherFailure) -> [UInt8] {
-        let library = try CryptoLibrary.open()
-        return try Self.with(point: peer, library) { theirs throws(CipherFailure) in
-            try Self.with(raw, library) { own throws(CipherFailure) in try library.agreed(own, theirs) }
+        CryptoLibrary.begin()
+        return try Self.with(point: peer) { theirs throws(CipherFailure) in
+            try Self.with(raw) { own throws(CipherFailure) in try CryptoLibrary.agreed(own, theirs) }
         }
     }
 
     /// Of the message's SHA-256, as ES256 has it: 64 bytes, another with each call.
     public func signature(of message: [UInt8]) throws(CipherFailure) -> [UInt8] {
-        let library = try CryptoLibrary.open()
-        return try Self.with(raw, library) { own throws(CipherFailure) in
+        CryptoLibrary.begin()
+        return try Self.with(raw) { own throws(CipherFailure) in
             var (coded, count) = ([UInt8](repeating: 0, count: ECDSASignature.longest), ECDSASignature.longest)
-            guard let context = library.functions.EVP_MD_CTX_new() else {
-                throw library.failure(.failed, "Nothing can be signed")
+            guard let context = EVP_MD_CTX_new() else {
+                throw CryptoLibrary.failure(.failed, "Nothing can be signed")
             }
-            defer { library.functions.EVP_MD_CTX_free(context) }
-            guard library.functions.EVP_DigestSignInit_ex(context, nil, "SHA256", nil, nil, own, nil) == 1,
-                library.functions.EVP_DigestSign(context, &coded, &count, message, message.count) == 1,
+            defer { EVP_MD_CTX_free(context) }
+            guard EVP_DigestSignInit_ex(context, nil, "SHA256", nil, nil, own, nil) == 1,
+                EVP_DigestSign(context, &coded, &count, message, message.count) == 1,
                 let signature = ECDSASignature(der: Array(coded.prefix(count)))
-            else { throw library.failure(.failed, "Nothing can be signed") }
+            else { throw CryptoLibrary.failure(.failed, "Nothing can be signed") }
             return signature.raw
         }
     }
@@ -68,18 +68,18 @@ public struct P256Key: Hashable, Sendable {
     public static func isSignature(_ signature: [UInt8], of message: [UInt8], by publicKey: [UInt8])
         throws(CipherFailure) -> Bool
     {
-        let library = try CryptoLibrary.open()
-        return try with(point: publicKey, library) { theirs throws(CipherFailure) in
+        CryptoLibrary.begin()
+        return try with(point: publicKey) { theirs throws(CipherFailure) in
             guard let coded = ECDSASignature(raw: signature)?.der else { return false }
-            guard let context = library.functions.EVP_MD_CTX_new() else {
-                throw library.failure(.failed, "No signature can be looked at")
+            guard let context = EVP_MD_CTX_new() else {
+                throw CryptoLibrary.failure(.failed, "No signature can be looked at")
             }
-            defer { library.functions.EVP_MD_CTX_free(context) }
-            guard library.functions.EVP_DigestVerifyInit_ex(context, nil, "SHA256", nil, nil, theirs, nil) == 1 else {
-                throw library.failure(.failed, "No signature can be looked at")
+            defer { EVP_MD_CTX_free(context) }
+            guard EVP_DigestVerifyInit_ex(context, nil, "SHA256", nil, nil, theirs, nil) == 1 else {
+                throw CryptoLibrary.failure(.failed, "No signature can be looked at")
             }
-            let fits = library.functions.EVP_DigestVerify(context, coded, coded.count, message, message.count) == 1
-            library.functions.ERR_clear_error()
+            let fits = EVP_DigestVerify(context, coded, coded.count, message, message.count) == 1
+            ERR_clear_error()
             return fits
         }
     }
@@ -105,20 +105,20 @@ public struct P256Key: Hashable, Sendable {
     }
 
     private static func with<Result>(
-        _ raw: [UInt8], _ library: CryptoLibrary, _ body: (OpaquePointer) throws(CipherFailure) -> Result
+        _ raw: [UInt8], _ body: (OpaquePointer) throws(CipherFailure) -> Result
     ) throws(CipherFailure) -> Result {
         let coded = privateHead + raw + privateTail
         let own = coded.withUnsafeBufferPointer { bytes in
             var place = bytes.baseAddress
-            return library.functions.d2i_PrivateKey(EVP_PKEY_EC, nil, &place, bytes.count)
+            return d2i_PrivateKey(EVP_PKEY_EC, nil, &place, bytes.count)
         }
-        guard let own else { throw library.failure(.failed, "P-256 is not to be had") }
-        defer { library.functions.EVP_PKEY_free(own) }
+        guard let own else { throw CryptoLibrary.failure(.failed, "P-256 is not to be had") }
+        defer { EVP_PKEY_free(own) }
         return try body(own)
     }
 
     private static func with<Result>(
-        point: [UInt8], _ library: CryptoLibrary, _ body: (OpaquePointer) throws(CipherFailure) -> Result
+        point: [UInt8], _ body: (OpaquePointer) throws(CipherFailure) -> Result
     ) throws(CipherFailure) -> Result {
         guard point.count == pointSize, point[0] == 4 else {
             throw CipherFailure(.refused, "The other side's key is no uncompressed point of P-256")
@@ -126,10 +126,10 @@ public struct P256Key: Hashable, Sendable {
         let coded = publicHead + point
         let theirs = coded.withUnsafeBufferPointer { bytes in
             var place = bytes.baseAddress
-            return library.functions.d2i_PUBKEY(nil, &place, bytes.count)
+            return d2i_PUBKEY(nil, &place, bytes.count)
         }
-        guard let theirs else { throw library.failure(.refused, "The other side's key is no point of P-256") }
-        defer { library.functions.EVP_PKEY_free(theirs) }
+        guard let theirs else { throw CryptoLibrary.failure(.refused, "The other side's key is no point of P-256") }
+        defer { EVP_PKEY_free(theirs) }
         return try body(theirs)
     }
 }

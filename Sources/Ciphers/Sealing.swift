@@ -17,14 +17,14 @@ public enum Sealing: Hashable, Sendable, CaseIterable {
     public func seal(_ plain: [UInt8], key: [UInt8], nonce: [UInt8], authenticating extra: [UInt8] = [])
         throws(CipherFailure) -> [UInt8]
     {
-        let library = try CryptoLibrary.open()
-        return try withContext(library, key, nonce, seals: true) { context throws(CipherFailure) in
-            guard var sealed = update(library, context, plain, extra), finish(library, context) else {
-                throw library.failure(.failed, "Nothing can be encrypted")
+        CryptoLibrary.begin()
+        return try withContext(key, nonce, seals: true) { context throws(CipherFailure) in
+            guard var sealed = update(context, plain, extra), finish(context) else {
+                throw CryptoLibrary.failure(.failed, "Nothing can be encrypted")
             }
             var tag = [UInt8](repeating: 0, count: Self.tagSize)
-            guard library.functions.EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_GET_TAG, CInt(tag.count), &tag) == 1
-            else { throw library.failure(.failed, "Nothing can be encrypted") }
+            guard EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_GET_TAG, CInt(tag.count), &tag) == 1
+            else { throw CryptoLibrary.failure(.failed, "Nothing can be encrypted") }
             sealed += tag
             return sealed
         }
@@ -36,60 +36,60 @@ public enum Sealing: Hashable, Sendable, CaseIterable {
     public func open(_ sealed: [UInt8], key: [UInt8], nonce: [UInt8], authenticating extra: [UInt8] = [])
         throws(CipherFailure) -> [UInt8]
     {
-        let library = try CryptoLibrary.open()
-        return try withContext(library, key, nonce, seals: false) { context throws(CipherFailure) in
+        CryptoLibrary.begin()
+        return try withContext(key, nonce, seals: false) { context throws(CipherFailure) in
             guard sealed.count >= Self.tagSize else { throw CipherFailure(.refused, "What was to be decrypted is cut") }
             var tag = Array(sealed.suffix(Self.tagSize))
             // The library compares the tag at the end, in a time that says nothing of it.
-            guard library.functions.EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_SET_TAG, CInt(tag.count), &tag) == 1,
-                let plain = update(library, context, Array(sealed.dropLast(Self.tagSize)), extra)
+            guard EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_SET_TAG, CInt(tag.count), &tag) == 1,
+                let plain = update(context, Array(sealed.dropLast(Self.tagSize)), extra)
             else {
-                throw library.failure(.failed, "Nothing can be decrypted")
+                throw CryptoLibrary.failure(.failed, "Nothing can be decrypted")
             }
-            guard finish(library, context) else {
-                throw library.failure(.refused, "What was to be decrypted was changed, or is of another key")
+            guard finish(context) else {
+                throw CryptoLibrary.failure(.refused, "What was to be decrypted was changed, or is of another key")
             }
             return plain
         }
     }
 
     private func withContext(
-        _ library: CryptoLibrary, _ key: [UInt8], _ nonce: [UInt8], seals: Bool,
+        _ key: [UInt8], _ nonce: [UInt8], seals: Bool,
         _ body: (OpaquePointer) throws(CipherFailure) -> [UInt8]
     ) throws(CipherFailure) -> [UInt8] {
         let cipher =
             switch (self, key.count) {
-            case (.aesGCM, 16): library.functions.EVP_aes_128_gcm()
-            case (.aesGCM, 32): library.functions.EVP_aes_256_gcm()
-            case (.chaChaPoly, 32): library.functions.EVP_chacha20_poly1305()
+            case (.aesGCM, 16): EVP_aes_128_gcm()
+            case (.aesGCM, 32): EVP_aes_256_gcm()
+            case (.chaChaPoly, 32): EVP_chacha20_poly1305()
             default: throw CipherFailure(.wrongLength, "No key of this cipher has \(key.count) bytes")
             }
         guard nonce.count == Self.nonceSize else {
             throw CipherFailure(.wrongLength, "A nonce has \(Self.nonceSize) bytes, and this one \(nonce.count)")
         }
-        guard let context = library.functions.EVP_CIPHER_CTX_new() else {
-            throw library.failure(.failed, "There is no cipher")
+        guard let context = EVP_CIPHER_CTX_new() else {
+            throw CryptoLibrary.failure(.failed, "There is no cipher")
         }
         // Wipes the key, too.
-        defer { library.functions.EVP_CIPHER_CTX_free(context) }
-        guard library.functions.EVP_CipherInit_ex2(context, cipher, key, nonce, seals ? 1 : 0, nil) == 1 else {
-            throw library.failure(.failed, "This cipher is not to be had")
+        defer { EVP_CIPHER_CTX_free(context) }
+        guard EVP_CipherInit_ex2(context, cipher, key, nonce, seals ? 1 : 0, nil) == 1 else {
+            throw CryptoLibrary.failure(.failed, "This cipher is not to be had")
         }
         return try body(context)
     }
 
     /// `nil`: it does not go.
-    private func update(_ library: CryptoLibrary, _ context: OpaquePointer, _ bytes: [UInt8], _ extra: [UInt8])
+    private func update(_ context: OpaquePointer, _ bytes: [UInt8], _ extra: [UInt8])
         -> [UInt8]?
     {
         // The library counts in 32 bits.
         guard let count = CInt(exactly: bytes.count), let extraCount = CInt(exactly: extra.count) else { return nil }
         var (done, given): ([UInt8], CInt) = ([UInt8](repeating: 0, count: bytes.count), 0)
-        if !extra.isEmpty, library.functions.EVP_CipherUpdate(context, nil, &given, extra, extraCount) != 1 {
+        if !extra.isEmpty, EVP_CipherUpdate(context, nil, &given, extra, extraCount) != 1 {
             return nil
         }
         if !bytes.isEmpty,
-            library.functions.EVP_CipherUpdate(context, &done, &given, bytes, count) != 1 || given != count
+            EVP_CipherUpdate(context, &done, &given, bytes, count) != 1 || given != count
         {
             return nil
         }
@@ -97,8 +97,8 @@ public enum Sealing: Hashable, Sendable, CaseIterable {
     }
 
     /// Of a cipher of this kind nothing comes at the end but a yes or a no.
-    private func finish(_ library: CryptoLibrary, _ context: OpaquePointer) -> Bool {
+    private func finish(_ context: OpaquePointer) -> Bool {
         var (rest, given): ([UInt8], CInt) = ([UInt8](repeating: 0, count: 16), 0)
-        return library.functions.EVP_CipherFinal_ex(context, &rest, &given) == 1 && given == 0
+        return EVP_CipherFinal_ex(context, &rest, &given) == 1 && given == 0
     }
 }

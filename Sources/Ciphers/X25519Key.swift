@@ -18,12 +18,12 @@ public struct X25519Key: Sendable {
     }
 
     private init(checked raw: [UInt8]) throws(CipherFailure) {
-        let library = try CryptoLibrary.open()
+        CryptoLibrary.begin()
         self.raw = raw
-        publicKey = try Self.with(raw, library) { own throws(CipherFailure) in
+        publicKey = try Self.with(raw) { own throws(CipherFailure) in
             var (bytes, count) = ([UInt8](repeating: 0, count: Self.size), Self.size)
-            guard library.functions.EVP_PKEY_get_raw_public_key(own, &bytes, &count) == 1, count == bytes.count else {
-                throw library.failure(.failed, "A key of X25519 has no public half")
+            guard EVP_PKEY_get_raw_public_key(own, &bytes, &count) == 1, count == bytes.count else {
+                throw CryptoLibrary.failure(.failed, "A key of X25519 has no public half")
             }
             return bytes
         }
@@ -33,24 +33,24 @@ public struct X25519Key: Sendable {
     /// - Throws: `CipherFailure` of kind `refused` for a key with which the result would be the same whatever ours is
     ///   (RFC 7748, section 6.1).
     public func sharedSecret(with peer: [UInt8]) throws(CipherFailure) -> [UInt8] {
-        let library = try CryptoLibrary.open()
+        CryptoLibrary.begin()
         guard peer.count == Self.size else {
             throw CipherFailure(.refused, "A key of X25519 has \(Self.size) bytes, and the other side's \(peer.count)")
         }
-        guard let theirs = library.functions.EVP_PKEY_new_raw_public_key_ex(nil, "X25519", nil, peer, peer.count) else {
-            throw library.failure(.failed, "X25519 is not to be had")
+        guard let theirs = EVP_PKEY_new_raw_public_key_ex(nil, "X25519", nil, peer, peer.count) else {
+            throw CryptoLibrary.failure(.failed, "X25519 is not to be had")
         }
-        defer { library.functions.EVP_PKEY_free(theirs) }
-        return try Self.with(raw, library) { own throws(CipherFailure) in try library.agreed(own, theirs) }
+        defer { EVP_PKEY_free(theirs) }
+        return try Self.with(raw) { own throws(CipherFailure) in try CryptoLibrary.agreed(own, theirs) }
     }
 
     private static func with(
-        _ raw: [UInt8], _ library: CryptoLibrary, _ body: (OpaquePointer) throws(CipherFailure) -> [UInt8]
+        _ raw: [UInt8], _ body: (OpaquePointer) throws(CipherFailure) -> [UInt8]
     ) throws(CipherFailure) -> [UInt8] {
-        guard let own = library.functions.EVP_PKEY_new_raw_private_key_ex(nil, "X25519", nil, raw, raw.count) else {
-            throw library.failure(.failed, "X25519 is not to be had")
+        guard let own = EVP_PKEY_new_raw_private_key_ex(nil, "X25519", nil, raw, raw.count) else {
+            throw CryptoLibrary.failure(.failed, "X25519 is not to be had")
         }
-        defer { library.functions.EVP_PKEY_free(own) }
+        defer { EVP_PKEY_free(own) }
         return try body(own)
     }
 }

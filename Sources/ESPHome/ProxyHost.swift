@@ -133,8 +133,7 @@ struct ProxyHost {
         guard let key else { return sayHello() }
         let own: X25519Key
         do { own = try X25519Key() } catch {
-            return end(
-                .system, "nothing can be encrypted for \(place). \(error)", isTransient: error.kind != .libraryMissing)
+            return end(.system, "nothing can be encrypted for \(place). \(error)", isTransient: true)
         }
         var session = NoiseSession(key: key, own: own)
         guard let half = try? session.hello() else { return end(.system, "nothing can be encrypted for \(place)") }
