@@ -103,9 +103,9 @@ let package = Package(
         target("BlueZ", ["Bluetooth", "DBus", "Descriptors", "HostController", "Pauses"]),
         // Encryption, key agreement, signatures and digests.
         .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
-        target("Ciphers", ["CCrypto"]),
+        target("Cryptography", ["CCrypto"]),
         // A Bluetooth proxy of ESPHome's, whose API is encrypted.
-        target("ESPHome", ["Bluetooth", "Ciphers", "Digests"]),
+        target("ESPHome", ["Bluetooth", "Cryptography", "Digests"]),
 
         // What a person can do with a store, by name, for every surface: command line, HTTP, MQTT, D-Bus.
         target("TrackerDesk", ["Store", "Sync", "Gateway", "Importing", "TrackerCore"]),
@@ -149,7 +149,8 @@ let package = Package(
         target("MQTTSurface", ["TrackerDesk", "Store", "TrackerCore", "MQTT", "Pauses"]),
 
         // Notifications in a person's pocket.
-        target("PocketSurface", ["Ciphers", "Digests", "TrackerDesk", "Store", "TrackerCore", "Outgoing", "Pauses"]),
+        target(
+            "PocketSurface", ["Cryptography", "Digests", "TrackerDesk", "Store", "TrackerCore", "Outgoing", "Pauses"]),
 
         // What a service says of itself, for a person, a program or systemd's journal.
         target("ServiceLog", ["CommandKit", "Escaping", argumentParser, logging]),
@@ -227,7 +228,7 @@ let package = Package(
             "HTTPAPITests",
             ["HTTPAPI", "HTTPListening", "TrackerDesk", "Store", "TrackerCore", hummingbird, nio, logging]),
         tests("OutgoingTests", ["Outgoing"]),
-        tests("CiphersTests", ["CCrypto", "Ciphers"]),
+        tests("CryptographyTests", ["CCrypto", "Cryptography"]),
         tests("SyncTests", ["Outgoing", "Sync", "Store", "TrackerCore"], exclude: ["server.py"]),
         .target(
             name: "DBusSupport", dependencies: ["DBus", "Support"], path: "Tests/DBusSupport", swiftSettings: strict),
@@ -238,11 +239,12 @@ let package = Package(
         tests("MQTTSurfaceTests", ["MQTTSurface", "MQTT", "TrackerDesk", "Store", "TrackerCore"]),
         // A browser that is pushed to.
         .target(
-            name: "PushSupport", dependencies: ["Ciphers", "Digests", "Support"], path: "Tests/PushSupport",
+            name: "PushSupport", dependencies: ["Cryptography", "Digests", "Support"], path: "Tests/PushSupport",
             swiftSettings: strict),
         tests(
-            "PocketSurfaceTests", ["Ciphers", "PocketSurface", "PushSupport", "TrackerDesk", "Store", "TrackerCore"]),
-        tests("ESPHomeTests", ["ESPHome", "Bluetooth", "Ciphers"]),
+            "PocketSurfaceTests",
+            ["Cryptography", "PocketSurface", "PushSupport", "TrackerDesk", "Store", "TrackerCore"]),
+        tests("ESPHomeTests", ["ESPHome", "Bluetooth", "Cryptography"]),
         tests("HostControllerTests", ["HostController", "Bluetooth"]),
         tests("ServiceLogTests", ["ServiceLog", "CommandKit", logging]),
         tests("LinksTests", ["Links", "BlueZ", "Bluetooth"]),

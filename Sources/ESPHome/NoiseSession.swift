@@ -1,4 +1,4 @@
-import Ciphers
+import Cryptography
 import Digests
 
 /// The initiator's side of `Noise_NNpsk0_25519_ChaChaPoly_SHA256`, by which an ESPHome device encrypts its API (The

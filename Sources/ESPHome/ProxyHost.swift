@@ -1,5 +1,5 @@
 import Bluetooth
-import Ciphers
+import Cryptography
 
 /// A central behind an ESPHome Bluetooth proxy: requests and bytes go in, bytes and events come out. Waits for nothing
 /// itself.

@@ -1,4 +1,4 @@
-import Ciphers
+import Cryptography
 import Testing
 @testable import ESPHome
 

@@ -1,4 +1,4 @@
-import Ciphers
+import Cryptography
 import Foundation
 import PushSupport
 import Store

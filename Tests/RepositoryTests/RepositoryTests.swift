@@ -21,9 +21,9 @@ import Testing
             "outside world",
             [
                 "Archives", "BlueZ", "CArchive", "CBluetooth", "CCrypto", "CCurl", "CDBus", "CLibPQ", "CLibXML2",
-                "CMosquitto", "CQREncode", "CTimex", "CZlib", "Ciphers", "CommandKit", "DBus", "Desktop", "Emulation",
-                "ESPHome", "FleetStore", "FleetWire", "HTTPListening", "HostController", "Importing", "MQTT",
-                "Outgoing", "Packing", "Store", "Sync",
+                "CMosquitto", "CQREncode", "CTimex", "CZlib", "CommandKit", "Cryptography", "DBus", "Desktop",
+                "Emulation", "ESPHome", "FleetStore", "FleetWire", "HTTPListening", "HostController", "Importing",
+                "MQTT", "Outgoing", "Packing", "Store", "Sync",
             ]
         ),
         ("service", ["TrackerDesk"]),

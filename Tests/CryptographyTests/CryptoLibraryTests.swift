@@ -1,7 +1,7 @@
 import CCrypto
 import Testing
 
-@testable import Ciphers
+@testable import Cryptography
 
 @Suite struct CryptoLibraryTests {
     /// The reason is that of this failure, told once, and none that was left by somebody else.

@@ -1,7 +1,7 @@
 import Support
 import Testing
 
-@testable import Ciphers
+@testable import Cryptography
 
 @Suite struct P256KeyTests {
     static func key(_ hex: String) throws -> P256Key { try #require(try P256Key(raw: Hex.bytes(hex))) }

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Ciphers
+@testable import Cryptography
 
 /// RFC 7748.
 @Suite struct X25519KeyTests {

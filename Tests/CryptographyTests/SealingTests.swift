@@ -1,7 +1,7 @@
 import Support
 import Testing
 
-@testable import Ciphers
+@testable import Cryptography
 
 @Suite struct SealingTests {
     struct Example: Sendable {
