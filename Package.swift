@@ -65,8 +65,6 @@ let package = Package(
         target("Escaping"),
         target("TrackerCore", ["Escaping"]),
         target("Pauses"),
-        // SHA-256, and what is made of it.
-        target("Digests"),
         target("VirtualBottle", ["BottleProtocol", "Bluetooth"]),
         // Any peripheral: the document that a capture is cloned into, and the machine that answers from it.
         target("VirtualGadget", ["Bluetooth"]),
@@ -79,7 +77,7 @@ let package = Package(
         target("Replay", ["BottleProtocol", "Bluetooth", "Captures", "VirtualBottle", "VirtualGadget"]),
 
         // One heavy dependency each.
-        target("Store", ["Descriptors", "Digests", "Escaping", "TrackerCore", grdb]),
+        target("Store", ["Cryptography", "Descriptors", "Escaping", "TrackerCore", grdb]),
         // The one way out over HTTP.
         .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         target("Outgoing", ["CCurl"]),
@@ -105,7 +103,7 @@ let package = Package(
         .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
         target("Cryptography", ["CCrypto"]),
         // A Bluetooth proxy of ESPHome's, whose API is encrypted.
-        target("ESPHome", ["Bluetooth", "Cryptography", "Digests"]),
+        target("ESPHome", ["Bluetooth", "Cryptography"]),
 
         // What a person can do with a store, by name, for every surface: command line, HTTP, MQTT, D-Bus.
         target("TrackerDesk", ["Store", "Sync", "Gateway", "Importing", "TrackerCore"]),
@@ -149,8 +147,7 @@ let package = Package(
         target("MQTTSurface", ["TrackerDesk", "Store", "TrackerCore", "MQTT", "Pauses"]),
 
         // Notifications in a person's pocket.
-        target(
-            "PocketSurface", ["Cryptography", "Digests", "TrackerDesk", "Store", "TrackerCore", "Outgoing", "Pauses"]),
+        target("PocketSurface", ["Cryptography", "TrackerDesk", "Store", "TrackerCore", "Outgoing", "Pauses"]),
 
         // What a service says of itself, for a person, a program or systemd's journal.
         target("ServiceLog", ["CommandKit", "Escaping", argumentParser, logging]),
@@ -201,7 +198,6 @@ let package = Package(
         // Tests: one target per subject, the simulation, and the built commands.
         .target(name: "Support", path: "Tests/Support", exclude: ["peer.py"], swiftSettings: strict),
         tests("BottleProtocolTests", ["BottleProtocol"]),
-        tests("DigestsTests", ["Digests"]),
         tests("DescriptorsTests", ["Descriptors"]),
         tests("EscapingTests", ["Escaping"]),
         tests("BluetoothTests", ["Bluetooth"]),
@@ -239,7 +235,7 @@ let package = Package(
         tests("MQTTSurfaceTests", ["MQTTSurface", "MQTT", "TrackerDesk", "Store", "TrackerCore"]),
         // A browser that is pushed to.
         .target(
-            name: "PushSupport", dependencies: ["Cryptography", "Digests", "Support"], path: "Tests/PushSupport",
+            name: "PushSupport", dependencies: ["Cryptography", "Support"], path: "Tests/PushSupport",
             swiftSettings: strict),
         tests(
             "PocketSurfaceTests",

@@ -1,5 +1,4 @@
 import Cryptography
-import Digests
 
 /// The initiator's side of `Noise_NNpsk0_25519_ChaChaPoly_SHA256`, by which an ESPHome device encrypts its API (The
 /// Noise Protocol Framework, revision 34): one message there, one back, then both sides have a key for each direction.

@@ -1,5 +1,4 @@
 import Cryptography
-import Digests
 import Foundation
 import Support
 

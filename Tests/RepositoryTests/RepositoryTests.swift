@@ -12,7 +12,7 @@ import Testing
         (
             "pure",
             [
-                "BottleProtocol", "Bluetooth", "Captures", "CEpoll", "Descriptors", "Digests", "Escaping", "Pauses",
+                "BottleProtocol", "Bluetooth", "Captures", "CEpoll", "Descriptors", "Escaping", "Pauses",
                 "TrackerCore", "VirtualBottle", "VirtualGadget",
             ]
         ),
@@ -46,7 +46,7 @@ import Testing
         uniqueKeysWithValues: layers.enumerated().flatMap { level, layer in layer.targets.map { ($0, level) } })
 
     /// Targets that take time, zone and randomness as parameters.
-    static let pureTargets = ["BottleProtocol", "Captures", "TrackerCore", "VirtualBottle", "VirtualGadget", "Digests"]
+    static let pureTargets = ["BottleProtocol", "Captures", "TrackerCore", "VirtualBottle", "VirtualGadget"]
 
     struct Source {
         /// Relative to the root.

@@ -1,5 +1,4 @@
 import Cryptography
-import Digests
 import Store
 
 /// What only the browser can read: a message as RFC 8291 encrypts it (`aes128gcm`, RFC 8188), so that its push service

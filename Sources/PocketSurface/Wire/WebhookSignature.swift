@@ -1,4 +1,4 @@
-import Digests
+import Cryptography
 import Foundation
 
 /// Shows a webhook that a message is from us and what it was (standardwebhooks.com): HMAC-SHA256 over its id, the time

@@ -1,4 +1,4 @@
-import Digests
+import Cryptography
 import GRDB
 import Synchronization
 import TrackerCore

@@ -1,4 +1,4 @@
-import Digests
+import Cryptography
 import Foundation
 import GRDB
 import TrackerCore

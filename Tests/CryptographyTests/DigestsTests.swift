@@ -1,4 +1,4 @@
-import Digests
+import Cryptography
 import Testing
 
 @Suite struct DigestsTests {
