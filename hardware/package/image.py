@@ -77,7 +77,7 @@ def installed(package, base, place):
     with open(os.path.join(root, "usr/sbin/policy-rc.d"), "w", encoding="utf-8") as file:
         file.write("#!/bin/sh\nexit 101\n")
     os.chmod(os.path.join(root, "usr/sbin/policy-rc.d"), 0o755)
-    script = "apt-get update -q && apt-get install -y -q --no-install-recommends /srv/waterh.deb libcurl4 libmosquitto1 ca-certificates && apt-get clean"
+    script = "apt-get update -q && apt-get install -y -q --no-install-recommends /srv/waterh.deb ca-certificates && apt-get clean"
     output("unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-ec", 'mount -t proc proc "$0/proc"; mount --bind /dev "$0/dev"; exec chroot "$0" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive sh -ec "$1"',
            root, script, timeout=600)
     for name in ("srv/waterh.deb", "usr/sbin/policy-rc.d"):

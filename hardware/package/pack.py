@@ -31,9 +31,7 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 UNITS = os.path.join(ROOT, "hardware", "units")
 SYSTEM_UNITS = ["waterh-gateway.service", "waterh-emulator@.service"]
 USER_UNITS = ["waterh-gateway-user.service", "waterh-agent.service", "waterh-check.service", "waterh-check.timer"]
-# Opened when they are first needed, so nothing that links them is seen by dpkg-shlibdeps: brokers, phones, browsers and packed captures need
-# them, drinks do not.
-RECOMMENDS = "bluez, libarchive13 | libarchive13t64, libmosquitto1, libcurl4, libssl3t64 | libssl3, ca-certificates"
+RECOMMENDS = "bluez, ca-certificates"
 SUGGESTS = "libglib2.0-bin, xdg-utils, waterh-doc"
 # Foundation reads the zones of days from there.
 OTHER_DEPENDENCIES = ["tzdata"]
