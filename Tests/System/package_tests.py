@@ -311,7 +311,10 @@ def walk(system, suite, package, archive, symbols):
     def files():
         return system.run("find / -xdev -type f ! -path '/proc/*' ! -path '/dev/*' ! -path '/srv/*' ! -path '/tmp/*' ! -path '/var/lib/waterh/*' | sort").stdout
     before = files()
-    installed = step("install.sh of the archive", "cd /srv/packages && tar xzf waterh.tar.gz && cd waterh-*/ && ./install.sh")
+    # A system without some of the libraries gets them from the archive.
+    installed = step("install.sh of the archive", """
+        rm /usr/lib/*/libarchive.so.13* /usr/lib/*/libcurl.so.4* /usr/lib/*/libmosquitto.so.1*
+        cd /srv/packages && tar xzf waterh.tar.gz && cd waterh-*/ && ./install.sh && test -e /usr/local/lib/waterh/libcurl.so.4""")
     step("its commands run", "; ".join(f"/usr/local/bin/{command} --version" for command in COMMANDS))
     demo = step("its demo", "cd / && /usr/local/bin/waterh-gateway demo --once", lonely=True).stdout
     check(f"{suite}: its demo finds the shipped capture", "filled from boost_two-days.btsnoop" in demo, demo)

@@ -37,12 +37,18 @@ if [ "$service" = yes ] && [ -z "$root" ] && [ -n "$why" ]; then
     printf 'install.sh: %s, so no system service. A service of your own: systemctl --user enable --now waterh-gateway-user\n' "$why"
 fi
 
-# Before anything is written: do the programs run here at all?
+# Before anything is written: do the programs run here? Libraries that this system lacks come from this archive.
+added=$(mktemp -d)
+trap 'rm -rf "$added"' EXIT
+lacking() { LD_LIBRARY_PATH=$added ldd "$here"/bin/* 2>/dev/null | sed -n 's/^[[:space:]]*\([^ ]*\) => not found.*/\1/p' | sort -u; }
+while missing=$(lacking) && [ -n "$missing" ]; do
+    for library in $missing; do
+        [ -e "$here/libraries/$library" ] || fail "the programs do not run here: install what brings $library"
+        cp "$here/libraries/$library" "$added/"
+    done
+done
 for program in "$here"/bin/*; do
-    "$program" --version >/dev/null 2>&1 || {
-        missing=$(ldd "$program" 2>/dev/null | sed -n 's/^[[:space:]]*\([^ ]*\) => not found.*/\1/p' | tr '\n' ' ')
-        fail "$(basename "$program") does not run here${missing:+: install what brings $missing}"
-    }
+    LD_LIBRARY_PATH=$added "$program" --version >/dev/null 2>&1 || fail "$(basename "$program") does not run here"
 done
 
 list=$root$prefix/share/waterh/installed
@@ -76,6 +82,10 @@ for file in "$here"/bin/*; do
     fi
     first=${first:-$(basename "$file")}
 done
+if [ -n "$(ls "$added")" ]; then
+    for file in "$added"/*; do put 755 "$file" "$prefix/lib/waterh/$(basename "$file")"; done
+    for file in "$here"/libraries/licences/*; do put 644 "$file" "$prefix/share/doc/waterh/libraries/$(basename "$file")"; done
+fi
 [ ! -e "$here/libexec/swift-backtrace" ] || put 755 "$here/libexec/swift-backtrace" "$prefix/libexec/waterh/swift-backtrace"
 (cd "$here" && find share -type f) | sort | while read -r file; do
     case $file in

@@ -35,6 +35,8 @@ RECOMMENDS = "bluez, ca-certificates"
 SUGGESTS = "libglib2.0-bin, xdg-utils, waterh-doc"
 # Foundation reads the zones of days from there.
 OTHER_DEPENDENCIES = ["tzdata"]
+# Every Linux with glibc has these in its own version: they are never bundled.
+GLIBC = re.compile(r"^(ld-linux-.*|lib(c|m|dl|rt|pthread|resolv|util|anl|nsl|nss_.*))\.so(\..*)?$")
 
 
 def output(*words, **options):
@@ -263,6 +265,39 @@ def stripped(source, target):
     subprocess.run(["chrpath", "-d", target], check=True, stdout=subprocess.DEVNULL)
 
 
+def libraries(program):
+    """The files of a program's libraries by name, without glibc's."""
+    text = output("ldd", program)
+    if "not found" in text:
+        raise manual.Wrong(f"a library of {program} is not here:\n{text}")
+    found = re.findall(r"^\s*(\S+) => (/\S+) ", text, re.M)
+    return {name: path for name, path in found if not GLIBC.match(name)}
+
+
+def bundled(source, target, search):
+    """A program or library without symbols that looks for its libraries in the folder `search` first."""
+    put(target, source=source, mode=0o755)
+    subprocess.run(["strip", "--strip-unneeded", target], check=True)
+    subprocess.run(["patchelf", "--force-rpath", "--set-rpath", search, target], check=True)
+
+
+def licences(paths):
+    """The copyright files of the Debian packages that libraries come from, by package."""
+    found = {}
+    for path in sorted(paths):
+        # Where /lib is a link to /usr/lib, a package may list either of them.
+        real = os.path.realpath(path)
+        for name in (real, real.removeprefix("/usr"), path):
+            listed = subprocess.run(["dpkg", "-S", name], capture_output=True, text=True)
+            if listed.returncode == 0:
+                package = listed.stdout.split(":")[0]
+                found[package] = f"/usr/share/doc/{package}/copyright"
+                break
+        else:
+            raise manual.Wrong(f"no package has {path}, so its licence is not known")
+    return found
+
+
 def linked(*programs):
     """What the programs link, as packages with the versions that they need (dpkg-shlibdeps)."""
     with tempfile.TemporaryDirectory() as place:
@@ -440,6 +475,13 @@ def archive(products, out):
     with tempfile.TemporaryDirectory() as place:
         folder = os.path.join(place, name)
         commands(products, os.path.join(folder, "bin"))
+        # A library that the system lacks lies there: see install.sh.
+        subprocess.run(["patchelf", "--force-rpath", "--set-rpath", "$ORIGIN/../lib/waterh", os.path.join(folder, "bin", manual.COMMANDS[0])], check=True)
+        found = libraries(os.path.join(products, "waterh"))
+        for library, path in found.items():
+            bundled(path, os.path.join(folder, "libraries", library), "$ORIGIN")
+        for package, path in licences(found.values()).items():
+            put(os.path.join(folder, "libraries/licences", package), source=path)
         backtracer(os.path.join(folder, "libexec"))
         share_tree(products, os.path.join(folder, "share"))
         for unit in SYSTEM_UNITS:

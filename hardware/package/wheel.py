@@ -18,9 +18,6 @@ import zipfile
 import pack
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-# What every Linux with glibc has in the version that it has: never carried along.
-GLIBC = re.compile(r"^(ld-linux-.*|lib(c|m|dl|rt|pthread|resolv|util|anl|nsl|nss_.*))\.so(\..*)?$")
-
 METADATA = """Metadata-Version: 2.1
 Name: waterh-bottle
 Version: {version}
@@ -32,15 +29,6 @@ Description-Content-Type: text/markdown
 The emulated bottle of waterh-bench as a command, `waterh-emulator`, as the class `waterh_bottle.Bottle`, and as the fixture `bottle` for pytest. It speaks ATT
 over a Unix socket, somebody drinks from it by a control socket, and it misbehaves on demand (`faults="drop=5"`). This is nobody's official product.
 """
-
-
-def libraries(program):
-    """The files of a program's libraries by name, without glibc's."""
-    text = pack.output("ldd", program)
-    if "not found" in text:
-        raise pack.manual.Wrong(f"a library of {program} is not here:\n{text}")
-    found = re.findall(r"^\s*(\S+) => (/\S+) ", text, re.M)
-    return {name: path for name, path in found if not GLIBC.match(name)}
 
 
 def glibc(files):
@@ -55,12 +43,10 @@ def contents(products, place):
     files |= {f"waterh_bottle/captures/{os.path.basename(path)}": path for path in glob.glob(os.path.join(pack.ROOT, "captures/*"))}
     program = os.path.join(products, "waterh-emulator")
     moved = {"waterh_bottle/bin/waterh-emulator": (program, "$ORIGIN/../lib")}
-    moved |= {f"waterh_bottle/lib/{name}": (path, "$ORIGIN") for name, path in libraries(program).items()}
+    moved |= {f"waterh_bottle/lib/{name}": (path, "$ORIGIN") for name, path in pack.libraries(program).items()}
     for name, (path, search) in moved.items():
         target = files[name] = os.path.join(place, os.path.basename(name))
-        pack.put(target, source=path, mode=0o755)
-        subprocess.run(["strip", "--strip-unneeded", target], check=True)
-        subprocess.run(["patchelf", "--force-rpath", "--set-rpath", search, target], check=True)
+        pack.bundled(path, target, search)
     return files, glibc([files[name] for name in moved])
 
 
@@ -72,6 +58,8 @@ def wheel(products, out):
     name = f"waterh_bottle-{version}"
     with tempfile.TemporaryDirectory() as place:
         files, tag = contents(products, place)
+        bundled = pack.libraries(os.path.join(products, "waterh-emulator"))
+        files |= {f"{name}.dist-info/licenses/{package}": path for package, path in pack.licences(bundled.values()).items()}
         made = {f"{name}.dist-info/METADATA": METADATA.format(version=version), f"{name}.dist-info/WHEEL": f"Wheel-Version: 1.0\nGenerator: waterh-bench\nRoot-Is-Purelib: false\nTag: py3-none-{tag}\n",
                 f"{name}.dist-info/entry_points.txt": "[console_scripts]\nwaterh-emulator = waterh_bottle:run_emulator\n\n[pytest11]\nwaterh_bottle = waterh_bottle.plugin\n",
                 f"{name}.dist-info/licenses/copyright": pack.copyright_text()}
