@@ -149,7 +149,6 @@ class Acts:
     def mood(self):
         self.server.mood = self.chance.choice(MOODS)
         self.world.line(f"the sync server is {self.server.mood}")
-        self.world.notes.leave_out("a sync server that is well or not")
 
     def restart_bottle(self):
         self.bottle.kill(self.chance.choice([signal.SIGKILL, signal.SIGTERM]))

@@ -44,7 +44,6 @@ class Bottle:
     def start(self, faults=None):
         faults = fault_plan(self.chance) if faults is None else faults
         seed = self.chance.randrange(1, 1 << 32)
-        self.world.happened("bottle", faults)
         arguments = ["run", "--link", f"unix:{self.link}", "--control", f"unix:{self.control}", "--profile", self.profile, "--model", self.model,
                      "--store", self.flash, "--seed", seed]
         # The bottle has a clock of its own: neither the host's jumps nor its journeys reach it.
@@ -91,13 +90,11 @@ class Bottle:
             self.clocks[amount].append(status["clock"])
             self.certain[amount] += 1
             self.world.line(f"sip {amount}")
-            self.world.happened("sip", amount)
         except ConnectionRefusedError:
             pass
         except (OSError, ValueError) as trouble:
             self.doubtful[amount] += 1
             self.world.line(f"sip {amount} unconfirmed: {trouble!r}")
-            self.world.notes.leave_out("a sip that the bottle may have recorded, or not")
 
     def distinct(self, amount):
         """So many of the confirmed sips are records of their own: a clock that began anew, or was set back, writes the same second again, and a
@@ -120,10 +117,6 @@ class Bottle:
         try:
             self.tell(word, value)
             self.world.line(f"bottle: {word} {value if value is not None else ''}")
-            if word in ("drop", "power-loss"):
-                self.world.happened(word)
-            else:
-                self.world.notes.leave_out(f"a hand on the bottle: {word}")
         except (OSError, ValueError):
             pass
 

@@ -1,17 +1,13 @@
 #!/usr/bin/env python3
 """A system simulation with real processes, all on one store: see README.md beside it.
 
-usage: chaos.py PRODUCTS [MINUTES] [--seed N] [--junit FILE] [--tap FILE] [--write-scenario FILE]
-
-A run that fails is written as a scenario, too, and shrunk where it fails on simulated time as well: to --write-scenario, or beside the report, or beside the logs.
+usage: chaos.py PRODUCTS [MINUTES] [--seed N] [--junit FILE] [--tap FILE]
 """
 import argparse
 import json
 import os
-import pathlib
 import random
 import signal
-import subprocess
 import sys
 import time
 
@@ -93,8 +89,6 @@ class Chaos:
         """Everything is well again: what is left in the bottle is collected, then nobody works any more."""
         world = self.world
         world.line("settle")
-        # A scenario has an end of its own.
-        world.notes.is_over = True
         world.begin("everybody ends")
         world.free_disk()
         world.set_clock(0)
@@ -177,32 +171,6 @@ class Chaos:
         self.world.close(keep)
 
 
-# So long it may take to find the fewest steps that break the same promise, s.
-SHRINKING = 300
-
-
-def write_scenario(chaos, seed, options):
-    """A run that failed as a scenario, and the fewest of its steps that fail on simulated time, too."""
-    world = chaos.world
-    report = options.junit or options.tap
-    path = pathlib.Path(options.write_scenario or (pathlib.Path(report).with_suffix(".toml") if report else world.folder / "scenario.toml"))
-    title = f"hardware/bench chaos {options.minutes:g} --seed {seed}{' --right-clock' if options.right_clock else ''}"
-    path.write_text(world.notes.text(title, chaos.bottle.profile, chaos.bottle.model, world.began_at, world.has_clock and world.has_time_server, seed), encoding="utf-8")
-    print(f"  as a scenario: {path}", flush=True)
-    small = path.with_name(f"{path.stem}-small.toml")
-    try:
-        words = [world.products / "waterh-gateway", "scenario", "shrink", path, "-o", small, "--seconds", str(SHRINKING)]
-        found = subprocess.run(words, capture_output=True, text=True, timeout=2 * SHRINKING)
-    except (OSError, subprocess.TimeoutExpired) as trouble:
-        return print(f"  it was not played on simulated time: {trouble!r}", flush=True)
-    if found.returncode == 0:
-        print(f"  on simulated time: {found.stderr.strip()} {small}", flush=True)
-    elif "nothing to shrink" in found.stderr:
-        print("  on simulated time all holds: what went wrong needs what its steps cannot say", flush=True)
-    else:
-        print(f"  it was not played on simulated time: {found.stderr.strip()}", flush=True)
-
-
 def own_namespace():
     """As root: a mount namespace of its own, so that the small disk goes with the simulation, whatever ends it."""
     if os.geteuid() == 0 and "CHAOS_NAMESPACE" not in os.environ:
@@ -221,7 +189,6 @@ def main():
     parser.add_argument("--right-clock", action="store_true", help="the host's clock is right all the while")
     parser.add_argument("--junit", metavar="FILE", help="what was found as JUnit's XML")
     parser.add_argument("--tap", metavar="FILE", help="what was found by the Test Anything Protocol")
-    parser.add_argument("--write-scenario", metavar="FILE", help="where a run that fails is written as a scenario; default: beside the report, else beside the logs")
     options = parser.parse_args()
     if not 0 < options.minutes <= 10_000:
         parser.error("MINUTES is a number above 0")
@@ -248,8 +215,6 @@ def main():
                 with open(path, "w", encoding="utf-8") as file:
                     file.write(text)
         chaos.close(keep=not good)
-        if not good:
-            write_scenario(chaos, seed, options)
         if not is_through:
             print(f"chaos: broken off; the logs are in {world.folder}", flush=True)
     print(f"  {chaos.bottle.profile} {chaos.bottle.model}, {world.number} processes, {chaos.server.requests} requests to the sync server")

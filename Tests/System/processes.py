@@ -41,27 +41,6 @@ class Child:
             self.process = subprocess.Popen(self.arguments, stdin=subprocess.DEVNULL, stdout=out, stderr=err,
                                             env=world.environment | (environment or {}), cwd=world.folder)
         world.line(f"start {self.label}: {' '.join(self.arguments[1:])}")
-        self.tell_start()
-
-    def tell_start(self):
-        """For the scenario: who asks the bottle, and what no step can say."""
-        if self.name in ("poll", "service"):
-            # The service asks as soon as it is there.
-            self.world.happened("poll")
-        elif self.name == "phone":
-            self.world.happened("look")
-        elif self.name != "emulator":
-            self.world.notes.leave_out(f"a process beside: {self.name}")
-
-    def tell_signal(self, number):
-        """The same of what is sent to a process. One that is asked to end is told as killed."""
-        ends = number in (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
-        if ends and self.name in ("poll", "service"):
-            self.world.happened("kill")
-        elif ends and self.name == "emulator":
-            self.world.happened("bottle-gone")
-        elif number != signal.SIGCONT:
-            self.world.notes.leave_out(f"{signal_name(number)} to {self.name}")
 
     @property
     def label(self):
@@ -87,7 +66,6 @@ class Child:
         self.sent.append(number)
         self.is_stopped = number == signal.SIGSTOP or (self.is_stopped and number not in (signal.SIGCONT, signal.SIGKILL))
         self.world.line(f"{signal_name(number)} to {self.label}")
-        self.tell_signal(number)
         self.process.send_signal(number)
 
     def go_on(self):

@@ -54,5 +54,4 @@ class Service:
         """SIGHUP: it reads its settings again and polls. Its end of that signal would be a defect, once it said that it is ready."""
         if self.is_up and self.ready and not self.child.is_stopped:
             self.world.line(f"SIGHUP to {self.child.label}")
-            self.world.happened("poll")
             self.child.process.send_signal(signal.SIGHUP)

@@ -9,7 +9,6 @@ import subprocess
 import tempfile
 import time
 
-from chaos_scenario import ScenarioNotes
 from processes import LATE, Child
 
 DISK = 24 << 20
@@ -23,9 +22,7 @@ class World:
         self.logs, self.bench, self.disk = (self.folder / name for name in ("logs", "bench", "disk"))
         for path in (self.logs, self.bench, self.disk):
             path.mkdir()
-        self.began, self.began_at, self.number = time.monotonic(), time.time(), 0
-        # The run as a scenario.
-        self.notes = ScenarioNotes()
+        self.began, self.number = time.monotonic(), 0
         self.timeline = open(self.folder / "timeline.txt", "w", encoding="utf-8", buffering=1)
         self.children, self.failures, self.kinds, self.ends = [], [], collections.Counter(), {}
         self.promises_broken = 0
@@ -94,9 +91,6 @@ class World:
     def line(self, words):
         self.timeline.write(f"{time.monotonic() - self.began:9.3f}  {words}\n")
 
-    def happened(self, kind, value=None):
-        self.notes.note(time.monotonic() - self.began, kind, value)
-
     def begin(self, check):
         """What is wrong from here on is wrong with this."""
         self.check = check
@@ -108,7 +102,6 @@ class World:
         self.checks["limits of time" if is_late else self.check].append(sentence)
         self.promises_broken += not is_late
         self.line(f"FAILURE {sentence}")
-        self.notes.fail(time.monotonic() - self.began, sentence)
         # The same thing again is in the time line.
         kind = re.sub(r"[0-9]+(-[a-z-]+)?", "#", sentence)
         self.kinds[kind] += 1
@@ -169,13 +162,11 @@ class World:
         with open(self.shift_file, "r+b") as file:
             file.write(struct.pack("=q", seconds))
         self.line(f"the host's clock is {seconds} s off")
-        self.happened("clock", seconds)
 
     def set_zone(self, zone):
         self.zone = zone
         self.environment["TZ"] = zone
         self.line(f"the host's zone is {zone}")
-        self.happened("zone", zone)
 
     def fill_disk(self, spare):
         """Leaves so many bytes free on the small disk."""
@@ -190,7 +181,6 @@ class World:
                 pass
         self.last_full = time.monotonic()
         self.line(f"the disk is full but for {spare} bytes")
-        self.happened("disk", "full")
 
     @property
     def is_full(self):
@@ -201,7 +191,6 @@ class World:
             (self.disk / "filler").unlink()
             self.last_full = time.monotonic()
             self.line("the disk has room again")
-            self.happened("disk", "free")
 
     def deleted_files(self, child):
         """Files under the store's folder that a process holds open though they have no name any more."""
