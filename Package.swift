@@ -122,15 +122,6 @@ let package = Package(
             "CommandStore",
             ["CommandKit", "Store", "TrackerCore", "BottleProtocol", .product(name: "TOMLKit", package: "TOMLKit")]),
 
-        // Bad days as files: read, and played with the store.
-        target(
-            "ScenarioFiles",
-            [
-                "Scenarios", "CommandStore", "CommandKit", "Emulation", "Gateway", "MQTT", "MQTTSurface", "Replay",
-                "Store", "TrackerDesk", "TrackerCore", "VirtualBottle", "BottleProtocol", "Bluetooth",
-                .product(name: "TOMLKit", package: "TOMLKit"),
-            ]),
-
         // An address of a web server, its limits, and how it stops.
         target("HTTPListening", [hummingbird, hummingbirdCore, nio, nioHTTP, logging]),
 
@@ -172,8 +163,7 @@ let package = Package(
                 "BenchDay", "Escaping", "Gateway", "Emulation", "VirtualBottle", "BottleProtocol", "Bluetooth",
                 "Captures", "HostController", "Links", "Store", "Sync", "TrackerCore",
                 "CommandStore", "CTimex", "CQREncode", "Desktop", "HTTPAPI", "MQTT", "MQTTSurface",
-                "Outgoing", "Pauses", "PocketSurface", "TrackerDesk", "ServiceLog", "ScenarioFiles", "Scenarios",
-                logging,
+                "Outgoing", "Pauses", "PocketSurface", "TrackerDesk", "ServiceLog", logging,
             ]),
         // The style and the script of a capture's report, as bytes of the program.
         .target(name: "CReport", exclude: ["pages"]),
@@ -251,8 +241,12 @@ let package = Package(
         // The same without the tests' frame, for millions of seeds in a release build: `hardware/bench simulate`.
         .executableTarget(
             name: "simulate", dependencies: ["Simulation", "Scenarios"], path: "Tests/Simulate", swiftSettings: strict),
-        tests("SimulationTests", ["Simulation", "Scenarios", "GatewaySupport", "TrackerCore"]),
-        tests("ScenarioFilesTests", ["ScenarioFiles", "Scenarios", "Simulation", "CommandKit", "TrackerCore"]),
+        tests(
+            "SimulationTests",
+            [
+                "Simulation", "Scenarios", "GatewaySupport", "MQTTSurface", "Store", "VirtualBottle", "BottleProtocol",
+                "Bluetooth", "TrackerCore", "TrackerDesk",
+            ]),
         // Rules for the source tree.
         tests("RepositoryTests", []),
         tests(

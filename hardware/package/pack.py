@@ -186,9 +186,6 @@ def share_tree(products, share):
     put(os.path.join(share, "icons/hicolor/scalable/apps/waterh.svg"), source=os.path.join(ROOT, "Sources/CDashboard/pages/icon.svg"))
     for capture in sorted(glob.glob(os.path.join(ROOT, "captures/*"))):
         put(os.path.join(share, "waterh/captures", os.path.basename(capture)), source=capture)
-    # As in a checkout, so that what the README says to type finds them.
-    for day in sorted(glob.glob(os.path.join(ROOT, "hardware/scenarios/*"))):
-        put(os.path.join(share, "waterh/hardware/scenarios", os.path.basename(day)), source=day)
     put(os.path.join(share, "waterh/schema"), "".join(step + "\n" for step in schema(products)))
     put(os.path.join(share, "waterh/waterh.lua"), output(os.path.join(products, "waterh-replay"), "dissector", timeout=60))
     doc = os.path.join(share, "doc/waterh")

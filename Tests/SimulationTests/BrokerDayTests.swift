@@ -2,8 +2,6 @@ import Scenarios
 import Testing
 import TrackerCore
 
-@testable import ScenarioFiles
-
 /// A broker that goes away: what it is told by the store, and that what is told wrongly is noticed.
 @Suite struct BrokerDayTests {
     private static let latency = Duration.milliseconds(10)
@@ -84,24 +82,6 @@ import TrackerCore
         #expect(throws: (any Error).self) {
             try World(Self.day) { SpoiltJournal(try StoreJournal(zone: "UTC"), { _ in nil }) }
         }
-    }
-
-    @Test("where no broker is installed, such a day is not played for real, in words")
-    func noProgram() throws {
-        func live(_ mosquitto: String?) throws {
-            _ = try LiveScenario(Self.day, control: "nowhere", pause: .zero, mosquitto: mosquitto) { _ in
-                fatalError("nothing is opened")
-            }
-        }
-        let refused = try #require(throws: LiveScenario.Unplayable.self) { try live(nil) }
-        #expect(
-            refused.description
-                == """
-                \"A broker that goes\" cannot be played for real: it has a broker, and no mosquitto is installed \
-                here
-                """
-        )
-        #expect(throws: Never.self) { try live("/usr/sbin/mosquitto") }
     }
 
     @Test("without a broker nothing is told, and nothing is asked")

@@ -1,7 +1,6 @@
 import Scenarios
 import Testing
 import TrackerCore
-@testable import ScenarioFiles
 
 @Suite struct StoreJournalTests {
     /// At two in the night it is still the day before; and what is no drink counts on no day.

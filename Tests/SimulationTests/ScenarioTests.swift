@@ -1,0 +1,40 @@
+import Scenarios
+import Simulation
+import Testing
+import TrackerCore
+
+/// The named scenarios, played with the gateway's poll and the product's store.
+@Suite struct ScenarioTests {
+    private static func play(_ scenario: Scenario) throws -> World {
+        var world = try World(scenario) { try StoreJournal(zone: scenario.zone.id) }
+        world.keepsStory = true
+        world.run()
+        return world
+    }
+
+    @Test(arguments: ScenarioTable.all)
+    func `a scenario has its expected results`(scenario: Scenario) throws {
+        let world = try Self.play(scenario)
+        let story = world.story.map { "\($0.at) \($0.line)" }.joined(separator: "\n")
+        #expect(world.violations == [], "\(story)")
+    }
+
+    @Test func `a run reports expected and found values when an expected result is missed`() throws {
+        var scenario = Scenario(title: "one sip")
+        scenario.steps = [
+            ScenarioStep(.seconds(8 * 3600), .sip(ml: 100)), ScenarioStep(.seconds(9 * 3600), .poll(.init())),
+        ]
+        (scenario.promise.sips, scenario.promise.told) = (2, ["notFound"])
+        let world = try Self.play(scenario)
+        #expect(
+            world.violations.map(\.sentence) == [
+                "sips: 2 promised, 1 found", "told: notFound promised, and told were: nothing",
+            ])
+        #expect(world.violations.allSatisfy { $0.code == .promised })
+        #expect(world.story.contains { $0.line == "The gateway asked: 1 received, 1 new, 1 acknowledged." })
+    }
+}
+
+extension Scenario: CustomTestStringConvertible {
+    public var testDescription: String { title }
+}
