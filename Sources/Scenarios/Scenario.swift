@@ -3,11 +3,9 @@ import TrackerCore
 import VirtualBottle
 
 /// A bad day as a value: who takes part, what happens when, and what must hold at the end.
-public struct Scenario: Hashable, Sendable {
+public struct Scenario: Hashable, Sendable, CustomStringConvertible {
     /// One line.
     public var title: String
-    /// What happens on such a day, and what is promised.
-    public var story = ""
     /// Of everything that chance decides: the same seed gives the same day.
     public var seed: UInt64
     /// Who the bottle is.
@@ -33,6 +31,16 @@ public struct Scenario: Hashable, Sendable {
     public static let stepLimit = 20_000
     /// 2026-06-15T00:00:00Z.
     public static let usualStart = Instant(seconds: 1_781_481_600)
+
+    /// Everything that differs from a plain bottle and host, and one line per step.
+    public var description: String {
+        var lines = [
+            "\(title): \(bottle.profile) \(bottle.model), \(zone.id), latency \(latency)"
+                + (habits.text.isEmpty ? "" : ", faults \(habits.text)") + (hasTimeServer ? ", time server" : "")
+        ]
+        if !failingWrites.isEmpty { lines.append("failing writes \(failingWrites.sorted())") }
+        return (lines + steps.map { "  \($0)" }).joined(separator: "\n")
+    }
 
     /// A day on which nothing happens.
     public init(title: String, seed: UInt64 = 0) {

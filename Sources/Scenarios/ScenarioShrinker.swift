@@ -33,11 +33,6 @@ public struct ScenarioShrinker {
             try search.leaveOutFaults()
             try search.simplify()
         } while search.best != before && search.left > 0
-        search.best.story =
-            """
-            Shrunk from \(scenario.steps.count) steps to \(search.best.steps.count). What breaks: \
-            \(try play(search.best).first?.sentence ?? promise.sentence)
-            """
         return search.best
     }
 

@@ -72,3 +72,44 @@ public struct ScenarioStep: Hashable, Sendable {
         }
     }
 }
+
+extension ScenarioStep: CustomStringConvertible {
+    /// `28800.0 seconds: sip of 120 ml`
+    public var description: String { "\(at): \(act)" }
+}
+
+extension ScenarioStep.Act: CustomStringConvertible {
+    /// The step without its time.
+    public var description: String {
+        switch self {
+        case .sip(let ml): "sip of \(ml) ml"
+        case .poll(let poll): "poll\(poll)"
+        case .powerLoss: "power loss"
+        case .bottleClock(let by): "bottle clock off by \(by)"
+        case .hostClock(let by): "host clock jumps by \(by)"
+        case .restart: "bottle restarts"
+        case .habits(let faults): "bottle faults \(faults.text)"
+        case .drop: "disconnect"
+        case .away(let span): "bottle out of reach for \(span)"
+        case .kill: "gateway killed"
+        case .reboot: "host restarts"
+        case .sleep(let span): "host sleeps for \(span)"
+        case .disk(let isFull): isFull ? "disk full" : "disk has room"
+        case .brokerAway(let span): "broker away for \(span)"
+        case .zone(let id): "zone \(id)"
+        }
+    }
+}
+
+extension ScenarioStep.Poll: CustomStringConvertible {
+    /// What is not a plain poll of the gateway, each part after a blank.
+    public var description: String {
+        (other.map { " by \($0)" } ?? "") + (link.text.isEmpty ? "" : " with \(link.text)")
+            + (keeps ? " without acknowledgement" : "")
+            + (killAfter.map { " killed \(beforeIt ? "before" : "after") effect \($0)" } ?? "")
+    }
+}
+
+extension Duration {
+    var microseconds: Int64 { components.seconds * 1_000_000 + components.attoseconds / 1_000_000_000_000 }
+}

@@ -235,7 +235,7 @@ public struct World {
             if let waking = asleepUntil, waking > now, poll.other == nil { return schedule(.act(act), at: waking) }
             return begin(poll)
         }
-        if keepsStory { note(act.sentence) }
+        if keepsStory { note("\(act)") }
         switch act {
         case .sip(let ml): control(.sip(ml: ml))
         case .powerLoss: control(.powerLoss)
@@ -476,28 +476,5 @@ extension PollReport {
             + (unconfirmed > 0 ? ", \(unconfirmed) perhaps acknowledged" : "")
             + (quarantined > 0 ? ", \(quarantined) pieces unreadable" : "")
         return "\(whom) asked: \(figures)\(doubts)" + (failure.map { "; \($0.kind.text): \($0.sentence)" } ?? ".")
-    }
-}
-
-extension ScenarioStep.Act {
-    /// For the story.
-    fileprivate var sentence: String {
-        switch self {
-        case .sip(let ml): "A sip of \(ml) ml."
-        case .poll(let poll): "\(poll.other ?? "The gateway") asks."
-        case .powerLoss: "The bottle's battery is taken out: its clock begins at zero."
-        case .bottleClock(let by): "The bottle's clock is set, off by \(ScenarioTime.text(by))."
-        case .hostClock(let by): "The host's clock jumps by \(ScenarioTime.text(by))."
-        case .restart: "The bottle restarts."
-        case .habits: "The bottle has other habits."
-        case .drop: "The connection ends."
-        case .away(let span): "The bottle is out of reach for \(ScenarioTime.text(span))."
-        case .kill: "The gateway's process is killed."
-        case .reboot: "The host restarts."
-        case .sleep(let span): "The host sleeps for \(ScenarioTime.text(span))."
-        case .disk(let isFull): isFull ? "The disk is full." : "The disk has room again."
-        case .brokerAway(let span): "The broker is away for \(ScenarioTime.text(span))."
-        case .zone(let id): "The host is in \(id) now."
-        }
     }
 }

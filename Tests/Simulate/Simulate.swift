@@ -5,34 +5,29 @@ import Synchronization
 
 /// `simulate [SEEDS] [--from SEED]`: the simulation without the test's frame, for long runs in a release build.
 /// `simulate --seed SEED` replays one and prints everything that passes. The first seed that breaks a promise is shrunk
-/// to the fewest steps and written as a scenario: to `--write-scenario FILE`, or `seed-N.toml` in the folder where it
-/// runs.
+/// to the fewest steps, which are printed.
 @main enum Simulate {
     static func main() async throws {
         var count: UInt64 = 100_000
         var from: UInt64 = 0
         var single: UInt64?
-        var file: String?
         var words = CommandLine.arguments.dropFirst()
         while let word = words.popFirst() {
             if word == "--from", let seed = words.popFirst().flatMap(UInt64.init) {
                 from = seed
             } else if word == "--seed", let seed = words.popFirst().flatMap(UInt64.init) {
                 single = seed
-            } else if word == "--write-scenario", let name = words.popFirst(), !name.isEmpty {
-                file = name
             } else if let seeds = UInt64(word), seeds > 0 {
                 count = seeds
             } else {
-                FileHandle.standardError.write(
-                    Data("usage: simulate [SEEDS] [--from SEED] | --seed SEED   [--write-scenario FILE]\n".utf8))
+                FileHandle.standardError.write(Data("usage: simulate [SEEDS] [--from SEED] | --seed SEED\n".utf8))
                 exit(2)
             }
         }
         if let single {
             let outcome = try Campaign.run(seed: single, isTracing: true)
             for violation in outcome.violations { say(violation) }
-            try write(outcome, to: file)
+            try shrink(outcome)
             exit(outcome.violations.isEmpty ? 0 : 1)
         }
         guard !from.addingReportingOverflow(count).overflow else {
@@ -59,19 +54,17 @@ import Synchronization
             violations, 
             """
                 + "\(outcome.swallowed) records lost on the air in every reading, \(start.duration(to: .now))")
-        try write(outcome, to: file)
+        try shrink(outcome)
         exit(outcome.violations.isEmpty ? 0 : 1)
     }
 
     /// So many broken promises are told one by one.
     private static let most = 100
 
-    /// The first that broke a promise, as small as it goes.
-    private static func write(_ outcome: Campaign.Outcome, to file: String?) throws {
+    /// Prints the fewest steps of the first failed seed that still break the same promise.
+    private static func shrink(_ outcome: Campaign.Outcome) throws {
         guard let seed = outcome.failed, let scenario = try Campaign.shrunk(seed: seed) else { return }
-        let file = file ?? "seed-\(seed).toml"
-        try Data(ScenarioText.text(scenario).utf8).write(to: URL(fileURLWithPath: file), options: .atomic)
-        say("seed \(seed) with \(scenario.steps.count) of its steps still breaks it: \(file)")
+        say("seed \(seed) with \(scenario.steps.count) of its steps still breaks it:\n\(scenario)")
     }
 
     private static func say(_ line: String) { FileHandle.standardOutput.write(Data((line + "\n").utf8)) }

@@ -64,7 +64,7 @@ public struct Campaign: Sendable {
         let scenario = Scenario(seed: seed)
         let world = try play(scenario, trace: isTracing ? { print($0) } : nil)
         if isTracing {
-            print(ScenarioText.text(scenario))
+            print(scenario)
             for report in world.reports { print(report) }
         }
         return Outcome(

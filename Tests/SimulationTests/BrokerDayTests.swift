@@ -38,7 +38,7 @@ import TrackerCore
         #expect(world.outcome.isHeardInOrder)
         // Some were heard before it went, and not all.
         #expect((1..<20).contains(world.outcome.heardAgain), "\(world.outcome.heardAgain): \(world.story)")
-        #expect(world.story.contains { $0.line == "The broker is away for 2h." })
+        #expect(world.story.contains { $0.line == "broker away for 7200.0 seconds" })
         #expect(world.story.contains { $0.line == "The broker has 25 drinks more." }, "\(world.story)")
     }
 

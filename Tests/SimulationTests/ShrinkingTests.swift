@@ -49,7 +49,7 @@ import TrackerCore
         let day = Scenario(seed: seed)
         #expect(day.steps.count > 8)
         let small = try #require(try Campaign.shrunk(seed: seed, spoiled: ForgetfulJournal.init))
-        print("shrinking: seed \(seed), \(day.steps.count) steps to \(small.steps.count)\n\(ScenarioText.text(small))")
+        print("shrinking: seed \(seed), \(day.steps.count) steps to \(small.steps.count)\n\(small)")
         #expect(small.steps.count <= 8)
         #expect(try Campaign.shrunk(seed: seed, spoiled: ForgetfulJournal.init) == small)
         let world = try Campaign.play(small, spoiled: ForgetfulJournal.init)
