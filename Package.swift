@@ -71,8 +71,6 @@ let package = Package(
         target("Gateway", ["BottleProtocol", "Bluetooth", "TrackerCore"]),
         // A guided day with a real bottle: what is tried in which order, and what it says of the law's disputed points.
         target("BenchDay", ["BottleProtocol", "Bluetooth", "Escaping"]),
-        // A bad day as a value, played on simulated time: bottle, link, engine, and a disk that is full now and then.
-        target("Scenarios", ["Gateway", "Pauses", "VirtualBottle", "BottleProtocol", "Bluetooth", "TrackerCore"]),
         // What captures mean: attribution, drinks, and captures that answer as a bottle.
         target("Replay", ["BottleProtocol", "Bluetooth", "Captures", "VirtualBottle", "VirtualGadget"]),
 
@@ -234,17 +232,21 @@ let package = Package(
         tests("HostControllerTests", ["HostController", "Bluetooth"]),
         tests("ServiceLogTests", ["ServiceLog", "CommandKit", logging]),
         tests("LinksTests", ["Links", "BlueZ", "Bluetooth"]),
+        // Scenarios on simulated time: bottle, link, poll, and a disk that is full now and then.
         .target(
             name: "Simulation",
-            dependencies: ["Scenarios", "GatewaySupport", "VirtualBottle", "BottleProtocol", "Bluetooth", "Support"],
+            dependencies: [
+                "Gateway", "GatewaySupport", "Pauses", "VirtualBottle", "BottleProtocol", "Bluetooth", "TrackerCore",
+                "Support",
+            ],
             path: "Tests/Simulation", swiftSettings: strict),
         // The same without the tests' frame, for millions of seeds in a release build: `hardware/bench simulate`.
         .executableTarget(
-            name: "simulate", dependencies: ["Simulation", "Scenarios"], path: "Tests/Simulate", swiftSettings: strict),
+            name: "simulate", dependencies: ["Simulation"], path: "Tests/Simulate", swiftSettings: strict),
         tests(
             "SimulationTests",
             [
-                "Simulation", "Scenarios", "GatewaySupport", "MQTTSurface", "Store", "VirtualBottle", "BottleProtocol",
+                "Simulation", "GatewaySupport", "MQTTSurface", "Store", "VirtualBottle", "BottleProtocol",
                 "Bluetooth", "TrackerCore", "TrackerDesk",
             ]),
         // Rules for the source tree.

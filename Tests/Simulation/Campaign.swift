@@ -1,5 +1,4 @@
 import GatewaySupport
-import Scenarios
 
 /// Many runs from many seeds, side by side.
 public struct Campaign: Sendable {

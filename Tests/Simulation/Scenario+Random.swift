@@ -1,6 +1,5 @@
 import BottleProtocol
 import Bluetooth
-import Scenarios
 import Support
 import VirtualBottle
 

@@ -1,5 +1,5 @@
 import Foundation
-import Scenarios
+import Simulation
 import TrackerCore
 
 extension HeardDrink {

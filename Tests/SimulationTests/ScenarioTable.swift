@@ -1,6 +1,6 @@
-import BottleProtocol
 import Bluetooth
-import Scenarios
+import BottleProtocol
+import Simulation
 import TrackerCore
 import VirtualBottle
 

@@ -1,4 +1,3 @@
-import Scenarios
 import Simulation
 import Testing
 import TrackerCore

@@ -1,5 +1,4 @@
 import GatewaySupport
-import Scenarios
 import Simulation
 import Testing
 import TrackerCore

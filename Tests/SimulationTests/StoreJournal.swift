@@ -1,5 +1,5 @@
 import MQTTSurface
-import Scenarios
+import Simulation
 import Store
 import TrackerCore
 
