@@ -20,7 +20,6 @@ struct WaterhReplay: AsyncParsableCommand {
             InfoCommand.self, DrinksCommand.self, CommandsCommand.self, ATTCommand.self, StatsCommand.self,
             ReportCommand.self, PlayCommand.self, RecordCommand.self, WatchCommand.self,
             ConvertCommand.self, DiffCommand.self, VerifyCommand.self, DissectorCommand.self, CloneCommand.self,
-            EvidenceCommand.self,
         ])
 
     static func main() async {
