@@ -1,6 +1,6 @@
 """What the service on the shelf costs and how quick it is, beside the peer of `collector_dashboard.py`, in one run.
 
-`hardware/bench benchmarks service` calls `measure`; the figures and their limits are those of the README.
+`hardware/bench benchmarks service` calls `measure`; the figures and their limits are those of docs/benchmarks.md.
 """
 import asyncio
 import contextlib
