@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// One target per subject, so that the compiler checks every arrow (see the map in README.md).
+// One target per subject, so that the compiler checks every arrow (see docs/architecture.md).
 // Pure targets first, then one target for each heavy dependency, then the commands.
 
 let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")

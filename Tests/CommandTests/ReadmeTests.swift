@@ -3,13 +3,13 @@ import Foundation
 import Support
 import Testing
 
-/// The README and the tour (hardware/tour.md) are a promise: every command in them is executed.
+/// Executes every command of the README and of the pages in `docs`.
 ///
-/// A block marked `sh` runs here, as it stands. One marked `sh machine` runs in the bench machine
-/// (`hardware/machine/tests` reads them). One marked `sh bench` names verbs of the bench itself: each of its lines must
-/// stand in `benchLines`, which says what executes it. One marked `sh package` is what an owner types:
-/// `Tests/System/package_tests.py` reads it and runs it in a fresh Debian. A `text` block behind a block is what it
-/// prints: its lines come in that order, whatever the digits.
+/// A block marked `sh` runs here as written. One marked `sh owner` runs with an emulated bottle, whose link is in
+/// `WATERH_LINK`. One marked `sh machine` runs in the test VM (`hardware/machine/tests`). One marked `sh bench` has
+/// subcommands of `hardware/bench`, each of them listed in `benchLines`. One marked `sh package` runs in a fresh Debian
+/// (`Tests/System/package_tests.py`). A `text` block after a block has lines of its output, in their order, with any
+/// digits.
 @Suite struct ReadmeTests {
     struct Block: Sendable, CustomTestStringConvertible {
         var page: String
@@ -20,7 +20,12 @@ import Testing
         var testDescription: String { "\(page):\(line)" }
     }
 
-    static let blocks: [Block] = ["README.md", "hardware/tour.md"].flatMap(blocks(of:))
+    static let pages =
+        ["README.md", "CONTRIBUTING.md", "hardware/machine/README.md"]
+        + ((try? FileManager.default.contentsOfDirectory(atPath: Program.repository + "/docs")) ?? []).filter {
+            $0.hasSuffix(".md")
+        }.sorted().map { "docs/" + $0 }
+    static let blocks: [Block] = pages.flatMap(blocks(of:))
 
     private static func blocks(of page: String) -> [Block] {
         guard let readme = try? String(contentsOfFile: Program.repository + "/" + page, encoding: .utf8) else {
@@ -28,41 +33,46 @@ import Testing
         }
         var blocks: [Block] = []
         var open: (kind: String, line: Int, text: String)?
+        var isAfterBlock = false
         for (index, line) in readme.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
             if let block = open {
                 guard line == "```" else {
                     open?.text += line + "\n"
                     continue
                 }
-                if block.kind == "text", let last = blocks.indices.last, blocks[last].expected == nil {
+                if block.kind == "text", isAfterBlock, let last = blocks.indices.last {
                     blocks[last].expected = block.text
                 } else if block.kind.hasPrefix("sh") {
                     blocks.append(
                         Block(page: page, kind: block.kind, line: block.line, text: block.text, expected: nil))
                 }
+                isAfterBlock = block.kind.hasPrefix("sh")
                 open = nil
             } else if line.hasPrefix("```") {
                 open = (String(line.dropFirst(3)), index + 1, "")
+            } else if !line.isEmpty {
+                isAfterBlock = false
             }
         }
         return blocks
     }
 
-    /// What executes the verbs of `hardware/bench` that the README shows.
+    /// The lines of `sh bench` blocks, and what executes each.
     static let benchLines: [String: String] = [
-        "hardware/bench demo --once": "theDemoPrintsItsTranscript",
-        "hardware/bench test": "the run that you are reading",
-        "hardware/bench benchmarks": "theBenchKnowsItsVerbs, and a person: figures are no test",
+        "hardware/bench demo --once": "the demo prints its transcript",
+        "hardware/bench test": "the run of this test",
+        "hardware/bench benchmarks": "a person: speed is not a test",
         "hardware/bench vm -- bluetoothctl list": "hardware/machine/tests",
     ]
 
-    @Test func theReadmeHasCommands() {
-        #expect(Self.blocks.count >= 4)
-        #expect(Self.blocks.contains { $0.kind == "sh" })
+    @Test func `pages have blocks of every kind`() {
+        #expect(
+            Set(Self.blocks.map(\.kind)) == ["sh", "sh owner", "sh bench", "sh machine", "sh package"])
     }
 
-    /// Every key of waterh.toml is shown, in a block that runs.
-    @Test(arguments: Configuration.keys) func theReadmeShowsTheKeysOfTheConfiguration(_ key: String) {
+    // Removed in 0.10: gotify, fleet.
+    @Test(arguments: Configuration.keys.filter { !["gotify", "fleet"].contains($0) })
+    func `pages show every key of waterh.toml in a block that runs`(_ key: String) {
         #expect(
             Self.blocks.contains {
                 $0.kind == "sh" && ($0.text.contains("\n\(key) = ") || $0.text.contains("\n[\(key)]\n"))
@@ -70,28 +80,22 @@ import Testing
     }
 
     @Test(arguments: blocks.filter { $0.kind == "sh bench" })
-    func everyBenchLineIsExecutedSomewhere(block: Block) {
+    func `every line of a bench block is executed by a test`(block: Block) {
         for line in block.text.split(separator: "\n") {
             #expect(Self.benchLines[String(line)] != nil, "no test executes '\(line)'")
         }
     }
 
-    /// Every kind of block has somebody who runs it.
-    @Test func everyBlockIsOfAKnownKind() {
-        #expect(Set(Self.blocks.map(\.kind)).isSubset(of: ["sh", "sh bench", "sh machine", "sh package"]))
-        #expect(Self.blocks.contains { $0.kind == "sh package" })
-    }
-
-    @Test(arguments: blocks.filter { $0.kind == "sh" })
-    func aBlockRunsAsWritten(block: Block) async throws {
-        let result = try await run(block.text)
+    @Test(arguments: blocks.filter { $0.kind == "sh" || $0.kind == "sh owner" })
+    func `a block runs as written`(block: Block) async throws {
+        let result = try await run(block.text, withBottle: block.kind == "sh owner")
         #expect(result.exitCode == 0, "\(result.error)")
         expectLines(of: block.expected, in: result.output)
     }
 
     /// The console block is an excerpt of the tour that `TrackerCommandTests` replays.
-    @Test func theTourIsAnExcerptOfTheTestedOne() throws {
-        let readme = try String(contentsOfFile: Program.repository + "/hardware/tour.md", encoding: .utf8)
+    @Test func `the console block is an excerpt of the tested tour`() throws {
+        let readme = try String(contentsOfFile: Program.repository + "/docs/getting-started.md", encoding: .utf8)
         let tour = try String(
             contentsOfFile: Program.repository + "/Tests/CommandTests/tracker-tour.txt", encoding: .utf8)
         let start = try #require(readme.range(of: "```console\n"))
@@ -105,9 +109,9 @@ import Testing
         }
     }
 
-    /// The examples of captures/README.md are captures: each holds the published record.
-    @Test func theFormatExamplesAreRead() async throws {
-        let page = try String(contentsOfFile: Program.repository + "/captures/README.md", encoding: .utf8)
+    /// Each example of docs/captures.md has the published record.
+    @Test func `the format examples are valid captures`() async throws {
+        let page = try String(contentsOfFile: Program.repository + "/docs/captures.md", encoding: .utf8)
         let examples = page.components(separatedBy: "```text\n").dropFirst().compactMap {
             $0.components(separatedBy: "```").first
         }
@@ -119,12 +123,10 @@ import Testing
         }
     }
 
-    /// "To change … look at … then run": what is to be run names tests that there are, and so are part of
-    /// `hardware/bench test`, or a verb of the bench; what is to be looked at is there.
-    @Test func everyRowOfTheTableOfChangesNamesWhatThereIs() async throws {
-        let readme = try String(contentsOfFile: Program.repository + "/README.md", encoding: .utf8)
+    @Test func `every row of the table of changes names files and tests that exist`() async throws {
+        let page = try String(contentsOfFile: Program.repository + "/CONTRIBUTING.md", encoding: .utf8)
         let table = try #require(
-            readme.components(separatedBy: "| to change | look at | then run |\n|---|---|---|\n").last)
+            page.components(separatedBy: "| to change | look at | then run |\n|---|---|---|\n").last)
         let rows = table.components(separatedBy: "\n").prefix { $0.hasPrefix("| ") }.map {
             $0.components(separatedBy: " | ")
         }
@@ -154,7 +156,7 @@ import Testing
         }
     }
 
-    @Test func theBenchKnowsItsVerbs() async throws {
+    @Test func `the bench lists its subcommands in its help`() async throws {
         let bench = Program(path: Program.repository + "/hardware/bench")
         let help = try await bench.run(["help"])
         #expect(help.exitCode == 0)
@@ -168,7 +170,23 @@ import Testing
         #expect(try await Program(path: Program.repository + "/hardware/benchmarks").run(["nonsense"]).exitCode == 2)
     }
 
-    @Test func theDemoPrintsItsTranscript() async throws {
+    @Test func `README, docs and pages keep their sizes`() throws {
+        for page in Self.pages where page == "README.md" || page.hasPrefix("docs/") {
+            let lines = try String(contentsOfFile: Program.repository + "/" + page, encoding: .utf8)
+                .split(separator: "\n", omittingEmptySubsequences: false).dropLast()
+            #expect(lines.count <= (page == "README.md" ? 150 : 200), "\(page) is too long")
+            var (isFenced, paragraph) = (false, 0)
+            for (index, line) in lines.enumerated() {
+                if line.hasPrefix("```") { isFenced.toggle() }
+                let isProse = !isFenced && !line.isEmpty && !["|", "```", "    "].contains { line.hasPrefix($0) }
+                // An item of a list is a paragraph of its own.
+                paragraph = isProse ? (line.hasPrefix("- ") || line.first?.isNumber == true ? 1 : paragraph + 1) : 0
+                #expect(paragraph <= 6 && (!isProse || line.count <= 120), "\(page):\(index + 1)")
+            }
+        }
+    }
+
+    @Test func `the demo prints its transcript`() async throws {
         let block = try #require(Self.blocks.first { $0.text.hasPrefix("hardware/bench demo --once") })
         let result = try await run("waterh-gateway demo --once")
         #expect(result.exitCode == 0, "\(result.error)")
@@ -176,17 +194,26 @@ import Testing
         expectLines(of: block.expected, in: result.output.replacing(/clock 1 s (slow|fast)/, with: "clock right"))
     }
 
-    /// Runs it with the built commands on PATH, in the repository, with a home of its own that goes away.
-    private func run(_ script: String) async throws -> Program.Result {
+    /// Runs a script in the repository with the built commands on `PATH` and with an empty home.
+    private func run(_ script: String, withBottle: Bool = false) async throws -> Program.Result {
         let shell = try #require(Program(system: "bash"))
         let folder = try TemporaryFolder()
-        let environment = [
+        var environment = [
             "PATH": Program.products + ":" + (ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"),
             "HOME": folder.path, "XDG_STATE_HOME": folder.file("state"), "XDG_CONFIG_HOME": folder.file("config"),
             "XDG_RUNTIME_DIR": folder.path, "TMPDIR": folder.path, "B": folder.path, "TZ": "Europe/Berlin",
         ]
-        // Whatever a block leaves running in the background ends with it.
-        let text = "set -euo pipefail\ntrap 'kill $(jobs -p) 2>/dev/null || true; wait' EXIT\n" + script
+        // Background jobs of a block end with it.
+        var text = "set -euo pipefail\ntrap 'kill $(jobs -p) 2>/dev/null || true; wait' EXIT\n"
+        if withBottle {
+            environment["WATERH_LINK"] = "unix:" + folder.file("bottle.sock")
+            text += """
+                waterh-emulator run --link $WATERH_LINK --capture captures/boost_two-days.btsnoop --restamp today >$B/bottle &
+                until grep -q ready $B/bottle; do sleep 0.1; done
+
+                """
+        }
+        text += script
         return try await shell.run(["-c", text], environment: environment, directory: Program.repository, limit: 120)
     }
 
@@ -195,14 +222,14 @@ import Testing
         var rest = output.split(separator: "\n").map(withoutDigits)[...]
         for line in expected.split(separator: "\n") where line != "…" {
             guard let found = rest.firstIndex(of: withoutDigits(line)) else {
-                Issue.record("the README shows this line, and it was not printed (in this order): \(line)\n\(output)")
+                Issue.record("missing in the output, or out of order: \(line)\n\(output)")
                 return
             }
             rest = rest[(found + 1)...]
         }
     }
 
-    /// Figures and the blanks that align them may differ from day to day.
+    /// Digits, and the spaces that align them, can differ between runs.
     private func withoutDigits(_ line: Substring) -> String {
         line.replacing(/[0-9]+/, with: "0").replacing(/[ ]+/, with: " ").trimmingCharacters(in: .whitespaces)
     }

@@ -130,11 +130,13 @@ def walk(system, suite, package, archive, symbols):
     demo = step("waterh-gateway demo --once", "cd / && waterh-gateway demo --once", lonely=True).stdout
     check(f"{suite}: the demo finds the shipped capture", "filled from boost_two-days.btsnoop" in demo and "40 received: 40 new" in demo, demo)
     step("the files are as packed", "dpkg --verify waterh")
-    # The README's three doors, as somebody types them who has the package and no checkout.
-    doors = re.split(r"^### (I .*)$", (HERE / "README.md").read_text().split("## Three doors")[1].split("### Which bottles")[0], flags=re.M)[1:]
-    check(f"{suite}: the README has three doors", len(doors) == 6, doors[::2])
-    for door, text in zip(doors[::2], doors[1::2]):
-        step(f"README: {door}", "cd /usr/share/waterh; export HOME=$(mktemp -d); B=$HOME\n" + "\n".join(re.findall(r"^```sh\n(.*?)^```", text, re.M | re.S)), user="daemon", lonely=True)
+    # The README's commands as a user types them who has the package and no checkout. Owners' commands get an emulated bottle.
+    parts = re.findall(r"^## (.*?)$(.*?)(?=^## |\Z)", (HERE / "README.md").read_text(), re.M | re.S)
+    blocks = [(title, kind, text) for title, part in parts for kind, text in re.findall(r"^```(sh|sh owner)\n(.*?)^```", part, re.M | re.S)]
+    check(f"{suite}: the README has commands for owners, apps and captures", len(blocks) == 3, blocks)
+    bottle = "export WATERH_LINK=unix:$B/bottle.sock; waterh-emulator run --link $WATERH_LINK --capture captures/boost_two-days.btsnoop --restamp today >$B/bottle & until grep -q ready $B/bottle; do sleep 0.1; done\n"
+    for title, kind, text in blocks:
+        step(f"README: {title}", "cd /usr/share/waterh; export HOME=$(mktemp -d); B=$HOME\n" + (bottle if kind == "sh owner" else "") + text, user="daemon", lonely=True)
 
     # What the scripts have made.
     modes = system.run("stat -c '%A %U:%G' /etc/waterh/waterh.toml /var/lib/waterh; systemctl --version >/dev/null 2>&1 || echo no systemd").stdout.split("\n")
@@ -159,10 +161,10 @@ def walk(system, suite, package, archive, symbols):
     check(f"{suite}: a foreign service on the port is told, and when it is gone the page comes", taken.returncode == 0 and "ok" in taken.stdout and "tried again" in words, said(taken) + words)
     check(f"{suite}: without Bluetooth it says so, and serves all the same", re.search("bus|bluetooth", words, re.I) is not None, words)
 
-    # What the README says to an owner, where there is no systemd: its first line and its last.
+    # The README's installation without systemd: its first line and its last.
     block = re.search(r"^```sh package\n(.*?)^```", (HERE / "README.md").read_text(), re.M | re.S).group(1).strip().split("\n")
     shown = [line for line in block if not line.startswith("systemctl ")]
-    check(f"{suite}: the README's lines for owners are an installation and a look", len(shown) == 2 and shown[0].startswith("apt-get install ") and shown[1].startswith("curl "), block)
+    check(f"{suite}: the README's installation is an installation and a request", len(shown) == 2 and shown[0].startswith("apt-get install ") and shown[1].startswith("curl "), block)
     step(f"README: {shown[0]}", f"mkdir /srv/owner && cd /srv/owner && cp ../packages/waterh.deb waterh_1.deb && {shown[0]}")
     looked = system.run("exec waterh-gateway run", user="waterh", outside=f"for i in $(seq 300); do {shown[1]} -fs && break; sleep 0.1; done; {shown[1]} -fsS || exit 9", lonely=True)
     check(f"{suite}: README: {shown[1]}", looked.returncode == 0, said(looked))

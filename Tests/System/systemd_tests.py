@@ -79,7 +79,7 @@ def tomorrow(package, folder):
 
 
 def readme():
-    """What an owner types, and what the README shows of what that prints."""
+    """The README's installation, and the output that it shows."""
     return re.search(r"^```sh package\n(.*?)^```\n+^```text\n(.*?)^```", (HERE / "README.md").read_text(), re.M | re.S).groups()
 
 
