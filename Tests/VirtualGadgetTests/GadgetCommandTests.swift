@@ -120,7 +120,7 @@ import VirtualGadget
     }()
 
     /// What tshark reads in a capture's discovery and the clone does not have: on the air the direction of a packet is
-    /// wrong, so that an answer is told as a request (`captures/README.md`, known limits).
+    /// wrong, so that an answer is told as a request (`docs/captures.md`, known limits).
     private static let missed: [String: Set<String>] = [
         "whad-pairing-llphdr.pcap": ["0x000c", "0x0010", "0x1800", "0x1801", "0x180a"],
         "crackle-lesc-llphdr.pcapng": ["0x0003", "0x2a00"],
