@@ -4,7 +4,7 @@ import DBus
 /// The one table from what bluetoothd and the bus answer to what a retry policy can use.
 ///
 /// Names and texts as found in BlueZ 5.66–5.87 `src/error.c`, `src/device.c`, `src/gatt-client.c` and in
-/// `hardware/adapters.md`.
+/// `docs/adapters.md`.
 enum BlueZErrors {
     struct Row {
         /// The D-Bus error's name, without `org.bluez.Error.` where it begins so.

@@ -19,7 +19,7 @@ public enum AssemblyEvent: Hashable, Sendable {
 /// reads. Call `finish()` when the connection ends *and before each new request for the log*: what then still waits for
 /// its other half never will be whole.
 ///
-/// Works for notifications of whole entries in any order (parallel bearers shuffle them, `hardware/adapters.md`, EATT),
+/// Works for notifications of whole entries in any order (parallel bearers shuffle them, `docs/adapters.md`, EATT),
 /// and for logs cut anywhere in order. Memory is bounded by two frames, whatever arrives.
 public struct LogAssembler: Sendable {
     private var frame: PartialFrame?
