@@ -2,7 +2,7 @@ import Bluetooth
 import BottleProtocol
 import Escaping
 
-/// A draft of the page of evidence (hardware/evidence) for the bottle of a day. Addresses stand there by their first
+/// A draft of the page of evidence (docs/hardware-session.md) for the bottle of a day. Addresses stand there by their first
 /// half, people nowhere.
 public struct DayPage {
     private let day: BenchDayRecord
