@@ -31,14 +31,6 @@ import Testing
         #expect(try Configuration(text: text, name: "waterh.toml").people.map(\.name) == ["anna", "ben"])
     }
 
-    /// Every key of a person is shown in a block of the README that runs.
-    @Test(arguments: PersonEntry.keys) func theReadmeShowsTheKeysOfAPerson(_ key: String) {
-        #expect(
-            ReadmeTests.blocks.contains {
-                $0.kind == "sh" && $0.text.contains("\n[[person]]\n") && $0.text.contains("\n\(key) = ")
-            })
-    }
-
     /// What is wrong is said with whose it is, and nothing is taken for something else.
     @Test(arguments: [
         ("person = \"anna\"", "list of people"),

@@ -6,8 +6,8 @@ import Testing
 @Suite struct TrackerCommandTests {
     static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().path
 
-    /// The tour of the README, as written there: every line is run by a shell, every answer compared.
-    /// `WATERH_UPDATE_TOUR=1` writes the file anew; read the difference before committing it.
+    /// A shell runs every line of the tour, and every output is compared. docs/getting-started.md shows an excerpt.
+    /// `WATERH_UPDATE_TOUR=1` rewrites the file; review the difference before you commit it.
     @Test func theTourIsAsWritten() async throws {
         let file = Self.folder + "/tracker-tour.txt"
         let written = try String(contentsOfFile: file, encoding: .utf8)
