@@ -12,34 +12,25 @@ import Testing
         (
             "pure",
             [
-                "BottleProtocol", "Bluetooth", "Captures", "CEpoll", "Descriptors", "Escaping", "Pauses",
-                "TrackerCore", "VirtualBottle", "VirtualGadget",
+                "Bluetooth", "BottleProtocol", "Captures", "CEpoll", "Descriptors", "Escaping", "Pauses", "TrackerCore",
+                "VirtualBottle", "VirtualGadget",
             ]
         ),
-        ("machines", ["BenchDay", "Gateway", "Replay", "Scenarios"]),
+        ("machines", ["BenchDay", "Gateway", "Replay"]),
         (
             "outside world",
             [
-                "Archives", "BlueZ", "CArchive", "CBluetooth", "CCrypto", "CCurl", "CDBus", "CLibPQ", "CLibXML2",
-                "CMosquitto", "CQREncode", "CTimex", "CZlib", "CommandKit", "Cryptography", "DBus", "Desktop",
-                "Emulation", "ESPHome", "FleetStore", "FleetWire", "HTTPListening", "HostController", "Importing",
-                "MQTT", "Outgoing", "Packing", "Store", "Sync",
+                "Archives", "BlueZ", "CArchive", "CBluetooth", "CCrypto", "CCurl", "CDBus", "CLibXML2", "CMosquitto",
+                "CommandKit", "CQREncode", "Cryptography", "CTimex", "DBus", "Desktop", "Emulation", "ESPHome",
+                "HostController", "HTTPListening", "Importing", "MQTT", "Outgoing", "Store", "Sync",
             ]
         ),
         ("service", ["TrackerDesk"]),
         (
             "interfaces",
-            [
-                "CDashboard", "CReport", "CommandStore", "FleetBackup", "FleetServer", "FleetSimulation",
-                "FleetSurface", "HTTPAPI", "Links", "MQTTSurface", "PocketSurface", "ScenarioFiles", "ServiceLog",
-            ]
+            ["CDashboard", "CommandStore", "CReport", "HTTPAPI", "Links", "MQTTSurface", "PocketSurface", "ServiceLog"]
         ),
-        (
-            "commands",
-            [
-                "Benchmarks", "waterh-emulator", "waterh-fleet", "waterh-gateway", "waterh-replay", "waterh-tracker",
-            ]
-        ),
+        ("commands", ["Benchmarks", "waterh-emulator", "waterh-gateway", "waterh-replay", "waterh-tracker"]),
     ]
 
     static let layerOfTarget = Dictionary(
