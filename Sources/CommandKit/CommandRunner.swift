@@ -4,15 +4,13 @@ import Foundation
 /// Runs a command from its arguments to its exit code. Each executable's `main` is one call of this.
 public enum CommandRunner {
     /// Parses, runs, flushes standard output and exits. Errors go to standard error as sentences; ArgumentParser's 64
-    /// becomes 2. `arguments`: those of the process, unless the command puts them into another order first.
-    public static func main<Root: ParsableCommand>(_ root: Root.Type, arguments: [String]? = nil) async -> Never {
+    /// becomes 2.
+    public static func main<Root: ParsableCommand>(_ root: Root.Type) async -> Never {
         // A reader that closes its pipe must not kill a service; writing then fails and is noticed.
         signal(SIGPIPE, SIG_IGN)
         occupyStandardDescriptors()
         unblock([SIGINT, SIGTERM, SIGHUP])
-        let arguments = arguments ?? Array(CommandLine.arguments.dropFirst())
-        PrintedCommands.current = PrintedCommands(given: arguments)
-        let status = await run(root, arguments)
+        let status = await run(root, Array(CommandLine.arguments.dropFirst()))
         TextOutput.standard.flush()
         guard let trouble = TextOutput.standard.trouble else { exit(status) }
         Diagnostics.error(
@@ -50,13 +48,11 @@ public enum CommandRunner {
             }
             return ExitStatus.done.rawValue
         } catch {
-            return report(error, root, arguments)
+            return report(error, root)
         }
     }
 
-    private static func report<Root: ParsableCommand>(_ error: any Error, _ root: Root.Type, _ arguments: [String])
-        -> Int32
-    {
+    private static func report<Root: ParsableCommand>(_ error: any Error, _ root: Root.Type) -> Int32 {
         if let failure = error as? CommandFailure {
             Diagnostics.error(failure.sentence, advice: failure.advice)
             return failure.status.rawValue
@@ -64,12 +60,6 @@ public enum CommandRunner {
         let code = root.exitCode(for: error)
         let text = root.fullMessage(for: error)
         let isWrongUse = code == .validationFailure
-        // The help for a verb that is none would be the default verb's.
-        if code.isSuccess || isWrongUse, let verb = UnknownVerb(root, arguments) {
-            let (what, advice) = verb.sentences(root._commandName)
-            Diagnostics.error(what, advice: advice)
-            return ExitStatus.wrongUse.rawValue
-        }
         if code.isSuccess {
             // --help and --version are answers, not diagnostics.
             // A verb's help has its own exit codes, or else those of all.

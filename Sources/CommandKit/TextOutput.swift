@@ -51,9 +51,6 @@ public final class TextOutput: Sendable {
     /// One line; a line break in it is written out like any other control character.
     public func line(_ text: String) { put(text, keepsLines: false, end: "\n") }
 
-    /// A sentence for people: the commands in it are whole.
-    public func words(_ text: String) { line(PrintedCommands.current.completed(text)) }
-
     /// A text of several lines, whose line breaks are meant.
     public func block(_ text: String) { put(text, keepsLines: true, end: "\n") }
 
@@ -136,9 +133,7 @@ public enum Diagnostics {
     private static func put(_ label: String, _ text: String, keepsLines: Bool = false) {
         var bytes: [UInt8] = []
         TerminalText.append(label, to: &bytes, keepsLines: false, isColoured: true)
-        TerminalText.append(
-            keepsLines ? text : PrintedCommands.current.completed(text), to: &bytes, keepsLines: keepsLines,
-            isColoured: false)
+        TerminalText.append(text, to: &bytes, keepsLines: keepsLines, isColoured: false)
         bytes.append(UInt8(ascii: "\n"))
         _ = writeAll(bytes, to: STDERR_FILENO)
     }

@@ -11,6 +11,15 @@ public enum Escaping {
         return String(scalars)
     }
 
+    /// As one word of a POSIX shell.
+    public static func shellWord(_ text: String) -> String {
+        let isPlain = !text.isEmpty && text.utf8.allSatisfy { plainBytes.contains($0) }
+        return isPlain ? text : "'" + replacing(text, ["'": "'\\''"]) + "'"
+    }
+
+    private static let plainBytes = Set(
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:@%+=,-".utf8)
+
     /// As text and as an attribute's value in double quotes, of HTML and XML.
     public static func markup(_ text: String) -> String {
         replacing(text, ["&": "&amp;", "<": "&lt;", ">": "&gt;", "\"": "&quot;"])

@@ -37,9 +37,9 @@ public struct ServiceLogHandler: LogHandler {
 
     public func log(event: LogEvent) {
         let all = metadata.merging(event.metadata ?? [:]) { $1 }
-        let message = PrintedCommands.current.completed("\(event.message)")
         let line = LogLine(
-            level: event.level, message: message, metadata: all.map { ($0.key, "\($0.value)") }.sorted { $0.0 < $1.0 })
+            level: event.level, message: "\(event.message)",
+            metadata: all.map { ($0.key, "\($0.value)") }.sorted { $0.0 < $1.0 })
         output.line(text(line)) { count, trouble in
             text(
                 LogLine(

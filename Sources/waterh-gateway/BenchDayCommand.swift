@@ -8,6 +8,7 @@ import Foundation
 import Gateway
 import Links
 import TrackerCore
+import Escaping
 
 struct BenchDayCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -154,8 +155,8 @@ struct BenchDayCommand: AsyncParsableCommand {
         if store == nil, FileManager.default.fileExists(atPath: folder.store) {
             out.line(
                 """
-                The drinks are in the folder's store; into your own day with: waterh-tracker --store \
-                \(PrintedCommands.quoted(folder.store)) export --format json --output drinks.json && \
+                The drinks are in the folder's store; into your own day with: waterh-tracker export \
+                --format json --output drinks.json --store \(Escaping.shellWord(folder.store)) && \
                 waterh-tracker import drinks.json
                 """
             )

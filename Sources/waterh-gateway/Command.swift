@@ -13,11 +13,5 @@ struct Command: AsyncParsableCommand {
             Doctor.self, Report.self, BenchDayCommand.self,
         ])
 
-    static func main() async {
-        let arguments = VerbFirst.ordered(
-            Array(CommandLine.arguments.dropFirst()),
-            options: ["--store", "--person", "--config", "--link", "--bottle", "--zone"],
-            flags: ["--json", "--verbose"])
-        await CommandRunner.main(Command.self, arguments: arguments)
-    }
+    static func main() async { await CommandRunner.main(Command.self) }
 }

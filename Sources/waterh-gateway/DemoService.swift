@@ -9,6 +9,7 @@ import HTTPAPI
 import Logging
 import Store
 import TrackerCore
+import Escaping
 
 /// The demo's second part: the service as it is, on a bottle that is drunk from by itself, in days that pass quickly.
 struct DemoService: Sendable {
@@ -86,7 +87,7 @@ struct DemoService: Sendable {
             let own = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
         else { return name }
         let beside = (own as NSString).deletingLastPathComponent + "/" + name
-        return access(beside, X_OK) == 0 ? PrintedCommands.quoted(beside) : name
+        return access(beside, X_OK) == 0 ? Escaping.shellWord(beside) : name
     }
 
     /// On the port that was asked for; on the usual one, or any, where none was.

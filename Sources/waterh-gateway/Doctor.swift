@@ -9,6 +9,7 @@ import MQTTSurface
 import Store
 import TrackerCore
 import TrackerDesk
+import Escaping
 
 struct Doctor: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -50,9 +51,9 @@ struct Doctor: AsyncParsableCommand {
 
     private func show(_ findings: [Finding], _ repairs: [Repair]) {
         for repair in repairs {
-            TextOutput.standard.words("\(repair.isDone ? "done" : "type") \(repair.check): \(repair.words)")
+            TextOutput.standard.line("\(repair.isDone ? "done" : "type") \(repair.check): \(repair.words)")
         }
-        for line in Self.lines(findings) { TextOutput.standard.words(line) }
+        for line in Self.lines(findings) { TextOutput.standard.line(line) }
     }
 
     /// As people read them.
@@ -65,7 +66,7 @@ struct Doctor: AsyncParsableCommand {
             [
                 "check": .string(finding.check), "status": .string(finding.status.rawValue),
                 "found": .string(finding.found),
-                "advice": JSONValue(finding.advice.map(PrintedCommands.current.completed)),
+                "advice": JSONValue(finding.advice),
                 "fix": JSONValue(finding.remedy.map(Repair.line)),
             ]
         }
@@ -144,7 +145,7 @@ extension DoctorChecks {
             guard stat(place, &status) == 0, status.st_uid == geteuid(), status.st_mode & 0o077 != 0 else { return nil }
             return Finding(
                 "privacy", .note, "\(place) may be read by others (mode \(String(status.st_mode & 0o777, radix: 8)))",
-                advice: "chmod \(mode) \(PrintedCommands.quoted(place))",
+                advice: "chmod \(mode) \(Escaping.shellWord(place))",
                 remedy: Remedy(["chmod", mode, place], needsRoot: false))
         }
     }

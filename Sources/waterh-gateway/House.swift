@@ -267,10 +267,7 @@ actor House {
             speech?.logger(
                 "waterh-gateway", link: (try? "\(plan.link.name)") ?? "",
                 isTalkative: plan.link.verbose || Diagnostics.isLively) ?? log
-        if let listed = plan.listed {
-            log[metadataKey: "person"] = "\(listed)"
-            log.handler = PersonLog(log.handler, person: listed)
-        }
+        if let listed = plan.listed { log[metadataKey: "person"] = "\(listed)" }
         let resident = Resident(
             plan, depot, supervisor: supervisor, log: log, clock: clock, present: present,
             desktopPages: hasDesktop ? address : nil)

@@ -84,8 +84,8 @@ struct Poll: AsyncParsableCommand {
         } else {
             for line in PollText.lines(
                 report, entries: taken.withLock { $0 }, state: report.bottle == nil ? nil : state)
-            { TextOutput.standard.words(line) }
-            if let line = PollText.adoption(report) { TextOutput.standard.words(line) }
+            { TextOutput.standard.line(line) }
+            if let line = PollText.adoption(report) { TextOutput.standard.line(line) }
         }
         if let failure = report.commandFailure(besideServiceOf: depot.store.path) { throw failure }
     }

@@ -53,8 +53,8 @@ struct PollJSON: Encodable {
         }
         if let failure = report.failure {
             try keys.encode(failure.kind.text, forKey: .error)
-            try keys.encode(PrintedCommands.current.completed(failure.sentence), forKey: .reason)
-            try keys.encode(PrintedCommands.current.completed(PollAdvice.about(failure)), forKey: .hint)
+            try keys.encode(failure.sentence, forKey: .reason)
+            try keys.encode(PollAdvice.about(failure), forKey: .hint)
         }
     }
 

@@ -1,6 +1,7 @@
 import CommandKit
 import Foundation
 import Links
+import Escaping
 
 /// What a doctor did about a finding, or the line that somebody else types.
 struct Repair {
@@ -42,6 +43,6 @@ struct Repair {
     /// As it is typed.
     static func line(_ remedy: Remedy) -> String {
         let words = (remedy.needsRoot && geteuid() != 0 ? ["sudo"] : []) + remedy.words
-        return words.map(PrintedCommands.quoted).joined(separator: " ")
+        return words.map(Escaping.shellWord).joined(separator: " ")
     }
 }

@@ -5,6 +5,7 @@ import Foundation
 import Links
 import Store
 import TrackerCore
+import Escaping
 
 struct Report: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -68,7 +69,7 @@ struct Report: AsyncParsableCommand {
         TextOutput.standard.line(
             """
             Addresses, names, credentials and amounts are blurred. Look before you send it: tar -xzOf \
-            \(PrintedCommands.quoted(path)) | less
+            \(Escaping.shellWord(path)) | less
             """
         )
     }

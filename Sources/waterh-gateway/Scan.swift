@@ -109,7 +109,7 @@ struct Scan: AsyncParsableCommand {
                 let seen = await Sighting(found, on: way, hasRadio: central.hasRadio, limit: min(limit, .seconds(5)))
                 isJSON
                     ? TextOutput.standard.line(object(seen, isBottle: isBottle, own))
-                    : TextOutput.standard.words(words(seen, isBottle: isBottle, own, foreign))
+                    : TextOutput.standard.line(words(seen, isBottle: isBottle, own, foreign))
                 TextOutput.standard.flush()
             case .scanFailed(let error), .unavailable(let error):
                 return .failure(error)

@@ -3,6 +3,7 @@ import CommandKit
 import CommandStore
 import Gateway
 import TrackerCore
+import Escaping
 
 /// A bottle that a scan has seen, and who it is, for the commands that only look.
 struct Sighting {
@@ -51,5 +52,5 @@ struct Sighting {
     }
 
     /// The command by which it becomes this store's.
-    var adoption: String { "waterh-gateway adopt \(PrintedCommands.quoted(identity ?? found.peer.text))" }
+    var adoption: String { "waterh-gateway adopt \(Escaping.shellWord(identity ?? found.peer.text))" }
 }

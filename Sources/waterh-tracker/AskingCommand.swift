@@ -28,7 +28,7 @@ extension AskingCommand {
             Console().line(String(decoding: answer, as: UTF8.self))
         } else {
             let desk = try looking()
-            for line in try words(answer, desk) { desk.console.words(line) }
+            for line in try words(answer, desk) { desk.console.line(line) }
         }
         return true
     }

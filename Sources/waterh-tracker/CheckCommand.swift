@@ -92,13 +92,6 @@ private enum Doctor {
         var ok: Bool
         var detail: String
         var advice: String?
-
-        /// As the lines for people have them.
-        var withWholeCommands: Finding {
-            var copy = self
-            copy.advice = advice.map(PrintedCommands.current.completed)
-            return copy
-        }
     }
 
     struct Report: Encodable {
@@ -112,7 +105,7 @@ private enum Doctor {
         let findings = await store(upkeep, desk) + rights(desk)
         let counts = tables.map { (camelCase($0.table), $0.rows) }
         let report = Report(
-            findings: findings.map(\.withWholeCommands),
+            findings: findings,
             tables: Dictionary(counts, uniquingKeysWith: { first, _ in first }))
         try desk.say(report) {
             findings.flatMap { finding in

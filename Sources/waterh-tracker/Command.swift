@@ -3,13 +3,7 @@ import CommandKit
 
 @main
 enum Main {
-    static func main() async {
-        await CommandRunner.main(
-            Command.self,
-            arguments: VerbFirst.ordered(
-                Array(CommandLine.arguments.dropFirst()),
-                options: ["--store", "--person", "--config", "--now", "--zone"], flags: ["--json"]))
-    }
+    static func main() async { await CommandRunner.main(Command.self) }
 }
 
 struct Command: ParsableCommand {

@@ -17,9 +17,6 @@ struct Console {
 
     func line(_ text: String) { TextOutput.standard.line(text) }
 
-    /// A sentence for people: the commands in it are whole.
-    func words(_ text: String) { TextOutput.standard.words(text) }
-
     func prompt(_ text: String) {
         TextOutput.standard.prompt(text)
     }

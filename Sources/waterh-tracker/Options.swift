@@ -119,7 +119,7 @@ struct Desk {
         if isJSON {
             console.line(try TrackerDesk.json(report))
         } else {
-            for line in try words() { console.words(line) }
+            for line in try words() { console.line(line) }
         }
     }
 

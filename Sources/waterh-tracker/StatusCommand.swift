@@ -62,7 +62,7 @@ struct Status: WaitingCommand {
                 try TrackerDesk.json(OwnStatus(snapshot: snapshot, troubles: try desk.tracker.outletTroubles())))
         }
         if let line = try line(snapshot) { return desk.console.line(line) }
-        for line in try StatusText.lines(snapshot, desk) { desk.console.words(line) }
+        for line in try StatusText.lines(snapshot, desk) { desk.console.line(line) }
     }
 
     /// `nil` for the text of many lines.

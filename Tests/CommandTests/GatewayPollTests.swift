@@ -143,7 +143,7 @@ import Testing
         _ = try await gateway.run(["adopt", "A4:C1:38:00:00:01", "--store", pair.store])
         #expect(
             try await scan().contains(
-                "bottle, not this store's: waterh-gateway --store \(pair.store) adopt A4:C1:38:00:00:77\n"))
+                "bottle, not this store's: waterh-gateway adopt A4:C1:38:00:00:77\n"))
         let other = try await doctor()
         #expect(
             other.contains(": a bottle that is not this store's is there: WaterH-Boost-24oz\n")

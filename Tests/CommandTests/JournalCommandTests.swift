@@ -61,8 +61,7 @@ import TrackerCore
         #expect(try await tracker("journal", "show", "nonsense").exitCode == 2)
         let doctor = try await tracker("check", "--doctor").text
         #expect(
-            doctor.contains("2 not counted")
-                && doctor.contains("waterh-tracker --store \(path) --zone UTC journal list"))
+            doctor.contains("2 not counted") && doctor.contains("waterh-tracker journal list"))
     }
 
     @Test func `resolve reads them again by the settings of now`() async throws {
@@ -114,7 +113,7 @@ import TrackerCore
             adopted.exitCode == 0 && adopted.output.contains("This store's own bottle from now on: WaterH-Boost-24oz"))
         let refused = try await gateway.run(["poll", "--link", second.socket, "--store", path])
         #expect(
-            refused.exitCode == 3 && refused.error.contains("waterh-gateway --store \(path) adopt 'A4:C1:38:00:00:77'"),
+            refused.exitCode == 3 && refused.error.contains("waterh-gateway adopt 'A4:C1:38:00:00:77'"),
             "\(refused.error)")
         #expect(try TrackerStore(path: path).journalCounts().drinks == 1)
         #expect(

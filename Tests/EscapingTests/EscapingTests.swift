@@ -13,6 +13,14 @@ import Testing
         #expect(Escaping.markup(text).unicodeScalars.elementsEqual(escaped.unicodeScalars))
     }
 
+    @Test(arguments: [
+        ("a.sqlite", "a.sqlite"), ("A4:C1:38:00:00:77", "A4:C1:38:00:00:77"), ("a b", "'a b'"), ("", "''"),
+        ("it's", #"'it'\''s'"#), ("é", "'é'"), ("$HOME", "'$HOME'"),
+    ])
+    func `a shell word is quoted unless each byte is plain`(text: String, word: String) {
+        #expect(Escaping.shellWord(text) == word)
+    }
+
     @Test func partsAreFoundOneAfterTheOther() {
         #expect(Escaping.replacing("a\r\nb\n", ["\n": " "]).utf8.elementsEqual("a\r b ".utf8))
         #expect(
