@@ -120,16 +120,13 @@ let package = Package(
             "CommandStore",
             ["CommandKit", "Store", "TrackerCore", "BottleProtocol", .product(name: "TOMLKit", package: "TOMLKit")]),
 
-        // An address of a web server, its limits, and how it stops.
-        target("HTTPListening", [hummingbird, hummingbirdCore, nio, nioHTTP, logging]),
-
         // The pages, as bytes of the program; and the server that shows them and everything a desk can do.
         .target(name: "CDashboard", exclude: ["pages"]),
         target(
             "HTTPAPI",
             [
-                "Escaping", "TrackerDesk", "Store", "TrackerCore", "CDashboard", "HTTPListening", hummingbird,
-                httpTypes, nio, logging,
+                "Escaping", "TrackerDesk", "Store", "TrackerCore", "CDashboard", hummingbird, hummingbirdCore,
+                httpTypes, nio, nioHTTP, logging,
             ]),
 
         // The same at an MQTT broker, and what Home Assistant is told of it.
@@ -210,7 +207,7 @@ let package = Package(
             ["Pauses", "TrackerDesk", "Store", "TrackerCore", "Gateway", "GatewaySupport", "Bluetooth"]),
         tests(
             "HTTPAPITests",
-            ["HTTPAPI", "HTTPListening", "TrackerDesk", "Store", "TrackerCore", hummingbird, nio, logging]),
+            ["HTTPAPI", "TrackerDesk", "Store", "TrackerCore", hummingbird, nio, logging]),
         tests("OutgoingTests", ["Outgoing"]),
         tests("CryptographyTests", ["CCrypto", "Cryptography"]),
         tests("SyncTests", ["Outgoing", "Sync", "Store", "TrackerCore"], exclude: ["server.py"]),

@@ -1,4 +1,3 @@
-import HTTPListening
 import HTTPTypes
 import Hummingbird
 import Logging

@@ -1,5 +1,5 @@
 import Foundation
-@testable import HTTPListening
+@testable import HTTPAPI
 import NIOCore
 import Testing
 

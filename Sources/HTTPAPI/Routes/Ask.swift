@@ -1,5 +1,4 @@
 import Foundation
-import HTTPListening
 import HTTPTypes
 import Hummingbird
 import NIOCore
