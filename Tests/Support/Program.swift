@@ -191,24 +191,3 @@ public func event<Answer: Sendable>(within limit: Double = 20, _ ask: () async t
         try? await Task.sleep(for: .milliseconds(10))
     }
 }
-
-/// The same on a thread of its own, for what is over sooner than tests that keep the pool's threads waiting let anybody
-/// look.
-/// - Parameter ask: is asked from that thread alone.
-public func eventAside<Answer: Sendable>(within limit: Double = 20, _ ask: @escaping @Sendable () throws -> Answer?)
-    async throws -> Answer?
-{
-    try await withCheckedThrowingContinuation { done in
-        Thread.detachNewThread {
-            done.resume(
-                with: Result {
-                    let deadline = ContinuousClock.now.advanced(by: .seconds(limit))
-                    while true {
-                        if let answer = try ask() { return answer }
-                        guard ContinuousClock.now < deadline else { return nil }
-                        usleep(10_000)
-                    }
-                })
-        }
-    }
-}
