@@ -2,31 +2,17 @@ import Foundation
 import Synchronization
 import TrackerCore
 
-/// What a person tapped on the desktop and the service has not heard of: a button of a banner, or an entry of the
-/// icon's menu, in their order. In a file of the session's runtime folder: a program that was killed meanwhile is
-/// followed by one that still has it. Each has a key, so what is brought twice counts once.
+/// Presses of notification buttons that the service has not processed yet, oldest first. They are kept in a file of the
+/// session's runtime folder, so that they survive a program that is killed. Each press has a key and counts once.
 public final class KeptTaps: Sendable {
     /// One of them.
     public struct Tap: Hashable, Sendable, Codable {
-        /// What was tapped.
-        public enum What: Hashable, Sendable, Codable {
-            case press(DesktopPress)
-            case tray(TrayAction)
-        }
-
-        /// What was tapped.
-        public let what: What
-        /// The same at each attempt, and of no other tap.
-        public let key: String
-        /// Others that change the day wait before it: what it takes back is what they do.
-        public let followsOthers: Bool
+        /// The button and its notification.
+        public let press: DesktopPress
         private let since: ContinuousClock.Instant
         private let at: Date
 
-        init(_ what: What, key: String, followsOthers: Bool) {
-            (self.what, self.key, self.followsOthers) = (what, key, followsOthers)
-            (since, at) = (.now, Date())
-        }
+        init(_ press: DesktopPress) { (self.press, since, at) = (press, .now, Date()) }
 
         /// For how long it has waited: no clock says so that may be put right meanwhile, unless the machine was started
         /// anew.
@@ -53,9 +39,9 @@ public final class KeptTaps: Sendable {
 
     /// Keeps one more.
     /// - Returns: those that are given up for it.
-    public func append(_ what: Tap.What, key: String) -> [Tap] {
+    public func append(_ press: DesktopPress) -> [Tap] {
         change { taps in
-            taps.append(Tap(what, key: key, followsOthers: !taps.isEmpty))
+            taps.append(Tap(press))
             let lost = Array(taps.prefix(max(0, taps.count - Self.limit)))
             taps.removeFirst(lost.count)
             return lost
@@ -63,7 +49,7 @@ public final class KeptTaps: Sendable {
     }
 
     /// The service knows of it.
-    public func remove(_ tap: Tap) { change { taps in taps.removeAll { $0.key == tap.key } } }
+    public func remove(_ tap: Tap) { change { taps in taps.removeAll { $0.press.key == tap.press.key } } }
 
     private func change<Result: Sendable>(_ body: (inout [Tap]) -> Result) -> Result {
         held.withLock { held in
@@ -76,23 +62,8 @@ public final class KeptTaps: Sendable {
 
 extension KeptTaps.Tap {
     /// For a line in a log.
-    public var words: String {
-        switch what {
-        case .press(let press): "\(press.action.rawValue) of \(press.kind.id)"
-        case .tray(let action): "\(action.rawValue) of the icon"
-        }
-    }
+    public var words: String { "\(press.action.rawValue) of \(press.kind.id)" }
 
-    /// It takes back what was done last.
-    public var isUndo: Bool {
-        if case .tray(.undo) = what { true } else { false }
-    }
-
-    /// A page that somebody wanted to see is not opened by a later program.
-    fileprivate var changesSomething: Bool {
-        switch what {
-        case .press(let press): press.action != .open && press.action != .dismiss
-        case .tray(let action): action != .open && action != .check
-        }
-    }
+    /// A later program does not open a page that was asked for before it started.
+    fileprivate var changesSomething: Bool { press.action != .open && press.action != .dismiss }
 }

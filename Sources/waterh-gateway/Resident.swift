@@ -135,17 +135,7 @@ final class Resident: Sendable {
             group.addTask { await self.reminders.run() }
             group.addTask { [store, watch] in await Replacement(of: store, log: log, isHere: isReplaced).follow(watch) }
             if let desktop { group.addTask { await desktop.object.run() } }
-            let tray = desktop?.tray { await page.service?.pollNow() }
-            if let tray { group.addTask { await tray.run() } }
-            if let watch {
-                group.addTask { [agents] in
-                    await Self.followTray(watch, { await desk.desk() }) { face in
-                        await tray?.show(face)
-                        await agents.show(face)
-                    }
-                }
-                group.addTask { await self.reminders.follow(watch.writes) }
-            }
+            if let watch { group.addTask { await self.reminders.follow(watch.writes) } }
             group.addTask { await sync.run() }
             for outlet in pocket { group.addTask { await outlet.run { await self.reminders.poke() } } }
             group.addTask { await self.push.run { await self.reminders.poke() } }

@@ -27,21 +27,14 @@ struct ServiceDesktop: Sendable {
         )
         self.taps = ServiceTaps(taps, say: { log.warning("\($0)") }) { tap in
             let (now, age) = (await desk.desk().now, tap.age)
-            let at =
-                age >= Self.late && !(tap.isUndo && tap.followsOthers)
-                ? now.advanced(seconds: -(age / .seconds(1))) : nil
-            switch tap.what {
-            case .press(let press):
-                guard try await desk.desk(source: "notification").press(press.action, key: press.key, at: at) else {
-                    return
-                }
-                await reminders.poke()
-                if press.action == .open {
-                    await Self.open(page.page(press.kind.page), press.activationToken, desktop, log)
-                }
-            case .tray(let action):
-                _ = try await desk.desk(source: "dbus").choose(action, key: tap.key, at: at)
-                await reminders.poke()
+            let at = age >= Self.late ? now.advanced(seconds: -(age / .seconds(1))) : nil
+            let press = tap.press
+            guard try await desk.desk(source: "notification").press(press.action, key: press.key, at: at) else {
+                return
+            }
+            await reminders.poke()
+            if press.action == .open {
+                await Self.open(page.page(press.kind.page), press.activationToken, desktop, log)
             }
         }
     }
@@ -53,7 +46,7 @@ struct ServiceDesktop: Sendable {
         outlets.log = { log.notice("\($0)") }
         outlets.trouble = { log.warning("\($0)") }
         let taps = taps
-        outlets.pressed = { await taps.keep(.press($0), key: $0.key) }
+        outlets.pressed = { await taps.keep($0) }
         outlets.appeared = { await reminders.poke() }
         await desktop.attend(outlets)
         // Of a service before this one.
@@ -64,19 +57,6 @@ struct ServiceDesktop: Sendable {
     func stop() async {
         await taps.stop()
         await desktop.stop()
-    }
-
-    /// The day as an icon among the session's status items.
-    /// - Parameter poll: has the bottle polled.
-    func tray(poll: @escaping @Sendable () async -> Void) -> TrayItem {
-        let (log, desktop, page, taps) = (log, desktop, page, taps)
-        return TrayItem(person: listed, log: { log.notice("\($0)") }) { action in
-            switch action {
-            case .check: await poll()
-            case .open: await Self.open(page.page("/"), nil, desktop, log)
-            default: await taps.keep(.tray(action), key: UUID().uuidString)
-            }
-        }
     }
 
     /// The day on the session's bus.

@@ -24,8 +24,8 @@ actor ServiceTaps {
     }
 
     /// Comes back when it is done, or waits behind another.
-    func keep(_ what: KeptTaps.Tap.What, key: String) async {
-        for lost in taps.append(what, key: key) {
+    func keep(_ press: DesktopPress) async {
+        for lost in taps.append(press) {
             say("\(lost.words): too many taps waited for the store, this one is lost.")
         }
         await goOn()

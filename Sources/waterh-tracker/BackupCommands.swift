@@ -75,6 +75,10 @@ struct Restore: StoreCommand {
             try Confirmation.ask("Replace everything in \(desk.path)?", isConfirmed: yes, console: desk.console)
         }
         let contents = try desk.tracker.restore(from: backup, scratch: scratch.path)
+        let removed = try desk.tracker.removedSettings()
+        if !removed.isEmpty {
+            Diagnostics.line("Skipped settings removed in 0.10: \(removed.joined(separator: ", ")).")
+        }
         try desk.say(contents) {
             let kept =
                 contents.replaced.map {

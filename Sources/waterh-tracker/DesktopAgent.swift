@@ -9,18 +9,13 @@ import TrackerDesk
 actor DesktopAgent {
     private static let (shortestPause, longestPause) = (Duration.seconds(1), Duration.seconds(30))
 
-    /// For so long the icon stays without a service.
-    private static let iconPatience = Duration.seconds(60)
     /// A tap that waited for so long says when it was.
     private static let late = Duration.seconds(30)
 
     private let store: String
     private let person: (name: String, isFirst: Bool)?
     private let desktop: DesktopNotifications
-    /// The day as an icon among the session's status items.
-    private var tray: TrayItem?
     private var page: String?
-    private var hiding: Task<Void, Never>?
     private var waiting: Task<Void, Never>?
     private var trouble: String?
     /// What was tapped, until the service has heard of it.
@@ -47,10 +42,8 @@ actor DesktopAgent {
         outlets.appeared = { await self.wake() }
         await desktop.attend(outlets)
         let object = SessionObject(person: person, intents: intents)
-        let tray = TrayItem(person: person?.name, log: { Diagnostics.line($0) }) { await self.clicked($0) }
-        self.tray = tray
-        let offering = [Task { await object.run() }, Task { await tray.run() }]
-        defer { for work in offering { work.cancel() } }
+        let offering = Task { await object.run() }
+        defer { offering.cancel() }
         var backoff = Backoff(first: Self.shortestPause, longest: Self.longestPause)
         while !Task.isCancelled {
             // Whoever cannot show does not offer to.
@@ -61,22 +54,10 @@ actor DesktopAgent {
             }
             hasNobodyToShow = false
             if await listen() { backoff.reset() }
-            hideLater(tray)
             guard !Task.isCancelled else { break }
             await wait(backoff.next(chance: 1))
         }
-        hiding?.cancel()
         await desktop.stop()
-    }
-
-    /// What the icon shows would grow old; a service that is started anew is back before, and what is tapped meanwhile
-    /// waits for it.
-    private func hideLater(_ tray: TrayItem) {
-        hiding?.cancel()
-        hiding = Task {
-            guard (try? await Task.sleep(for: Self.iconPatience)) != nil else { return }
-            await tray.show(nil)
-        }
     }
 
     /// Once until it changes: who waits in silence is taken for one who works.
@@ -103,7 +84,6 @@ actor DesktopAgent {
                 case "hello":
                     let hello = try JSONDecoder().decode(Hello.self, from: data)
                     (agent, page, trouble) = (hello.agent, hello.page, nil)
-                    hiding?.cancel()
                     Diagnostics.line("Shows on this desktop what the service of \(store) has to tell.")
                     await passOn()
                 case "show":
@@ -114,10 +94,6 @@ actor DesktopAgent {
                         "/api/v1/agent/shown",
                         ["agent": .string(agent), "id": .string(announcement.id), "shown": .bool(isShown)])
                     if !isShown, await !desktop.canShow() { return true }
-                case "tray":
-                    // One of a later service that is not understood is none.
-                    let face = try? JSONDecoder().decode(TrayFace?.self, from: data)
-                    await tray?.show(face)
                 case "close": await desktop.close(id: try JSONDecoder().decode(Close.self, from: data).id)
                 default: break
                 }
@@ -128,12 +104,6 @@ actor DesktopAgent {
             trouble = sentence
         }
         return agent != nil
-    }
-
-    private func clicked(_ action: TrayAction) async {
-        guard action == .open else { return await keep(.tray(action), key: UUID().uuidString) }
-        guard let page else { return Diagnostics.line("There is no page to open: it is switched off.") }
-        await desktop.open(page + "/", token: nil)
     }
 
     private struct Hello: Decodable {
@@ -147,10 +117,8 @@ actor DesktopAgent {
     /// Looked for each time: the service may be another one by now.
     private var service: ServiceSocket { ServiceSocket(path: ServiceSocket.path(forStore: store)) }
 
-    private func pressed(_ press: DesktopPress) async { await keep(.press(press), key: press.key) }
-
-    private func keep(_ what: KeptTaps.Tap.What, key: String) async {
-        for lost in taps.append(what, key: key) {
+    private func pressed(_ press: DesktopPress) async {
+        for lost in taps.append(press) {
             Diagnostics.warning("\(lost.words): the service was away for too many taps, this one is lost.")
         }
         await passOn()
@@ -166,12 +134,12 @@ actor DesktopAgent {
             do {
                 let isDone = try await bring(tap)
                 taps.remove(tap)
-                if isDone, case .press(let press) = tap.what, press.action == .open { await open(press) }
+                if isDone, tap.press.action == .open { await open(tap.press) }
             } catch let failure as CommandFailure where failure.status != .refused {
-                if waitsFor != tap.key {
+                if waitsFor != tap.press.key {
                     Diagnostics.warning("\(tap.words): \(failure.sentence) It is done when there is one.")
                 }
-                waitsFor = tap.key
+                waitsFor = tap.press.key
                 return
             } catch {
                 taps.remove(tap)
@@ -182,21 +150,13 @@ actor DesktopAgent {
 
     /// - Returns: `false` where it was done before.
     private func bring(_ tap: KeptTaps.Tap) async throws -> Bool {
-        let (target, action, surface) =
-            switch tap.what {
-            case .press(let press): ("press", press.action.rawValue, DrinkSource.notification.rawValue)
-            case .tray(let action): ("tray", action.rawValue, DrinkSource.dbus.rawValue)
-            }
-        var body = [JSONValue.Member("action", .string(action)), .init("key", .string(tap.key))]
+        var body = [
+            JSONValue.Member("action", .string(tap.press.action.rawValue)), .init("key", .string(tap.press.key)),
+        ]
         let waited = tap.age
-        if waited >= Self.late, !(tap.isUndo && tap.followsOthers) {
-            let at = Date() - waited / .seconds(1)
-            // Whole seconds: what was changed in the same second came before it.
-            body.append(.init("at", .string((tap.isUndo ? at + 1 : at).ISO8601Format())))
-        }
-        return try JSONDecoder().decode(
-            Done.self, from: try await post("/api/v1/agent/\(target)", .object(body), by: surface)
-        ).done
+        if waited >= Self.late { body.append(.init("at", .string((Date() - waited / .seconds(1)).ISO8601Format()))) }
+        let answer = try await post("/api/v1/agent/press", .object(body), by: DrinkSource.notification.rawValue)
+        return try JSONDecoder().decode(Done.self, from: answer).done
     }
 
     private func open(_ press: DesktopPress) async {

@@ -39,10 +39,10 @@ import Testing
                 environment: environment.merging(["DBUS_SESSION_BUS_ADDRESS": hasDesktop ? bus.address : ""]) { $1 })
         }
 
-        func agent() throws -> RunningProgram {
+        func agent(_ more: [String: String] = [:]) throws -> RunningProgram {
             try Program("waterh-tracker").start(
                 ["agent", "--store", store],
-                environment: environment.merging(["DBUS_SESSION_BUS_ADDRESS": bus.address]) { $1 })
+                environment: environment.merging(["DBUS_SESSION_BUS_ADDRESS": bus.address]) { $1 }.merging(more) { $1 })
         }
 
         /// What timers start, in the session, at once.
@@ -235,11 +235,17 @@ import Testing
         service.send(signal: SIGTERM)
     }
 
-    @Test func aButtonPressedWhileTheServiceIsAwayCountsOnceWhenItIsBack() async throws {
+    /// Events between a press and the return of the service.
+    enum Absence: CaseIterable { case quiet, agentIsKilled, clockIsSet }
+
+    @Test(arguments: Absence.allCases)
+    func aButtonPressedWhileTheServiceIsAwayCountsOnceWhenItIsBack(_ absence: Absence) async throws {
         let bench = try await Bench()
         let server = try await FakeNotificationServer(bench.bus)
+        let shift = absence == .clockIsSet ? try await ClockShift(in: bench.folder) : nil
         var service = try bench.service(hasDesktop: false)
-        let agent = try bench.agent()
+        try shift?.set(seconds: -400 * 86400)
+        var agent = try bench.agent(shift?.environment ?? [:])
         try await bench.tracker("session start")
         try await bench.tracker("drink")
         let shown = await server.notified.wait(for: 2, limit: 60)
@@ -251,6 +257,12 @@ import Testing
             await event(within: 30) { agent.error.contains("It is done when there is one") ? true : nil } == true,
             "\(agent.error)")
         #expect(try await bench.session().count == 1)
+        if absence == .agentIsKilled {
+            agent.send(signal: SIGKILL)
+            _ = try await agent.finish()
+            agent = try bench.agent()
+        }
+        try shift?.set(seconds: 0)
         service = try bench.service(hasDesktop: false)
         #expect(
             try await event(within: 60) { try await bench.session().count == 2 ? true : nil } == true, "\(agent.error)")

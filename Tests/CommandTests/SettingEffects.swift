@@ -191,12 +191,6 @@ enum SettingEffects {
         "webhook.secretFile": pocket(.webhook, "/nowhere/secret", [("webhook.url", "https://hook.example")]),
         "webhook.caFile": pocket(.webhook, "/etc/ca.pem", [("webhook.url", "https://hook.example")]),
         "webhook.templateFile": pocket(.webhook, "/nowhere/hook.json", [("webhook.url", "https://hook.example")]),
-        "notify.tray": engine("false") { settings in
-            let desk = try TrackerDesk(
-                TrackerStore(inMemory: "UTC"), now: Instant(milliseconds: 0),
-                zone: ZoneChoice(named: "UTC", machine: .utc), source: "test")
-            return TrayFace(try desk.state(), settings)?.title ?? "no icon"
-        },
         "push.contact": browser("mailto:me@example.org"),
         "push.caFile": browser("/etc/ca.pem"),
         "gotify.caFile": pocket(

@@ -33,7 +33,7 @@ import Testing
         ("pace.testMode", "false", ["1"], ["x"]),
         ("adaptive.intervalHours", "2", ["0.5", "6"], ["0.4", "6.5", "0.75", "nan"]),
         ("notify.sound", "true", ["no"], [""]),
-        ("notify.timeSensitiveCritical", "true", ["0"], ["x"]), ("notify.tray", "true", ["off"], ["x"]),
+        ("notify.timeSensitiveCritical", "true", ["0"], ["x"]),
         ("bottle.alias", "", ["kitchen"], [String(repeating: "x", count: 65), "a\u{7}b"]),
         ("bottle.timeZone", "", ["Asia/Tokyo"], ["Nowhere"]),
         ("bottle.recordDialect", "calendar", ["strict"], ["loose"]),

@@ -15,7 +15,7 @@ import { live } from './live.js';
 const GROUPS = [
   ['drinking', ['hydration.glassMl', 'hydration.cupMl', 'hydration.quickAddMl', 'hydration.units', 'hydration.countSessionWater', 'week.firstDay']],
   ['reminders', ['reminders.enabled', 'reminders.engine', 'reminders.dailyLimit', 'reminders.maxPerDay', 'reminders.minDeficitMl', 'reminders.backOnTrack',
-    'notify.sound', 'notify.timeSensitiveCritical', 'notify.tray', 'adaptive.intervalHours']],
+    'notify.sound', 'notify.timeSensitiveCritical', 'adaptive.intervalHours']],
   ['pace', ['pace.mode', 'pace.thresholdPercent', 'pace.testMode']],
   ['day', ['day.boundaryHour', 'day.zone', 'schedule.interval.wake', 'schedule.interval.sleep', 'schedule.adaptive.start', 'schedule.adaptive.end']],
   ['waterline', ['waterline.waterEveryNDrinks', 'waterline.timeReminders', 'waterline.intervalMinutes', 'waterline.warningThreshold', 'waterline.defaultWaterOz',

@@ -97,7 +97,6 @@ export default {
     'reminders.minDeficitMl': ['Rückstand mindestens', 'So viele ml, bevor eine Erinnerung kommt.'],
     'reminders.backOnTrack': ['Wieder im Takt', 'Sagt dir, wenn ein Getränk dich eingeholt hat.'],
     'notify.sound': ['Ton', 'Mitteilungen machen ihren Ton.'],
-    'notify.tray': ['Symbol auf dem Desktop', 'Ein Ring unter den Statussymbolen des Desktops dieser Maschine; sein Menü trägt ein.'],
     'notify.timeSensitiveCritical': ['Dringende kommen durch', 'Zeitkritische Mitteilungen kommen auch bei „Nicht stören“.'],
     'adaptive.intervalHours': ['Angepasst nach', 'Stunden ohne Getränk bis zur angepassten Erinnerung.'],
     'pace.mode': ['Erwartete Menge', 'Wächst ständig, oder zu jeder vollen Stunde.'],

@@ -91,7 +91,6 @@ export default {
     'reminders.minDeficitMl': ['Behind at least', 'So many ml behind before a reminder comes.'],
     'reminders.backOnTrack': ['Back on track', 'Tells you when a drink brought you back on pace.'],
     'notify.sound': ['Sound', 'Notifications make their sound.'],
-    'notify.tray': ['Icon on the desktop', 'A ring among the status items of this machine’s desktop; its menu logs.'],
     'notify.timeSensitiveCritical': ['Urgent ones break through', 'Time-sensitive notifications are shown in “do not disturb” too.'],
     'adaptive.intervalHours': ['Adaptive after', 'Hours without a drink before the adaptive reminder comes.'],
     'pace.mode': ['Expected amount', 'Grows each moment, or at each full hour.'],

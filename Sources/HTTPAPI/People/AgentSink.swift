@@ -9,8 +9,6 @@ public actor AgentSink: NotificationSink {
         case hello(agent: String)
         case show(Announcement)
         case close(String)
-        /// What the day's icon shows; `nil`: none is wanted.
-        case tray(TrayFace?)
         case ping
     }
 
@@ -41,7 +39,6 @@ public actor AgentSink: NotificationSink {
     private var agents: [Agent] = []
     private var questions: [UInt64: Question] = [:]
     private var lastNumber: UInt64 = 0
-    private var face: TrayFace?
 
     /// With nobody there.
     public init() {}
@@ -66,7 +63,6 @@ public actor AgentSink: NotificationSink {
             of: Event.self, bufferingPolicy: .bufferingNewest(Self.queueLimit))
         agents.append(Agent(name: agent, events: continuation, hangUp: hangUp))
         continuation.yield(.hello(agent: agent))
-        continuation.yield(.tray(face))
         return (agent, events)
     }
 
@@ -82,13 +78,6 @@ public actor AgentSink: NotificationSink {
         for (number, question) in questions where question.agent == agent && question.id == id {
             finish(number, isShown)
         }
-    }
-
-    /// What the icon of each session shows from now on.
-    public func show(_ face: TrayFace?) {
-        guard face != self.face else { return }
-        self.face = face
-        tell(.tray(face))
     }
 
     /// A sign of life to everybody.

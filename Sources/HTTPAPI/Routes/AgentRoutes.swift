@@ -54,7 +54,6 @@ enum AgentRoutes {
             await ask.person.agents?.answer(agent, id, isShown: isShown)
             return .json(["shown": isShown])
         }
-        addTray(to: table)
         table.write(.post, "agent/press", needs: .log) { ask, desk, fields in
             try ask.needSession()
             // A press that found no service says when it was.
@@ -69,32 +68,10 @@ enum AgentRoutes {
         }
     }
 
-    private static func addTray(to table: RouteTable) {
-        table.write(.post, "agent/tray", needs: .log) { ask, desk, fields in
-            try ask.needSession()
-            // A click that found no service says when it was.
-            let (name, key, at) = (try fields.needed("action"), try fields.text("key"), try fields.moment("at", desk))
-            try fields.finish()
-            guard let action = TrayAction(rawValue: name), action != .open, (key?.utf8.count ?? 0) <= 256 else {
-                throw HTTPProblem.wrong(
-                    "noSuchAction", "\"action\" is an amount in ml, water, drink, end, undo or check.")
-            }
-            if try key.map({ try desk.choose(action, key: $0, at: at) }) ?? desk.choose(action, at: at) {
-                return .json(["done": true])
-            }
-            guard let service = ask.person.service else {
-                throw HTTPProblem(.conflict, "noService", "No service polls this day's bottles.")
-            }
-            await service.pollNow()
-            return .json(["done": true])
-        }
-    }
-
     private static func frame(_ event: AgentSink.Event, _ person: Person) -> ByteBuffer {
         switch event {
         case .hello(let agent): EventFrame.bytes("hello", Wire.json(Hello(agent: agent, page: person.page())))
         case .show(let announcement): EventFrame.bytes("show", Wire.json(announcement))
-        case .tray(let face): EventFrame.bytes("tray", Wire.json(face))
         case .close(let id): EventFrame.bytes("close", Wire.json(["id": id]))
         case .ping: EventFrame.ping
         }

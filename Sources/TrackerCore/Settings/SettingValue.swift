@@ -60,7 +60,7 @@ public struct SettingRefusal: Problem, Hashable {
     }
     /// What the rule is, and what the setting stays.
     public var sentence: String {
-        guard let kept else { return "\(name): \(rule)" }
+        guard let kept else { return Settings.removal(of: name) ?? "\(name): \(rule)" }
         return "\(name) cannot be \"\(given)\": \(rule) It stays \(kept.isEmpty ? "unset" : kept)."
     }
 }

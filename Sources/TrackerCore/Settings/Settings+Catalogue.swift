@@ -30,7 +30,6 @@ extension Settings {
             .decimal("adaptive.intervalHours", \.adaptiveIntervalHours, 0.5...6, step: 0.5, "hours"),
             .flag("notify.sound", \.sound),
             .flag("notify.timeSensitiveCritical", \.timeSensitiveCritical),
-            .flag("notify.tray", \.tray),
             .optionalText(
                 "bottle.alias", \.bottle.alias, rule: "It must be a name of 1 to 64 printable characters, or unset.",
                 accepts: isName),

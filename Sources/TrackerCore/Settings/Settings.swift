@@ -65,8 +65,6 @@ public struct Settings: Hashable, Sendable {
     public internal(set) var adaptiveIntervalHours = 2.0
     /// Whether notifications make a sound.
     public internal(set) var sound = true
-    /// Whether the day is an icon among the desktop's status items.
-    public internal(set) var tray = true
     /// Whether what is most pressing is told as critical; else as normal.
     public internal(set) var timeSensitiveCritical = true
 

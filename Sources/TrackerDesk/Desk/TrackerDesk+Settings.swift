@@ -11,12 +11,16 @@ extension TrackerDesk {
     /// The settings in force, for a surface that puts amounts into words or asks before it changes one.
     public func settingsInForce() throws -> Settings { try store.settings() }
 
+    /// Names of stored settings that 0.10 removed.
+    public func removedSettings() throws -> [String] { try store.removedSettings() }
+
     /// One setting.
     public func setting(_ name: String) throws -> SettingsReport {
         let (settings, refused) = try store.settingsAndRefused()
         guard settings.value(of: name) != nil else {
             throw Refusal(
-                "noSuchSetting", "There is no setting \"\(name)\".", category: .notFound, values: ["name": name])
+                "noSuchSetting", Settings.removal(of: name) ?? "There is no setting \"\(name)\".", category: .notFound,
+                values: ["name": name])
         }
         return SettingsReport([Self.line(name, settings)], refused: refused)
     }

@@ -1,0 +1,14 @@
+extension Settings {
+    /// Names of settings that 0.10 removed. Stores and backups of earlier versions may contain them; they are ignored.
+    public static let removedNames: Set<String> = ["notify.tray"]
+
+    /// Whether 0.10 removed this setting; upper and lower case are equal.
+    public static func isRemoved(_ name: String) -> Bool {
+        removedNames.contains { $0.lowercased() == name.lowercased() }
+    }
+
+    /// The message for the name of a removed setting; `nil` for any other name.
+    public static func removal(of name: String) -> String? {
+        isRemoved(name) ? "unknown setting '\(name)': removed in 0.10" : nil
+    }
+}
