@@ -218,13 +218,7 @@ let package = Package(
         tests("BlueZTests", ["BlueZ", "Bluetooth", "DBus", "DBusSupport"]),
         tests("MQTTTests", ["MQTT"]),
         tests("MQTTSurfaceTests", ["MQTTSurface", "MQTT", "TrackerDesk", "Store", "TrackerCore"]),
-        // A browser that is pushed to.
-        .target(
-            name: "PushSupport", dependencies: ["Cryptography", "Support"], path: "Tests/PushSupport",
-            swiftSettings: strict),
-        tests(
-            "PocketSurfaceTests",
-            ["Cryptography", "PocketSurface", "PushSupport", "TrackerDesk", "Store", "TrackerCore"]),
+        tests("PocketSurfaceTests", ["PocketSurface", "TrackerDesk", "Store", "TrackerCore"]),
         tests("ESPHomeTests", ["ESPHome", "Bluetooth", "Cryptography"]),
         tests("HostControllerTests", ["HostController", "Bluetooth"]),
         tests("ServiceLogTests", ["ServiceLog", "CommandKit", logging]),
@@ -252,7 +246,7 @@ let package = Package(
             "CommandTests",
             [
                 "CommandKit", "CommandStore", "Emulation", "Gateway", "GatewaySupport", "MQTTSurface", "PocketSurface",
-                "VirtualBottle", "Bluetooth", "BottleProtocol", "DBusSupport", "PushSupport", "Store", "TrackerCore",
+                "VirtualBottle", "Bluetooth", "BottleProtocol", "DBusSupport", "Store", "TrackerCore",
                 "TrackerDesk", argumentParser,
             ],
             exclude: ["demo-month.csv", "never_reads.py", "read_lines.py", "tracker-tour.txt"]),

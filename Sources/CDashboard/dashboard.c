@@ -99,9 +99,6 @@ static const unsigned char people_js[] = {
 static const unsigned char presets_js[] = {
 #embed "pages/presets.js"
 };
-static const unsigned char push_js[] = {
-#embed "pages/push.js"
-};
 static const unsigned char queue_js[] = {
 #embed "pages/queue.js"
 };
@@ -212,7 +209,6 @@ static const struct waterh_page pages[] = {
     {"pair.js", pair_js, sizeof pair_js},
     {"people.js", people_js, sizeof people_js},
     {"presets.js", presets_js, sizeof presets_js},
-    {"push.js", push_js, sizeof push_js},
     {"queue.js", queue_js, sizeof queue_js},
     {"refusals-de.js", refusals_de_js, sizeof refusals_de_js},
     {"refused.js", refused_js, sizeof refused_js},

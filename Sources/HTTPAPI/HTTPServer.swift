@@ -71,7 +71,6 @@ public struct HTTPServer: Sendable {
         EventRoutes.add(to: table)
         AgentRoutes.add(to: table)
         PressRoutes.add(to: table, household)
-        PushRoutes.add(to: table)
         PhoneRoutes.add(to: table)
         DrinkRoutes.add(to: table)
         SessionRoutes.add(to: table)

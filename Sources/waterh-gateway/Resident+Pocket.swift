@@ -13,7 +13,7 @@ extension Resident {
         _ store: TrackerStore, _ person: String?, _ plan: @escaping @Sendable () -> PersonPlan, _ watch: StoreWatch?,
         among present: PresentStores, log: Logger
     ) -> [PocketOutlet] {
-        PocketService.byAddress.map { service in
+        PocketService.allCases.map { service in
             PocketOutlet(
                 service, pocketSurroundings(service.title, store, person, plan, watch, among: present, log: log))
         }

@@ -35,8 +35,6 @@ final class Resident: Sendable {
     private let publishing = Mutex<MQTTOutlet?>(nil)
     /// Ways to the person's phone.
     private let pocket: [PocketOutlet]
-    /// The person's browsers, where no page is open.
-    private let push: PushSink
     let reminders: ReminderLoop
     private let lights: LightCall
     private let desktop: ServiceDesktop?
@@ -78,12 +76,8 @@ final class Resident: Sendable {
         self.lights = lights
         let pocket = Self.pocket(depot.store, plan.listed, { plans.plan }, watch, among: present, log: log)
         self.pocket = pocket
-        let push = PushSink(
-            Self.pocketSurroundings(
-                "Web Push", depot.store, plan.listed, { plans.plan }, watch, among: present, log: log))
-        self.push = push
         let reminders = ReminderLoop(
-            sinks: [screen, broker, screens] + pocket.map(PocketSink.init) + [push], desk: { await desk.desk() },
+            sinks: [screen, broker, screens] + pocket.map(PocketSink.init), desk: { await desk.desk() },
             trouble: { log.warning("Reminders: \($0)") },
             looked: { await lights.look($0) }, sleep: { try? await Task.sleep(for: $0 / Machine.speed) })
         self.reminders = reminders
@@ -106,7 +100,6 @@ final class Resident: Sendable {
         await desk.take(new)
         await publishing.withLock { $0 }?.poke()
         for outlet in pocket { await outlet.poke() }
-        await push.poke()
     }
 
     /// Before anything is told: what is told of a session while it is nobody's business goes nowhere later.
@@ -138,7 +131,6 @@ final class Resident: Sendable {
             if let watch { group.addTask { await self.reminders.follow(watch.writes) } }
             group.addTask { await sync.run() }
             for outlet in pocket { group.addTask { await outlet.run { await self.reminders.poke() } } }
-            group.addTask { await self.push.run { await self.reminders.poke() } }
             if let publishing = publishing.withLock({ $0 }) { group.addTask { await publishing.run() } }
             group.addTask { await self.takeInbox() }
             if store.stateFile != nil {
@@ -196,7 +188,7 @@ final class Resident: Sendable {
         publishing.withLock { $0 = outlet }
         let person = Person(
             name: name, service: door, agents: agents, page: { [pages] in pages?.page("") },
-            pushKey: { try PushSender.of(store).publicKey }, sharesWaterline: { [self] in planInForce.sharesWaterline },
+            sharesWaterline: { [self] in planInForce.sharesWaterline },
             wrote: { await reminders.poke() }
         ) { [self] in
             try Self.desk(store, planInForce.zone, "http", canNotify: reminders.reachesSomebody)

@@ -193,7 +193,7 @@ struct PersonPlan: Sendable {
     /// What the file says of a phone is told when it is wrong, as far as it can be known without the settings.
     private func checkPocket() throws {
         let settings = try pocketSettings(over: Settings()).service
-        for service in PocketService.byAddress {
+        for service in PocketService.allCases {
             do { _ = try PocketPlan(service, settings, person: listed) } catch let problem as any Problem
                 where problem.code != PocketPlan.tokenMissing
             {

@@ -53,17 +53,6 @@ enum SettingEffects {
         }
     }
 
-    /// How a browser's push service is spoken to.
-    private static func browser(_ value: String) -> SettingEffect {
-        engine(value) { settings in
-            let sender = try PushSender.of(TrackerStore(inMemory: "UTC"))
-            let firefox = PushSubscription(
-                endpoint: "https://push.example/a", publicKey: [], secret: [], label: "Firefox",
-                since: Instant(milliseconds: 0))
-            return "\(PocketPlan(firefox, sender, settings.service))"
-        }
-    }
-
     static let table: [String: SettingEffect] = [
         "day.boundaryHour": day("0", ["02:00 log 200", "12:00 status"]),
         "day.zone": day("Asia/Tokyo", noon),
@@ -191,8 +180,6 @@ enum SettingEffects {
         "webhook.secretFile": pocket(.webhook, "/nowhere/secret", [("webhook.url", "https://hook.example")]),
         "webhook.caFile": pocket(.webhook, "/etc/ca.pem", [("webhook.url", "https://hook.example")]),
         "webhook.templateFile": pocket(.webhook, "/nowhere/hook.json", [("webhook.url", "https://hook.example")]),
-        "push.contact": browser("mailto:me@example.org"),
-        "push.caFile": browser("/etc/ca.pem"),
         "gotify.caFile": pocket(
             .gotify, "/etc/ca.pem", [("gotify.url", "https://gotify.example"), ("gotify.token", "A")]),
     ]

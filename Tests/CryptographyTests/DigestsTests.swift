@@ -71,35 +71,4 @@ import Testing
         #expect(HMAC.code(of: [1], key: whole) != HMAC.code(of: [1], key: SHA256.digest(whole)))
         #expect(HMAC.code(of: [1], key: []) == HMAC.code(of: [1], key: [UInt8](repeating: 0, count: 64)))
     }
-
-    /// RFC 5869, appendix A.1 to A.3.
-    @Test(
-        arguments: [
-            (
-                [UInt8](repeating: 0x0b, count: 22), Array(0...0x0c), Array(0xf0...0xf9),
-                "3cb25f25faacd57a90434f64d0362f2a2d2d0a90cf1a5a4c5db02d56ecc4c5bf34007208d5b887185865"
-            ),
-            (
-                Array(0...0x4f), Array(0x60...0xaf), Array(0xb0...0xff),
-                """
-                b11e398dc80327a1c8e7f78c596a49344f012eda2d4efad8a050cc4c19afa97c59045a99cac7827271cb41c65e590e09da3275600c2f09b8367793a9aca3db71cc30c58179ec3e87c14c01d5c1f3434f1d87
-                """
-            ),
-            (
-                [UInt8](repeating: 0x0b, count: 22), [], [],
-                "8da4e775a563c18f715f802a063c5a31b8a11f5c5ee1879ec3454e5f3c738d2d9d201395faa4b61a96c8"
-            ),
-        ] as [([UInt8], [UInt8], [UInt8], String)])
-    func hkdf(material: [UInt8], salt: [UInt8], info: [UInt8], key: String) {
-        #expect(Self.hex(HKDF.key(from: material, salt: salt, info: info, count: UInt8(key.count / 2))) == key)
-    }
-
-    /// A shorter key is the longer one's beginning.
-    @Test func hkdfOfEachLength() {
-        let longest = HKDF.key(from: [1, 2, 3], salt: [4], info: [5], count: .max)
-        #expect(longest.count == 255)
-        for count in UInt8.min...UInt8.max {
-            #expect(HKDF.key(from: [1, 2, 3], salt: [4], info: [5], count: count) == Array(longest.prefix(Int(count))))
-        }
-    }
 }

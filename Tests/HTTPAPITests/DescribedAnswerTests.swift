@@ -127,7 +127,7 @@ import TrackerDesk
             }
             // Nothing there yet, and then everything.
             for path in [
-                "/why", "/journal", "/bottles", "/push", "/shortcuts/drinks", "/settings", "/presets", "/polls",
+                "/why", "/journal", "/bottles", "/shortcuts/drinks", "/settings", "/presets", "/polls",
             ] { try await ask("GET", path) }
             try await ask("POST", "/setup", #"{"goal": 2000}"#)
             _ = try house.store.append([
@@ -201,11 +201,6 @@ import TrackerDesk
                 "POST", "/journal/import", journal, headers: file.merging(["Content-Type": "application/jsonl"]) { $1 })
             let keys = try await ask("GET", "/shortcuts/drinks").json["drinks"] as? [[String: Any]] ?? []
             try await ask("POST", "/shortcuts/done", "{\"keys\": [\"\(keys.first?["key"] as? String ?? "")\"]}")
-            let browser = try await ask("POST", "/push/subscriptions", PushRouteTests.body())
-            try await ask("GET", "/push")
-            try await ask(
-                "DELETE", "/push/subscriptions/\(browser.json["id"] as? String ?? "")", "{}",
-                as: "/push/subscriptions/{subscription}")
             try await ask("POST", "/pairings", "{}")
             let token = try await ask("POST", "/tokens", "{}")
             try await ask("DELETE", "/tokens/\(token.json["id"] as? String ?? "")", "{}", as: "/tokens/{token}")

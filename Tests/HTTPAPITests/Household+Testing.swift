@@ -30,8 +30,7 @@ struct ServedHousehold {
         let people = Household(
             ([("anna", store)] + others).map { name, store in
                 Person(
-                    name: name, service: name == "anna" ? service : nil,
-                    pushKey: { name == "anna" ? "the-key-of-anna" : nil }, sharesWaterline: { sharesWaterline }
+                    name: name, service: name == "anna" ? service : nil, sharesWaterline: { sharesWaterline }
                 ) {
                     try TrackerDesk(store, now: now(), zone: ZoneChoice(named: "UTC", machine: .utc), source: "http")
                 }

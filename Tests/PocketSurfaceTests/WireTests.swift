@@ -134,7 +134,7 @@ import TrackerCore
     }
 
     @Test func withoutAPlaceThereIsNothingToDo() throws {
-        for service in PocketService.byAddress { #expect(try plan(service, []) == nil) }
+        for service in PocketService.allCases { #expect(try plan(service, []) == nil) }
     }
 
     /// A credential from a file, as systemd's LoadCredential brings it; neither it nor the topic is in what is said.

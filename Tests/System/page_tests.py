@@ -15,13 +15,12 @@ from pages.bottle import Bottle
 from pages.history import History
 from pages.looks import Looks
 from pages.notices import Notices
-from pages.push import Push
 from pages.settings import Settings
 from pages.today import Today
 from pages.watch import Watch
 from pages.waterline import Waterline
 
-SUITES = [Today, History, Waterline, Settings, Bottle, Watch, Notices, Push, Looks]
+SUITES = [Today, History, Waterline, Settings, Bottle, Watch, Notices, Looks]
 
 
 def main():

@@ -87,11 +87,6 @@ import Testing
         ("webhook.secretFile", "", ["/run/credentials/webhook"], ["webhook"]),
         ("webhook.caFile", "", ["/etc/ca.pem"], ["ca.pem"]),
         ("webhook.templateFile", "", ["/etc/waterh/hook.json"], ["hook.json"]),
-        (
-            "push.contact", "", ["mailto:me@example.org", "https://shelf.example"],
-            ["me@example.org", "mailto:me", "mailto:@x", "mailto:a@b@c", "http://shelf.example", "mailto:ä@x"]
-        ),
-        ("push.caFile", "", ["/etc/ca.pem"], ["ca.pem"]),
     ]
 
     @Test func theTableIsComplete() {

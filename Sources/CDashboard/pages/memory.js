@@ -2,7 +2,7 @@
 import { person } from './home.js';
 
 /** What is one person's, and not the device's: several may look at their days here. */
-const PERSONAL = new Set(['state', 'queue', 'refused', 'confettiDay', 'push']);
+const PERSONAL = new Set(['state', 'queue', 'refused', 'confettiDay']);
 /** Lists of which nothing may be lost: each entry stands by itself in the storage. */
 const LISTS = new Set(['queue', 'refused']);
 /** So many people's names are remembered. */

@@ -4,7 +4,6 @@ import { request } from './api.js';
 import { logDrink } from './drinks.js';
 import { h, icon } from './dom.js';
 import { acceptSession, live, on } from './live.js';
-import { isPushed } from './push.js';
 import { enqueue } from './queue.js';
 import { said, t } from './texts.js';
 import { complain } from './ui.js';
@@ -46,7 +45,7 @@ export function notices() {
     shown.set(kind, banner);
     place.append(banner);
     if (notice.haptic && !notice.historical && navigator.vibrate && navigator.userActivation?.hasBeenActive) navigator.vibrate([80, 60, 80]);
-    if (globalThis.Notification?.permission === 'granted' && !isPushed()) {
+    if (globalThis.Notification?.permission === 'granted') {
       try { new Notification(said(notice.title), { body: said(notice.body), tag: kind, silent: notice.sound === false }); } catch { /* Phones show them from a worker only. */ }
     }
   });

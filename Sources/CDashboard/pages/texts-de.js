@@ -68,9 +68,6 @@ export default {
   goalAndSchedule: 'Ziel und Zeiten', glasses: 'Gläser', exactGoal: 'Genaues Ziel, ml', wake: 'Aufstehen', sleep: 'Schlafen', goalTotal: (menge, liter) => `${menge} insgesamt · ${liter} L`,
   settingSaved: (name) => `${name}: gesichert`, unset: 'nicht gesetzt', isSet: 'gesetzt, nicht gezeigt', stays: (wert) => `Es bleibt bei ${wert}.`, defaultIs: (wert) => `Vorgabe: ${wert}.`,
   thisDevice: 'Dieses Gerät', deviceWords: 'Nur in diesem Browser aufgehoben.', theme: 'Farben', system: 'Wie das System', light: 'Hell', dark: 'Dunkel', language: 'Sprache', watchPage: 'Die Seite für eine Uhr',
-  push: 'Mitteilungen auf diesem Gerät', pushHint: 'Erinnerungen erreichen diesen Browser auch, wenn keine Seite offen ist: über seinen Push-Dienst, der sie nicht lesen kann.', pushIsOn: 'Mitteilungen sind eingeschaltet', pushIsOff: 'Mitteilungen sind ausgeschaltet',
-  pushDenied: 'Dieser Browser lässt diese Seite keine Mitteilungen zeigen. In seinen Einstellungen für diese Seite lässt sich das erlauben.', pushNoService: 'Hier sendet kein Dienst Mitteilungen.', pushUnreachable: (why) => `Der Push-Dienst dieses Browsers ist nicht erreichbar: ${why}`,
-  pushHindrance: { insecure: 'Dafür muss die Seite eine https://-Adresse haben oder auf der Maschine des Dienstes selbst offen sein.', unknown: 'Dieser Browser kann nichts gesandt bekommen. Auf iPhone und iPad muss die Seite zuerst auf dem Home-Bildschirm sein.' },
   groups: { drinking: 'Trinken', reminders: 'Erinnerungen', pace: 'Takt', day: 'Tag und Stunden', waterline: 'Waterline', bottle: 'Flasche', connections: 'Verbindungen', pocket: 'Telefon', other: 'Weiteres' },
   newPreset: 'Neue Vorlage', editPreset: 'Vorlage ändern', deletePreset: 'Diese Vorlage löschen?', deletePresetWords: (name) => `${name} wird nicht wieder angelegt. Was damit eingetragen wurde, bleibt.`, noPresets: 'Keine Vorlagen',
   presetHint: 'Leer: aus Größe und Alkohol, sonst 1,0.',
@@ -159,8 +156,6 @@ export default {
     'webhook.secret': ['Geheimnis des Webhooks', 'Womit jede Nachricht unterschrieben wird. Es wird nie angezeigt.'],
     'webhook.secretFile': ['Datei mit dem Geheimnis', 'Stattdessen eine Datei.'],
     'webhook.caFile': ['Webhook: Zertifizierungsstellen', 'Eine PEM-Datei: wem geglaubt wird, der Server zu sein.'],
-    'push.contact': ['Kontakt für Push-Dienste', 'An wen die Leute des Push-Dienstes eines Browsers schreiben können: mailto: oder https://. Nicht gesetzt: die öffentliche Adresse.'],
-    'push.caFile': ['Push: Zertifizierungsstellen', 'Eine PEM-Datei: wem geglaubt wird, ein Push-Dienst zu sein.'],
     'webhook.templateFile': ['Vorlage des Webhooks', 'Eine Datei mit dem JSON, das gesendet wird, etwa {"text": "{{title}}"}.'],
   },
   choices: {

@@ -62,9 +62,6 @@ export default {
   goalAndSchedule: 'Goal and schedule', glasses: 'Glasses', exactGoal: 'Exact goal, ml', wake: 'Wake', sleep: 'Sleep', goalTotal: (amount, litres) => `${amount} total · ${litres} L`,
   settingSaved: (name) => `${name}: saved`, unset: 'not set', isSet: 'set, not shown', stays: (value) => `It stays ${value}.`, defaultIs: (value) => `Default: ${value}.`,
   thisDevice: 'This device', deviceWords: 'Kept in this browser only.', theme: 'Colours', system: 'As the system', light: 'Light', dark: 'Dark', language: 'Language', watchPage: 'The page for a watch',
-  push: 'Notifications on this device', pushHint: 'Reminders reach this browser also while no page is open, by its push service, which cannot read them.', pushIsOn: 'Notifications are on', pushIsOff: 'Notifications are off',
-  pushDenied: 'This browser does not let this page show notifications. Its own settings for this page can allow it.', pushNoService: 'No service pushes notifications here.', pushUnreachable: (why) => `This browser’s push service cannot be reached: ${why}`,
-  pushHindrance: { insecure: 'They need a page at an https:// address, or on the machine of the service itself.', unknown: 'This browser cannot be pushed to. On an iPhone or iPad the page has to be on the home screen first.' },
   groups: { drinking: 'Drinking', reminders: 'Reminders', pace: 'Pace', day: 'Day and hours', waterline: 'Waterline', bottle: 'Bottle', connections: 'Connections', pocket: 'Phone', other: 'Other' },
   newPreset: 'New preset', editPreset: 'Edit preset', deletePreset: 'Delete this preset?', deletePresetWords: (name) => `${name} is not made again. What was logged with it stays.`, noPresets: 'No presets',
   presetHint: 'Empty: from size and alcohol, else 1.0.',
@@ -153,8 +150,6 @@ export default {
     'webhook.secret': ['Webhook secret', 'With which each message is signed. It is never displayed.'],
     'webhook.secretFile': ['Webhook secret file', 'A file with that secret, instead.'],
     'webhook.caFile': ['Webhook authorities', 'A PEM file: whom to believe to be the server.'],
-    'push.contact': ['Contact for push services', 'Whom the people of a browser’s push service may write to: mailto: or https://. Unset: the public address.'],
-    'push.caFile': ['Push authorities', 'A PEM file: whom to believe to be a push service.'],
     'webhook.templateFile': ['Webhook template', 'A file with the JSON that is sent, such as {"text": "{{title}}"}.'],
   },
   choices: {

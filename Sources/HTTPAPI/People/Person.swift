@@ -13,8 +13,6 @@ public struct Person: Sendable {
     public let sharesWaterline: @Sendable () -> Bool
     /// Programs in the person's session that show notifications; `nil` where none is heard.
     public let agents: AgentSink?
-    /// For which key a browser subscribes to notifications; `nil` where nobody would push them.
-    let pushKey: @Sendable () throws -> String?
     /// Where a browser of this machine finds the page.
     let page: @Sendable () -> String?
     let feed: StateFeed
@@ -25,7 +23,7 @@ public struct Person: Sendable {
     /// One person, whose day `desk` opens for each request.
     public init(
         name: String, service: ServiceDoor? = nil, agents: AgentSink? = nil,
-        page: @escaping @Sendable () -> String? = { nil }, pushKey: @escaping @Sendable () throws -> String? = { nil },
+        page: @escaping @Sendable () -> String? = { nil },
         sharesWaterline: @escaping @Sendable () -> Bool = { false }, wrote: @escaping @Sendable () async -> Void = {},
         desk: @escaping @Sendable () throws -> TrackerDesk
     ) {
@@ -36,7 +34,6 @@ public struct Person: Sendable {
         self.wrote = wrote
         self.agents = agents
         self.page = page
-        self.pushKey = pushKey
         feed = StateFeed(desk: desk, service: service, opened: wrote)
     }
 }

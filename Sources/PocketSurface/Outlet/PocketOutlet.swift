@@ -68,8 +68,6 @@ public actor PocketOutlet {
     /// Which of the three it brings notifications to.
     public nonisolated let service: PocketService
     nonisolated let around: Surroundings
-    /// The browser that is meant, where it is one's push service.
-    private nonisolated let subscription: String?
     /// As the store knows it.
     nonisolated let name: String
     /// The person goes: nothing of theirs is to stay on a phone.
@@ -91,10 +89,8 @@ public actor PocketOutlet {
     /// What the server has, until the store knows it, by its number in the queue.
     private var unnoted: Set<Int64> = []
 
-    /// - Parameter subscription: of which browser, where it is a browser's push service.
-    public init(_ service: PocketService, _ around: Surroundings, subscription: String? = nil) {
-        (self.service, self.around, self.subscription) = (service, around, subscription)
-        name = subscription.map { "push-\($0)" } ?? service.rawValue
+    public init(_ service: PocketService, _ around: Surroundings) {
+        (self.service, self.around, name) = (service, around, service.rawValue)
         claimant =
             "\(service.rawValue)-\((0..<4).map { _ in String(UInt32.random(in: .min ... .max), radix: 36) }.joined())"
     }
@@ -216,12 +212,6 @@ public actor PocketOutlet {
                 try after.store.endPost(message, from: name, as: claimant, at: after.now, .refused)
                 around.say(.dropped(words))
                 answer(message.announcement.id, false)
-            case .gone(let words):
-                if let subscription { try after.store.unsubscribe(subscription) }
-                around.say(.dropped(words))
-                for id in waiting.keys { answer(id, false) }
-                self.plan = nil
-                return lookEvery
             case .later(let words, let pause):
                 note(words)
                 try after.store.endPost(message, from: name, as: claimant, at: after.now, .waiting)
@@ -261,9 +251,6 @@ public actor PocketOutlet {
             return plan.outcome(
                 try await plan.client(limit: around.limit).send(try plan.request(message, age: age, now: desk.now)),
                 now: desk.now)
-        } catch is PushEncryption.WrongKey {
-            return .gone(
-                "\(plan.browser?.subscription.label ?? "A browser") gave a key for which nothing can be encrypted")
         } catch {
             return .later("\(error)", after: nil)
         }
@@ -309,13 +296,7 @@ public actor PocketOutlet {
     }
 
     nonisolated func currentPlan() throws -> PocketPlan? {
-        if let subscription {
-            let store = try around.desk().store
-            guard let known = try store.pushSubscription(subscription) else { return nil }
-            return PocketPlan(
-                known, try PushSender.of(store), try around.overlay(store.settings()).service, person: around.person)
-        }
-        return try PocketPlan(
+        try PocketPlan(
             service, try around.overlay(around.desk().store.settings()).service, person: around.person)
     }
 
@@ -333,7 +314,7 @@ public actor PocketOutlet {
         // What others are told from here on comes here, too; without a server nothing does.
         if new != nil { _ = try store.toldThrough(name) } else { try store.stopsHearing(name) }
         guard new != plan else { return new != nil }
-        if let new { around.say(.on("\(new)")) } else if service != .push { around.say(.off) }
+        if let new { around.say(.on("\(new)")) } else { around.say(.off) }
         // With other settings it may be over.
         if let new { try store.forgetPocketTrouble(of: name, unlessWith: new.mark) }
         plan = new

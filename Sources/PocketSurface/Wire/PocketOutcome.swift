@@ -8,8 +8,6 @@ enum PocketOutcome: Hashable, Sendable {
     case later(String, after: Duration?)
     /// It never will.
     case refused(String)
-    /// Nobody is there any more who could take anything.
-    case gone(String)
 
     /// Nobody waits longer than this because a server says so.
     private static let longest: Double = 3600

@@ -34,26 +34,6 @@ extension PocketPlan {
                 } ?? []
             let headers = [type, (name: "webhook-id", value: id), (name: "webhook-timestamp", value: "\(timestamp)")]
             return OutgoingRequest("POST", url, headers: headers + signature, body: body)
-        case .push:
-            guard let browser else { throw OutgoingFailure(.wrongUse, "there is no browser to push to") }
-            let page = (person.map { "/people/\($0)" } ?? "") + message.announcement.kind.page
-            let text = try TrackerDesk.json(PushMessage(message, page: page))
-            let body = try PushEncryption.encrypted(Array(text.utf8), for: browser.subscription)
-            // Of what waits at the push service for a phone that is off, the next of the same kind takes the place, and
-            // nothing waits longer than it is worth reading.
-            let left = max(0, Int(service.lifetime - age / .seconds(1)))
-            return OutgoingRequest(
-                "POST", url,
-                headers: [
-                    (name: "Content-Type", value: "application/octet-stream"),
-                    (name: "Content-Encoding", value: "aes128gcm"), (name: "TTL", value: "\(left)"),
-                    (name: "Urgency", value: PushMessage.urgency(message.announcement)),
-                    (name: "Topic", value: message.announcement.kind.id),
-                    (
-                        name: "Authorization",
-                        value: try browser.sender.authorization(to: url, contact: browser.contact, now: now)
-                    ),
-                ], body: body)
         }
     }
 
@@ -91,21 +71,7 @@ extension PocketPlan {
     func outcome(_ answer: OutgoingAnswer, now: Instant) -> PocketOutcome {
         let place = OutgoingURL.place(url)
         switch answer.status {
-        case 404 where service == .push, 410 where service == .push:
-            return .gone(
-                """
-                \(browser?.subscription.label ?? "A browser") takes no notifications any more (status \
-                \(answer.status) of \(place))
-                """
-            )
-        case 401 where service == .push, 403 where service == .push:
-            return .later(
-                """
-                The push service at \(place) does not know us by our key (status \(answer.status)): notifications \
-                have to be switched off and on again in \(browser?.subscription.label ?? "that browser")
-                """,
-                after: nil)
-        case 200..<300 where service == .webhook || service == .push: return .sent
+        case 200..<300 where service == .webhook: return .sent
         case 200..<300:
             // A network's login page says 200, too.
             guard Self.hasID(answer.body) else {

@@ -17,16 +17,6 @@ public struct PocketPlan: Hashable, Sendable, CustomStringConvertible {
     let publicURL: String?
     /// As listed, where several people share a service.
     let person: String?
-    /// The browser that is meant, and by what its push service knows us.
-    let browser: Browser?
-
-    /// Whom a push service brings it to.
-    struct Browser: Hashable {
-        var subscription: PushSubscription
-        var sender: PushSender
-        /// Whom the push service's people may write to.
-        var contact: String?
-    }
 
     /// The code of what is wrong where only a token is missing.
     public static let tokenMissing = "pocketTokenMissing"
@@ -37,7 +27,7 @@ public struct PocketPlan: Hashable, Sendable, CustomStringConvertible {
     public init?(_ service: PocketService, _ settings: ServiceSettings, person: String? = nil) throws {
         let own = settings[service]
         guard let url = own.url else { return nil }
-        (self.service, self.url, self.person, browser) = (service, url, person, nil)
+        (self.service, self.url, self.person) = (service, url, person)
         token = try own.token ?? own.tokenFile.map { try Self.firstLine(of: $0, service) }
         authorities = own.caFile
         publicURL = settings.publicURL.map { $0.hasSuffix("/") ? String($0.dropLast()) : $0 }
@@ -61,7 +51,6 @@ public struct PocketPlan: Hashable, Sendable, CustomStringConvertible {
                 throw WrongInput(
                     "webhookSecret", "The webhook's secret begins with whsec_, and what comes behind it is no base64.")
             }
-        case .push: return nil
         }
     }
 
@@ -78,29 +67,11 @@ public struct PocketPlan: Hashable, Sendable, CustomStringConvertible {
     /// Where it was told before, when it is told nowhere any more.
     init(_ service: PocketService, at address: String, token: String?, person: String?) {
         (self.service, url, self.token, self.person) = (service, address, token, person)
-        (authorities, template, publicURL, browser) = (nil, nil, nil, nil)
+        (authorities, template, publicURL) = (nil, nil, nil)
     }
 
-    /// A browser that subscribed, as the settings `push.…` and `http.publicUrl` have it told.
-    public init(
-        _ subscription: PushSubscription, _ sender: PushSender, _ settings: ServiceSettings, person: String? = nil
-    ) {
-        (service, url, self.person, token, template) = (.push, subscription.endpoint, person, nil, nil)
-        authorities = settings.pushCAFile
-        publicURL = settings.publicURL
-        let own = settings.publicURL.flatMap { $0.lowercased().hasPrefix("https://") ? OutgoingURL.place($0) : nil }
-        browser = Browser(subscription: subscription, sender: sender, contact: settings.pushContact ?? own)
-    }
-
-    /// Without anything that is a secret: the topic of ntfy is one, and a browser's endpoint.
+    /// Without anything that is a secret: the topic of ntfy is one.
     public var description: String {
-        if let browser {
-            return [
-                "\(browser.subscription.label), a browser, by its push service at \(OutgoingURL.place(url))",
-                authorities.map { "authorities \($0)" }, browser.contact.map { "contact \($0)" },
-            ]
-            .compactMap(\.self).joined(separator: ", ")
-        }
         return [
             "\(service.title) at \(OutgoingURL.place(url))",
             token == nil ? nil : service == .webhook ? "signed" : "with a token",
@@ -111,13 +82,12 @@ public struct PocketPlan: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// What decides whether the server takes anything: others are another attempt.
-    var mark: String { [url, token, authorities, browser?.contact].map { $0 ?? "" }.joined(separator: "\n") }
+    var mark: String { [url, token, authorities].map { $0 ?? "" }.joined(separator: "\n") }
 
-    /// Of a webhook's answer, and of a push service's, the status alone counts, however long a page stands behind it.
+    /// Of a webhook's answer the status alone counts, however long a page stands behind it.
     func client(limit: Duration) -> OutgoingClient {
         OutgoingClient(
-            limit: limit, answerLimit: 64 << 10, cutsAnswers: service == .webhook || service == .push,
-            authorities: authorities)
+            limit: limit, answerLimit: 64 << 10, cutsAnswers: service == .webhook, authorities: authorities)
     }
 
     /// A page of the person's, as a phone finds it.
@@ -129,7 +99,7 @@ public struct PocketPlan: Hashable, Sendable, CustomStringConvertible {
     func tells(_ kind: NotificationKind) -> Bool {
         // What is replaced with each change would pile up where nothing can be replaced, and would stay where nothing
         // can be taken back.
-        (service != .gotify && service != .push) || !kind.isResident
+        service != .gotify || !kind.isResident
     }
 
     private static func firstLine(of path: String, _ service: PocketService) throws -> String {
@@ -168,7 +138,6 @@ extension ServiceSettings {
         case .ntfy: ntfy
         case .gotify: gotify
         case .webhook: webhook
-        case .push: PocketSettings()
         }
     }
 }

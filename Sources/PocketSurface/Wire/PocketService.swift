@@ -1,12 +1,7 @@
 /// Who brings notifications to a phone, or to a program. The raw value is the outlet's name in the store and in the
 /// settings.
-public enum PocketService: String, Hashable, Sendable {
+public enum PocketService: String, Hashable, Sendable, CaseIterable {
     case ntfy, gotify, webhook
-    /// The push service of a browser, which says itself where that is.
-    case push
-
-    /// Those that a setting names by an address.
-    public static let byAddress: [PocketService] = [.ntfy, .gotify, .webhook]
 
     /// As people write it.
     public var title: String {
@@ -14,7 +9,6 @@ public enum PocketService: String, Hashable, Sendable {
         case .ntfy: "ntfy"
         case .gotify: "Gotify"
         case .webhook: "Webhook"
-        case .push: "Web Push"
         }
     }
 

@@ -90,7 +90,6 @@ extension TrackerStore {
                     "severalTokens",
                     "\(count) tokens begin so: name more of the one that is meant, as the list of tokens shows it.")
             }
-            try Self.unsubscribeRevoked(db)
             return count
         }
     }

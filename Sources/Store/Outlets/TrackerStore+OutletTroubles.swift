@@ -65,8 +65,8 @@ extension TrackerStore {
                     SELECT name, trouble AS words, troubleSince AS since, (SELECT count(*) FROM drink_change WHERE seq \
                     > position) AS waiting FROM outlet WHERE isOpen AND trouble IS NOT NULL
                     UNION ALL
-                    SELECT iif(outlet LIKE 'push-%', 'push', outlet), words, since, (SELECT count(*) FROM \
-                    pocket_message m WHERE m.outlet = t.outlet AND state = 'waiting') FROM pocket_trouble t
+                    SELECT outlet, words, since, (SELECT count(*) FROM pocket_message m WHERE m.outlet = t.outlet AND \
+                    state = 'waiting') FROM pocket_trouble t WHERE outlet IN ('ntfy', 'gotify', 'webhook')
                     ORDER BY name
                     """
             ).map {

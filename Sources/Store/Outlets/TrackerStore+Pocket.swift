@@ -124,7 +124,7 @@ extension TrackerStore {
                 arguments: [state.rawValue, remote, state == .sent, message.sequence])
             // Also when nobody waited for it any more. Where others are being told yet, whoever notes that looks here.
             if state == .sent {
-                try NotificationTable.add(NotificationTable.sink(ofOutlet: outlet), to: message.announcement.id, db)
+                try NotificationTable.add(outlet, to: message.announcement.id, db)
             }
         }
     }

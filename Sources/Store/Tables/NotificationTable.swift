@@ -15,8 +15,7 @@ enum NotificationTable {
             db, sql: "SELECT outlet FROM pocket_message WHERE id = ? AND state = 'sent' ORDER BY seq",
             arguments: [decision.notificationId])
         {
-            let sink = sink(ofOutlet: outlet)
-            if !sinks.contains(sink) { sinks.append(sink) }
+            if !sinks.contains(outlet) { sinks.append(outlet) }
         }
         let (place, text) =
             isShown && decision.place > 0
@@ -44,9 +43,6 @@ enum NotificationTable {
         }
         try db.execute(sql: "DELETE FROM notification WHERE id IN (\(old))")
     }
-
-    /// As which sink one of the pocket's outlets is remembered: all browsers are one.
-    static func sink(ofOutlet outlet: String) -> String { outlet.hasPrefix("push-") ? "push" : outlet }
 
     /// One more has it. Where nothing of it is noted yet nothing happens.
     static func add(_ sink: String, to id: String, _ db: Database) throws {

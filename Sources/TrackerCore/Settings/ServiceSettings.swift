@@ -1,5 +1,5 @@
-/// Where the service listens, and to whom it speaks: the settings `sync.…`, `http.…`, `mqtt.…`, `ntfy.…`, `gotify.…`,
-/// `webhook.…` and `push.…` of tracker law Section 11. What the service's file, its environment or a flag says goes
+/// Where the service listens, and to whom it speaks: the settings `sync.…`, `http.…`, `mqtt.…`, `ntfy.…`, `gotify.…` and
+/// `webhook.…` of tracker law Section 11. What the service's file, its environment or a flag says goes
 /// before.
 public struct ServiceSettings: Hashable, Sendable {
     /// The sync server's address, http or https; `nil`: there is none.
@@ -40,11 +40,6 @@ public struct ServiceSettings: Hashable, Sendable {
     public internal(set) var gotify = PocketSettings()
     /// A program that is told what a person is told.
     public internal(set) var webhook = PocketSettings()
-
-    /// Whom the people of a browser's push service may write to: `mailto:…` or `https://…`.
-    public internal(set) var pushContact: String?
-    /// A file in PEM: whom we believe to be a push service.
-    public internal(set) var pushCAFile: String?
 
     /// Everything at its default.
     public init() {}

@@ -104,27 +104,7 @@ extension Settings {
         + pocket("gotify", \.service.gotify, gotifyRule) {
             isURL($0, ["http", "https"]) && !$0.contains { "?#".contains($0) }
         }
-        + pocket("webhook", \.service.webhook, webRule, credential: "secret") { isURL($0, ["http", "https"]) } + push
-
-    private static let push: [SettingEntry] = [
-        .optionalText(
-            "push.contact", \.service.pushContact,
-            rule: "It must be mailto: with an address, or an address that begins with https://, or unset.",
-            accepts: isContact),
-        .optionalText("push.caFile", \.service.pushCAFile, rule: fileRule, accepts: isFile),
-    ]
-
-    /// As RFC 8292 has it.
-    @Sendable static func isContact(_ text: String) -> Bool {
-        guard text.utf8.count <= 256, text.unicodeScalars.allSatisfy({ $0.value > 32 && $0.value < 127 }) else {
-            return false
-        }
-        return isURL(text, ["https"])
-            || (text.lowercased().hasPrefix("mailto:")
-                && text.dropFirst(7).split(separator: "@", omittingEmptySubsequences: false).map(\.isEmpty) == [
-                    false, false,
-                ])
-    }
+        + pocket("webhook", \.service.webhook, webRule, credential: "secret") { isURL($0, ["http", "https"]) }
 
     /// - Parameters:
     ///   - rule: what its address is to be, in words.

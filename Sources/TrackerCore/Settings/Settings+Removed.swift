@@ -1,6 +1,6 @@
 extension Settings {
     /// Names of settings that 0.10 removed. Stores and backups of earlier versions may contain them; they are ignored.
-    public static let removedNames: Set<String> = ["notify.tray"]
+    public static let removedNames: Set<String> = ["notify.tray", "push.contact", "push.caFile"]
 
     /// Whether 0.10 removed this setting; upper and lower case are equal.
     public static func isRemoved(_ name: String) -> Bool {

@@ -8,7 +8,6 @@ extension OutletTrouble: Encodable {
         case "mqtt": "MQTT"
         case "gotify": "Gotify"
         case "webhook": "Webhook"
-        case "push": "Web Push"
         default: outlet
         }
     }
