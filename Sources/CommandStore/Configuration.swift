@@ -53,7 +53,7 @@ public struct Configuration: Equatable, Sendable {
     public var people: [PersonEntry] = []
     /// What stands under `[mqtt]`: the settings `mqtt.…` by their names, as texts.
     public var mqtt: [String: String] = [:]
-    /// What stands under `[ntfy]`, `[gotify]` and `[webhook]`: settings likewise. A person's own, so not there where
+    /// What stands under `[ntfy]` and `[webhook]`: settings likewise. A person's own, so not there where
     /// people are listed.
     public var pocket: [String: String] = [:]
     /// Where a phone finds the service from anywhere.
@@ -64,11 +64,11 @@ public struct Configuration: Equatable, Sendable {
     /// What may stand in it.
     public static let keys = [
         "link", "bottle", "store", "zone", "dialect", "keep", "allow-power-cycle", "listen", "names", "proxy",
-        "share-waterline", "units", "public-url", "mqtt", "ntfy", "gotify", "webhook",
+        "share-waterline", "units", "public-url", "mqtt", "ntfy", "webhook",
     ]
 
     /// Keys of earlier versions; in a group with a dot, as `group.key`. A file that still has one is read without it.
-    static let removedKeys: Set = ["fleet"]
+    static let removedKeys: Set = ["fleet", "gotify"]
 
     /// The largest configuration that is read: nobody writes more by hand.
     private static let limitBytes = 1 << 20
@@ -169,7 +169,7 @@ public struct Configuration: Equatable, Sendable {
                     throw Self.wrong(key, "an address that begins with http:// or https://", name)
                 }
                 publicURL = text
-            case "ntfy", "gotify", "webhook":
+            case "ntfy", "webhook":
                 guard let table = value.table else { throw Self.wrong(key, "a table, [\(key)]", name) }
                 pocket.merge(try Self.settings(table, below: key, name)) { $1 }
             default:
@@ -231,7 +231,7 @@ public struct Configuration: Equatable, Sendable {
     private static let warnings = Mutex<Set<String>>([])
 
     /// Whether an earlier version had this key; warns once of each.
-    private static func isRemoved(_ key: String, _ name: String) -> Bool {
+    static func isRemoved(_ key: String, _ name: String) -> Bool {
         guard removedKeys.contains(key) else { return false }
         let warning = "unknown key '\(key)' in \(name): removed in 0.10"
         if warnings.withLock({ $0.insert(warning).inserted }) { Diagnostics.warning(warning) }

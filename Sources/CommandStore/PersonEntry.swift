@@ -13,7 +13,7 @@ import TrackerCore
 /// bottles = ["A4:C1:38:01:02:03"]        # addresses or names; without it the bottles that are the store's own
 /// link = "bluez:hci0"                    # where it is another than everybody's
 /// share-waterline = false                # where it is otherwise than for everybody
-/// [person.ntfy]                          # and [person.gotify], [person.webhook]: a phone of theirs
+/// [person.ntfy]                          # and [person.webhook]: a phone of theirs
 /// url = "https://ntfy.example/annas-water"
 /// ```
 public struct PersonEntry: Equatable, Sendable {
@@ -29,12 +29,12 @@ public struct PersonEntry: Equatable, Sendable {
     public var link: String?
     /// Whether Waterline is shown beyond this machine, where it is otherwise than for everybody.
     public var shareWaterline: Bool?
-    /// What stands under `[person.ntfy]`, `[person.gotify]` and `[person.webhook]`: settings by their names, as texts.
+    /// What stands under `[person.ntfy]` and `[person.webhook]`: settings by their names, as texts.
     public var pocket: [String: String] = [:]
 
     /// What may stand at a person.
     public static let keys = [
-        "name", "store", "goal", "bottles", "link", "share-waterline", "ntfy", "gotify", "webhook",
+        "name", "store", "goal", "bottles", "link", "share-waterline", "ntfy", "webhook",
     ]
     /// So many people at most share one service.
     static let limit = 32
@@ -59,7 +59,9 @@ public struct PersonEntry: Equatable, Sendable {
             guard let value, !value.isEmpty else { throw wrong(key, "a text in quotes") }
             return value
         }
-        if let unknown = table.keys.first(where: { !Self.keys.contains($0) }) {
+        if let unknown = table.keys.first(where: {
+            !Self.keys.contains($0) && !Configuration.isRemoved($0, file)
+        }) {
             throw CommandFailure(
                 .badInput, "The configuration \(file) has an unknown key '\(unknown)' at person \(who).",
                 advice:
@@ -100,7 +102,7 @@ public struct PersonEntry: Equatable, Sendable {
             guard let shares = value.bool else { throw wrong("share-waterline", "true or false") }
             shareWaterline = shares
         }
-        for group in ["ntfy", "gotify", "webhook"] {
+        for group in ["ntfy", "webhook"] {
             guard let value = table[group] else { continue }
             guard let own = value.table else { throw wrong(group, "a table, [person.\(group)]") }
             pocket.merge(try Configuration.settings(own, below: group, "\(file), at person \(who)")) { $1 }

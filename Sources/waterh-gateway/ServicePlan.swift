@@ -194,9 +194,7 @@ struct PersonPlan: Sendable {
     private func checkPocket() throws {
         let settings = try pocketSettings(over: Settings()).service
         for service in PocketService.allCases {
-            do { _ = try PocketPlan(service, settings, person: listed) } catch let problem as any Problem
-                where problem.code != PocketPlan.tokenMissing
-            {
+            do { _ = try PocketPlan(service, settings, person: listed) } catch let problem as any Problem {
                 throw CommandFailure(
                     .badInput,
                     """
@@ -204,8 +202,6 @@ struct PersonPlan: Sendable {
                     configuration\(listed.map { ", at \($0)" } ?? ""): \(problem.sentence)
                     """,
                     advice: "Mend it and start again (a service that runs: send it SIGHUP).")
-            } catch {
-                // A token may be among the settings.
             }
         }
     }

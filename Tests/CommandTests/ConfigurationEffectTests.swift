@@ -38,12 +38,6 @@ import Testing
             ["{ url = \"https://ntfy.example/a\" }", "{ url = \"https://ntfy.test/a\" }"],
             .service(["Notifications go to"], until: " [")
         ),
-        "gotify": (
-            [
-                "{ url = \"https://gotify.example\", token = \"A\" }",
-                "{ url = \"https://gotify.test\", token = \"A\" }",
-            ], .service(["Notifications go to"], until: " [")
-        ),
         "webhook": (
             ["{ url = \"https://hook.example/a\" }", "{ url = \"https://hook.test/a\" }"],
             .service(["Notifications go to"], until: " [")

@@ -2,7 +2,7 @@ import Foundation
 import Support
 import Testing
 
-/// The real service with a real server in ntfy's and Gotify's place.
+/// The real service with a real server in the place of ntfy.
 @Suite struct ServicePocketTests {
     private struct Rig {
         let peer: WebPeer
@@ -85,11 +85,12 @@ import Testing
 
     /// The server is away and the service is killed: it comes once, when both are there again.
     @Test func theServerIsAwayAndTheServiceIsKilled() async throws {
-        let rig = try await Rig("[gotify]\nurl = \"http://127.0.0.1:9\"\ntoken = \"gt_s3cret\"\n")
+        let rig = try await Rig("[webhook]\nurl = \"http://127.0.0.1:9\"\nsecret = \"gt_s3cret\"\n")
         try await rig.peer.rule(#"{"status": 503}"#)
         var service = try rig.serve()
         #expect(
-            await event { service.error.contains("ntfy: ") && service.error.contains("Gotify: ") ? true : nil } == true,
+            await event { service.error.contains("ntfy: ") && service.error.contains("Webhook: ") ? true : nil }
+                == true,
             "\(service.error)")
         service.send(signal: SIGKILL)
         let killed = try await service.finish()
@@ -108,15 +109,8 @@ import Testing
     /// Who looks at the day is told that a phone hears nothing: which server refuses what it is sent or is away, since
     /// when, and what waits; and no more once it is over.
     @Test func aServerThatRefusesIsToldByStatusAndTheDoctors() async throws {
-        let other = try await WebPeer()
-        let rig = try await Rig(
-            """
-            [gotify]\nurl = \"\(other.url)\"\ntoken = \"A1secret\"\n[webhook]\nurl = \
-            \"http://127.0.0.1:9/hook-secret\"\n
-            """
-        )
+        let rig = try await Rig("[webhook]\nurl = \"http://127.0.0.1:9/hook-secret\"\n")
         try await rig.peer.rule(#"{"status": 401}"#)
-        try await other.rule(#"{"status": 404}"#)
         func troubles() async throws -> [String: [String: Any]] {
             let text = try await Program("waterh-tracker").run(["status", "--json", "--config", rig.config.path]).output
             let state = try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any]
@@ -128,18 +122,17 @@ import Testing
         let began = Int(Date().timeIntervalSince1970)
         var service = try rig.serve()
         let isTold = try await event(within: 60) {
-            try await troubles().values.count { $0["waiting"] as? Int == 1 } == 3 ? true : nil
+            try await troubles().values.count { $0["waiting"] as? Int == 1 } == 2 ? true : nil
         }
         #expect(isTold == true, "\(service.error)")
-        #expect(try await Set(troubles().keys) == ["ntfy", "gotify", "webhook"])
+        #expect(try await Set(troubles().keys) == ["ntfy", "webhook"])
         let first = try #require(try await since("ntfy"))
         #expect((began...Int(Date().timeIntervalSince1970)).contains(first))
         let wanted = [
             "ntfy": "The server at \(rig.peer.url) does not let us in (status 401): ntfy.token or ntfy.tokenFile.",
-            "gotify": "There is nothing at the server's address at \(other.url) (status 404): gotify.url.",
             "webhook": "127.0.0.1:9",
         ]
-        let titles = ["ntfy": "ntfy", "gotify": "Gotify", "webhook": "Webhook"]
+        let titles = ["ntfy": "ntfy", "webhook": "Webhook"]
         let status = try await rig.status()
         let check = try await Program("waterh-tracker").run([
             "check", "--doctor", "--json", "--config", rig.config.path,
@@ -185,7 +178,6 @@ import Testing
         #expect(await event { service.error.contains("ntfy: ") ? true : nil } == true, "\(service.error)")
         #expect(try await since("ntfy") == first)
         try await rig.peer.rule("{}")
-        try await other.rule("{}")
         #expect(
             try await event(within: 60) { try await troubles().keys.sorted() == ["webhook"] ? true : nil } == true,
             "\(service.error)")

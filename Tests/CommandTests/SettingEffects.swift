@@ -172,16 +172,11 @@ enum SettingEffects {
         "ntfy.token": pocket(.ntfy, "tk_a", [("ntfy.url", "https://ntfy.example/a")]),
         "ntfy.tokenFile": pocket(.ntfy, "/nowhere/token", [("ntfy.url", "https://ntfy.example/a")]),
         "ntfy.caFile": pocket(.ntfy, "/etc/ca.pem", [("ntfy.url", "https://ntfy.example/a")]),
-        "gotify.url": pocket(.gotify, "https://gotify.example", [("gotify.token", "A")]),
-        "gotify.token": pocket(.gotify, "A", [("gotify.url", "https://gotify.example")]),
-        "gotify.tokenFile": pocket(.gotify, "/nowhere/token", [("gotify.url", "https://gotify.example")]),
         "webhook.url": pocket(.webhook, "https://hook.example", []),
         "webhook.secret": pocket(.webhook, "whsec_abcd", [("webhook.url", "https://hook.example")]),
         "webhook.secretFile": pocket(.webhook, "/nowhere/secret", [("webhook.url", "https://hook.example")]),
         "webhook.caFile": pocket(.webhook, "/etc/ca.pem", [("webhook.url", "https://hook.example")]),
         "webhook.templateFile": pocket(.webhook, "/nowhere/hook.json", [("webhook.url", "https://hook.example")]),
-        "gotify.caFile": pocket(
-            .gotify, "/etc/ca.pem", [("gotify.url", "https://gotify.example"), ("gotify.token", "A")]),
     ]
 
     /// A drink of 2026-02-02 at 22:21:15, and a while after it.

@@ -81,34 +81,12 @@ import TrackerCore
         #expect(plan.withdrawal("anna-hydration-reminder")?.url == "https://h/t/anna-hydration-reminder")
     }
 
-    @Test func gotify() throws {
-        let plan = try #require(
-            try plan(
-                .gotify,
-                [
-                    ("gotify.url", "https://gotify.example/sub"), ("gotify.token", "A1"),
-                    ("http.publicUrl", "https://shelf.example"),
-                ], person: "anna"))
-        let request = try plan.request(message(notice(urgency: .critical)), now: now)
-        #expect(
-            request.method == "POST" && request.url == "https://gotify.example/sub/message"
-                && request.headers.contains(.init(name: "X-Gotify-Key", value: "A1")))
-        let expected: NSDictionary = [
-            "title": "Hydration Reminder", "message": "Time to hydrate! You're 100ml behind pace.", "priority": 8,
-            "extras": ["client::notification": ["click": ["url": "https://shelf.example/people/anna/"]]],
-        ]
-        #expect(try json(request.body) == expected)
-        #expect(
-            plan.standing(of: message(notice())) == nil && !plan.tells(.waterlineLive) && plan.tells(.waterlineTime))
-    }
-
     @Test(arguments: [
-        (NotificationUrgency.low, true, 2, 2), (.normal, true, 3, 5), (.critical, true, 4, 8), (.low, false, 2, 2),
-        (.normal, false, 2, 2), (.critical, false, 2, 2),
+        (NotificationUrgency.low, true, 2), (.normal, true, 3), (.critical, true, 4), (.low, false, 2),
+        (.normal, false, 2), (.critical, false, 2),
     ])
-    func priorities(urgency: NotificationUrgency, sound: Bool, ntfy: Int, gotify: Int) {
-        let announcement = notice(urgency: urgency, sound: sound).announcement
-        #expect(NtfyMessage.priority(announcement) == ntfy && GotifyMessage.priority(announcement) == gotify)
+    func priorities(urgency: NotificationUrgency, sound: Bool, priority: Int) {
+        #expect(NtfyMessage.priority(notice(urgency: urgency, sound: sound).announcement) == priority)
     }
 
     static let wrong: [(PocketService, [(name: String, text: String)], String)] = [
@@ -118,7 +96,6 @@ import TrackerCore
         (.ntfy, [("ntfy.url", "https://me:s3cret@h/t")], "password"),
         (.ntfy, [("ntfy.url", "https://h/t"), ("ntfy.tokenFile", "/nowhere/token")], "/nowhere/token"),
         (.ntfy, [("ntfy.url", "http://h/t"), ("ntfy.caFile", "/ca")], "https"),
-        (.gotify, [("gotify.url", "https://h")], "gotify.token"),
         (.webhook, [("webhook.url", "https://h"), ("webhook.secret", "whsec_%")], "base64"),
         (.webhook, [("webhook.url", "https://h"), ("webhook.templateFile", "/nowhere/hook")], "/nowhere/hook"),
         (.webhook, [("webhook.url", "https://a:s3cret@h/")], "password"),

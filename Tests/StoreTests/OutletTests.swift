@@ -153,8 +153,8 @@ import TrackerCore
         #expect(try troubles().map(\.outlet) == ["ntfy"])
         try store.forgetPocketTrouble(of: "ntfy", unlessWith: "a")
         #expect(try troubles().isEmpty)
-        try store.notePocketTrouble("away", of: "gotify", with: "", at: now)
-        try store.forgetPocketTrouble(of: "gotify")
+        try store.notePocketTrouble("away", of: "webhook", with: "", at: now)
+        try store.forgetPocketTrouble(of: "webhook")
         #expect(try troubles().isEmpty)
     }
 

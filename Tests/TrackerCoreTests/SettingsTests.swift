@@ -76,12 +76,6 @@ import Testing
             ]
         ), ("ntfy.token", "", ["tk_s3cret"], ["a b"]),
         ("ntfy.tokenFile", "", ["/run/credentials/ntfy"], ["ntfy"]), ("ntfy.caFile", "", ["/etc/ca.pem"], ["ca.pem"]),
-        (
-            "gotify.url", "", ["https://gotify.example", "https://h/sub/"],
-            ["gotify.example", "https://h/?a=b", "https://h/#x"]
-        ), ("gotify.token", "", ["A0s3cret"], ["a b"]),
-        ("gotify.tokenFile", "", ["/run/credentials/gotify"], ["gotify"]),
-        ("gotify.caFile", "", ["/etc/ca.pem"], ["ca.pem"]),
         ("webhook.url", "", ["https://hook.example/x"], ["hook.example"]),
         ("webhook.secret", "", ["whsec_s3cret"], ["a b"]),
         ("webhook.secretFile", "", ["/run/credentials/webhook"], ["webhook"]),

@@ -25,7 +25,7 @@ const GROUPS = [
     'bottle.scanTimeoutS', 'bottle.connectTimeoutS', 'bottle.readDelayS']],
   ['connections', ['health.enabled', 'health.inbox', 'sync.url', 'sync.token', 'sync.tokenFile', 'http.listen', 'http.publicUrl', 'mqtt.url', 'mqtt.prefix', 'mqtt.commands',
     'mqtt.user', 'mqtt.password', 'mqtt.passwordFile', 'mqtt.caFile', 'mqtt.certificateFile', 'mqtt.keyFile', 'mqtt.discovery', 'mqtt.discoveryPrefix']],
-  ['pocket', ['ntfy.url', 'ntfy.token', 'ntfy.tokenFile', 'ntfy.caFile', 'gotify.url', 'gotify.token', 'gotify.tokenFile', 'gotify.caFile',
+  ['pocket', ['ntfy.url', 'ntfy.token', 'ntfy.tokenFile', 'ntfy.caFile',
     'webhook.url', 'webhook.secret', 'webhook.secretFile', 'webhook.caFile', 'webhook.templateFile']],
 ];
 const IN_FORM = ['hydration.goalMl', 'schedule.wake', 'schedule.sleep'];

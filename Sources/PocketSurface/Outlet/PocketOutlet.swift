@@ -4,7 +4,7 @@ import Store
 import TrackerCore
 import TrackerDesk
 
-/// Brings a person's notifications to ntfy, Gotify or a webhook for as long as a service runs (tracker law Section
+/// Brings a person's notifications to ntfy or a webhook for as long as a service runs (tracker law Section
 /// 10.8). Settings are looked at as they change.
 ///
 /// Each is noted in the store before it is sent, and forgotten as a thing to send only when the server has taken it: so
@@ -65,7 +65,7 @@ public actor PocketOutlet {
     /// Whoever delivers is not kept longer: what arrives later counts at the next look.
     static let patience = Duration.seconds(4)
 
-    /// Which of the three it brings notifications to.
+    /// Which of the two it brings notifications to.
     public nonisolated let service: PocketService
     nonisolated let around: Surroundings
     /// As the store knows it.
@@ -134,8 +134,7 @@ public actor PocketOutlet {
 
     /// Notes it, and waits for a moment until the server has it. What came before it goes before it.
     func deliver(_ notification: TrackerNotification) async -> Bool {
-        guard let plan = try? currentPlan(), plan.tells(notification.kind),
-            !notification.kind.isWaterline || around.sharesWaterline()
+        guard let plan = try? currentPlan(), !notification.kind.isWaterline || around.sharesWaterline()
         else { return false }
         do {
             let desk = try around.desk()

@@ -16,12 +16,6 @@ extension PocketPlan {
             guard let place = NtfyPlace(url) else { throw OutgoingFailure(.wrongUse, "ntfy.url names no topic") }
             let body = try TrackerDesk.json(try NtfyMessage(message, self, place))
             return OutgoingRequest("POST", place.server, headers: [type] + bearer, body: Array(body.utf8))
-        case .gotify:
-            let body = try TrackerDesk.json(GotifyMessage(message, self))
-            let key = token.map { [(name: "X-Gotify-Key", value: $0)] } ?? []
-            return OutgoingRequest(
-                "POST", (url.hasSuffix("/") ? url : url + "/") + "message", headers: [type] + key,
-                body: Array(body.utf8))
         case .webhook:
             let text =
                 try template?.rendered { $0.value(of: message, self) } ?? TrackerDesk.json(WebhookBody(message, self))

@@ -3,9 +3,9 @@ import Outgoing
 import Store
 import TrackerCore
 
-/// What the settings `ntfy.…`, `gotify.…` or `webhook.…` ask for (tracker law Section 11).
+/// What the settings `ntfy.…` or `webhook.…` ask for (tracker law Section 11).
 public struct PocketPlan: Hashable, Sendable, CustomStringConvertible {
-    /// Which of the three is meant.
+    /// Which of the two is meant.
     public let service: PocketService
     /// Its address.
     public private(set) var url: String
@@ -17,9 +17,6 @@ public struct PocketPlan: Hashable, Sendable, CustomStringConvertible {
     let publicURL: String?
     /// As listed, where several people share a service.
     let person: String?
-
-    /// The code of what is wrong where only a token is missing.
-    public static let tokenMissing = "pocketTokenMissing"
 
     /// `nil` where the settings name no place.
     /// - Parameter person: as listed; `nil` where nobody is.
@@ -38,19 +35,9 @@ public struct PocketPlan: Hashable, Sendable, CustomStringConvertible {
                 "\(name)NotEncrypted",
                 "\(name).caFile is set, but \(name).url is not encrypted: it is to begin with https://.")
         }
-        switch service {
-        case .ntfy: break
-        case .gotify:
-            guard token != nil else {
-                throw WrongInput(
-                    Self.tokenMissing,
-                    "gotify.url is set and no token: gotify.token is that of an application of Gotify's.")
-            }
-        case .webhook:
-            guard token.map({ WebhookSignature(secret: $0) != nil }) ?? true else {
-                throw WrongInput(
-                    "webhookSecret", "The webhook's secret begins with whsec_, and what comes behind it is no base64.")
-            }
+        if service == .webhook, let token, WebhookSignature(secret: token) == nil {
+            throw WrongInput(
+                "webhookSecret", "The webhook's secret begins with whsec_, and what comes behind it is no base64.")
         }
     }
 
@@ -95,13 +82,6 @@ public struct PocketPlan: Hashable, Sendable, CustomStringConvertible {
         publicURL.map { $0 + (person.map { "/people/\($0)" } ?? "") + (path == "/" ? "/" : path) }
     }
 
-    /// Whether it is told there.
-    func tells(_ kind: NotificationKind) -> Bool {
-        // What is replaced with each change would pile up where nothing can be replaced, and would stay where nothing
-        // can be taken back.
-        service != .gotify || !kind.isResident
-    }
-
     private static func firstLine(of path: String, _ service: PocketService) throws -> String {
         let name = "\(service.rawValue).\(service.credential)File"
         let data: Data
@@ -136,7 +116,6 @@ extension ServiceSettings {
     subscript(service: PocketService) -> PocketSettings {
         switch service {
         case .ntfy: ntfy
-        case .gotify: gotify
         case .webhook: webhook
         }
     }

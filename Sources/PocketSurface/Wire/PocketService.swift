@@ -1,13 +1,12 @@
 /// Who brings notifications to a phone, or to a program. The raw value is the outlet's name in the store and in the
 /// settings.
 public enum PocketService: String, Hashable, Sendable, CaseIterable {
-    case ntfy, gotify, webhook
+    case ntfy, webhook
 
     /// As people write it.
     public var title: String {
         switch self {
         case .ntfy: "ntfy"
-        case .gotify: "Gotify"
         case .webhook: "Webhook"
         }
     }

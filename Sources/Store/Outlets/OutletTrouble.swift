@@ -2,7 +2,7 @@ import TrackerCore
 
 /// Somebody who is to be told of the day and could not be, as it was when a service tried last.
 public struct OutletTrouble: Hashable, Sendable {
-    /// Who: `mqtt`, `ntfy`, `gotify` or `webhook`.
+    /// Who: `mqtt`, `ntfy` or `webhook`.
     public var outlet: String
     /// Why, in words.
     public var words: String

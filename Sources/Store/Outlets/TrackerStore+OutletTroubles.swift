@@ -66,7 +66,7 @@ extension TrackerStore {
                     > position) AS waiting FROM outlet WHERE isOpen AND trouble IS NOT NULL
                     UNION ALL
                     SELECT outlet, words, since, (SELECT count(*) FROM pocket_message m WHERE m.outlet = t.outlet AND \
-                    state = 'waiting') FROM pocket_trouble t WHERE outlet IN ('ntfy', 'gotify', 'webhook')
+                    state = 'waiting') FROM pocket_trouble t WHERE outlet IN ('ntfy', 'webhook')
                     ORDER BY name
                     """
             ).map {

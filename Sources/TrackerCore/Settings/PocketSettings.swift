@@ -1,5 +1,4 @@
-/// How one who brings notifications to a phone is reached: the settings `ntfy.…`, `gotify.…` and `webhook.…` of tracker
-/// law Section 11.
+/// Where notifications are sent: the settings `ntfy.…` and `webhook.…` of tracker law Section 11.
 public struct PocketSettings: Hashable, Sendable {
     /// Nobody.
     public init() {}

@@ -1,4 +1,4 @@
-/// Where the service listens, and to whom it speaks: the settings `sync.…`, `http.…`, `mqtt.…`, `ntfy.…`, `gotify.…` and
+/// Where the service listens, and to whom it speaks: the settings `sync.…`, `http.…`, `mqtt.…`, `ntfy.…` and
 /// `webhook.…` of tracker law Section 11. What the service's file, its environment or a flag says goes
 /// before.
 public struct ServiceSettings: Hashable, Sendable {
@@ -36,8 +36,6 @@ public struct ServiceSettings: Hashable, Sendable {
     public internal(set) var mqttDiscoveryPrefix = "homeassistant"
     /// A topic of ntfy's.
     public internal(set) var ntfy = PocketSettings()
-    /// A server of Gotify's.
-    public internal(set) var gotify = PocketSettings()
     /// A program that is told what a person is told.
     public internal(set) var webhook = PocketSettings()
 

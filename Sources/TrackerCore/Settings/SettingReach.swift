@@ -14,7 +14,7 @@ public enum SettingReach: Sendable, Comparable {
         let name = name.lowercased()
         if name.hasSuffix("file") || name == "health.inbox" {
             self = .files
-        } else if ["mqtt.", "http.", "sync.", "ntfy.", "gotify.", "webhook."].contains(where: name.hasPrefix) {
+        } else if ["mqtt.", "http.", "sync.", "ntfy.", "webhook."].contains(where: name.hasPrefix) {
             self = .others
         } else {
             self = .day

@@ -113,7 +113,7 @@ public struct SettingEntry: Sendable {
         let isTelling =
             isSecret
             || (name.hasSuffix(".url")
-                && (given.contains("@") || ["ntfy.", "gotify.", "webhook."].contains(where: name.hasPrefix)))
+                && (given.contains("@") || ["ntfy.", "webhook."].contains(where: name.hasPrefix)))
         return SettingRefusal(
             name: name, given: isTelling ? "(hidden)" : given, rule: inUnits(rule, settings.amountUnits),
             kept: shown(settings).text)

@@ -101,9 +101,6 @@ extension Settings {
             .flag("mqtt.discovery", \.service.mqttDiscovery),
             .text("mqtt.discoveryPrefix", \.service.mqttDiscoveryPrefix, rule: topicRule, accepts: isTopic),
         ] + pocket("ntfy", \.service.ntfy, ntfyRule) { NtfyPlace($0) != nil }
-        + pocket("gotify", \.service.gotify, gotifyRule) {
-            isURL($0, ["http", "https"]) && !$0.contains { "?#".contains($0) }
-        }
         + pocket("webhook", \.service.webhook, webRule, credential: "secret") { isURL($0, ["http", "https"]) }
 
     /// - Parameters:
@@ -140,11 +137,6 @@ extension Settings {
         """
         It must be the address of a topic, such as https://ntfy.example/my-water: http:// or https://, without \
         user and password, and behind the last / a topic of 1 to 64 letters, digits, - and _; or unset.
-        """
-    private static let gotifyRule =
-        """
-        It must be the address of a server that begins with http:// or https://, without user and password, \
-        without ? and #, or unset.
         """
     private static let webRule =
         "It must be an address that begins with http:// or https://, without user and password, or unset."

@@ -1,6 +1,8 @@
 extension Settings {
     /// Names of settings that 0.10 removed. Stores and backups of earlier versions may contain them; they are ignored.
-    public static let removedNames: Set<String> = ["notify.tray", "push.contact", "push.caFile"]
+    public static let removedNames: Set<String> = [
+        "gotify.caFile", "gotify.token", "gotify.tokenFile", "gotify.url", "notify.tray", "push.caFile", "push.contact",
+    ]
 
     /// Whether 0.10 removed this setting; upper and lower case are equal.
     public static func isRemoved(_ name: String) -> Bool {

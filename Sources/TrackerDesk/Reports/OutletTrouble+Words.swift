@@ -6,7 +6,6 @@ extension OutletTrouble: Encodable {
     public var title: String {
         switch outlet {
         case "mqtt": "MQTT"
-        case "gotify": "Gotify"
         case "webhook": "Webhook"
         default: outlet
         }
