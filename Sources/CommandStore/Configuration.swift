@@ -68,7 +68,7 @@ public struct Configuration: Equatable, Sendable {
     ]
 
     /// Keys of earlier versions; in a group with a dot, as `group.key`. A file that still has one is read without it.
-    static let removedKeys: Set = ["fleet", "gotify"]
+    static let removedKeys: Set = ["fleet", "gotify", "webhook.template-file"]
 
     /// The largest configuration that is read: nobody writes more by hand.
     private static let limitBytes = 1 << 20

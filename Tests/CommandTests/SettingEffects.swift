@@ -176,7 +176,6 @@ enum SettingEffects {
         "webhook.secret": pocket(.webhook, "whsec_abcd", [("webhook.url", "https://hook.example")]),
         "webhook.secretFile": pocket(.webhook, "/nowhere/secret", [("webhook.url", "https://hook.example")]),
         "webhook.caFile": pocket(.webhook, "/etc/ca.pem", [("webhook.url", "https://hook.example")]),
-        "webhook.templateFile": pocket(.webhook, "/nowhere/hook.json", [("webhook.url", "https://hook.example")]),
     ]
 
     /// A drink of 2026-02-02 at 22:21:15, and a while after it.

@@ -392,7 +392,7 @@ import TrackerDesk
     }
 
     /// Whoever may do everything with a day from afar still reads no file of the service's machine with it.
-    @Test(arguments: ["ntfy.tokenFile", "webhook.templateFile", "sync.tokenFile", "mqtt.passwordFile", "health.inbox"])
+    @Test(arguments: ["ntfy.tokenFile", "webhook.secretFile", "sync.tokenFile", "mqtt.passwordFile", "health.inbox"])
     func aFileOfThisMachineIsNamedHereOnly(name: String) async throws {
         try await ServedHousehold.serve { house async throws in
             let away = try house.token(.admin).merging(["X-Forwarded-For": "203.0.113.9"]) { $1 }

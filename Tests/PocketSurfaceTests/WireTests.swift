@@ -97,7 +97,6 @@ import TrackerCore
         (.ntfy, [("ntfy.url", "https://h/t"), ("ntfy.tokenFile", "/nowhere/token")], "/nowhere/token"),
         (.ntfy, [("ntfy.url", "http://h/t"), ("ntfy.caFile", "/ca")], "https"),
         (.webhook, [("webhook.url", "https://h"), ("webhook.secret", "whsec_%")], "base64"),
-        (.webhook, [("webhook.url", "https://h"), ("webhook.templateFile", "/nowhere/hook")], "/nowhere/hook"),
         (.webhook, [("webhook.url", "https://a:s3cret@h/")], "password"),
     ]
 

@@ -80,7 +80,6 @@ import Testing
         ("webhook.secret", "", ["whsec_s3cret"], ["a b"]),
         ("webhook.secretFile", "", ["/run/credentials/webhook"], ["webhook"]),
         ("webhook.caFile", "", ["/etc/ca.pem"], ["ca.pem"]),
-        ("webhook.templateFile", "", ["/etc/waterh/hook.json"], ["hook.json"]),
     ]
 
     @Test func theTableIsComplete() {

@@ -26,7 +26,7 @@ const GROUPS = [
   ['connections', ['health.enabled', 'health.inbox', 'sync.url', 'sync.token', 'sync.tokenFile', 'http.listen', 'http.publicUrl', 'mqtt.url', 'mqtt.prefix', 'mqtt.commands',
     'mqtt.user', 'mqtt.password', 'mqtt.passwordFile', 'mqtt.caFile', 'mqtt.certificateFile', 'mqtt.keyFile', 'mqtt.discovery', 'mqtt.discoveryPrefix']],
   ['pocket', ['ntfy.url', 'ntfy.token', 'ntfy.tokenFile', 'ntfy.caFile',
-    'webhook.url', 'webhook.secret', 'webhook.secretFile', 'webhook.caFile', 'webhook.templateFile']],
+    'webhook.url', 'webhook.secret', 'webhook.secretFile', 'webhook.caFile']],
 ];
 const IN_FORM = ['hydration.goalMl', 'schedule.wake', 'schedule.sleep'];
 

@@ -152,7 +152,6 @@ export default {
     'webhook.secret': ['Geheimnis des Webhooks', 'Womit jede Nachricht unterschrieben wird. Es wird nie angezeigt.'],
     'webhook.secretFile': ['Datei mit dem Geheimnis', 'Stattdessen eine Datei.'],
     'webhook.caFile': ['Webhook: Zertifizierungsstellen', 'Eine PEM-Datei: wem geglaubt wird, der Server zu sein.'],
-    'webhook.templateFile': ['Vorlage des Webhooks', 'Eine Datei mit dem JSON, das gesendet wird, etwa {"text": "{{title}}"}.'],
   },
   choices: {
     pace: 'Takt', interval: 'Abstand', adaptive: 'angepasst', all: 'alle drei', continuous: 'ständig', wholeHours: 'zu vollen Stunden', monday: 'Montag', sunday: 'Sonntag', saturday: 'Samstag',

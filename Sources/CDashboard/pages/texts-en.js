@@ -146,7 +146,6 @@ export default {
     'webhook.secret': ['Webhook secret', 'With which each message is signed. It is never displayed.'],
     'webhook.secretFile': ['Webhook secret file', 'A file with that secret, instead.'],
     'webhook.caFile': ['Webhook authorities', 'A PEM file: whom to believe to be the server.'],
-    'webhook.templateFile': ['Webhook template', 'A file with the JSON that is sent, such as {"text": "{{title}}"}.'],
   },
   choices: {
     pace: 'pace', interval: 'interval', adaptive: 'adaptive', all: 'all three', continuous: 'each moment', wholeHours: 'each full hour', monday: 'Monday', sunday: 'Sunday', saturday: 'Saturday',

@@ -17,8 +17,7 @@ extension PocketPlan {
             let body = try TrackerDesk.json(try NtfyMessage(message, self, place))
             return OutgoingRequest("POST", place.server, headers: [type] + bearer, body: Array(body.utf8))
         case .webhook:
-            let text =
-                try template?.rendered { $0.value(of: message, self) } ?? TrackerDesk.json(WebhookBody(message, self))
+            let text = try TrackerDesk.json(WebhookBody(message, self))
             let (body, id, timestamp) = (
                 Array(text.utf8), WebhookSignature.id(of: message.key), Int(now.milliseconds / 1000)
             )

@@ -11,8 +11,6 @@ public struct PocketPlan: Hashable, Sendable, CustomStringConvertible {
     public private(set) var url: String
     private(set) var token: String?
     let authorities: String?
-    /// How a webhook's body is to be; `nil`: as usual.
-    let template: WebhookTemplate?
     /// Where a phone finds this service; `nil`: nowhere, so that there is nothing to open and nothing to press.
     let publicURL: String?
     /// As listed, where several people share a service.
@@ -29,7 +27,6 @@ public struct PocketPlan: Hashable, Sendable, CustomStringConvertible {
         authorities = own.caFile
         publicURL = settings.publicURL.map { $0.hasSuffix("/") ? String($0.dropLast()) : $0 }
         let name = service.rawValue
-        template = try own.templateFile.map(Self.template(in:))
         if authorities != nil, !url.lowercased().hasPrefix("https://") {
             throw WrongInput(
                 "\(name)NotEncrypted",
@@ -54,7 +51,7 @@ public struct PocketPlan: Hashable, Sendable, CustomStringConvertible {
     /// Where it was told before, when it is told nowhere any more.
     init(_ service: PocketService, at address: String, token: String?, person: String?) {
         (self.service, url, self.token, self.person) = (service, address, token, person)
-        (authorities, template, publicURL) = (nil, nil, nil)
+        (authorities, publicURL) = (nil, nil)
     }
 
     /// Without anything that is a secret: the topic of ntfy is one.
@@ -62,7 +59,7 @@ public struct PocketPlan: Hashable, Sendable, CustomStringConvertible {
         return [
             "\(service.title) at \(OutgoingURL.place(url))",
             token == nil ? nil : service == .webhook ? "signed" : "with a token",
-            template == nil ? nil : "by a template", authorities.map { "authorities \($0)" },
+            authorities.map { "authorities \($0)" },
             publicURL.map { "buttons to \($0)" },
         ]
         .compactMap(\.self).joined(separator: ", ")
@@ -97,18 +94,6 @@ public struct PocketPlan: Hashable, Sendable, CustomStringConvertible {
                 "The first line of \(path), which \(name) names, is no \(service.credential).")
         }
         return line
-    }
-
-    private static func template(in path: String) throws -> WebhookTemplate {
-        let wrong = { (why: String) in
-            WrongInput("webhookTemplate", "The file \(path), which webhook.templateFile names, \(why).")
-        }
-        let data: Data
-        do { data = try SmallFile.read(path, limit: WebhookTemplate.limit + 1) } catch { throw wrong(error.words) }
-        guard data.count <= WebhookTemplate.limit, let text = String(validating: data, as: UTF8.self) else {
-            throw wrong("is no text, or larger than 64 KiB")
-        }
-        do { return try WebhookTemplate(text) } catch { throw wrong("is no template: \(error)") }
     }
 }
 

@@ -1,16 +1,41 @@
 import Store
 import TrackerCore
-import TrackerDesk
 
-/// A notification as a webhook takes it where nobody wants it otherwise (standardwebhooks.com: type, timestamp, data).
+/// The JSON body of a webhook request, in the form of Standard Webhooks (standardwebhooks.com).
 struct WebhookBody: Encodable {
+    /// The notification.
+    struct Notification: Encodable {
+        /// The same for each attempt to send one decision.
+        var id: String
+        /// The catalogue's id, such as `hydration-reminder`.
+        var kind: String
+        var title: String
+        var body: String
+        /// `low`, `normal` or `critical`.
+        var urgency: String
+        var sound: Bool
+        /// The address of its page, or empty.
+        var page: String
+        /// The person's name in the configuration, or empty.
+        var person: String
+        /// The time of the decision, as a date.
+        var at: String
+        /// The time of the decision, in seconds since 1970.
+        var timestamp: Int
+    }
+
     var type = "notification"
+    /// The time of the decision, as a date.
     var timestamp: String
-    var data: [String: WebhookField.Value]
+    var data: Notification
 
     init(_ message: PocketMessage, _ plan: PocketPlan) {
+        let announcement = message.announcement
         timestamp = message.since.description
-        data = Dictionary(
-            uniqueKeysWithValues: WebhookField.allCases.map { ($0.rawValue, $0.value(of: message, plan)) })
+        data = Notification(
+            id: announcement.id, kind: announcement.kind.id, title: announcement.title, body: announcement.body,
+            urgency: "\(announcement.urgency)", sound: announcement.sound,
+            page: plan.page(announcement.kind.page) ?? "", person: plan.person ?? "", at: timestamp,
+            timestamp: Int((Double(message.since.milliseconds) / 1000).rounded(.down)))
     }
 }

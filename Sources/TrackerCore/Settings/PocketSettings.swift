@@ -11,6 +11,4 @@ public struct PocketSettings: Hashable, Sendable {
     public internal(set) var tokenFile: String?
     /// A file in PEM: whom we believe to be the server.
     public internal(set) var caFile: String?
-    /// How a webhook's body is to be.
-    public internal(set) var templateFile: String?
 }

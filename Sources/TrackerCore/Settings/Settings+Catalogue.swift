@@ -130,7 +130,7 @@ extension Settings {
                 credential, \.token, "It must be 1 to 4096 visible ASCII characters without blanks, or unset.", isToken
             ).secret,
             text("\(credential)File", \.tokenFile, fileRule, isFile), text("caFile", \.caFile, fileRule, isFile),
-        ] + (credential == "secret" ? [text("templateFile", \.templateFile, fileRule, isFile)] : [])
+        ]
     }
 
     private static let ntfyRule =

@@ -2,6 +2,7 @@ extension Settings {
     /// Names of settings that 0.10 removed. Stores and backups of earlier versions may contain them; they are ignored.
     public static let removedNames: Set<String> = [
         "gotify.caFile", "gotify.token", "gotify.tokenFile", "gotify.url", "notify.tray", "push.caFile", "push.contact",
+        "webhook.templateFile",
     ]
 
     /// Whether 0.10 removed this setting; upper and lower case are equal.
