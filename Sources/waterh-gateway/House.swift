@@ -169,11 +169,10 @@ actor House {
             }
             let isDue = Farewell.isDue(one.store)
             if isDue, !farewells.contains(where: { one.store.isSameFile(as: $0.store.path) }) {
-                let leaver = one.gone(as: before.first { $0.store.isSameFile(as: one.store.path) })
                 farewells.append(
                     (
                         one.store,
-                        Task { [log, present] in await Farewell(plan: leaver, log: log, present: present).run() }
+                        Task { [log, present] in await Farewell(plan: one, log: log, present: present).run() }
                     ))
             }
             // Who has neither a bottle nor anything at a broker is forgotten.
@@ -269,7 +268,7 @@ actor House {
                 isTalkative: plan.link.verbose || Diagnostics.isLively) ?? log
         if let listed = plan.listed { log[metadataKey: "person"] = "\(listed)" }
         let resident = Resident(
-            plan, depot, supervisor: supervisor, log: log, clock: clock, present: present,
+            plan, depot, supervisor: supervisor, log: log, clock: clock,
             desktopPages: hasDesktop ? address : nil)
         if depot.store.path != ":memory:",
             ServiceSocket(path: ServiceSocket.own(forStore: depot.store.path).path).isAnswering

@@ -11,27 +11,25 @@ extension Resident {
     /// - Parameter plan: what is in force.
     static func pocket(
         _ store: TrackerStore, _ person: String?, _ plan: @escaping @Sendable () -> PersonPlan, _ watch: StoreWatch?,
-        among present: PresentStores, log: Logger
+        log: Logger
     ) -> [PocketOutlet] {
         PocketService.allCases.map { service in
             PocketOutlet(
-                service, pocketSurroundings(service.title, store, person, plan, watch, among: present, log: log))
+                service, pocketSurroundings(service.title, store, person, plan, watch, log: log))
         }
     }
 
     /// What every way to a person's phone is used in.
-    /// - Parameters:
-    ///   - title: as people write it.
-    ///   - present: who else is served, and may have been told at the same place.
+    /// - Parameter title: as people write it.
     static func pocketSurroundings(
         _ title: String, _ store: TrackerStore, _ person: String?, _ plan: @escaping @Sendable () -> PersonPlan,
-        _ watch: StoreWatch?, among present: PresentStores, log: Logger
+        _ watch: StoreWatch?, log: Logger
     ) -> PocketOutlet.Surroundings {
         PocketOutlet.Surroundings(
             desk: { try TrackerDesk(store, now: Machine.now(), zone: Depot.choice(plan().zone), source: "pocket") },
             overlay: { try plan().pocketSettings(over: $0) }, person: person,
             sharesWaterline: { plan().sharesWaterline },
-            isAnothers: { [path = store.path] in present.show(at: $0, as: $1, besides: path) }, watch: watch,
+            watch: watch,
             say: { word in
                 switch word {
                 case .on(let words): log.notice("Notifications go to \(words).")

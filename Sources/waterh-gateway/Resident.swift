@@ -44,11 +44,10 @@ final class Resident: Sendable {
     private let isLeaving = Mutex(false)
 
     /// - Parameters:
-    ///   - present: who is served beside this person.
     ///   - desktopPages: what the desktop of the session opens; `nil`: it is not this person's.
     init(
         _ plan: PersonPlan, _ depot: Depot, supervisor: Supervisor, log: Logger, clock: DriverClock,
-        present: PresentStores, desktopPages: PageAddress?
+        desktopPages: PageAddress?
     ) {
         (name, listed, store) = (plan.name, plan.listed, depot.store)
         let plans = PlanInForce(plan)
@@ -74,7 +73,7 @@ final class Resident: Sendable {
         self.pages = desktopPages
         let lights = LightCall(of: plan.listed)
         self.lights = lights
-        let pocket = Self.pocket(depot.store, plan.listed, { plans.plan }, watch, among: present, log: log)
+        let pocket = Self.pocket(depot.store, plan.listed, { plans.plan }, watch, log: log)
         self.pocket = pocket
         let reminders = ReminderLoop(
             sinks: [screen, broker, screens] + pocket.map(PocketSink.init), desk: { await desk.desk() },

@@ -213,14 +213,6 @@ struct PersonPlan: Sendable {
         return settings
     }
 
-    /// As somebody who is not listed any more: what the list said of the phone is known as long as a service remembers
-    /// who was on it.
-    func gone(as before: PersonPlan?) -> PersonPlan {
-        var plan = self
-        if let before { plan.pocket = before.pocket }
-        return plan
-    }
-
     /// Whether the same store is filled by the same link: what else is said may change while the service runs.
     func isInPlace(of other: PersonPlan) -> Bool {
         store.path == other.store.path && link.link == other.link.link && name == other.name

@@ -137,7 +137,7 @@ struct Purge: WaitingCommand {
         try Confirmation.ask("Delete everything in \(desk.path)?", isConfirmed: yes, console: desk.console)
         let report = try await desk.tracker.purge()
         TrackerDesktop.memory(store: desk.tracker.path).forgetAll()
-        let (left, shown) = (try desk.tracker.leftBehind(), try desk.tracker.leftOnPhones())
+        let left = try desk.tracker.leftBehind()
         try desk.say(report) {
             ["Everything is deleted. Start anew with: waterh-tracker setup"]
                 + (left > 0
@@ -145,13 +145,6 @@ struct Purge: WaitingCommand {
                         """
                         A broker keeps \(counted(left, "retained message")) of it: the service takes back what is \
                         there as soon as it reaches that broker.
-                        """
-                    ] : [])
-                + (shown > 0
-                    ? [
-                        """
-                        ntfy may show \(counted(shown, "notification")) of it: the service takes back what is \
-                        there as soon as it reaches that server.
                         """
                     ] : [])
         }

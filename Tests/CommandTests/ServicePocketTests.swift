@@ -33,10 +33,9 @@ import Testing
             try await Program("waterh-tracker").run(["status", "--config", config.path]).output
         }
 
-        /// What was told, without what was taken back.
         func told(_ count: Int) async throws -> [WebPeer.Seen] {
             let found: [WebPeer.Seen]? = try await event {
-                let told = try await peer.seen().filter { $0.method == "POST" }
+                let told = try await peer.seen()
                 return told.count >= count ? told : nil
             }
             return try #require(found)

@@ -21,7 +21,7 @@ final class PocketRig: Sendable {
 
     init(
         _ service: PocketService, _ settings: [(name: String, text: String)], store: TrackerStore? = nil,
-        person: String? = nil, isAnothers: @escaping @Sendable (String, String) -> Bool = { _, _ in false }
+        person: String? = nil
     ) throws {
         let store = try store ?? TrackerStore(inMemory: "UTC")
         self.store = store
@@ -30,7 +30,7 @@ final class PocketRig: Sendable {
             service,
             .init(
                 desk: { PocketRig.desk(store, boxed.rig?.lead.withLock { $0 } ?? 0) }, person: person,
-                sharesWaterline: { boxed.rig?.shares.withLock { $0 } ?? false }, isAnothers: isAnothers,
+                sharesWaterline: { boxed.rig?.shares.withLock { $0 } ?? false },
                 say: { word in boxed.rig?.words.withLock { $0.append(word) } }, chance: { 0 }, limit: .seconds(2)))
         sink = PocketSink(outlet)
         boxed.rig = self

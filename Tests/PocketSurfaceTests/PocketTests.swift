@@ -192,89 +192,27 @@ import TrackerDesk
         await rig.stop()
     }
 
-    /// What is over is taken back where that can be, once; and what still waits for its place is not sent.
-    @Test func whatIsOverIsTakenBack() async throws {
+    @Test func `ntfy does not get what waits when its reason is gone`() async throws {
         let peer = try await WebPeer()
         let rig = try PocketRig.ntfy(peer)
         rig.start()
         #expect(await rig.tells(notice(1)))
-        for _ in 0..<3 { await rig.sink.close(id: "hydration-reminder") }
-        await rig.sink.close(id: "waterline-time")
-        #expect(
-            try await peer.seen().map { "\($0.method) \($0.path)" } == [
-                "POST /", "DELETE /my-water/hydration-reminder",
-            ])
         try await peer.rule(#"{"status": 503}"#)
         #expect(await rig.sink.deliver(notice(2)) == false)
         await rig.sink.close(id: "hydration-reminder")
         try await peer.rule("{}")
         #expect(try rig.store.postState(notice(2).notificationId, at: "ntfy") == .dropped)
+        #expect(try await peer.seen().allSatisfy { $0.method == "POST" })
         await rig.stop()
     }
 
-    /// An adversary's finding: 403, a redirect and a network's login page counted as taken back, and what was over
-    /// stayed on the phone.
-    @Test(arguments: [
-        #"{"status": 403}"#, #"{"status": 302, "headers": {"Location": "/login"}}"#,
-        #"{"body": "<html>Please log in</html>"}"#, #"{"status": 503}"#,
-    ])
-    func whatAServerDoesNotTakeBackIsTakenBackLater(rule: String) async throws {
-        let peer = try await WebPeer()
-        let rig = try PocketRig.ntfy(peer)
+    @Test func `ntfy does not get notifications that stay until their reason is gone`() async throws {
+        let rig = try PocketRig.ntfy(try await WebPeer())
+        rig.shares.withLock { $0 = true }
         rig.start()
-        #expect(await rig.tells(notice(1)))
-        try await peer.rule(rule)
-        await rig.sink.close(id: "hydration-reminder")
-        #expect(
-            await rig.says {
-                if case .trouble(let words) = $0 { words.contains("cannot be taken back") } else { false }
-            }, "\(rig.said)")
-        #expect(try rig.store.shownPosts(from: "ntfy").count == 1)
-        try await peer.rule("{}")
-        // By itself: nobody has to say once more that it is over.
-        await rig.outlet.poke()
-        #expect(
-            try await event(within: 60) { try rig.store.shownPosts(from: "ntfy").isEmpty ? true : nil } == true,
-            "\(rig.said)")
-        let seen = try await peer.seen()
-        #expect(
-            seen.dropFirst().count >= 2
-                && seen.dropFirst().allSatisfy { $0.method == "DELETE" && $0.path == "/my-water/hydration-reminder" })
+        #expect(await rig.sink.deliver(notice(1, .waterlineLive, session: "s")) == false)
         await rig.stop()
-    }
-
-    /// An adversary's finding: under another name of its person what was shown was neither replaced nor taken back.
-    @Test(arguments: [("anna", "nora"), (nil, "anna"), ("anna", nil)] as [(String?, String?)])
-    func anotherNameOfItsPersonLeavesNothingBehind(before: String?, after: String?) async throws {
-        func place(_ person: String?, _ id: String) -> String { (person.map { $0 + "-" } ?? "") + id }
-        let peer = try await WebPeer()
-        let settings = [(name: "ntfy.url", text: "\(peer.url)/my-water")]
-        let first = try PocketRig(.ntfy, settings, person: before)
-        first.start()
-        #expect(await first.tells(notice(1)))
-        #expect(await first.tells(notice(1, .goal, "Goal", "reached")))
-        await first.stop()
-        let next = try PocketRig(.ntfy, settings, store: first.store, person: after)
-        next.start()
-        #expect(await next.tells(notice(2)))
-        #expect(
-            try await event(within: 60) { try await peer.seen().count { $0.method == "DELETE" } == 2 ? true : nil }
-                == true, "\(next.said)")
-        let seen = try await peer.seen()
-        #expect(
-            Set(seen.filter { $0.method == "DELETE" }.map(\.path)) == [
-                "/my-water/\(place(before, "hydration-reminder"))",
-                "/my-water/\(place(before, "hydration-goal-reached"))",
-            ])
-        #expect(seen.last { $0.method == "POST" }?.json["sequence_id"] as? String == place(after, "hydration-reminder"))
-        #expect(
-            await event {
-                (try? next.store.shownPosts(from: "ntfy").map(\.announcement.id)) == [notice(2).notificationId]
-                    ? true : nil
-            } == true)
-        await next.sink.close(id: "hydration-reminder")
-        #expect(try await peer.seen().last?.path == "/my-water/\(place(after, "hydration-reminder"))")
-        await next.stop()
+        #expect(try rig.store.postStates(at: "ntfy").isEmpty)
     }
 
     /// Who looks at the day sees why a phone hears nothing, and since when; with other settings, or without, that is
@@ -315,144 +253,6 @@ import TrackerDesk
         _ = try rig.desk().set([("ntfy.url", "unset")])
         await rig.outlet.poke()
         #expect(try await event { try rig.store.outletTroubles().isEmpty ? true : nil } == true)
-        await rig.stop()
-    }
-
-    /// An adversary's finding: who was taken off the list left what a phone showed; a server that is away is asked
-    /// again.
-    @Test func whoIsNotServedAnyMoreLeavesNothingOnAPhone() async throws {
-        let peer = try await WebPeer()
-        let rig = try PocketRig(.ntfy, [("ntfy.url", "\(peer.url)/my-water"), ("ntfy.token", "tk_1")], person: "anna")
-        rig.start()
-        #expect(await rig.tells(notice(1)))
-        await rig.stop()
-        #expect(try PocketOutlet.leavesSomething(rig.store))
-        try await peer.rule(#"{"status": 503}"#)
-        let goes = Task { await rig.outlet.takeBackAll() }
-        _ = try await peer.seen(2)
-        try await peer.rule("{}")
-        #expect(await goes.value)
-        #expect(try !PocketOutlet.leavesSomething(rig.store))
-        let last = try #require(try await peer.seen().last)
-        #expect(
-            last.method == "DELETE" && last.path == "/my-water/anna-hydration-reminder"
-                && last.headers["authorization"] == "Bearer tk_1")
-    }
-
-    /// An adversary's finding: a purge left its words on the phone. The service runs meanwhile, or comes later; the
-    /// token went with the settings.
-    @Test(arguments: [true, false]) func whatIsPurgedIsTakenBackFromThePhone(isServed: Bool) async throws {
-        let peer = try await WebPeer()
-        var rig = try PocketRig.ntfy(peer, [("ntfy.token", "tk_1")])
-        rig.start()
-        #expect(await rig.tells(notice(1)))
-        if !isServed { await rig.stop() }
-        _ = try await rig.desk().purge()
-        if !isServed {
-            #expect(try rig.desk().leftOnPhones() == 1)
-            rig = try PocketRig(.ntfy, [], store: rig.store)
-            rig.start()
-        }
-        await rig.outlet.poke()
-        #expect(try await event(within: 60) { try rig.desk().leftOnPhones() == 0 ? true : nil } == true, "\(rig.said)")
-        let seen = try await peer.seen()
-        #expect(
-            seen.map { "\($0.method) \($0.path)" } == ["POST /", "DELETE /my-water/hydration-reminder"]
-                && seen.last?.headers["authorization"] == "Bearer tk_1")
-        await rig.stop()
-    }
-
-    /// The topic changed, or ntfy was switched off, and a reminder stood at the old one for ever. A server that is away
-    /// is asked again, also by the next service. What is told after a purge stands in the place of what was left before
-    /// it, and is not taken away with that.
-    @Test func whatIsToldAfterAPurgeStaysOnThePhone() async throws {
-        let peer = try await WebPeer()
-        var rig = try PocketRig.ntfy(peer)
-        rig.start()
-        #expect(await rig.tells(notice(1)))
-        #expect(await rig.tells(notice(1, .goal, "Goal", "reached")))
-        await rig.stop()
-        _ = try await rig.desk().purge()
-        #expect(try rig.desk().leftOnPhones() == 2)
-        rig = try PocketRig.ntfy(peer, store: rig.store)
-        // It waits before anything is taken back.
-        _ = await rig.sink.deliver(notice(2))
-        rig.start()
-        #expect(try await event(within: 60) { try rig.desk().leftOnPhones() == 0 ? true : nil } == true, "\(rig.said)")
-        #expect(try rig.store.postState(notice(2).notificationId, at: "ntfy") == .sent)
-        #expect(
-            try await peer.seen().filter { $0.method == "DELETE" }.map(\.path) == ["/my-water/hydration-goal-reached"])
-        await rig.stop()
-    }
-
-    /// Two people of one topic change names: what the other was told in that place meanwhile is not taken away.
-    @Test func whatAnotherIsToldInThatPlaceStays() async throws {
-        let peer = try await WebPeer()
-        let rig = try PocketRig(.ntfy, [("ntfy.url", "\(peer.url)/house")], person: "anna")
-        rig.start()
-        #expect(await rig.tells(notice(1)))
-        #expect(await rig.tells(notice(1, .goal, "Goal", "reached")))
-        await rig.stop()
-        let next = try PocketRig(
-            .ntfy, [], store: rig.store, person: "ben",
-            isAnothers: { $0 == "\(peer.url)/house" && $1 == "anna-hydration-reminder" })
-        next.start()
-        #expect(
-            try await event(within: 60) { try next.store.shownPosts(from: "ntfy").isEmpty ? true : nil } == true,
-            "\(next.said)")
-        #expect(
-            try await peer.seen().filter { $0.method == "DELETE" }.map(\.path) == ["/house/anna-hydration-goal-reached"]
-        )
-        await next.stop()
-    }
-
-    @Test(arguments: ["other topic", "off", "no service"]) func whatIsShownAtATopicThatIsNotNamedAnyMoreIsTakenBack(
-        _ what: String
-    ) async throws {
-        let peer = try await WebPeer()
-        var rig = try PocketRig.ntfy(peer, [("ntfy.token", "tk_1")])
-        rig.start()
-        #expect(await rig.tells(notice(1)))
-        try await peer.rule(#"{"status": 503}"#)
-        if what == "no service" { await rig.stop() }
-        _ = try rig.desk().set([("ntfy.url", what == "off" ? "unset" : "\(peer.url)/other")])
-        if what == "no service" {
-            rig = try PocketRig(.ntfy, [], store: rig.store)
-            rig.start()
-        }
-        await rig.outlet.poke()
-        _ = try await peer.seen(2)
-        try await peer.rule("{}")
-        let isGone: Bool? = try await event(within: 60) { try rig.store.shownPosts(from: "ntfy").isEmpty ? true : nil }
-        #expect(isGone == true)
-        let seen = try await peer.seen()
-        #expect(
-            seen.dropFirst().allSatisfy {
-                $0.method == "DELETE" && $0.path == "/my-water/hydration-reminder"
-                    && $0.headers["authorization"] == "Bearer tk_1"
-            }, "\(seen.map(\.path))")
-        if what != "off" {
-            #expect(await rig.tells(notice(2)))
-            #expect(try await peer.seen().last?.json["topic"] as? String == "other")
-        }
-        await rig.stop()
-    }
-
-    /// It stood on the phone when Waterline was not shared any more.
-    @Test func waterlineThatIsNotSharedAnyMoreIsTakenBack() async throws {
-        let peer = try await WebPeer()
-        let rig = try PocketRig.ntfy(peer)
-        rig.shares.withLock { $0 = true }
-        rig.start()
-        #expect(await rig.tells(notice(1, .waterlineTime, "Time for water", "", session: "s")))
-        #expect(await rig.tells(notice(1)))
-        rig.shares.withLock { $0 = false }
-        await rig.outlet.poke()
-        #expect(try await event { try await peer.seen().last?.path == "/my-water/waterline-time" ? true : nil } == true)
-        #expect(try await peer.seen().map(\.method) == ["POST", "POST", "DELETE"])
-        #expect(
-            await event { (try? rig.store.shownPosts(from: "ntfy").map(\.announcement.kind)) == [.pace] ? true : nil }
-                == true)
         await rig.stop()
     }
 

@@ -51,9 +51,6 @@ import TrackerCore
             ],
         ]
         #expect(try json(request.body) == expected)
-        let standing = try #require(plan.standing(of: message(notice())))
-        let back = try #require(plan.withdrawal(standing))
-        #expect(back.method == "DELETE" && back.url == "https://ntfy.example/my-water/hydration-reminder")
     }
 
     /// Discreet words stay so: nothing beside them says more; and a phone that finds no service has nothing to press.
@@ -67,18 +64,6 @@ import TrackerCore
                 "topic": "t", "sequence_id": "anna-waterline-per-drink", "message": "Time for a break", "priority": 3,
                 "tags": ["bell"],
             ])
-    }
-
-    /// An adversary's finding: what was shown under a former name was deleted under today's.
-    @Test func whatIsShownUnderAFormerNameIsTakenBackUnderThat() throws {
-        let plan = try #require(try plan(.ntfy, [("ntfy.url", "https://h/t")], person: "nora"))
-        var old = message(notice())
-        old.remote = "anna-hydration-reminder"
-        #expect(plan.standing(of: old) == "anna-hydration-reminder" && plan.place(of: old) == "nora-hydration-reminder")
-        // What an earlier version noted was the server's own number.
-        old.remote = "SlR3x0vCqPNw"
-        #expect(plan.standing(of: old) == "nora-hydration-reminder")
-        #expect(plan.withdrawal("anna-hydration-reminder")?.url == "https://h/t/anna-hydration-reminder")
     }
 
     @Test(arguments: [

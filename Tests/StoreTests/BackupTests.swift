@@ -192,7 +192,7 @@ import TrackerCore
         try store.backUp(to: file)
         // Sent after the backup was made.
         let first = try #require(try next(store))
-        try store.endPost(first, from: "ntfy", as: "me", at: now.now, .sent, remote: "abc")
+        try store.endPost(first, from: "ntfy", as: "me", at: now.now, .sent)
         try store.restore(from: file, scratch: try newFolder())
         #expect(try store.postState("r/1", at: "ntfy") == .sent && store.post(withKey: "r/1")?.remote == "abc")
         // It still waits here, and is what it was.

@@ -15,7 +15,7 @@ extension PocketOutlet {
         let known = try store.postStates(at: name)
         let sharedFrom = try store.noteSharing(around.sharesWaterline())
         let stillTrue = service.keepsAll ? nil : StillTrue(try store.facts(desk.context), now: desk.now)
-        for one in told where known[one.decision.notificationId] == nil {
+        for one in told where known[one.decision.notificationId] == nil && service.takes(one.decision.kind) {
             let (decision, decidedAt) = (one.decision, one.decision.decidedAt ?? desk.now)
             // What was told of a session while that was nobody's business stays so.
             guard !decision.kind.isWaterline || sharedFrom.map({ one.place > $0 }) ?? false else { continue }

@@ -22,9 +22,6 @@ public actor PocketOutlet {
         public var person: String?
         /// Whether Waterline is shown beyond this machine.
         public var sharesWaterline: @Sendable () -> Bool
-        /// Whether another person's notification stands at an address as that: it took the place of ours, and is not
-        /// taken away.
-        public var isAnothers: @Sendable (_ address: String, _ place: String) -> Bool
         /// Tells whenever the store is written, by whatever program; `nil` where nothing does: then it is looked at all
         /// the time.
         public var watch: StoreWatch?
@@ -39,13 +36,12 @@ public actor PocketOutlet {
             desk: @escaping @Sendable () throws -> TrackerDesk,
             overlay: @escaping @Sendable (Settings) throws -> Settings = { $0 }, person: String? = nil,
             sharesWaterline: @escaping @Sendable () -> Bool,
-            isAnothers: @escaping @Sendable (_ address: String, _ place: String) -> Bool = { _, _ in false },
             watch: StoreWatch? = nil,
             say: @escaping @Sendable (Word) -> Void,
             chance: @escaping @Sendable () -> Double = { .random(in: 0...1) }, limit: Duration = .seconds(10)
         ) {
-            (self.desk, self.overlay, self.person, self.sharesWaterline, self.isAnothers, self.watch) = (
-                desk, overlay, person, sharesWaterline, isAnothers, watch
+            (self.desk, self.overlay, self.person, self.sharesWaterline, self.watch) = (
+                desk, overlay, person, sharesWaterline, watch
             )
             (self.say, self.chance, self.limit) = (say, chance, limit)
         }
@@ -70,8 +66,6 @@ public actor PocketOutlet {
     nonisolated let around: Surroundings
     /// As the store knows it.
     nonisolated let name: String
-    /// The person goes: nothing of theirs is to stay on a phone.
-    private(set) var isLeaving = false
     private let claimant: String
     /// How often settings are looked at, and work of another process.
     var lookEvery: Duration { DayFollower.lookEvery(isTold: around.watch != nil) }
@@ -85,7 +79,6 @@ public actor PocketOutlet {
     private var waiting: [String: [CheckedContinuation<Bool, Never>]] = [:]
     /// Since when each message of the queue waits here, by its number. A machine's clock may be wrong for a while.
     private var waitsSince: [Int64: ContinuousClock.Instant] = [:]
-    var takingBack = TakingBack()
     /// What the server has, until the store knows it, by its number in the queue.
     private var unnoted: Set<Int64> = []
 
@@ -108,7 +101,6 @@ public actor PocketOutlet {
                     if let plan { try bring(plan, around.desk()) }
                     length = min(length, try await sendAll(arrivedLate))
                 }
-                length = min(length, try await takeBack())
             } catch {
                 trouble("\(error)")
                 length = DayFollower.lookOften
@@ -117,9 +109,6 @@ public actor PocketOutlet {
         }
         for id in waiting.keys { answer(id, false) }
     }
-
-    /// The person goes.
-    func leave() { isLeaving = true }
 
     /// Something is to be sent, or the settings changed: looks at once.
     public func poke() {
@@ -134,7 +123,8 @@ public actor PocketOutlet {
 
     /// Notes it, and waits for a moment until the server has it. What came before it goes before it.
     func deliver(_ notification: TrackerNotification) async -> Bool {
-        guard let plan = try? currentPlan(), !notification.kind.isWaterline || around.sharesWaterline()
+        guard let plan = try? currentPlan(), service.takes(notification.kind),
+            !notification.kind.isWaterline || around.sharesWaterline()
         else { return false }
         do {
             let desk = try around.desk()
@@ -159,20 +149,10 @@ public actor PocketOutlet {
         }
     }
 
-    /// Takes away what is shown in that place, and what waits for it. What a server does not take back now is tried
-    /// again.
-    func close(place: String) async {
-        guard !service.keepsAll, let desk = try? around.desk(),
-            let shown = try? desk.store.withdrawPosts(place, from: name), !shown.isEmpty
-        else { return }
-        takingBack.close(place)
-        guard let plan = try? currentPlan(), restsUntil.map({ $0 <= .now }) ?? true, takingBack.pause == nil else {
-            return
-        }
-        // What is shown elsewhere is taken back there.
-        for message in shown where message.sentTo == nil || message.sentTo == plan.url {
-            guard await withdraw(message, by: plan, desk) else { return }
-        }
+    /// Does not send what still waits for that place: its reason is gone. A webhook gets it nevertheless.
+    func close(place: String) {
+        guard !service.keepsAll else { return }
+        try? around.desk().store.dropPosts(place, from: name)
     }
 
     // MARK: - Sending
@@ -196,9 +176,7 @@ public actor PocketOutlet {
             switch outcome {
             case .sent:
                 unnoted.insert(message.sequence)
-                try after.store.endPost(
-                    message, from: name, as: claimant, at: after.now, .sent, remote: plan.place(of: message),
-                    sentTo: plan.url)
+                try after.store.endPost(message, from: name, as: claimant, at: after.now, .sent)
                 unnoted.remove(message.sequence)
                 waitsSince[message.sequence] = nil
                 backoff.reset()
@@ -290,7 +268,6 @@ public actor PocketOutlet {
         if state == .waiting, !service.keepsAll || waitsSince[sequence] == nil {
             waitsSince[sequence] = .now - .seconds(service.keepsAll ? 0 : max(0, since.seconds(to: desk.now)))
         }
-        takingBack.open(notification.kind.id)
         return state
     }
 
@@ -317,7 +294,6 @@ public actor PocketOutlet {
         // With other settings it may be over.
         if let new { try store.forgetPocketTrouble(of: name, unlessWith: new.mark) }
         plan = new
-        takingBack.know(new)
         (lastTrouble, restsUntil) = (nil, nil)
         backoff.reset()
         return new != nil

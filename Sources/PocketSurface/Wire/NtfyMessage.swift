@@ -54,9 +54,8 @@ struct NtfyMessage: Encodable {
         if actions?.isEmpty == true { actions = nil }
     }
 
-    /// 1 min, without a sound; 2 low, also without; 3 as usual; 4 high. 5 is for alarms.
+    /// 2 low, without a sound; 3 as usual; 4 high. 5 is for alarms.
     static func priority(_ announcement: Announcement) -> Int {
-        if announcement.kind.isResident { return 1 }
         let priority =
             switch announcement.urgency {
             case .low: 2

@@ -30,32 +30,6 @@ extension PocketPlan {
         }
     }
 
-    /// As what the other end knows it when it is sent now; `nil` where nothing can be taken back.
-    func place(of message: PocketMessage) -> String? {
-        service == .ntfy ? NtfyMessage.sequenceID(message.announcement.kind, self) : nil
-    }
-
-    /// As what it stands there: under the name that it was sent with, whatever its person is called by now.
-    func standing(of message: PocketMessage) -> String? {
-        guard let today = place(of: message) else { return nil }
-        // What an earlier version noted is a number of the server's.
-        return message.remote.flatMap { $0.hasSuffix(message.announcement.kind.id) ? $0 : nil } ?? today
-    }
-
-    /// What takes back what is shown as that; `nil` where that cannot be.
-    func withdrawal(_ standing: String) -> OutgoingRequest? {
-        guard service == .ntfy, let place = NtfyPlace(url) else { return nil }
-        return OutgoingRequest("DELETE", "\(place.server)\(place.topic)/\(standing)", headers: bearer)
-    }
-
-    /// What an answer to that means; `nil`: it is not shown there any more, or this server never takes anything back.
-    func trouble(takingBack answer: OutgoingAnswer, now: Instant) -> (words: String, pause: Duration?)? {
-        // A server of before it could: it says so, and is not asked again.
-        guard answer.status != 404, answer.status != 405, case .later(let words, let pause) = outcome(answer, now: now)
-        else { return nil }
-        return (words, pause)
-    }
-
     private var bearer: [(name: String, value: String)] {
         token.map { [(name: "Authorization", value: "Bearer \($0)")] } ?? []
     }

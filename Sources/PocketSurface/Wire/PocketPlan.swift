@@ -8,8 +8,8 @@ public struct PocketPlan: Hashable, Sendable, CustomStringConvertible {
     /// Which of the two is meant.
     public let service: PocketService
     /// Its address.
-    public private(set) var url: String
-    private(set) var token: String?
+    public let url: String
+    let token: String?
     let authorities: String?
     /// Where a phone finds this service; `nil`: nowhere, so that there is nothing to open and nothing to press.
     let publicURL: String?
@@ -36,22 +36,6 @@ public struct PocketPlan: Hashable, Sendable, CustomStringConvertible {
             throw WrongInput(
                 "webhookSecret", "The webhook's secret begins with whsec_, and what comes behind it is no base64.")
         }
-    }
-
-    /// The same service where it was told before.
-    /// - Parameter token: what let us in there; without it, where it is the same server, today's.
-    func at(_ address: String, token former: String?) -> PocketPlan {
-        guard address != url else { return self }
-        var plan = self
-        plan.token = former ?? (OutgoingURL.place(address) == OutgoingURL.place(url) ? token : nil)
-        plan.url = address
-        return plan
-    }
-
-    /// Where it was told before, when it is told nowhere any more.
-    init(_ service: PocketService, at address: String, token: String?, person: String?) {
-        (self.service, url, self.token, self.person) = (service, address, token, person)
-        (authorities, publicURL) = (nil, nil)
     }
 
     /// Without anything that is a secret: the topic of ntfy is one.

@@ -1,3 +1,5 @@
+import TrackerCore
+
 /// Who brings notifications to a phone, or to a program. The raw value is the outlet's name in the store and in the
 /// settings.
 public enum PocketService: String, Hashable, Sendable, CaseIterable {
@@ -17,6 +19,10 @@ public enum PocketService: String, Hashable, Sendable, CaseIterable {
     /// Whether every one is sent, also late: a program writes them down. To a person they are of the moment: what came
     /// later takes the place of what still waits.
     var keepsAll: Bool { self == .webhook }
+
+    /// Whether it gets notifications of this kind. One that stays until its reason is gone goes to programs only, because
+    /// a phone would show it longer.
+    func takes(_ kind: NotificationKind) -> Bool { keepsAll || !kind.isResident }
 
     /// For how long after its decision one is still worth sending, seconds.
     var lifetime: Double { self == .webhook ? 24 * 3600 : 15 * 60 }

@@ -3,13 +3,12 @@ import GRDB
 extension TrackerStore {
     /// Deletes everything: all rows of all tables, settings and outbox too. Back to the welcome. What is there
     /// afterwards is a number that was drawn, by which readers of drinks see that it is not the store that they know;
-    /// and what other ends keep of it, until it is taken back there.
+    /// and what brokers keep of it, until it is taken back there.
     public func purge() throws {
         try write { db in
             try db.execute(sql: "PRAGMA defer_foreign_keys = ON")
             try Self.leave(nil, db)
-            try Self.leavePosts(db)
-            let staying: Set = ["leaving", "leaving_tried", "pocket_leaving"]
+            let staying: Set = ["leaving", "leaving_tried"]
             for table in try Self.tables(db) where !staying.contains(table) {
                 try db.execute(sql: "DELETE FROM \"\(table)\"")
             }

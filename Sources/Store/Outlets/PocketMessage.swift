@@ -19,20 +19,11 @@ public struct PocketMessage: Hashable, Sendable {
     public var announcement: Announcement
     /// When it was decided.
     public var since: Instant
-    /// What the other end calls it.
-    public var remote: String?
     /// With which its buttons act, and nothing else.
     public var key: String
 
-    /// The address that it was sent to; `nil`: nobody noted it.
-    public var sentTo: String?
-
-    public init(
-        sequence: Int64, announcement: Announcement, since: Instant, remote: String? = nil, key: String,
-        sentTo: String? = nil
-    ) {
-        (self.sequence, self.announcement, self.since) = (sequence, announcement, since)
-        (self.remote, self.key, self.sentTo) = (remote, key, sentTo)
+    public init(sequence: Int64, announcement: Announcement, since: Instant, key: String) {
+        (self.sequence, self.announcement, self.since, self.key) = (sequence, announcement, since, key)
     }
 }
 
@@ -42,8 +33,6 @@ extension PocketMessage {
         self.init(
             sequence: try row.checked("seq"),
             announcement: try JSONDecoder().decode(Announcement.self, from: Data(text.utf8)),
-            since: try row.instant("since"), remote: try row.checked("remote", String?.self),
-            key: try row.checked("key"), sentTo: row.hasColumn("sentTo") ? try row.checked("sentTo", String?.self) : nil
-        )
+            since: try row.instant("since"), key: try row.checked("key"))
     }
 }

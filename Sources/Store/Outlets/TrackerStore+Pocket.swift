@@ -91,41 +91,17 @@ extension TrackerStore {
     }
 
     /// What became of it; `waiting`: it is tried again.
-    /// - Parameters:
-    ///   - remote: what the other end calls it.
-    ///   - address: where the other end is.
     public func endPost(
         _ message: PocketMessage, from outlet: String, as claimant: String, at now: Instant,
-        _ state: PocketMessage.State, remote: String? = nil, sentTo address: String? = nil
+        _ state: PocketMessage.State
     ) throws {
         try write { db in
             _ = try Claims(claimant: claimant, now: now).giveBack(Self.claim(message, outlet), db)
             guard state != .waiting else { return }
-            if state == .sent {
-                // What stood in its place is not there any more. Under another name it stands beside it.
-                try db.execute(
-                    sql: """
-                        UPDATE pocket_message SET isShown = 0 WHERE outlet = ? AND place = ? AND (remote IS ? OR NOT \
-                        \(Self.ownPlace))
-                            AND NOT EXISTS (SELECT 1 FROM pocket_address a WHERE a.seq = pocket_message.seq AND sentTo \
-                        IS NOT ?)
-                        """, arguments: [outlet, message.announcement.kind.id, remote, address])
-                if let address {
-                    // What was left there before a purge is not there any more, either.
-                    try db.execute(
-                        sql: "DELETE FROM pocket_leaving WHERE address = ? AND place = ?", arguments: [address, remote])
-                    try db.execute(
-                        sql: "INSERT OR REPLACE INTO pocket_address (seq, sentTo) VALUES (?, ?)",
-                        arguments: [message.sequence, address])
-                }
-            }
             try db.execute(
-                sql: "UPDATE pocket_message SET state = ?, remote = ?, isShown = ? WHERE seq = ?",
-                arguments: [state.rawValue, remote, state == .sent, message.sequence])
+                sql: "UPDATE pocket_message SET state = ? WHERE seq = ?", arguments: [state.rawValue, message.sequence])
             // Also when nobody waited for it any more. Where others are being told yet, whoever notes that looks here.
-            if state == .sent {
-                try NotificationTable.add(outlet, to: message.announcement.id, db)
-            }
+            if state == .sent { try NotificationTable.add(outlet, to: message.announcement.id, db) }
         }
     }
 
@@ -157,43 +133,16 @@ extension TrackerStore {
         }
     }
 
-    /// Nobody is to see this any more: what waits for that place is given up.
-    /// - Returns: what may be shown there.
-    public func withdrawPosts(_ place: String, from outlet: String) throws -> [PocketMessage] {
-        let sql =
-            """
-            FROM pocket_message LEFT JOIN pocket_address USING (seq) WHERE outlet = ? AND place = ? AND (state = \
-            'waiting' OR isShown)
-            """
-        let found = try read { db in try Row.fetchAll(db, sql: "SELECT * \(sql)", arguments: [outlet, place]) }
-        guard !found.isEmpty else { return [] }
+    /// Gives up what waits for that place, because its reason is gone.
+    public func dropPosts(_ place: String, from outlet: String) throws {
+        let waiting = "outlet = ? AND place = ? AND state = 'waiting'"
+        let isWaiting = "SELECT EXISTS (SELECT 1 FROM pocket_message WHERE \(waiting))"
+        guard try read({ db in try Bool.fetchOne(db, sql: isWaiting, arguments: [outlet, place]) }) == true else {
+            return
+        }
         try write { db in
             try db.execute(
-                sql: "UPDATE pocket_message SET state = 'dropped' WHERE outlet = ? AND place = ? AND state = 'waiting'",
-                arguments: [outlet, place])
-        }
-        return try found.filter { (try? $0.checked("isShown", Bool.self)) == true }.readable(PocketMessage.init(row:))
-    }
-
-    /// What may be shown at an outlet's other end, or at one that it had before.
-    public func shownPosts(from outlet: String) throws -> [PocketMessage] {
-        try read { db in
-            try Row.fetchAll(
-                db,
-                sql:
-                    """
-                    SELECT * FROM pocket_message LEFT JOIN pocket_address USING (seq) WHERE outlet = ? AND isShown \
-                    ORDER BY seq
-                    """,
-                arguments: [outlet]
-            ).readable(PocketMessage.init(row:))
-        }
-    }
-
-    /// It is not shown there any more.
-    public func withdrawn(_ message: PocketMessage) throws {
-        try write { db in
-            try db.execute(sql: "UPDATE pocket_message SET isShown = 0 WHERE seq = ?", arguments: [message.sequence])
+                sql: "UPDATE pocket_message SET state = 'dropped' WHERE \(waiting)", arguments: [outlet, place])
         }
     }
 

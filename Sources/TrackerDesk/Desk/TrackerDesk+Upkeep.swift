@@ -24,10 +24,6 @@ extension TrackerDesk {
     /// How much brokers keep of what is not here any more: it is taken back by whoever publishes the day.
     public func leftBehind() throws -> Int { try store.leavings().reduce(0) { $0 + $1.topics.count } }
 
-    /// How many notifications may be shown on a phone, of what is not here any more: whoever serves the store takes
-    /// them back.
-    public func leftOnPhones() throws -> Int { try store.pocketLeavings().count }
-
     /// Whether there is anything that a restore would replace.
     public func isUsed() throws -> Bool { try store.isUsed() }
 
