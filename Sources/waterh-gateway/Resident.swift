@@ -76,7 +76,7 @@ final class Resident: Sendable {
         let pocket = Self.pocket(depot.store, plan.listed, { plans.plan }, watch, log: log)
         self.pocket = pocket
         let reminders = ReminderLoop(
-            sinks: [screen, broker, screens] + pocket.map(PocketSink.init), desk: { await desk.desk() },
+            sinks: [screen, broker, screens] + pocket, desk: { await desk.desk() },
             trouble: { log.warning("Reminders: \($0)") },
             looked: { await lights.look($0) }, sleep: { try? await Task.sleep(for: $0 / Machine.speed) })
         self.reminders = reminders

@@ -12,7 +12,7 @@ import TrackerDesk
 final class PocketRig: Sendable {
     let store: TrackerStore
     let outlet: PocketOutlet
-    let sink: PocketSink
+    var sink: PocketOutlet { outlet }
     let words = Mutex<[PocketOutlet.Word]>([])
     let lead = Mutex<Double>(0)
     let shares = Mutex(false)
@@ -32,7 +32,6 @@ final class PocketRig: Sendable {
                 desk: { PocketRig.desk(store, boxed.rig?.lead.withLock { $0 } ?? 0) }, person: person,
                 sharesWaterline: { boxed.rig?.shares.withLock { $0 } ?? false },
                 say: { word in boxed.rig?.words.withLock { $0.append(word) } }, chance: { 0 }, limit: .seconds(2)))
-        sink = PocketSink(outlet)
         boxed.rig = self
         _ = try desk().set(settings)
     }

@@ -3,11 +3,10 @@ import TrackerCore
 import TrackerDesk
 
 extension PocketOutlet {
-    /// Takes into the queue what others were told while nobody was here, by whatever program: in the order of
-    /// everything that was told, once each. To a person what is over, what a later one replaces, and what is 15 minutes
-    /// old says nothing any more; a program has all of it.
-    /// - Parameter next: what is about to be told: only what came before it.
-    func bring(_ plan: PocketPlan, _ desk: TrackerDesk, before next: TrackerNotification? = nil) throws {
+    /// Queues notifications that other programs showed while no service ran, in their order and once each. ntfy does
+    /// not get those whose reason is gone, that a later one replaced, or that are 15 minutes old.
+    /// - Parameter next: the notification that is delivered next: only earlier ones are queued.
+    func bring(_ desk: TrackerDesk, before next: TrackerNotification? = nil) throws {
         let store = desk.store
         let last = next.flatMap { $0.place > 0 ? $0.place - 1 : nil } ?? .max
         let told = try store.told(after: store.toldThrough(name), through: last)

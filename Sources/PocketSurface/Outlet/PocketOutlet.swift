@@ -4,14 +4,14 @@ import Store
 import TrackerCore
 import TrackerDesk
 
-/// Brings a person's notifications to ntfy or a webhook for as long as a service runs (tracker law Section
-/// 10.8). Settings are looked at as they change.
+/// Sends a person's notifications to ntfy or a webhook while a service runs, and follows changes of the settings
+/// (tracker law Section 10.8).
 ///
-/// Each is noted in the store before it is sent, and forgotten as a thing to send only when the server has taken it: so
-/// it comes also after a restart, and once. To a person it is of the moment: what is 15 minutes old, what was taken
-/// back, and what a later one of its kind replaced is not sent any more. A webhook gets everything that is not a day
-/// old.
-public actor PocketOutlet {
+/// A notification is stored before it is sent, and waits until the server has accepted it. So a restart neither loses
+/// nor repeats it. What the server has accepted counts as told (B7, K-B15). ntfy does not get a notification that is 15
+/// minutes old, whose reason is gone, or that a later one of its kind replaced. A webhook gets every notification that
+/// is less than a day old.
+public actor PocketOutlet: NotificationSink {
     /// What it is used in.
     public struct Surroundings: Sendable {
         /// A desk of the person, for one thing that is done.
@@ -61,19 +61,18 @@ public actor PocketOutlet {
     /// Whoever delivers is not kept longer: what arrives later counts at the next look.
     static let patience = Duration.seconds(4)
 
-    /// Which of the two it brings notifications to.
-    public nonisolated let service: PocketService
+    nonisolated let service: PocketService
     nonisolated let around: Surroundings
-    /// As the store knows it.
-    nonisolated let name: String
+    /// The channel's name, also in the store.
+    public nonisolated let name: String
     private let claimant: String
     /// How often settings are looked at, and work of another process.
-    var lookEvery: Duration { DayFollower.lookEvery(isTold: around.watch != nil) }
-    var plan: PocketPlan?
+    private var lookEvery: Duration { DayFollower.lookEvery(isTold: around.watch != nil) }
+    private var plan: PocketPlan?
     private var pause: Task<Void, Never>?
     private var isPoked = false
     private var backoff = Backoff(first: .seconds(2), longest: .seconds(300))
-    var restsUntil: ContinuousClock.Instant?
+    private var restsUntil: ContinuousClock.Instant?
     private var lastTrouble: String?
     /// Who waits for what becomes of a notification, by its id.
     private var waiting: [String: [CheckedContinuation<Bool, Never>]] = [:]
@@ -98,7 +97,7 @@ public actor PocketOutlet {
             var length = lookEvery
             do {
                 if try lookAtPlan() {
-                    if let plan { try bring(plan, around.desk()) }
+                    try bring(around.desk())
                     length = min(length, try await sendAll(arrivedLate))
                 }
             } catch {
@@ -119,16 +118,16 @@ public actor PocketOutlet {
     // MARK: - As a sink
 
     /// Whether the settings name a server, and say all that is needed.
-    nonisolated var isOn: Bool { (try? currentPlan()) != nil }
+    public nonisolated func canShow() async -> Bool { (try? currentPlan()) != nil }
 
-    /// Notes it, and waits for a moment until the server has it. What came before it goes before it.
-    func deliver(_ notification: TrackerNotification) async -> Bool {
-        guard let plan = try? currentPlan(), service.takes(notification.kind),
+    /// Stores it, and waits a few seconds until the server has it. Earlier notifications are sent before it.
+    public func deliver(_ notification: TrackerNotification) async -> Bool {
+        guard (try? currentPlan()) != nil, service.takes(notification.kind),
             !notification.kind.isWaterline || around.sharesWaterline()
         else { return false }
         do {
             let desk = try around.desk()
-            try bring(plan, desk, before: notification)
+            try bring(desk, before: notification)
             guard try post(notification, since: desk.now, desk) == .waiting else {
                 return try desk.store.postState(notification.notificationId, at: name) == .sent
             }
@@ -149,10 +148,10 @@ public actor PocketOutlet {
         }
     }
 
-    /// Does not send what still waits for that place: its reason is gone. A webhook gets it nevertheless.
-    func close(place: String) {
+    /// Drops what still waits for that place, because its reason is gone. A webhook gets it nevertheless.
+    public func close(id: String) {
         guard !service.keepsAll else { return }
-        try? around.desk().store.dropPosts(place, from: name)
+        try? around.desk().store.dropPosts(id, from: name)
     }
 
     // MARK: - Sending
@@ -226,7 +225,7 @@ public actor PocketOutlet {
         guard !message.announcement.kind.isWaterline || around.sharesWaterline() else { return nil }
         do {
             return plan.outcome(
-                try await plan.client(limit: around.limit).send(try plan.request(message, age: age, now: desk.now)),
+                try await plan.client(limit: around.limit).send(try plan.request(message, now: desk.now)),
                 now: desk.now)
         } catch {
             return .later("\(error)", after: nil)
@@ -271,13 +270,13 @@ public actor PocketOutlet {
         return state
     }
 
-    nonisolated func currentPlan() throws -> PocketPlan? {
+    private nonisolated func currentPlan() throws -> PocketPlan? {
         try PocketPlan(
             service, try around.overlay(around.desk().store.settings()).service, person: around.person)
     }
 
     /// - Returns: whether there is anybody to send to.
-    func lookAtPlan() throws -> Bool {
+    private func lookAtPlan() throws -> Bool {
         let new: PocketPlan?
         do { new = try currentPlan() } catch {
             plan = nil
@@ -299,7 +298,7 @@ public actor PocketOutlet {
         return new != nil
     }
 
-    func trouble(_ words: String) {
+    private func trouble(_ words: String) {
         guard words != lastTrouble, !Task.isCancelled else { return }
         lastTrouble = words
         around.say(.trouble(words))
@@ -311,7 +310,7 @@ public actor PocketOutlet {
         try? desk.store.notePocketTrouble(words, of: name, with: plan?.mark ?? "", at: desk.now)
     }
 
-    func rest(_ length: Duration) async {
+    private func rest(_ length: Duration) async {
         guard !isPoked, !Task.isCancelled else { return }
         let pause = Task { _ = try? await Task.sleep(for: length) }
         self.pause = pause

@@ -6,10 +6,8 @@ import TrackerDesk
 
 extension PocketPlan {
     /// What sends a message.
-    /// - Parameters:
-    ///   - age: for how long it has waited, as its outlet knows it: a machine's clock may have been put right since.
-    ///   - now: of a webhook's signature, by which a repetition of long ago is told.
-    func request(_ message: PocketMessage, age: Duration = .zero, now: Instant) throws -> OutgoingRequest {
+    /// - Parameter now: the time of a webhook's signature, by which a receiver finds old repetitions.
+    func request(_ message: PocketMessage, now: Instant) throws -> OutgoingRequest {
         let type = (name: "Content-Type", value: "application/json")
         switch service {
         case .ntfy:
@@ -77,13 +75,7 @@ extension PocketPlan {
     }
 
     private static func hasID(_ body: [UInt8]) -> Bool {
-        struct Answer: Decodable {
-            enum CodingKeys: CodingKey { case id }
-            init(from decoder: any Decoder) throws {
-                let keys = try decoder.container(keyedBy: CodingKeys.self)
-                if (try? keys.decode(String.self, forKey: .id)) == nil { _ = try keys.decode(Int.self, forKey: .id) }
-            }
-        }
+        struct Answer: Decodable { var id: String }
         return (try? JSONDecoder().decode(Answer.self, from: Data(body))) != nil
     }
 }
