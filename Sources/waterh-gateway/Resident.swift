@@ -33,8 +33,8 @@ final class Resident: Sendable {
     private let screen = EventSink()
     private let broker = MQTTSink()
     private let publishing = Mutex<MQTTOutlet?>(nil)
-    /// Ways to the person's phone.
-    private let pocket: [PocketOutlet]
+    /// Send notifications to ntfy and the webhook.
+    private let senders: [NotificationSender]
     let reminders: ReminderLoop
     private let lights: LightCall
     private let desktop: ServiceDesktop?
@@ -73,10 +73,10 @@ final class Resident: Sendable {
         self.pages = desktopPages
         let lights = LightCall(of: plan.listed)
         self.lights = lights
-        let pocket = Self.pocket(depot.store, plan.listed, { plans.plan }, watch, log: log)
-        self.pocket = pocket
+        let senders = Self.senders(depot.store, plan.listed, { plans.plan }, watch, log: log)
+        self.senders = senders
         let reminders = ReminderLoop(
-            sinks: [screen, broker, screens] + pocket, desk: { await desk.desk() },
+            sinks: [screen, broker, screens] + senders, desk: { await desk.desk() },
             trouble: { log.warning("Reminders: \($0)") },
             looked: { await lights.look($0) }, sleep: { try? await Task.sleep(for: $0 / Machine.speed) })
         self.reminders = reminders
@@ -98,7 +98,7 @@ final class Resident: Sendable {
         noteSharing()
         await desk.take(new)
         await publishing.withLock { $0 }?.poke()
-        for outlet in pocket { await outlet.poke() }
+        for sender in senders { await sender.poke() }
     }
 
     /// Before anything is told: what is told of a session while it is nobody's business goes nowhere later.
@@ -129,7 +129,7 @@ final class Resident: Sendable {
             if let desktop { group.addTask { await desktop.object.run() } }
             if let watch { group.addTask { await self.reminders.follow(watch.writes) } }
             group.addTask { await sync.run() }
-            for outlet in pocket { group.addTask { await outlet.run { await self.reminders.poke() } } }
+            for sender in senders { group.addTask { await sender.run { await self.reminders.poke() } } }
             if let publishing = publishing.withLock({ $0 }) { group.addTask { await publishing.run() } }
             group.addTask { await self.takeInbox() }
             if store.stateFile != nil {

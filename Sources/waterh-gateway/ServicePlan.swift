@@ -193,8 +193,8 @@ struct PersonPlan: Sendable {
     /// What the file says of a phone is told when it is wrong, as far as it can be known without the settings.
     private func checkPocket() throws {
         let settings = try pocketSettings(over: Settings()).service
-        for service in PocketService.allCases {
-            do { _ = try PocketPlan(service, settings, person: listed) } catch let problem as any Problem {
+        for service in NotificationChannel.allCases {
+            do { _ = try NotificationTarget(service, settings, person: listed) } catch let problem as any Problem {
                 throw CommandFailure(
                     .badInput,
                     """

@@ -41,13 +41,15 @@ enum SettingEffects {
     }
 
     /// How a phone is reached.
-    private static func pocket(_ service: PocketService, _ value: String, _ before: [(name: String, text: String)])
+    private static func pocket(
+        _ service: NotificationChannel, _ value: String, _ before: [(name: String, text: String)]
+    )
         -> SettingEffect
     {
         engine(value) { settings in
             var settings = settings
             try settings.set(before)
-            do { return try PocketPlan(service, settings.service).map { "\($0)" } ?? "nobody" } catch {
+            do { return try NotificationTarget(service, settings.service).map { "\($0)" } ?? "nobody" } catch {
                 return "\(error)"
             }
         }

@@ -11,22 +11,22 @@ import TrackerDesk
 /// A store, a way to a phone, and a real server.
 final class PocketRig: Sendable {
     let store: TrackerStore
-    let outlet: PocketOutlet
-    var sink: PocketOutlet { outlet }
-    let words = Mutex<[PocketOutlet.Word]>([])
+    let outlet: NotificationSender
+    var sink: NotificationSender { outlet }
+    let words = Mutex<[NotificationSender.Word]>([])
     let lead = Mutex<Double>(0)
     let shares = Mutex(false)
     let late = Mutex(0)
     private let task = Mutex<Task<Void, Never>?>(nil)
 
     init(
-        _ service: PocketService, _ settings: [(name: String, text: String)], store: TrackerStore? = nil,
+        _ service: NotificationChannel, _ settings: [(name: String, text: String)], store: TrackerStore? = nil,
         person: String? = nil
     ) throws {
         let store = try store ?? TrackerStore(inMemory: "UTC")
         self.store = store
         let boxed = Boxed()
-        outlet = PocketOutlet(
+        outlet = NotificationSender(
             service,
             .init(
                 desk: { PocketRig.desk(store, boxed.rig?.lead.withLock { $0 } ?? 0) }, person: person,
@@ -70,11 +70,11 @@ final class PocketRig: Sendable {
         await event { await sink.deliver(notification) ? true : nil } == true
     }
 
-    var said: [PocketOutlet.Word] { words.withLock { $0 } }
+    var said: [NotificationSender.Word] { words.withLock { $0 } }
     var troubles: [String] { said.compactMap { if case .trouble(let words) = $0 { words } else { nil } } }
 
     /// Waits until it was said.
-    func says(_ fits: @Sendable (PocketOutlet.Word) -> Bool) async -> Bool {
+    func says(_ fits: @Sendable (NotificationSender.Word) -> Bool) async -> Bool {
         await event { said.contains(where: fits) ? true : nil } == true
     }
 }

@@ -107,7 +107,7 @@ import TrackerDesk
         rig.start()
         let began = ContinuousClock.now
         #expect(await rig.sink.deliver(notice(1)) == false)
-        #expect(ContinuousClock.now - began < PocketOutlet.patience * 4)
+        #expect(ContinuousClock.now - began < NotificationSender.patience * 4)
         #expect(
             await rig.says { if case .trouble(let words) = $0 { words.contains(word) } else { false } }, "\(rig.said)")
         let tries = try await peer.seen().count
@@ -137,7 +137,7 @@ import TrackerDesk
         #expect(await rig.says { if case .trouble(let words) = $0 { words.contains("503") } else { false } })
         let began = ContinuousClock.now
         #expect(await rig.sink.deliver(notice(3, .goal)) == false)
-        #expect(ContinuousClock.now - began < PocketOutlet.patience)
+        #expect(ContinuousClock.now - began < NotificationSender.patience)
         await rig.stop()
     }
 
@@ -439,7 +439,7 @@ import TrackerDesk
     @Test func theQueueIsBounded() throws {
         let store = try TrackerStore(inMemory: "UTC")
         var givenUp = 0
-        for number in 1...(TrackerStore.pocketLimit + 5) {
+        for number in 1...(TrackerStore.queueLimit + 5) {
             givenUp += try store.post(
                 notice(number).announcement, to: "webhook", keepsAll: true, at: Instant(seconds: 1),
                 makeKey: { "\(number)" }

@@ -7,15 +7,15 @@ import TrackerCore
 @testable import PocketSurface
 
 @Suite("The shape of what a webhook is told") struct WebhookTests {
-    private let message = PocketMessage(
+    private let message = QueuedNotification(
         sequence: 1,
         announcement: notice(1, .pace, "\"Quoted\" \\ title\n", "Drink 500ml 💧", urgency: .critical).announcement,
         since: Instant(seconds: 1_614_265_330), key: "k3y")
 
-    private func plan(_ changes: [(name: String, text: String)]) throws -> PocketPlan {
+    private func plan(_ changes: [(name: String, text: String)]) throws -> NotificationTarget {
         var settings = Settings()
         try settings.set([("webhook.url", "https://hook.example/x")] + changes)
-        return try #require(try PocketPlan(.webhook, settings.service, person: "anna"))
+        return try #require(try NotificationTarget(.webhook, settings.service, person: "anna"))
     }
 
     private func object(_ bytes: [UInt8]?) throws -> NSDictionary {

@@ -8,16 +8,17 @@ import TrackerCore
 
 /// What goes over the wire, against the protocols' public documentation.
 @Suite("The shape of what is sent to a phone") struct WireTests {
-    private func plan(_ service: PocketService, _ changes: [(name: String, text: String)], person: String? = nil) throws
-        -> PocketPlan?
+    private func plan(_ service: NotificationChannel, _ changes: [(name: String, text: String)], person: String? = nil)
+        throws
+        -> NotificationTarget?
     {
         var settings = Settings()
         try settings.set(changes)
-        return try PocketPlan(service, settings.service, person: person)
+        return try NotificationTarget(service, settings.service, person: person)
     }
 
-    private func message(_ notification: TrackerNotification) -> PocketMessage {
-        PocketMessage(sequence: 1, announcement: notification.announcement, since: Instant(seconds: 0), key: "k3y")
+    private func message(_ notification: TrackerNotification) -> QueuedNotification {
+        QueuedNotification(sequence: 1, announcement: notification.announcement, since: Instant(seconds: 0), key: "k3y")
     }
 
     private let now = Instant(seconds: 1_614_265_330)
@@ -74,7 +75,7 @@ import TrackerCore
         #expect(NtfyMessage.priority(notice(urgency: urgency, sound: sound).announcement) == priority)
     }
 
-    static let wrong: [(PocketService, [(name: String, text: String)], String)] = [
+    static let wrong: [(NotificationChannel, [(name: String, text: String)], String)] = [
         (.ntfy, [("ntfy.url", "https://ntfy.example")], "topic"),
         (.ntfy, [("ntfy.url", "https://ntfy.example/a b".replacing(" ", with: "%20"))], "topic"),
         (.ntfy, [("ntfy.url", "https://h/\(String(repeating: "a", count: 65))")], "topic"),
@@ -95,7 +96,7 @@ import TrackerCore
     }
 
     @Test func withoutAPlaceThereIsNothingToDo() throws {
-        for service in PocketService.allCases { #expect(try plan(service, []) == nil) }
+        for service in NotificationChannel.allCases { #expect(try plan(service, []) == nil) }
     }
 
     /// A credential from a file, as systemd's LoadCredential brings it; neither it nor the topic is in what is said.
@@ -117,6 +118,6 @@ import TrackerCore
             ("Sun, 22 Nov 2026 12:00:30 GMT", 30), ("Sun, 22 Nov 2020 12:00:30 GMT", 0),
         ] as [(String, Double?)])
     func retryAfter(text: String, seconds: Double?) {
-        #expect(PocketOutcome.pause(text, now: Instant(seconds: 1_795_348_800)) == seconds.map { .seconds($0) })
+        #expect(DeliveryOutcome.pause(text, now: Instant(seconds: 1_795_348_800)) == seconds.map { .seconds($0) })
     }
 }

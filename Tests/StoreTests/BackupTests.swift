@@ -180,7 +180,7 @@ import TrackerCore
         let (store, other) = (
             try TrackerStore(path: scratch.path), try TrackerStore(path: folder.appendingPathComponent("other.db").path)
         )
-        func next(_ store: TrackerStore) throws -> PocketMessage? {
+        func next(_ store: TrackerStore) throws -> QueuedNotification? {
             if case .message(let message) = try store.nextPost(from: "ntfy", as: "me", at: now.now) {
                 message
             } else {

@@ -136,25 +136,25 @@ import TrackerCore
 
     @Test func theTroubleOfAPhonesServerIsThatOfItsSettings() throws {
         func troubles() throws -> [OutletTrouble] { try store.outletTroubles() }
-        try store.notePocketTrouble("away", of: "ntfy", with: "a", at: now)
+        try store.noteChannelTrouble("away", of: "ntfy", with: "a", at: now)
         let mark = try store.changeMark()
-        try store.notePocketTrouble("away", of: "ntfy", with: "a", at: now.advanced(seconds: 5))
+        try store.noteChannelTrouble("away", of: "ntfy", with: "a", at: now.advanced(seconds: 5))
         #expect(try store.changeMark() == mark)
-        try store.notePocketTrouble(
+        try store.noteChannelTrouble(
             String(repeating: "x", count: 9000), of: "ntfy", with: "a", at: now.advanced(seconds: 60))
         #expect(
             try troubles() == [OutletTrouble(outlet: "ntfy", words: String(repeating: "x", count: 2000), since: now)])
         // With other settings it is another one.
-        try store.forgetPocketTrouble(of: "ntfy", unlessWith: "a")
-        try store.notePocketTrouble("away", of: "ntfy", with: "b", at: now.advanced(seconds: 90))
+        try store.forgetChannelTrouble(of: "ntfy", unlessWith: "a")
+        try store.noteChannelTrouble("away", of: "ntfy", with: "b", at: now.advanced(seconds: 90))
         #expect(try troubles() == [OutletTrouble(outlet: "ntfy", words: "away", since: now.advanced(seconds: 90))])
         // What an earlier version noted of a channel that was removed.
-        try store.notePocketTrouble("gone", of: "push-1", with: "", at: now)
+        try store.noteChannelTrouble("gone", of: "push-1", with: "", at: now)
         #expect(try troubles().map(\.outlet) == ["ntfy"])
-        try store.forgetPocketTrouble(of: "ntfy", unlessWith: "a")
+        try store.forgetChannelTrouble(of: "ntfy", unlessWith: "a")
         #expect(try troubles().isEmpty)
-        try store.notePocketTrouble("away", of: "webhook", with: "", at: now)
-        try store.forgetPocketTrouble(of: "webhook")
+        try store.noteChannelTrouble("away", of: "webhook", with: "", at: now)
+        try store.forgetChannelTrouble(of: "webhook")
         #expect(try troubles().isEmpty)
     }
 

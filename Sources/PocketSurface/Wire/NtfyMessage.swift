@@ -34,7 +34,7 @@ struct NtfyMessage: Encodable {
         case sequenceID = "sequence_id"
     }
 
-    init(_ message: PocketMessage, _ plan: PocketPlan, _ place: NtfyPlace) throws {
+    init(_ message: QueuedNotification, _ plan: NotificationTarget, _ place: NtfyPlace) throws {
         let announcement = message.announcement
         topic = place.topic
         sequenceID = Self.sequenceID(announcement.kind, plan)
@@ -75,7 +75,7 @@ struct NtfyMessage: Encodable {
         }
     }
 
-    static func sequenceID(_ kind: NotificationKind, _ plan: PocketPlan) -> String {
+    static func sequenceID(_ kind: NotificationKind, _ plan: NotificationTarget) -> String {
         (plan.person.map { $0 + "-" } ?? "") + kind.id
     }
 }

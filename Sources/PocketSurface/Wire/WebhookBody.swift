@@ -29,7 +29,7 @@ struct WebhookBody: Encodable {
     var timestamp: String
     var data: Notification
 
-    init(_ message: PocketMessage, _ plan: PocketPlan) {
+    init(_ message: QueuedNotification, _ plan: NotificationTarget) {
         let announcement = message.announcement
         timestamp = message.since.description
         data = Notification(

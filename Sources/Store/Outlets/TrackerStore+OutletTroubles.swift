@@ -26,9 +26,9 @@ extension TrackerStore {
 
     /// The same of the server of somebody's phone, or of a program's.
     /// - Parameter settings: with which it was tried; only a fingerprint of them is kept.
-    public func notePocketTrouble(_ words: String?, of outlet: String, with settings: String, at now: Instant) throws {
+    public func noteChannelTrouble(_ words: String?, of outlet: String, with settings: String, at now: Instant) throws {
         guard let words = words.map({ String($0.prefix(Self.longestTrouble)) }) else {
-            return try forgetPocketTrouble(of: outlet)
+            return try forgetChannelTrouble(of: outlet)
         }
         let mark = Self.mark(settings)
         let known = "SELECT EXISTS (SELECT 1 FROM pocket_trouble WHERE outlet = ? AND words = ? AND settings = ?)"
@@ -46,7 +46,7 @@ extension TrackerStore {
     }
 
     /// It is over. One of other settings than these only; `nil`: whichever.
-    public func forgetPocketTrouble(of outlet: String, unlessWith settings: String? = nil) throws {
+    public func forgetChannelTrouble(of outlet: String, unlessWith settings: String? = nil) throws {
         let mark = settings.map(Self.mark)
         let sql = "FROM pocket_trouble WHERE outlet = ? AND settings IS NOT ?"
         guard

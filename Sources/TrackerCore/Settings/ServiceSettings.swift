@@ -35,9 +35,9 @@ public struct ServiceSettings: Hashable, Sendable {
     /// The topic under which Home Assistant looks.
     public internal(set) var mqttDiscoveryPrefix = "homeassistant"
     /// A topic of ntfy's.
-    public internal(set) var ntfy = PocketSettings()
+    public internal(set) var ntfy = ChannelSettings()
     /// A program that is told what a person is told.
-    public internal(set) var webhook = PocketSettings()
+    public internal(set) var webhook = ChannelSettings()
 
     /// Everything at its default.
     public init() {}

@@ -107,11 +107,11 @@ extension Settings {
     ///   - rule: what its address is to be, in words.
     ///   - accepts: whether it is that.
     private static func pocket(
-        _ name: String, _ path: any WritableKeyPath<Settings, PocketSettings> & Sendable, _ rule: String,
+        _ name: String, _ path: any WritableKeyPath<Settings, ChannelSettings> & Sendable, _ rule: String,
         credential: String = "token", accepts: @escaping @Sendable (String) -> Bool
     ) -> [SettingEntry] {
         func text(
-            _ key: String, _ part: any WritableKeyPath<PocketSettings, String?> & Sendable, _ rule: String,
+            _ key: String, _ part: any WritableKeyPath<ChannelSettings, String?> & Sendable, _ rule: String,
             _ accepts: @escaping @Sendable (String) -> Bool
         ) -> SettingEntry {
             SettingEntry(

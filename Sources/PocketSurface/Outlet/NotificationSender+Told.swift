@@ -2,7 +2,7 @@ import Store
 import TrackerCore
 import TrackerDesk
 
-extension PocketOutlet {
+extension NotificationSender {
     /// Queues notifications that other programs showed while no service ran, in their order and once each. ntfy does
     /// not get those whose reason is gone, that a later one replaced, or that are 15 minutes old.
     /// - Parameter next: the notification that is delivered next: only earlier ones are queued.
@@ -13,8 +13,8 @@ extension PocketOutlet {
         guard let newest = told.last else { return }
         let known = try store.postStates(at: name)
         let sharedFrom = try store.noteSharing(around.sharesWaterline())
-        let stillTrue = service.keepsAll ? nil : StillTrue(try store.facts(desk.context), now: desk.now)
-        for one in told where known[one.decision.notificationId] == nil && service.takes(one.decision.kind) {
+        let stillTrue = channel.keepsAll ? nil : StillTrue(try store.facts(desk.context), now: desk.now)
+        for one in told where known[one.decision.notificationId] == nil && channel.takes(one.decision.kind) {
             let (decision, decidedAt) = (one.decision, one.decision.decidedAt ?? desk.now)
             // What was told of a session while that was nobody's business stays so.
             guard !decision.kind.isWaterline || sharedFrom.map({ one.place > $0 }) ?? false else { continue }
@@ -22,7 +22,7 @@ extension PocketOutlet {
                 let isReplaced =
                     next?.kind.id == decision.kind.id
                     || told.contains { $0.place > one.place && $0.decision.kind.id == decision.kind.id }
-                guard !isReplaced, decidedAt.seconds(to: desk.now).magnitude < service.lifetime,
+                guard !isReplaced, decidedAt.seconds(to: desk.now).magnitude < channel.lifetime,
                     stillTrue.reasonToMiss(decision) == nil
                 else { continue }
             }

@@ -1,5 +1,5 @@
 /// Where notifications are sent: the settings `ntfy.…` and `webhook.…` of tracker law Section 11.
-public struct PocketSettings: Hashable, Sendable {
+public struct ChannelSettings: Hashable, Sendable {
     /// Nobody.
     public init() {}
 

@@ -4,9 +4,9 @@ import TrackerCore
 
 extension TrackerStore {
     /// So many wait for one outlet at most: then the oldest is given up.
-    public static let pocketLimit = 1000
+    public static let queueLimit = 1000
     /// So many that are over are remembered for each outlet.
-    private static let pocketMemory = 400
+    private static let queueMemory = 400
 
     /// Notes a notification for an outlet, before it is sent. One that is known keeps its place and takes the new
     /// words, unless it is there already.
@@ -16,13 +16,13 @@ extension TrackerStore {
     /// - Returns: how it stands now, its number in the queue, and how many others were given up because too many wait.
     public func post(
         _ announcement: Announcement, to outlet: String, keepsAll: Bool, at now: Instant, makeKey: () -> String
-    ) throws -> (state: PocketMessage.State, sequence: Int64, givenUp: Int) {
+    ) throws -> (state: QueuedNotification.State, sequence: Int64, givenUp: Int) {
         let text = String(decoding: try JSONEncoder().encode(announcement), as: UTF8.self)
         return try write { db in
             let known = try Row.fetchOne(
                 db, sql: "SELECT seq, state FROM pocket_message WHERE outlet = ? AND id = ?",
                 arguments: [outlet, announcement.id])
-            if let known, let state = PocketMessage.State(rawValue: try known.checked("state")),
+            if let known, let state = QueuedNotification.State(rawValue: try known.checked("state")),
                 state == .sent || state == .refused
             {
                 return (state, try known.checked("seq"), 0)
@@ -48,14 +48,14 @@ extension TrackerStore {
                     UPDATE pocket_message SET state = 'dropped' WHERE outlet = ?1 AND state = 'waiting' AND seq <= (
                         SELECT seq FROM pocket_message WHERE outlet = ?1 AND state = 'waiting' ORDER BY seq DESC LIMIT \
                     1 OFFSET ?2)
-                    """, arguments: [outlet, Self.pocketLimit])
+                    """, arguments: [outlet, Self.queueLimit])
             let givenUp = db.changesCount
             try db.execute(
                 sql: """
                     DELETE FROM pocket_message WHERE outlet = ?1 AND state <> 'waiting' AND seq <= (
                         SELECT seq FROM pocket_message WHERE outlet = ?1 AND state <> 'waiting' ORDER BY seq DESC \
                     LIMIT 1 OFFSET ?2)
-                    """, arguments: [outlet, Self.pocketMemory])
+                    """, arguments: [outlet, Self.queueMemory])
             let sequence =
                 try Int64.fetchOne(
                     db, sql: "SELECT seq FROM pocket_message WHERE outlet = ? AND id = ?",
@@ -65,20 +65,20 @@ extension TrackerStore {
     }
 
     /// What an outlet is to send next.
-    public enum PocketTurn: Sendable {
+    public enum QueueTurn: Sendable {
         case nothing
         /// Another process is at it; it may have died.
         case busy
-        case message(PocketMessage)
+        case message(QueuedNotification)
     }
 
     /// The oldest that waits, for this claimant alone until `endPost`, or until the claim lapses (tracker law B7).
-    public func nextPost(from outlet: String, as claimant: String, at now: Instant) throws -> PocketTurn {
+    public func nextPost(from outlet: String, as claimant: String, at now: Instant) throws -> QueueTurn {
         let sql = "SELECT * FROM pocket_message WHERE outlet = ? AND state = 'waiting' ORDER BY seq LIMIT 1"
         guard try read({ db in try Row.fetchOne(db, sql: sql, arguments: [outlet]) }) != nil else { return .nothing }
         return try write { db in
             guard let row = try Row.fetchOne(db, sql: sql, arguments: [outlet]) else { return .nothing }
-            guard let message = try? PocketMessage(row: row) else {
+            guard let message = try? QueuedNotification(row: row) else {
                 // Nobody can read it: it goes nowhere.
                 try db.execute(
                     sql: "UPDATE pocket_message SET state = 'dropped' WHERE seq = ?",
@@ -92,8 +92,8 @@ extension TrackerStore {
 
     /// What became of it; `waiting`: it is tried again.
     public func endPost(
-        _ message: PocketMessage, from outlet: String, as claimant: String, at now: Instant,
-        _ state: PocketMessage.State
+        _ message: QueuedNotification, from outlet: String, as claimant: String, at now: Instant,
+        _ state: QueuedNotification.State
     ) throws {
         try write { db in
             _ = try Claims(claimant: claimant, now: now).giveBack(Self.claim(message, outlet), db)
@@ -106,20 +106,21 @@ extension TrackerStore {
     }
 
     /// How it stands with a notification at an outlet.
-    public func postState(_ id: String, at outlet: String) throws -> PocketMessage.State? {
+    public func postState(_ id: String, at outlet: String) throws -> QueuedNotification.State? {
         try read { db in
             try String.fetchOne(
                 db, sql: "SELECT state FROM pocket_message WHERE outlet = ? AND id = ?", arguments: [outlet, id]
-            ).flatMap(PocketMessage.State.init(rawValue:))
+            ).flatMap(QueuedNotification.State.init(rawValue:))
         }
     }
 
     /// How it stands with notifications at an outlet, by their ids; one that it does not know is missing.
-    public func postStates(at outlet: String) throws -> [String: PocketMessage.State] {
+    public func postStates(at outlet: String) throws -> [String: QueuedNotification.State] {
         try read { db in
             try Row.fetchAll(db, sql: "SELECT id, state FROM pocket_message WHERE outlet = ?", arguments: [outlet])
                 .reduce(into: [:]) { states, row in
-                    states[try row.checked("id", String.self)] = PocketMessage.State(rawValue: try row.checked("state"))
+                    states[try row.checked("id", String.self)] = QueuedNotification.State(
+                        rawValue: try row.checked("state"))
                 }
         }
     }
@@ -147,14 +148,14 @@ extension TrackerStore {
     }
 
     /// The notification whose buttons act with this key.
-    public func post(withKey key: String) throws -> PocketMessage? {
+    public func post(withKey key: String) throws -> QueuedNotification? {
         try read { db in
             try Row.fetchOne(db, sql: "SELECT * FROM pocket_message WHERE key = ?", arguments: [key]).map(
-                PocketMessage.init(row:))
+                QueuedNotification.init(row:))
         }
     }
 
-    private static func claim(_ message: PocketMessage, _ outlet: String) -> String {
+    private static func claim(_ message: QueuedNotification, _ outlet: String) -> String {
         "\(outlet) \(message.announcement.id)"
     }
 }

@@ -2,7 +2,7 @@ import Foundation
 import TrackerCore
 
 /// What became of an attempt to send.
-enum PocketOutcome: Hashable, Sendable {
+enum DeliveryOutcome: Hashable, Sendable {
     case sent
     /// It works later perhaps; not before the server wants it.
     case later(String, after: Duration?)

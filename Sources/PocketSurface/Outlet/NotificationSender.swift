@@ -11,7 +11,7 @@ import TrackerDesk
 /// nor repeats it. What the server has accepted counts as told (B7, K-B15). ntfy does not get a notification that is 15
 /// minutes old, whose reason is gone, or that a later one of its kind replaced. A webhook gets every notification that
 /// is less than a day old.
-public actor PocketOutlet: NotificationSink {
+public actor NotificationSender: NotificationSink {
     /// What it is used in.
     public struct Surroundings: Sendable {
         /// A desk of the person, for one thing that is done.
@@ -61,14 +61,14 @@ public actor PocketOutlet: NotificationSink {
     /// Whoever delivers is not kept longer: what arrives later counts at the next look.
     static let patience = Duration.seconds(4)
 
-    nonisolated let service: PocketService
+    nonisolated let channel: NotificationChannel
     nonisolated let around: Surroundings
     /// The channel's name, also in the store.
     public nonisolated let name: String
     private let claimant: String
     /// How often settings are looked at, and work of another process.
     private var lookEvery: Duration { DayFollower.lookEvery(isTold: around.watch != nil) }
-    private var plan: PocketPlan?
+    private var plan: NotificationTarget?
     private var pause: Task<Void, Never>?
     private var isPoked = false
     private var backoff = Backoff(first: .seconds(2), longest: .seconds(300))
@@ -81,10 +81,10 @@ public actor PocketOutlet: NotificationSink {
     /// What the server has, until the store knows it, by its number in the queue.
     private var unnoted: Set<Int64> = []
 
-    public init(_ service: PocketService, _ around: Surroundings) {
-        (self.service, self.around, name) = (service, around, service.rawValue)
+    public init(_ channel: NotificationChannel, _ around: Surroundings) {
+        (self.channel, self.around, name) = (channel, around, channel.rawValue)
         claimant =
-            "\(service.rawValue)-\((0..<4).map { _ in String(UInt32.random(in: .min ... .max), radix: 36) }.joined())"
+            "\(channel.rawValue)-\((0..<4).map { _ in String(UInt32.random(in: .min ... .max), radix: 36) }.joined())"
     }
 
     /// Goes on until its task is cancelled.
@@ -122,7 +122,7 @@ public actor PocketOutlet: NotificationSink {
 
     /// Stores it, and waits a few seconds until the server has it. Earlier notifications are sent before it.
     public func deliver(_ notification: TrackerNotification) async -> Bool {
-        guard (try? currentPlan()) != nil, service.takes(notification.kind),
+        guard (try? currentPlan()) != nil, channel.takes(notification.kind),
             !notification.kind.isWaterline || around.sharesWaterline()
         else { return false }
         do {
@@ -150,7 +150,7 @@ public actor PocketOutlet: NotificationSink {
 
     /// Drops what still waits for that place, because its reason is gone. A webhook gets it nevertheless.
     public func close(id: String) {
-        guard !service.keepsAll else { return }
+        guard !channel.keepsAll else { return }
         try? around.desk().store.dropPosts(id, from: name)
     }
 
@@ -163,7 +163,7 @@ public actor PocketOutlet: NotificationSink {
         while !Task.isCancelled {
             if let restsUntil, restsUntil > .now { return restsUntil - .now }
             let desk = try around.desk()
-            let message: PocketMessage
+            let message: QueuedNotification
             switch try desk.store.nextPost(from: name, as: claimant, at: desk.now) {
             case .message(let next): message = next
             case .busy: return try min(DayFollower.lookOften, lookAtOthers(desk.store))
@@ -180,7 +180,7 @@ public actor PocketOutlet: NotificationSink {
                 waitsSince[message.sequence] = nil
                 backoff.reset()
                 restsUntil = nil
-                try after.store.forgetPocketTrouble(of: name)
+                try after.store.forgetChannelTrouble(of: name)
                 if lastTrouble != nil { around.say(.goesOn) }
                 lastTrouble = nil
                 if !answer(message.announcement.id, true) { await arrivedLate() }
@@ -192,7 +192,7 @@ public actor PocketOutlet: NotificationSink {
                 note(words)
                 try after.store.endPost(message, from: name, as: claimant, at: after.now, .waiting)
                 restsUntil = .now + max(pause ?? .zero, backoff.next(chance: around.chance()))
-                if service.keepsAll { try noteWaiting(after.store) }
+                if channel.keepsAll { try noteWaiting(after.store) }
                 trouble(words)
                 for id in waiting.keys { answer(id, false) }
             case nil:
@@ -214,11 +214,13 @@ public actor PocketOutlet: NotificationSink {
     }
 
     /// `nil` where it is not of the moment any more.
-    private func attempt(_ message: PocketMessage, _ plan: PocketPlan, _ desk: TrackerDesk) async -> PocketOutcome? {
+    private func attempt(_ message: QueuedNotification, _ plan: NotificationTarget, _ desk: TrackerDesk) async
+        -> DeliveryOutcome?
+    {
         let age = age(of: message, desk)
-        guard age < .seconds(service.lifetime) else {
+        guard age < .seconds(channel.lifetime) else {
             waitsSince[message.sequence] = nil
-            let what = service.keepsAll ? "has been waiting for a day" : "is older than 15 minutes"
+            let what = channel.keepsAll ? "has been waiting for a day" : "is older than 15 minutes"
             around.say(.dropped("\"\(message.announcement.title)\" \(what) and is not sent any more"))
             return nil
         }
@@ -234,9 +236,9 @@ public actor PocketOutlet: NotificationSink {
 
     /// How long it has been waiting here. Only of what to a person is of the moment, and came before this began, the
     /// machine's clock is believed, which may be wrong: what a program is to have is given up by no clock.
-    private func age(of message: PocketMessage, _ desk: TrackerDesk) -> Duration {
+    private func age(of message: QueuedNotification, _ desk: TrackerDesk) -> Duration {
         if let since = waitsSince[message.sequence] { return .now - since }
-        guard service.keepsAll else { return .seconds(message.since.seconds(to: desk.now).magnitude) }
+        guard channel.keepsAll else { return .seconds(message.since.seconds(to: desk.now).magnitude) }
         waitsSince[message.sequence] = .now
         return .zero
     }
@@ -259,25 +261,27 @@ public actor PocketOutlet: NotificationSink {
     // MARK: - Parts
 
     /// Notes it in the store.
-    func post(_ notification: TrackerNotification, since: Instant, _ desk: TrackerDesk) throws -> PocketMessage.State {
+    func post(_ notification: TrackerNotification, since: Instant, _ desk: TrackerDesk) throws
+        -> QueuedNotification.State
+    {
         let (state, sequence, givenUp) = try desk.store.post(
-            notification.announcement, to: name, keepsAll: service.keepsAll, at: since, makeKey: TrackerDesk.secret)
-        if givenUp > 0 { around.say(.dropped("more than \(TrackerStore.pocketLimit) wait: the oldest is not sent")) }
+            notification.announcement, to: name, keepsAll: channel.keepsAll, at: since, makeKey: TrackerDesk.secret)
+        if givenUp > 0 { around.say(.dropped("more than \(TrackerStore.queueLimit) wait: the oldest is not sent")) }
         // To a person it is as old as the decision.
-        if state == .waiting, !service.keepsAll || waitsSince[sequence] == nil {
-            waitsSince[sequence] = .now - .seconds(service.keepsAll ? 0 : max(0, since.seconds(to: desk.now)))
+        if state == .waiting, !channel.keepsAll || waitsSince[sequence] == nil {
+            waitsSince[sequence] = .now - .seconds(channel.keepsAll ? 0 : max(0, since.seconds(to: desk.now)))
         }
         return state
     }
 
-    private nonisolated func currentPlan() throws -> PocketPlan? {
-        try PocketPlan(
-            service, try around.overlay(around.desk().store.settings()).service, person: around.person)
+    private nonisolated func currentPlan() throws -> NotificationTarget? {
+        try NotificationTarget(
+            channel, try around.overlay(around.desk().store.settings()).service, person: around.person)
     }
 
     /// - Returns: whether there is anybody to send to.
     private func lookAtPlan() throws -> Bool {
-        let new: PocketPlan?
+        let new: NotificationTarget?
         do { new = try currentPlan() } catch {
             plan = nil
             // What is wrong with the settings, unless the store itself is: then nothing is known of them.
@@ -285,13 +289,13 @@ public actor PocketOutlet: NotificationSink {
             throw error
         }
         let store = try around.desk().store
-        if new == nil { try store.forgetPocketTrouble(of: name) }
+        if new == nil { try store.forgetChannelTrouble(of: name) }
         // What others are told from here on comes here, too; without a server nothing does.
         if new != nil { _ = try store.toldThrough(name) } else { try store.stopsHearing(name) }
         guard new != plan else { return new != nil }
         if let new { around.say(.on("\(new)")) } else { around.say(.off) }
         // With other settings it may be over.
-        if let new { try store.forgetPocketTrouble(of: name, unlessWith: new.mark) }
+        if let new { try store.forgetChannelTrouble(of: name, unlessWith: new.mark) }
         plan = new
         (lastTrouble, restsUntil) = (nil, nil)
         backoff.reset()
@@ -307,7 +311,7 @@ public actor PocketOutlet: NotificationSink {
     /// Whoever looks at the day sees it, too.
     private func note(_ words: String) {
         guard !Task.isCancelled, let desk = try? around.desk() else { return }
-        try? desk.store.notePocketTrouble(words, of: name, with: plan?.mark ?? "", at: desk.now)
+        try? desk.store.noteChannelTrouble(words, of: name, with: plan?.mark ?? "", at: desk.now)
     }
 
     private func rest(_ length: Duration) async {

@@ -3,7 +3,7 @@ import GRDB
 import TrackerCore
 
 /// A notification on its way to a phone, or there.
-public struct PocketMessage: Hashable, Sendable {
+public struct QueuedNotification: Hashable, Sendable {
     /// What has become of it.
     public enum State: String, Hashable, Sendable {
         case waiting, sent
@@ -27,7 +27,7 @@ public struct PocketMessage: Hashable, Sendable {
     }
 }
 
-extension PocketMessage {
+extension QueuedNotification {
     init(row: Row) throws {
         let text: String = try row.checked("announcement")
         self.init(

@@ -1,8 +1,7 @@
 import TrackerCore
 
-/// Who brings notifications to a phone, or to a program. The raw value is the outlet's name in the store and in the
-/// settings.
-public enum PocketService: String, Hashable, Sendable, CaseIterable {
+/// A server that notifications are sent to. The raw value is its name in the store and in the settings.
+public enum NotificationChannel: String, Hashable, Sendable, CaseIterable {
     case ntfy, webhook
 
     /// As people write it.

@@ -3,10 +3,9 @@ import Outgoing
 import Store
 import TrackerCore
 
-/// What the settings `ntfy.…` or `webhook.…` ask for (tracker law Section 11).
-public struct PocketPlan: Hashable, Sendable, CustomStringConvertible {
-    /// Which of the two is meant.
-    public let service: PocketService
+/// A channel's server and credential, from the settings `ntfy.…` or `webhook.…` (tracker law Section 11).
+public struct NotificationTarget: Hashable, Sendable, CustomStringConvertible {
+    public let channel: NotificationChannel
     /// Its address.
     public let url: String
     let token: String?
@@ -19,20 +18,20 @@ public struct PocketPlan: Hashable, Sendable, CustomStringConvertible {
     /// `nil` where the settings name no place.
     /// - Parameter person: as listed; `nil` where nobody is.
     /// - Throws: what is wrong with the settings, in a sentence.
-    public init?(_ service: PocketService, _ settings: ServiceSettings, person: String? = nil) throws {
-        let own = settings[service]
+    public init?(_ channel: NotificationChannel, _ settings: ServiceSettings, person: String? = nil) throws {
+        let own = settings[channel]
         guard let url = own.url else { return nil }
-        (self.service, self.url, self.person) = (service, url, person)
-        token = try own.token ?? own.tokenFile.map { try Self.firstLine(of: $0, service) }
+        (self.channel, self.url, self.person) = (channel, url, person)
+        token = try own.token ?? own.tokenFile.map { try Self.firstLine(of: $0, channel) }
         authorities = own.caFile
         publicURL = settings.publicURL.map { $0.hasSuffix("/") ? String($0.dropLast()) : $0 }
-        let name = service.rawValue
+        let name = channel.rawValue
         if authorities != nil, !url.lowercased().hasPrefix("https://") {
             throw WrongInput(
                 "\(name)NotEncrypted",
                 "\(name).caFile is set, but \(name).url is not encrypted: it is to begin with https://.")
         }
-        if service == .webhook, let token, WebhookSignature(secret: token) == nil {
+        if channel == .webhook, let token, WebhookSignature(secret: token) == nil {
             throw WrongInput(
                 "webhookSecret", "The webhook's secret begins with whsec_, and what comes behind it is no base64.")
         }
@@ -41,8 +40,8 @@ public struct PocketPlan: Hashable, Sendable, CustomStringConvertible {
     /// Without anything that is a secret: the topic of ntfy is one.
     public var description: String {
         return [
-            "\(service.title) at \(OutgoingURL.place(url))",
-            token == nil ? nil : service == .webhook ? "signed" : "with a token",
+            "\(channel.title) at \(OutgoingURL.place(url))",
+            token == nil ? nil : channel == .webhook ? "signed" : "with a token",
             authorities.map { "authorities \($0)" },
             publicURL.map { "buttons to \($0)" },
         ]
@@ -55,7 +54,7 @@ public struct PocketPlan: Hashable, Sendable, CustomStringConvertible {
     /// Of a webhook's answer the status alone counts, however long a page stands behind it.
     func client(limit: Duration) -> OutgoingClient {
         OutgoingClient(
-            limit: limit, answerLimit: 64 << 10, cutsAnswers: service == .webhook, authorities: authorities)
+            limit: limit, answerLimit: 64 << 10, cutsAnswers: channel == .webhook, authorities: authorities)
     }
 
     /// A page of the person's, as a phone finds it.
@@ -63,27 +62,27 @@ public struct PocketPlan: Hashable, Sendable, CustomStringConvertible {
         publicURL.map { $0 + (person.map { "/people/\($0)" } ?? "") + (path == "/" ? "/" : path) }
     }
 
-    private static func firstLine(of path: String, _ service: PocketService) throws -> String {
-        let name = "\(service.rawValue).\(service.credential)File"
+    private static func firstLine(of path: String, _ channel: NotificationChannel) throws -> String {
+        let name = "\(channel.rawValue).\(channel.credential)File"
         let data: Data
         do { data = try SmallFile.read(path, limit: 8192) } catch {
-            throw WrongInput("\(service.rawValue)TokenFile", "The file \(path), which \(name) names, \(error.words).")
+            throw WrongInput("\(channel.rawValue)TokenFile", "The file \(path), which \(name) names, \(error.words).")
         }
         let line =
             (String(decoding: data, as: UTF8.self).split(whereSeparator: \.isNewline).first.map(String.init) ?? "")
             .trimmingCharacters(in: .whitespaces)
         guard Settings.isToken(line) else {
             throw WrongInput(
-                "\(service.rawValue)TokenFile",
-                "The first line of \(path), which \(name) names, is no \(service.credential).")
+                "\(channel.rawValue)TokenFile",
+                "The first line of \(path), which \(name) names, is no \(channel.credential).")
         }
         return line
     }
 }
 
 extension ServiceSettings {
-    subscript(service: PocketService) -> PocketSettings {
-        switch service {
+    subscript(channel: NotificationChannel) -> ChannelSettings {
+        switch channel {
         case .ntfy: ntfy
         case .webhook: webhook
         }

@@ -4,12 +4,12 @@ import Store
 import TrackerCore
 import TrackerDesk
 
-extension PocketPlan {
+extension NotificationTarget {
     /// What sends a message.
     /// - Parameter now: the time of a webhook's signature, by which a receiver finds old repetitions.
-    func request(_ message: PocketMessage, now: Instant) throws -> OutgoingRequest {
+    func request(_ message: QueuedNotification, now: Instant) throws -> OutgoingRequest {
         let type = (name: "Content-Type", value: "application/json")
-        switch service {
+        switch channel {
         case .ntfy:
             guard let place = NtfyPlace(url) else { throw OutgoingFailure(.wrongUse, "ntfy.url names no topic") }
             let body = try TrackerDesk.json(try NtfyMessage(message, self, place))
@@ -33,16 +33,16 @@ extension PocketPlan {
     }
 
     /// What an answer means.
-    func outcome(_ answer: OutgoingAnswer, now: Instant) -> PocketOutcome {
+    func outcome(_ answer: OutgoingAnswer, now: Instant) -> DeliveryOutcome {
         let place = OutgoingURL.place(url)
         switch answer.status {
-        case 200..<300 where service == .webhook: return .sent
+        case 200..<300 where channel == .webhook: return .sent
         case 200..<300:
             // A network's login page says 200, too.
             guard Self.hasID(answer.body) else {
                 return .later(
                     """
-                    The server at \(place) answers with something that is no answer of \(service.title); perhaps \
+                    The server at \(place) answers with something that is no answer of \(channel.title); perhaps \
                     this network wants a login first
                     """,
                     after: nil)
@@ -60,17 +60,17 @@ extension PocketPlan {
             return .later(
                 """
                 The server at \(place) does not let us in (status \(answer.status)): \
-                \(service.rawValue).\(service.credential) or \(service.rawValue).\(service.credential)File
+                \(channel.rawValue).\(channel.credential) or \(channel.rawValue).\(channel.credential)File
                 """,
                 after: nil)
         case 404:
             return .later(
-                "There is nothing at the server's address at \(place) (status 404): \(service.rawValue).url", after: nil
+                "There is nothing at the server's address at \(place) (status 404): \(channel.rawValue).url", after: nil
             )
         default:
             return .later(
                 "The server at \(place) answered with status \(answer.status)",
-                after: PocketOutcome.pause(answer.header("Retry-After"), now: now))
+                after: DeliveryOutcome.pause(answer.header("Retry-After"), now: now))
         }
     }
 

@@ -1,0 +1,37 @@
+import CommandKit
+import CommandStore
+import Logging
+import PocketSurface
+import Store
+import TrackerCore
+import TrackerDesk
+
+extension Resident {
+    /// One sender for each notification channel.
+    /// - Parameter plan: what is in force.
+    static func senders(
+        _ store: TrackerStore, _ person: String?, _ plan: @escaping @Sendable () -> PersonPlan, _ watch: StoreWatch?,
+        log: Logger
+    ) -> [NotificationSender] {
+        NotificationChannel.allCases.map { channel in
+            let title = channel.title
+            return NotificationSender(
+                channel,
+                .init(
+                    desk: {
+                        try TrackerDesk(store, now: Machine.now(), zone: Depot.choice(plan().zone), source: "pocket")
+                    },
+                    overlay: { try plan().pocketSettings(over: $0) }, person: person,
+                    sharesWaterline: { plan().sharesWaterline }, watch: watch,
+                    say: { word in
+                        switch word {
+                        case .on(let words): log.notice("Notifications go to \(words).")
+                        case .trouble(let trouble): log.warning("\(title): \(sentence(trouble)) It is tried again.")
+                        case .goesOn: log.notice("\(title) goes on.")
+                        case .off: log.notice("\(title): the settings name no server any more.")
+                        case .dropped(let words): log.warning("\(title): \(sentence(words))")
+                        }
+                    }))
+        }
+    }
+}
