@@ -58,6 +58,39 @@ import Testing
         #expect(seen[0] == seen[2], "the observation says something else each time")
     }
 
+    @Test(arguments: [
+        ("gotify", "[gotify]\nurl = \"https://gotify.example\"\n"),
+        ("webhook.template-file", "[webhook]\nurl = \"https://hook.example\"\ntemplate-file = \"/nowhere\"\n"),
+    ])
+    func `a removed key prints one warning and is ignored`(key: String, text: String) async throws {
+        let folder = try TemporaryFolder()
+        let file = folder.file("waterh.toml")
+        try Data("store = \"\(folder.file("w.sqlite"))\"\n\(text)".utf8).write(to: URL(fileURLWithPath: file))
+        let result = try await Program("waterh-tracker").run(["log", "200", "--config", file])
+        #expect(result.exitCode == 0, "\(result.error)")
+        #expect(
+            result.error.components(separatedBy: "unknown key '\(key)' in \(file): removed in 0.10").count == 2,
+            "\(result.error)")
+    }
+
+    @Test func `removed settings in a backup are skipped with one line`() async throws {
+        let folder = try TemporaryFolder()
+        let (store, backup) = (folder.file("w.sqlite"), folder.file("b.sqlite"))
+        func tracker(_ arguments: String...) async throws -> Program.Result {
+            try await Program("waterh-tracker").run(arguments + ["--store", store])
+        }
+        _ = try await tracker("log", "200")
+        let sqlite = try #require(Program(system: "sqlite3"), "this test needs sqlite3: apt-get install sqlite3")
+        _ = try await sqlite.run([store, "INSERT INTO setting VALUES ('gotify.url', 'x'), ('push.contact', 'y')"])
+        #expect(try await tracker("backup", backup).exitCode == 0)
+        let restored = try await tracker("restore", backup, "--yes")
+        #expect(restored.exitCode == 0, "\(restored.error)")
+        #expect(restored.error.contains("Skipped settings removed in 0.10: gotify.url, push.contact."))
+        let refused = try await tracker("settings", "set", "push.contact", "x")
+        #expect(refused.exitCode != 0 && refused.error.contains("unknown setting 'push.contact': removed in 0.10"))
+        #expect(try await tracker("status").output.contains("200 ml"))
+    }
+
     private func look(_ observation: Observation, _ key: String, _ value: String?) async throws -> String {
         let pair = try await Pair(["--name", "WaterH-Boost-24oz"])
         let folder = pair.folder

@@ -144,6 +144,16 @@ import Testing
         #expect(refused.count == 2)
     }
 
+    @Test(arguments: Settings.removedNames.sorted())
+    func `a removed setting is ignored in a store and refused by name`(name: String) {
+        let (settings, refused) = Settings.restored(from: [name: "x"])
+        #expect(settings == Settings() && refused.isEmpty)
+        var changed = Settings()
+        let refusal = #expect(throws: SettingRefusal.self) { try changed.set(name, to: "x") }
+        #expect(refusal?.sentence == "unknown setting '\(name)': removed in 0.10")
+        #expect(refusal?.code == "noSuchSetting")
+    }
+
     /// K-A8: saving what was not touched changes nothing.
     @Test func formKeepsWhatItCannotShow() throws {
         var settings = Settings()
