@@ -1,6 +1,6 @@
 import CCrypto
 
-/// HMAC with SHA-256 (RFC 2104): proves that who sent a message has the key.
+/// HMAC with SHA-256 (RFC 2104): proves that the sender of a message has the key.
 public enum HMAC {
     /// 32 bytes.
     /// - Parameter key: of any length; 32 bytes are as good as more.
