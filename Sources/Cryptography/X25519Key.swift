@@ -1,54 +1,73 @@
 import CCrypto
 
-/// A key for an agreement over Curve25519 (RFC 7748).
+/// A private key for key agreement over Curve25519 (RFC 7748).
 public struct X25519Key: Sendable {
-    /// So many bytes has a key, and what is told of it.
+    /// Size of a private key, a public key and a shared secret in bytes.
     public static let size = 32
-    /// What the other side is told.
+    /// The public key, 32 bytes.
     public let publicKey: [UInt8]
     private let raw: [UInt8]
 
-    /// One that nobody can guess.
-    public init() throws(CipherFailure) { try self.init(checked: RandomBytes.of(Self.size)) }
+    /// A random key.
+    public init() throws(CryptographyError) {
+        var generator = SystemRandomNumberGenerator()
+        try self.init(checked: (0..<Self.size).map { _ in .random(in: .min ... .max, using: &generator) })
+    }
 
-    /// `nil` for anything but 32 bytes, each of which is a key.
-    public init?(raw: [UInt8]) throws(CipherFailure) {
+    /// The key of these 32 bytes; `nil` for another length.
+    public init?(raw: [UInt8]) throws(CryptographyError) {
         guard raw.count == Self.size else { return nil }
         try self.init(checked: raw)
     }
 
-    private init(checked raw: [UInt8]) throws(CipherFailure) {
-        CryptoLibrary.begin()
+    private init(checked raw: [UInt8]) throws(CryptographyError) {
+        LibCrypto.begin()
         self.raw = raw
-        publicKey = try Self.with(raw) { own throws(CipherFailure) in
+        publicKey = try Self.withKey(raw) { own throws(CryptographyError) in
             var (bytes, count) = ([UInt8](repeating: 0, count: Self.size), Self.size)
             guard EVP_PKEY_get_raw_public_key(own, &bytes, &count) == 1, count == bytes.count else {
-                throw CryptoLibrary.failure(.failed, "A key of X25519 has no public half")
+                throw LibCrypto.error(.failed, "cannot derive the X25519 public key")
             }
             return bytes
         }
     }
 
-    /// What both sides can work out, and nobody else: 32 bytes.
-    /// - Throws: `CipherFailure` of kind `refused` for a key with which the result would be the same whatever ours is
-    ///   (RFC 7748, section 6.1).
-    public func sharedSecret(with peer: [UInt8]) throws(CipherFailure) -> [UInt8] {
-        CryptoLibrary.begin()
+    /// The secret that this key shares with the peer's public key, 32 bytes.
+    /// - Throws: an error of kind `refused` for a public key of another length or of small order (RFC 7748,
+    ///   section 6.1).
+    public func sharedSecret(with peer: [UInt8]) throws(CryptographyError) -> [UInt8] {
+        LibCrypto.begin()
         guard peer.count == Self.size else {
-            throw CipherFailure(.refused, "A key of X25519 has \(Self.size) bytes, and the other side's \(peer.count)")
+            throw CryptographyError(.refused, "an X25519 public key has \(Self.size) bytes, not \(peer.count)")
         }
         guard let theirs = EVP_PKEY_new_raw_public_key_ex(nil, "X25519", nil, peer, peer.count) else {
-            throw CryptoLibrary.failure(.failed, "X25519 is not to be had")
+            throw LibCrypto.error(.failed, "X25519 is not available")
         }
         defer { EVP_PKEY_free(theirs) }
-        return try Self.with(raw) { own throws(CipherFailure) in try CryptoLibrary.agreed(own, theirs) }
+        return try Self.withKey(raw) { own throws(CryptographyError) in
+            guard let context = EVP_PKEY_CTX_new(own, nil) else {
+                throw LibCrypto.error(.failed, "cannot start the key agreement")
+            }
+            defer { EVP_PKEY_CTX_free(context) }
+            guard EVP_PKEY_derive_init(context) == 1 else {
+                throw LibCrypto.error(.failed, "cannot start the key agreement")
+            }
+            var (secret, count) = ([UInt8](repeating: 0, count: Self.size), Self.size)
+            // libcrypto rejects a shared secret of zeros.
+            guard EVP_PKEY_derive_set_peer(context, theirs) == 1,
+                EVP_PKEY_derive(context, &secret, &count) == 1, count == secret.count
+            else {
+                throw LibCrypto.error(.refused, "the peer's X25519 public key is invalid")
+            }
+            return secret
+        }
     }
 
-    private static func with(
-        _ raw: [UInt8], _ body: (OpaquePointer) throws(CipherFailure) -> [UInt8]
-    ) throws(CipherFailure) -> [UInt8] {
+    private static func withKey(
+        _ raw: [UInt8], _ body: (OpaquePointer) throws(CryptographyError) -> [UInt8]
+    ) throws(CryptographyError) -> [UInt8] {
         guard let own = EVP_PKEY_new_raw_private_key_ex(nil, "X25519", nil, raw, raw.count) else {
-            throw CryptoLibrary.failure(.failed, "X25519 is not to be had")
+            throw LibCrypto.error(.failed, "X25519 is not available")
         }
         defer { EVP_PKEY_free(own) }
         return try body(own)

@@ -29,13 +29,13 @@ struct NoiseSession {
         }
 
         mutating func seal(_ plain: [UInt8], _ extra: [UInt8]) throws(Failure) -> [UInt8] {
-            guard let sealed = try? Sealing.chaChaPoly.seal(plain, key: key, nonce: nonce(), authenticating: extra)
+            guard let sealed = try? ChaChaPoly.seal(plain, key: key, nonce: nonce(), authenticating: extra)
             else { throw Failure() }
             return sealed
         }
 
         mutating func open(_ sealed: [UInt8], _ extra: [UInt8]) throws(Failure) -> [UInt8] {
-            guard let plain = try? Sealing.chaChaPoly.open(sealed, key: key, nonce: nonce(), authenticating: extra)
+            guard let plain = try? ChaChaPoly.open(sealed, key: key, nonce: nonce(), authenticating: extra)
             else { throw Failure() }
             return plain
         }

@@ -133,10 +133,10 @@ struct ProxyHost {
         guard let key else { return sayHello() }
         let own: X25519Key
         do { own = try X25519Key() } catch {
-            return end(.system, "nothing can be encrypted for \(place). \(error)", isTransient: true)
+            return end(.system, "cannot encrypt for \(place): \(error)", isTransient: true)
         }
         var session = NoiseSession(key: key, own: own)
-        guard let half = try? session.hello() else { return end(.system, "nothing can be encrypted for \(place)") }
+        guard let half = try? session.hello() else { return end(.system, "cannot encrypt for \(place)") }
         noise = session
         stage = .noiseHello
         effects.append(.send(ProxyFrames.sealed([]) + ProxyFrames.sealed([0] + half)))
@@ -155,7 +155,7 @@ struct ProxyHost {
             [UInt8(truncatingIfNeeded: $0 >> 8), UInt8(truncatingIfNeeded: $0)]
         }
         guard let sealed = try? noise?.seal(head + request.bytes) else {
-            return end(.system, "nothing can be encrypted for \(place)")
+            return end(.system, "cannot encrypt for \(place)")
         }
         effects.append(.send(ProxyFrames.sealed(sealed)))
     }

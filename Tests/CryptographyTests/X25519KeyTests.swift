@@ -45,7 +45,7 @@ import Testing
         "eeffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
     ])
     func aSecretThatIsNoneIsRefused(point: String) throws {
-        let failure = #expect(throws: CipherFailure.self) { try X25519Key().sharedSecret(with: Hex.bytes(point)) }
+        let failure = #expect(throws: CryptographyError.self) { try X25519Key().sharedSecret(with: Hex.bytes(point)) }
         #expect(failure?.kind == .refused)
     }
 
@@ -53,10 +53,10 @@ import Testing
         let key = try X25519Key()
         for count in 0...66 where count != 32 {
             #expect(try X25519Key(raw: [UInt8](repeating: 9, count: count)) == nil)
-            let failure = #expect(throws: CipherFailure.self) {
+            let failure = #expect(throws: CryptographyError.self) {
                 try key.sharedSecret(with: [UInt8](repeating: 9, count: count))
             }
-            #expect(failure?.kind == .refused && failure?.sentence.contains("\(count)") == true)
+            #expect(failure?.kind == .refused && failure?.description.contains("\(count)") == true)
         }
     }
 
