@@ -18,11 +18,16 @@ struct AirSniff {
         var hasBeginning = true
         /// Stamps are rounded down to so many microseconds.
         var grain = 1
+        /// Whether empty packets are in the capture.
+        var keepsEmpty = true
+        /// Packets with content that are heard damaged, and packets whose answer does not arrive, by their order.
+        var damagedAt: Set<Int> = []
+        var lostAt: Set<Int> = []
 
         var description: String {
             """
             missed \(missed), damaged \(damaged), lost \(lost), refused \(refused), longest \(longest), beginning \
-            \(hasBeginning)
+            \(hasBeginning), empty packets \(keepsEmpty)
             """
         }
     }
@@ -71,20 +76,21 @@ struct AirSniff {
 
     /// - Parameter values: ATT PDUs in order; the next one is sent when the one before has arrived.
     init(_ values: [(isFromCentral: Bool, pdu: [UInt8])], _ weather: Weather, seed: UInt64, keep: Range<Int> = 0..<0) {
-        var random = SeededGenerator(seed: seed)
+        var random = SeededGenerator(seed: seed), weather = weather
         func happens(_ share: Double) -> Bool { Double.random(in: 0..<1, using: &random) < share }
         var central = End(), peripheral = End()
         var missing: [Int: Int] = [:]
-        var time = 1_000_000, channel: UInt8 = 5, next = 0, idle = 0
+        var time = 1_000_000, channel: UInt8 = 5, next = 0, idle = 0, contents = -1
         if weather.hasBeginning { packets.append(Self.connectInd(at: time - 20_000)) }
 
         func capture(_ fragment: Fragment, _ header: UInt8, isFromCentral: Bool) -> Int {
             let payload = fragment.payload
             let isKept = fragment.value.map { keep.contains($0) } ?? false
-            if isKept || !happens(weather.missed) {
+            if fragment.value != nil { contents += 1 }
+            if (isKept || !happens(weather.missed)) && (weather.keepsEmpty || !payload.isEmpty) {
                 var pdu = [header | fragment.kind, UInt8(payload.count)] + payload
                 let crc = Self.crc(pdu, Self.seed)
-                let isDamaged = !isKept && happens(weather.damaged)
+                let isDamaged = !isKept && happens(weather.damaged) || weather.damagedAt.contains(contents)
                 if isDamaged {
                     pdu[Int.random(in: (pdu.count > 2 ? 2 : 0)..<pdu.count, using: &random)] ^= UInt8.random(
                         in: 1...255, using: &random)
@@ -129,13 +135,15 @@ struct AirSniff {
             for _ in 0..<4 {
                 let mine = central.toSend()
                 time += capture(mine, central.expected << 2 | central.sn << 3, isFromCentral: true)
-                guard !happens(weather.lost) else { break }
+                guard !happens(weather.lost), mine.value == nil || weather.lostAt.remove(contents) == nil else { break }
                 Self.receive(
                     &peripheral, sn: central.sn, expected: central.expected, isRefused: happens(weather.refused))
                 time += 150
                 let answer = peripheral.toSend()
                 time += capture(answer, peripheral.expected << 2 | peripheral.sn << 3, isFromCentral: false)
-                guard !happens(weather.lost) else { break }
+                guard !happens(weather.lost), answer.value == nil || weather.lostAt.remove(contents) == nil else {
+                    break
+                }
                 Self.receive(
                     &central, sn: peripheral.sn, expected: peripheral.expected, isRefused: happens(weather.refused))
                 guard mine.value != nil || answer.value != nil, Bool.random(using: &random) else { break }
@@ -199,28 +207,7 @@ struct AirSniff {
         file += Self.le(65_535, 4)
         file += Self.le(type.rawValue, 4)
         for packet in packets {
-            let isAdvertising = packet.bytes.starts(with: Self.le(0x8E89_BED6, 4))
-            var data: [UInt8] = []
-            switch type {
-            case .plain: break
-            case .radio:
-                // Dewhitened, signal and reference address valid; the PDU type is 0, and the CRC was not looked at.
-                data = [packet.channel, 0xD0, 0x80, 0]
-                data += packet.bytes.prefix(4)
-                data += [0x13, 0x00]
-            case .ppi:
-                // As Ubertooth: its own packets are user 0, and the frequency stands in its field.
-                data = [0, 0, 24, 0, 147, 0, 0, 0, 0x36, 0x75, 12, 0, 0]
-                data += Self.le(2402 + 2 * UInt32(packet.channel), 2)
-                data += [0, 0, 0, 0, 0, 0xE8, 0xDC, 0xEE, 0x3C]
-            case .nordic:
-                let index = isAdvertising ? 37 : Self.index(packet.channel)
-                data = [
-                    1, UInt8(packet.bytes.count + 10), 0, 3, 0, 0, 6, 10, packet.isDamaged ? 0 : 1, index, 40, 0, 0, 0,
-                    0, 0, 0,
-                ]
-            }
-            data += packet.bytes
+            let data = Self.record(packet, type)
             file += Self.le(UInt32(1_770_000_000 + packet.time / 1_000_000), 4)
             file += Self.le(UInt32(packet.time % 1_000_000), 4)
             file += Self.le(UInt32(data.count), 4)
@@ -228,6 +215,50 @@ struct AirSniff {
             file += data
         }
         return file
+    }
+
+    /// The same as pcapng: section header, interface description, enhanced packet blocks.
+    func pcapng(_ type: LinkType) -> [UInt8] {
+        func block(_ type: UInt32, _ body: [UInt8]) -> [UInt8] {
+            let body = body + Array(repeating: 0, count: (4 - body.count % 4) % 4)
+            let length = Self.le(UInt32(body.count + 12), 4)
+            return Self.le(type, 4) + length + body + length
+        }
+        var file = block(0x0A0D_0D0A, Self.le(0x1A2B_3C4D, 4) + [1, 0, 0, 0] + Array(repeating: 0xFF, count: 8))
+        file += block(1, Self.le(type.rawValue, 4) + Self.le(65_535, 4))
+        for packet in packets {
+            let data = Self.record(packet, type), time = 1_770_000_000_000_000 + packet.time
+            var body = Self.le(0, 4) + Self.le(UInt32(time >> 32), 4) + Self.le(UInt32(truncatingIfNeeded: time), 4)
+            body += Self.le(UInt32(data.count), 4)
+            body += Self.le(UInt32(data.count), 4)
+            file += block(6, body + data)
+        }
+        return file
+    }
+
+    private static func record(_ packet: Packet, _ type: LinkType) -> [UInt8] {
+        let isAdvertising = packet.bytes.starts(with: Self.le(0x8E89_BED6, 4))
+        var data: [UInt8] = []
+        switch type {
+        case .plain: break
+        case .radio:
+            // Dewhitened, signal and reference address valid; the PDU type is 0, and the CRC was not looked at.
+            data = [packet.channel, 0xD0, 0x80, 0]
+            data += packet.bytes.prefix(4)
+            data += [0x13, 0x00]
+        case .ppi:
+            // As Ubertooth: its own packets are user 0, and the frequency stands in its field.
+            data = [0, 0, 24, 0, 147, 0, 0, 0, 0x36, 0x75, 12, 0, 0]
+            data += Self.le(2402 + 2 * UInt32(packet.channel), 2)
+            data += [0, 0, 0, 0, 0, 0xE8, 0xDC, 0xEE, 0x3C]
+        case .nordic:
+            let index = isAdvertising ? 37 : Self.index(packet.channel)
+            data = [
+                1, UInt8(packet.bytes.count + 10), 0, 3, 0, 0, 6, 10, packet.isDamaged ? 0 : 1, index, 40, 0, 0, 0,
+                0, 0, 0,
+            ]
+        }
+        return data + packet.bytes
     }
 
     private static func index(_ channel: UInt8) -> UInt8 { channel <= 11 ? max(1, channel) - 1 : channel - 2 }

@@ -71,6 +71,22 @@ import Testing
         return found
     }
 
+    /// Every ATT PDU with its direction.
+    static func pdus(_ file: [UInt8]) throws -> [String] {
+        var found: [String] = []
+        var capture = CaptureReader()
+        var reassembler = ConversationReassembler()
+        func see(_ event: ConversationEvent, _ pdu: RawSpan) {
+            guard case .att(let observation) = event else { return }
+            found.append((observation.direction == .sent ? "> " : "< ") + pdu.withUnsafeBytes { "\([UInt8]($0))" })
+        }
+        _ = try capture.read(file.span.bytes, isLast: true) { packet, bytes in
+            try reassembler.receive(ObservedPacket(packet), bytes, see)
+        }
+        try reassembler.finish(see)
+        return found
+    }
+
     @Test(arguments: cases)
     func everyDrinkThatWasHeardIsFoundOnce(_ one: Case) throws {
         for seed in UInt64(1)...12 {

@@ -1,46 +1,54 @@
-/// Who sent a packet from the air when the sniffer does not say: from when it came, from what it says, and from its
-/// sequence bits.
+/// Decides who sent a packet from the air when the sniffer does not say: from its time, content and sequence bits.
 ///
-/// - The peripheral answers 150 µs after the central, and the central opens each connection event. An answer is the
-///   other side's, whatever its bits; an opener is the central's, unless the sniffer missed the packet before it.
+/// - The peripheral answers 150 µs after the central, and the central opens each connection event.
+/// - Connection events begin at multiples of 1.25 ms from each other (Core 5.4, Vol 6 Part B, 4.5.1). So an opener is
+///   the central's again where the last one was, and an answer of 150 µs shows also where the sniffer missed its
+///   question.
 /// - In ATT, odd opcodes come from the server, which is the peripheral as a rule; some link-layer control PDUs are one
 ///   side's only.
-/// - As long as nobody refuses a packet, SN = NESN in every packet of one side and SN ≠ NESN in every packet of the
-///   other (each acknowledged exchange flips all four bits; Core 5.4, Vol 6 Part B, 4.5.9). A refusal turns the two
-///   around for good, so this is believed only as far as it has held so far, and never against an answer's time.
+/// - Sequence bits fit only some states of the two ends (`AirExchange`).
 ///
 /// No one of these is certain: packets are missed, stamps can be coarse, and both ends can be servers. So all are
-/// weighed. Numbers here are logarithms of odds: positive speaks for the central.
+/// weighed, as odds of the central against the peripheral.
 struct AirClock {
     private var lastStamp: Duration?
     private var lastLength = 0
     private var lastChannel: UInt8?
-    /// What speaks for the last packet being the central's.
-    private var last = 0.0
-    /// What speaks for "SN = NESN is the central".
-    private var parity: Double
-    /// How often the two sides' bits turn around, as far as was seen: the share of openers that contradicted them.
-    private var turnRate = 0.02
+    private var exchange: AirExchange
     private var stated = StatedDirections()
+    /// The first packet of the last connection event that began, and the probability that the central sent it.
+    private var opener: (time: Duration, isSent: Float)?
+    /// Stamps are finer than half a millisecond.
+    private var hasFineStamps = false
+    /// Packets of this connection event so far.
+    private var eventCount = 0
+    /// How many connection events had one packet, and how many had more: of a sniffer that misses nothing none has one.
+    private var events: (lone: Float, full: Float) = (1.5, 8)
+    /// How often ATT's opcodes agreed with the other evidence, and how often not: both ends can be servers.
+    private var opcodes: (agreed: Float, opposed: Float) = (6, 0.5)
 
     /// Interframe space, Core 5.4, Vol 6 Part B, 4.1.1; sniffers' stamps are good to some tens of microseconds.
     private static let space = 150
     private static let tolerance = 65
     /// A gap as long as this lies between two connection events (which are at least 7.5 ms apart).
     private static let eventGap = Duration.milliseconds(3)
-    /// Of the packets that open an event as far as the sniffer saw it, one in seven or fewer is the peripheral's.
-    private static let opener = 1.9
-    private static let firm = 3.0
+    /// Events begin at multiples of this, in microseconds; for so long the clocks' drift does not matter.
+    private static let grid = 1250
+    private static let longestOnGrid = Duration.milliseconds(500)
+    /// From these odds on a direction is more than a guess.
+    private static let firm: Float = 20
 
     /// - Parameter sawBeginning: the CONNECT_IND is in the capture, so the sequence bits began as they do.
-    init(sawBeginning: Bool) { parity = sawBeginning ? 2 : 0 }
+    init(sawBeginning: Bool) { exchange = AirExchange(sawBeginning: sawBeginning) }
 
-    /// What speaks for one direction in a packet's content.
+    /// What speaks for one direction in a packet's content, as odds.
     struct Meaning {
-        var weight = 0.0
+        var odds: Float = 1
+        /// Whether an ATT opcode says so, whose weight this connection shows.
+        var isOpcode = false
 
-        static func of(_ direction: TrafficDirection, _ weight: Double) -> Meaning {
-            Meaning(weight: direction == .sent ? weight : -weight)
+        static func of(_ direction: TrafficDirection, _ odds: Float, isOpcode: Bool = false) -> Meaning {
+            Meaning(odds: direction == .sent ? odds : 1 / odds, isOpcode: isOpcode)
         }
     }
 
@@ -49,45 +57,84 @@ struct AirClock {
     /// - Parameters:
     ///   - header: first byte of the data header (bit 2 NESN, bit 3 SN).
     ///   - said: what the sniffer says, where it does.
+    ///   - repeats: odds that it repeats a packet of the central's, against one of the peripheral's.
     /// - Returns: the direction, and whether it is more than a guess.
     mutating func judge(
         header: UInt8, said: TrafficDirection?, at time: Duration?, channel: UInt8?, length: Int,
-        phy: ObservedPacket.AirFacts.PHY, meaning: Meaning
+        phy: ObservedPacket.AirFacts.PHY, meaning: Meaning, repeats: Float = 1
     ) -> (TrafficDirection, isFirm: Bool) {
-        let moment = moment(time, channel, length, phy)
-        defer { note(time, channel, length) }
+        let moment = begin(time, channel, length, phy)
+        defer { end(moment, time) }
+        exchange.hear(header)
         if let said, stated.take(said, isAnswer: moment == .answer) {
-            last = said == .sent ? 6 : -6
+            exchange.weigh(said == .sent ? 1000 : 0.001)
             return (said, true)
         }
-        let sign = header >> 2 & 1 == header >> 3 & 1 ? 1.0 : -1.0
-        var belief = meaning.weight
-        switch moment {
-        case .answer: belief -= 0.95 * last
-        case .afterOneMissed: belief += 0.5 * last + sign * parity
-        case .opener: belief += Self.opener + sign * parity
-        case .unknown: belief += sign * parity - 0.1 * last
+        exchange.weigh(repeats)
+        if meaning.isOpcode {
+            let other = exchange.odds, isSent = meaning.odds > 1
+            let weight = min(50, max(1, opcodes.agreed / opcodes.opposed))
+            exchange.weigh(isSent ? weight : 1 / weight)
+            if other > Self.firm || other < 1 / Self.firm {
+                if (other > 1) == isSent { opcodes.agreed += 1 } else { opcodes.opposed += 1 }
+            }
+        } else {
+            exchange.weigh(meaning.odds)
         }
-        // Both ends can be servers: of the content only a quarter counts for the bits.
-        learn(sign * ((moment == .opener ? Self.opener : 0) + meaning.weight / 4))
-        last = min(8, max(-8, belief))
-        return (belief >= 0 ? .sent : .received, abs(belief) >= Self.firm)
+        let odds = exchange.odds
+        return (odds >= 1 ? .sent : .received, odds >= Self.firm || odds <= 1 / Self.firm)
     }
 
     /// Takes a packet whose content cannot be believed: its time still says who answers it.
     mutating func pass(at time: Duration?, channel: UInt8?, length: Int, phy: ObservedPacket.AirFacts.PHY) {
-        switch moment(time, channel, length, phy) {
-        case .answer: last *= -0.95
-        case .afterOneMissed: last *= 0.5
-        case .opener: last = Self.opener
-        case .unknown: last = 0
-        }
+        end(begin(time, channel, length, phy), time)
+    }
+
+    private mutating func begin(_ time: Duration?, _ channel: UInt8?, _ length: Int, _ phy: ObservedPacket.AirFacts.PHY)
+        -> Moment
+    {
+        let moment = moment(time, channel, length, phy)
         note(time, channel, length)
+        if let time, Self.microseconds(time) % 500 != 0 { hasFineStamps = true }
+        if moment == .opener {
+            if eventCount == 1 { events.lone += 1 } else if eventCount > 1 { events.full += 1 }
+            if events.lone + events.full > 60 { events = (events.lone * 0.9, events.full * 0.9) }
+            eventCount = 0
+        }
+        eventCount += 1
+        exchange.pass(moment, lone: events.lone / (events.lone + events.full))
+        if moment == .opener, let time { exchange.weigh(onGrid(time)) }
+        return moment
+    }
+
+    private mutating func end(_ moment: Moment, _ time: Duration?) {
+        exchange.end()
+        if moment == .opener, let time { opener = (time, exchange.isSent) }
+    }
+
+    /// How likely each side opens an event at that time, by when the last one was opened.
+    private func onGrid(_ time: Duration) -> (sent: Float, received: Float) {
+        guard let opener, hasFineStamps, time > opener.time, time - opener.time < Self.longestOnGrid else {
+            return (1, 1)
+        }
+        let phase = Self.microseconds(time - opener.time) % Self.grid
+        func isNear(_ wanted: Int) -> Bool {
+            let distance = abs(phase - wanted)
+            return min(distance, Self.grid - distance) <= Self.tolerance * 2 / 3
+        }
+        let chance: Float = 0.03, wasSent = opener.isSent, wasReceived = 1 - opener.isSent
+        if isNear(0) { return (wasSent + chance, wasReceived + chance) }
+        // The answer to an empty packet that was missed.
+        for step in [Self.airtime(0, .le1M) + Self.space, Self.airtime(0, .le2M) + Self.space] {
+            if isNear(step) { return (chance, wasSent + chance) }
+            if isNear(Self.grid - step) { return (wasReceived + chance, chance) }
+        }
+        return (1, 1)
     }
 
     // MARK: time
 
-    private enum Moment {
+    enum Moment {
         /// An interframe space after the packet before.
         case answer
         /// In the same event, with room for one empty packet in between: the same side once more.
@@ -105,8 +152,7 @@ struct AirClock {
         let step = time - lastStamp
         if step > Self.eventGap { return .opener }
         guard step > .zero else { return .unknown }
-        // At most `eventGap`: its attoseconds fit.
-        let microseconds = Int(truncatingIfNeeded: step.attoseconds) / 1_000_000_000_000
+        let microseconds = Self.microseconds(step)
         // Sniffers stamp the beginning of a packet, some its end; link type 251 cannot say the modulation.
         if phy == .coded {
             return isAnswer(microseconds, length, .coded)
@@ -132,38 +178,16 @@ struct AirClock {
         lastLength = length
     }
 
-    // MARK: sequence bits
-
-    private mutating func learn(_ told: Double) {
-        guard told != 0 else { return }
-        if abs(told) >= 1.5, abs(parity) > 1 {
-            let isSurprise = told * parity < 0
-            turnRate = isSurprise ? min(0.45, turnRate + 0.03) : max(0.01, turnRate * 0.95)
-        }
-        // They may turn around at any time: however long they held, the odds are no better than that.
-        let most = Self.odds(turnRate)
-        parity = min(most, max(-most, parity + told))
-    }
-
-    /// log((1 − rate) / rate), without a logarithm: good to a tenth between 0.01 and 0.5.
-    private static func odds(_ rate: Double) -> Double {
-        for index in 1..<steps.count where rate <= steps[index].rate {
-            let (low, high) = (steps[index - 1], steps[index])
-            let share = max(0, (rate - low.rate) / (high.rate - low.rate))
-            return low.odds + (high.odds - low.odds) * share
-        }
-        return 0
-    }
-
-    private static let steps: [(rate: Double, odds: Double)] = [
-        (0.01, 4.6), (0.02, 3.9), (0.05, 2.9), (0.1, 2.2), (0.2, 1.4), (0.3, 0.85), (0.5, 0),
-    ]
-
     // MARK: airtime
 
     /// - Parameter length: payload bytes. Preamble, access address, header and CRC come on top.
     static func airtime(length: Int, phy: ObservedPacket.AirFacts.PHY) -> Duration {
         .microseconds(airtime(length, phy))
+    }
+
+    private static func microseconds(_ time: Duration) -> Int {
+        let (seconds, attoseconds) = time.components
+        return Int(truncatingIfNeeded: seconds &* 1_000_000 &+ attoseconds / 1_000_000_000_000)
     }
 
     private static func airtime(_ length: Int, _ phy: ObservedPacket.AirFacts.PHY) -> Int {

@@ -49,6 +49,16 @@ struct AirState {
         }
     }
 
+    /// Odds that a packet with content repeats the central's last one, against the peripheral's.
+    func repeatOdds(header: UInt8, _ payload: RawSpan) -> Float {
+        guard payload.byteCount > 0 else { return 1 }
+        switch (lastSent.isRepeated(by: header, payload), lastReceived.isRepeated(by: header, payload)) {
+        case (true, false): return 15
+        case (false, true): return 1 / 15
+        default: return 1
+        }
+    }
+
     /// What a packet is to the last one of its side.
     enum Succession { case next, afterGap, `repeat` }
 

@@ -141,7 +141,8 @@ extension ConversationReassembler {
         let (direction, succession, isTerminated) = table.slots[slot].withAir { air in
             let (direction, isSure) = air.clock.judge(
                 header: header, said: packet.direction, at: packet.time, channel: facts.rfChannel,
-                length: payload.byteCount, phy: facts.phy, meaning: meaning)
+                length: payload.byteCount, phy: facts.phy, meaning: meaning,
+                repeats: air.repeatOdds(header: header, payload))
             return (
                 direction, kind == 0 ? .next : air.take(header: header, payload, direction: direction, isSure: isSure),
                 air.isTerminated
@@ -190,20 +191,20 @@ extension ConversationReassembler {
         switch header & 0x03 {
         case 2 where payload.byteCount >= 5 && payload.u16(2) == 4:
             // ATT: odd opcodes come from the server, even ones go to it (the confirmation 1E is even, too).
-            return .of(payload.u8(4) & 1 == 1 ? .received : .sent, 4)
+            return .of(payload.u8(4) & 1 == 1 ? .received : .sent, 2, isOpcode: true)
         case 1:
             switch (table.slots[slot].sent.isOpen, table.slots[slot].received.isOpen) {
-            case (true, false): return .of(.sent, 3)
-            case (false, true): return .of(.received, 3)
+            case (true, false): return .of(.sent, 20)
+            case (false, true): return .of(.received, 20)
             default: return .init()
             }
         case 3 where table.slots[slot].air?.isEncrypted == false:
             switch payload.u8(0) {
             // LL_CONNECTION_UPDATE_IND, CHANNEL_MAP_IND, ENC_REQ, FEATURE_REQ, PAUSE_ENC_REQ, PHY_UPDATE_IND are the
             // central's.
-            case 0x00, 0x01, 0x03, 0x08, 0x0A, 0x18: return .of(.sent, 5)
+            case 0x00, 0x01, 0x03, 0x08, 0x0A, 0x18: return .of(.sent, 150)
             // LL_ENC_RSP, START_ENC_REQ, PERIPHERAL_FEATURE_REQ, MIN_USED_CHANNELS_IND are the peripheral's.
-            case 0x04, 0x05, 0x0E, 0x19: return .of(.received, 5)
+            case 0x04, 0x05, 0x0E, 0x19: return .of(.received, 150)
             default: return .init()
             }
         default: return .init()

@@ -1,0 +1,95 @@
+/// The acknowledgement scheme of a link-layer connection as a hidden Markov model (Core 5.4, Vol 6 Part B, 4.5.9): the
+/// probability of each state of both ends, by who sent the last packet.
+///
+/// A state has four bits: SN and NESN of the central's next packet, then those of the peripheral's. A packet that is
+/// heard by the other end acknowledges, and is acknowledged unless it is refused; one that is lost changes nothing.
+struct AirExchange {
+    private typealias Weights = SIMD16<Float>
+
+    /// What the other end makes of a packet.
+    private enum Reception: Int, CaseIterable {
+        case taken, refused, lost
+
+        var probability: Float { self == .taken ? 0.96 : self == .refused ? 0.01 : 0.03 }
+    }
+
+    /// Where the central is the sender, and where the peripheral is.
+    private var sent = Weights()
+    private var received = Weights()
+
+    /// - Parameter sawBeginning: all bits are zero, and the central is about to send.
+    init(sawBeginning: Bool) {
+        if sawBeginning { received[0] = 1 } else { received = Weights(repeating: 1 / 16) }
+    }
+
+    /// Probability of the central.
+    var isSent: Float { sent.sum() / (sent.sum() + received.sum()) }
+    /// The same as odds.
+    var odds: Float { (sent.sum() + 1e-9) / (received.sum() + 1e-9) }
+
+    /// Moves on to the next packet, whose sender its time suggests.
+    /// - Parameter lone: the share of connection events of which the sniffer hears one packet only.
+    mutating func pass(_ moment: AirClock.Moment, lone: Float) {
+        switch moment {
+        case .answer:
+            (sent, received) = (received * 0.99 + sent * 0.01, sent * 0.99 + received * 0.01)
+        case .afterOneMissed:
+            (sent, received) = (
+                Self.after(sent, isSent: false) * 0.9 + received * 0.1,
+                Self.after(received, isSent: true) * 0.9 + sent * 0.1
+            )
+        case .opener, .unknown:
+            // The last event may have ended with an answer that the sniffer missed; more may have been missed since.
+            let heard = received + sent * 0.5 + Self.after(sent * 0.5, isSent: false)
+            let missed = max(0.002, lone / 3)
+            let exchanged = Self.after(Self.after(heard, isSent: true), isSent: false)
+            let ready = heard * (1 - missed) + exchanged * missed
+            let isPeripheral = moment == .unknown ? 0.5 : max(0.003, min(0.5, lone / 2))
+            (sent, received) = (ready * (1 - isPeripheral), Self.after(ready, isSent: true) * isPeripheral)
+        }
+    }
+
+    /// Weighs the states by the sequence bits of a packet: bit 2 NESN, bit 3 SN.
+    mutating func hear(_ header: UInt8) {
+        let bits = Int(header >> 3 & 1 | (header >> 2 & 1) << 1)
+        for state in 0..<16 {
+            if state & 3 != bits { sent[state] *= 0.001 }
+            if state >> 2 != bits { received[state] *= 0.001 }
+        }
+    }
+
+    mutating func weigh(_ odds: Float) { sent *= odds }
+
+    mutating func weigh(_ likelihood: (sent: Float, received: Float)) {
+        sent *= likelihood.sent
+        received *= likelihood.received
+    }
+
+    /// The packet's other end has made of it what it makes.
+    mutating func end() {
+        let sum = sent.sum() + received.sum()
+        guard sum > 0, sum.isFinite else { return self = AirExchange(sawBeginning: false) }
+        sent = Self.after(sent / sum, isSent: true)
+        received = Self.after(received / sum, isSent: false)
+    }
+
+    private static func after(_ weights: Weights, isSent: Bool) -> Weights {
+        var next = Weights()
+        for state in 0..<16 where weights[state] > 0 {
+            for reception in Reception.allCases {
+                next[outcome(state, isSent, reception)] += weights[state] * reception.probability
+            }
+        }
+        return next
+    }
+
+    private static func outcome(_ state: Int, _ isSent: Bool, _ reception: Reception) -> Int {
+        guard reception != .lost else { return state }
+        let sender = isSent ? state & 3 : state >> 2
+        var receiver = isSent ? state >> 2 : state & 3
+        // SN is bit 0, NESN bit 1.
+        if sender >> 1 != receiver & 1 { receiver ^= 1 }
+        if reception == .taken, sender & 1 == receiver >> 1 { receiver ^= 2 }
+        return isSent ? sender | receiver << 2 : receiver | sender << 2
+    }
+}
