@@ -37,6 +37,11 @@ final class CaptureRun {
         }
     }
 
+    /// Opens everything that the user named, the parts of one recorder's log in the order of their times.
+    func parts(_ paths: [String], following: Bool = false) throws -> [CapturePart] {
+        CaptureOpener.sorted(try paths.flatMap { try parts($0, following: following) })
+    }
+
     /// What is read is never written over: it may be all that somebody has.
     static func refuse(writing output: String, over inputs: [String]) throws {
         guard output != "-", let same = inputs.first(where: { isSame($0, output) }) else { return }
@@ -75,6 +80,14 @@ final class CaptureRun {
             throw CommandFailure(
                 Self.isDirectory(part.path) ? .badInput : .failed,
                 CaptureFileError(path: part.name, sentence: error.sentence).description)
+        }
+        if let sentence = file.facts.passedSentence {
+            // Text of which nothing was understood is not a capture without drinks.
+            if file.facts.packets == 0 {
+                report("\(part.name): \(sentence)")
+            } else {
+                note("\(part.name): \(sentence)")
+            }
         }
         guard tellsEnd, let trouble = part.trouble else { return true }
         progress.clear()

@@ -122,6 +122,54 @@ import Testing
         #expect(reading.packets.first?.packet.time?.description == "1795237335.059490000")
     }
 
+    /// The same lines as they are met in files: what is done to each line of `text`.
+    static let forms: [(name: String, line: @Sendable (String) -> String)] = [
+        ("coloured", { "\u{1B}[0;36m\($0)\u{1B}[0m" }),
+        (
+            "coloured in parts",
+            {
+                $0.replacing("< ACL Data TX", with: "\u{1B}[0;36m< ACL Data TX\u{1B}[0m")
+                    .replacing("[hci1]", with: "\u{1B}[0;34m[hci1]\u{1B}[0;33m")
+            }
+        ),
+        ("indented", { "    " + $0 }), ("tabulated", { "\t" + $0 }), ("quoted", { "| " + $0 }),
+        ("journald", { "Nov  8 05:02:15 pi btmon[123]: " + $0 }),
+        ("journald with ISO times", { "2026-11-08T05:02:15+0100 pi btmon[123]: " + $0 }),
+        ("ts", { "Nov 08 05:02:15 " + $0 }), ("ts -s", { "00:00:09 " + $0 }), ("ts %.s", { "1795237335.059490 " + $0 }),
+        (
+            "5.86",
+            {
+                $0.replacing("< ACL Data TX: Handle 65", with: "< LE-ACL: Handle 65 [1/6] [A4:C1:38:31:D1:D2 (Static)]")
+                    .replacing("> ACL Data RX: Handle 65", with: "> LE-ACL: Handle 65 [A4:C1:38:31:D1:D2 (Public)]")
+                    .replacing("> ACL Data RX: Handl..", with: "> LE-ACL: Handl..")
+                    .replacing("Handle: 65", with: "Handle: 65 Address: A4:C1:38:31:D1:D2 (Public)")
+            }
+        ),
+        ("an unknown handle", { $0.replacing("ACL Data TX:", with: "ACL:").replacing("ACL Data RX:", with: "ACL:") }),
+        ("-t", { $0.replacing(" 0.0", with: " 05:02:15.0") }),
+        ("-T", { $0.replacing(" 0.0", with: " 2026-11-21 05:02:15.0") }),
+    ]
+
+    @Test(arguments: forms.indices) func `packets are the same in every form of the text`(index: Int) {
+        let form = Self.forms[index]
+        let text = Self.text.split(separator: "\n").map { form.line(String($0)) }.joined(separator: "\n") + "\n"
+        let reading = Reading(Array(text.utf8))
+        #expect(reading.packets.filter { $0.packet.content != .unknown }.map(\.bytes) == Self.packets, "\(form.name)")
+        #expect(reading.facts.passedSentence == nil, "\(form.name)")
+        for step in [1, 64] {
+            #expect(Reading(Array(text.utf8), step: step).isEqual(to: reading), "\(form.name)")
+        }
+    }
+
+    @Test func `lines that are not understood are counted, and the first is shown`() {
+        let text = Self.text.replacing("< ACL Data TX", with: "< XX-ACL Daten")
+        let reading = Reading(Array(text.utf8))
+        #expect(
+            reading.facts.passedSentence?.hasPrefix(
+                "4 lines were not understood, first line 13: < XX-ACL Daten: Handle 65 flags 0x00 dlen 7") == true,
+            "\(reading.facts.passedSentence ?? "")")
+    }
+
     @Test func `who advertises under which name`() {
         let text = """
             > HCI Event: LE Meta Event (0x3e) plen 43                #1 [hci0] 1.5

@@ -26,4 +26,20 @@ public struct CaptureFileFacts: Sendable, Hashable {
 
     /// Of a file of which nothing was read yet.
     public init() {}
+
+    /// Lines of a text that were not understood, and the first of them.
+    public private(set) var passedLines = 0
+    private var firstPassed = ""
+
+    /// Counts a line that was not understood.
+    mutating func passOver(line: Int, _ text: Substring) {
+        if passedLines == 0 { firstPassed = "line \(line): \(TextEncoding.oneLine(String(text.prefix(80))))" }
+        passedLines += 1
+    }
+
+    /// The lines that were not understood, as a sentence; `nil`: all were.
+    public var passedSentence: String? {
+        guard passedLines > 0 else { return nil }
+        return "\(passedLines) \(passedLines == 1 ? "line was" : "lines were") not understood, first \(firstPassed)"
+    }
 }

@@ -31,18 +31,25 @@ struct MonitorText {
     init(event: String = "") { self.event = event }
 
     /// Takes a line without the blanks around it.
-    mutating func take(_ line: Substring) {
-        guard fields.count < Self.most else { return }
+    /// - Returns: whether it says something that is kept.
+    mutating func take(_ line: Substring) -> Bool {
+        guard fields.count < Self.most else { return false }
         if line.hasPrefix("ATT: ") {
             guard let code = Self.bracketed(line), let opcode = UInt8(exactly: code), let length = Self.last(line)
-            else { return }
+            else { return false }
             (self.opcode, self.length, fields) = (opcode, length, [])
-            return
+            return true
         }
         if event == "LE Meta Event", line.hasPrefix("LE "), let name = line.range(of: " (0x") {
             event = String(line[..<name.start])
-            return
+            return true
         }
+        let known = fields.count
+        takeField(line)
+        return fields.count > known
+    }
+
+    private mutating func takeField(_ line: Substring) {
         guard let colon = line.range(of: ": ") else {
             // The request that an error answers stands alone.
             if let code = Self.bracketed(line) { fields.append(.code("", code)) }

@@ -1,10 +1,12 @@
-/// What btmon prints: packets as text, each with a line of its own and what it says below it, further in.
+/// Reads the text that btmon 5.50 to 5.87 prints: packets, each with a line of its own and its fields below it, further
+/// in. Colours are passed over, and so is what stands before a line (journald, `ts`, an indentation).
 ///
 ///     Bluetooth monitor ver 5.66
 ///     > ACL Data RX: Handle 65 flags 0x02 dlen 14                 #33 [hci0] 0.066839
 ///           ATT: Handle Value Notification (0x1b) len 9
 ///             Handle: 0x0013
 ///               Data: 52500003020601
+///     < LE-ACL: Handle 65 [A4:C1:38:31:D1:D2 (Public)] flags 0x00 dlen 7   #2 [hci0] 0.000839
 ///
 /// Of a narrow terminal the connection's handle is missing: then it is the one that was told last. Times count from the
 /// recorder's start, or (`-t`) from midnight, or (`-T`) have a date. Read are connections, ATT, and names that are
@@ -15,6 +17,7 @@ struct MonitorTextParser: FormatParser {
     private var start = 0
     private var lastHandle: [UInt32: UInt16] = [:]
     private var passedOver = 0
+    private var lineNumber = 0
     /// A line that is longer holds no value of ATT's.
     private static let longestLine = 8192
 
@@ -28,31 +31,48 @@ struct MonitorTextParser: FormatParser {
         var time: CaptureTime?
         var hasDate = false
 
-        init?(_ range: Range<Int>, _ bytes: RawSpan) {
-            guard range.count > 3, range.count <= MonitorTextParser.longestLine else { return nil }
-            var line = Substring(bytes.text(range))
-            // Newer versions say which program sent it: `bluetoothd[54321]: < ACL Data TX`.
-            if line.first.map({ !"<>=@".contains($0) }) ?? true {
-                guard let close = line.firstIndex(of: "]"), line.prefix(upTo: close).allSatisfy({ $0 != " " }),
-                    line[close...].hasPrefix("]: ")
-                else { return nil }
-                line = line[close...].dropFirst(3)
+        /// The notes that btmon writes beside packets begin with one of these words.
+        private static let notes: Set<Substring> = [
+            "New", "Delete", "Open", "Close", "Index", "Vendor", "Note:", "System", "MGMT", "RAW", "USER", "Unknown",
+        ]
+        private static let labels: Set<Substring> = [
+            "HCI", "SCO", "ISO", "LE", "BR-SCO:", "BR-ESCO:", "LE-CIS:", "LE-BIS:", "User", "ACL:", "LE-ACL:",
+            "BR-ACL:",
+            "ACL",
+        ]
+
+        /// - Parameter line: without colours. A packet's mark may stand behind something else: a time, or the program
+        ///   that sent it (`bluetoothd[54321]: < ACL Data TX`).
+        init?(_ line: Substring) {
+            var isBehindBlank = true
+            for at in line.utf8.indices.prefix(200) {
+                let byte = line.utf8[at]
+                if isBehindBlank, "<>=@".utf8.contains(byte),
+                    let head = Head(mark: byte, line[at...], isFirst: at == line.startIndex)
+                {
+                    self = head
+                    return
+                }
+                isBehindBlank = byte == 0x20 || byte == 0x09
             }
-            let words = line.split(separator: " ")
-            guard words.count > 2 else { return nil }
-            switch words[0] {
-            case "<": direction = .sent
-            case ">": direction = .received
-            case "=", "@": direction = nil
-            default: return nil
-            }
-            switch (words[1], words[2]) {
-            case ("ACL", "Data"): kind = .acl(handle: words.count > 5 && words[4] == "Handle" ? UInt16(words[5]) : nil)
-            case ("HCI", "Event:"):
+            return nil
+        }
+
+        private init?(mark: UInt8, _ text: Substring, isFirst: Bool) {
+            let words = text.split(separator: " ")
+            guard words.count > 2, words[0].utf8.count == 1 else { return nil }
+            direction = mark == UInt8(ascii: "<") ? .sent : mark == UInt8(ascii: ">") ? .received : nil
+            let label = words[1]
+            if direction == nil {
+                guard Self.notes.contains(label) || isFirst && label.hasSuffix(":") else { return nil }
+                kind = .other
+            } else if label.hasSuffix("ACL:") || label == "ACL" && words[2] == "Data" {
+                let handle = words.prefix(6).firstIndex(of: "Handle").flatMap { words.dropFirst($0 + 1).first }
+                kind = .acl(handle: handle.flatMap { UInt16($0) })
+            } else if label == "HCI", words[2] == "Event:" {
                 kind = .event(words.dropFirst(3).prefix { !$0.hasPrefix("(") }.joined(separator: " "))
-            case ("HCI", _), ("SCO", _), ("ISO", _), ("LE", "ISO"): kind = .other
-            default:
-                guard direction == nil else { return nil }
+            } else {
+                guard Self.labels.contains(label) else { return nil }
                 kind = .other
             }
             for word in words where word.hasPrefix("[hci") && word.hasSuffix("]") {
@@ -81,8 +101,8 @@ struct MonitorTextParser: FormatParser {
         var at = TextHead.start(head), before = 0
         while let (line, next, _) = TextLine.next(head, from: at, isLast: isLast) {
             if TextHead.isBinary(head, at..<next) { return .notMine }
-            if head.has("Bluetooth monitor ver ", at: line.at), line.end - line.at < 40 { return .mine }
-            let first = Head(line.at..<line.end, head)
+            if line.end - line.at < 200, plain(line, head).contains("Bluetooth monitor ver ") { return .mine }
+            let first = Head(MonitorTextParser.plain(line, head))
             if let first, first.time != nil {
                 switch first.kind {
                 case .acl, .event: return .mine
@@ -106,6 +126,39 @@ struct MonitorTextParser: FormatParser {
         return isLast || TextHead.isBinary(head, at..<head.byteCount) ? .notMine : .undecided
     }
 
+    /// A line without its colours (`ESC [ 0;36 m`); empty where it is longer than any of btmon's.
+    private static func plain(_ line: TextLine, _ bytes: RawSpan) -> Substring {
+        guard line.end - line.at <= longestLine else { return "" }
+        let text = Substring(bytes.text(line.at..<line.end))
+        guard text.utf8.contains(0x1B) else { return text }
+        var kept = "", rest = text.unicodeScalars
+        while let scalar = rest.popFirst() {
+            guard scalar.value == 0x1B, rest.first == "[" else {
+                kept.unicodeScalars.append(scalar)
+                continue
+            }
+            rest = rest.dropFirst().drop { !(0x40...0x7E).contains($0.value) }.dropFirst()
+        }
+        return kept[...]
+    }
+
+    /// What stands in a line below a packet's: behind six blanks or more, and whatever is before them.
+    private static func field(_ line: Substring) -> (text: Substring, isIndented: Bool) {
+        var blanks = 0, start: Substring.Index?
+        for at in line.indices {
+            if line[at] == " " || line[at] == "\t" {
+                blanks += line[at] == " " ? 1 : 6
+                continue
+            }
+            if blanks >= 6 { start = at }
+            if start != nil { break }
+            blanks = 0
+        }
+        let text = start.map { line[$0...] } ?? line.drop { $0 == " " }
+        let end = text.lastIndex { $0 != " " && $0 != "\t" }
+        return (end.map { text[...$0] } ?? "", start != nil)
+    }
+
     mutating func read(
         _ window: RawSpan, isLast: Bool, facts: inout CaptureFileFacts, _ body: (CapturePacket, RawSpan) throws -> Void
     ) throws -> Int {
@@ -118,14 +171,17 @@ struct MonitorTextParser: FormatParser {
         var isWhole = true
         while let (line, next, isComplete) = TextLine.next(window, from: at, isLast: isLast) {
             isWhole = isComplete
-            var inner = line
-            let rest = inner.rest(window)
-            if let first = Head(line.at..<line.end, window) {
+            lineNumber += 1
+            let plain = Self.plain(line, window), field = Self.field(plain)
+            if let first = Head(plain) {
                 try finish(facts: &facts, body)
                 (head, start) = (first, facts.offset + at)
                 if case .event(let name) = first.kind { text = MonitorText(event: name) } else { text = MonitorText() }
-            } else if head != nil, !rest.isEmpty, rest.count <= Self.longestLine {
-                text.take(Substring(window.text(rest)))
+            } else if !field.text.isEmpty {
+                let isUsed = head != nil && text.take(field.text)
+                if !isUsed, head == nil || !field.isIndented, !plain.contains("Bluetooth monitor ver ") {
+                    facts.passOver(line: lineNumber, plain)
+                }
             }
             at = next
         }
