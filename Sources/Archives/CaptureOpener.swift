@@ -1,5 +1,6 @@
 import Captures
 import Dispatch
+import Foundation
 import Glibc
 import Replay
 
@@ -32,16 +33,45 @@ public struct CaptureOpener: Sendable {
         guard descriptor >= 0 else { return Self.plain(path) }
         let source = Source(descriptor, isOwn: path != "-")
         var status = stat()
-        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT != S_IFDIR else { return Self.plain(path) }
+        guard fstat(descriptor, &status) == 0 else { return Self.plain(path) }
+        if status.st_mode & S_IFMT == S_IFDIR { return try openFolder(path) }
         guard status.st_mode & S_IFMT == S_IFREG else { return try openPipe(source, path) }
         let start = lseek(descriptor, 0, SEEK_CUR)
         let look = Self.look(descriptor, start)
         lseek(descriptor, start, SEEK_SET)
-        return try open(look, source.descriptor, path, size: Int(status.st_size)) ?? Self.plain(path)
+        return try open(look, source.descriptor, path, size: Int(status.st_size)) ?? Self.plain(path, look)
     }
 
-    private static func plain(_ path: String) -> Opened {
-        Opened(parts: [CapturePart(path: path)])
+    /// Puts the parts of one recorder's log in the order of their times, whatever the order in which they were named.
+    public static func sorted(_ parts: [CapturePart]) -> [CapturePart] { CaptureOrder.sorted(parts) { $0.order } }
+
+    private static func plain(_ path: String, _ look: HeadLook = .undecided) -> Opened {
+        if case .capture(_, let order) = look { return Opened(parts: [CapturePart(path: path, order: order)]) }
+        return Opened(parts: [CapturePart(path: path)])
+    }
+
+    /// Everything in a folder and the folders in it; files that are no captures are counted.
+    private func openFolder(_ path: String) throws -> Opened {
+        let names = (FileManager.default.enumerator(atPath: path)?.compactMap { $0 as? String } ?? []).sorted()
+        var opened = Opened(parts: [])
+        var leftOut = 0
+        for file in names.map({ "\(path)/\($0)" }) {
+            var status = stat()
+            guard lstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { continue }
+            guard opened.parts.count < limits.captures else {
+                throw CaptureError(.unsupported, at: 0, "this folder holds more than \(limits.captures) captures")
+            }
+            let found = try? open(file)
+            if let found, found.parts.contains(where: { $0.order.kind != nil }) {
+                opened.parts += found.parts
+                opened.remarks += found.remarks
+            } else {
+                leftOut += 1
+            }
+        }
+        guard !opened.parts.isEmpty else { throw CaptureError(.unrecognised, at: 0, "this folder holds no capture") }
+        if leftOut > 0 { opened.remarks.append("\(leftOut) \(leftOut == 1 ? "file" : "files") in it are no captures") }
+        return Opened(parts: Self.sorted(opened.parts), remarks: opened.remarks)
     }
 
     /// `nil`: there is nothing to unpack.

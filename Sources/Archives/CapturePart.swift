@@ -10,11 +10,16 @@ public final class CapturePart: Sendable {
     public let place: String
     /// Why there is no more of it, a sentence; `nil`: it is whole, as far as unpacking goes.
     public let trouble: String?
+    /// Where it belongs among others.
+    let order: CaptureOrder
     private let spool: SpoolBox?
 
     /// A capture as it is.
-    public init(path: String) {
+    public convenience init(path: String) { self.init(path: path, order: CaptureOrder()) }
+
+    init(path: String, order: CaptureOrder) {
         (self.path, name, place, trouble, spool) = (path, Self.shown(path), path, nil, nil)
+        self.order = order
     }
 
     /// A file as people read it, and the place inside.
@@ -23,7 +28,11 @@ public final class CapturePart: Sendable {
     }
 
     /// - Parameter original: as the user wrote it; `inside`: the place in it, empty for the whole.
-    init(_ file: SpoolFile, of original: String, _ inside: String = "", trouble: String? = nil) {
+    init(
+        _ file: SpoolFile, of original: String, _ inside: String = "", order: CaptureOrder = CaptureOrder(),
+        trouble: String? = nil
+    ) {
+        self.order = order
         (path, name) = (file.path, Self.shown(original, inside))
         place = inside.isEmpty ? original : name
         (self.trouble, spool) = (trouble, SpoolBox(descriptor: nil, file: file))
@@ -31,6 +40,7 @@ public final class CapturePart: Sendable {
 
     /// - Parameter descriptor: a pipe's end, which is this object's from now on.
     init(pipe descriptor: CInt, of original: String) {
+        order = CaptureOrder()
         (path, name, place) = ("/proc/self/fd/\(descriptor)", Self.shown(original), original)
         (trouble, spool) = (nil, SpoolBox(descriptor: descriptor, file: nil))
     }

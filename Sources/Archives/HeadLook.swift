@@ -3,7 +3,7 @@ import Captures
 /// What a file, or a file in an archive, is by its beginning.
 enum HeadLook: Equatable {
     /// With so many packets in the bytes that were looked at.
-    case capture(packets: Int)
+    case capture(packets: Int, CaptureOrder)
     case packed(ArchiveKind)
     /// A capture's kind of file, with something in it that is not read: a sentence.
     case refused(String)
@@ -23,14 +23,17 @@ enum HeadLook: Equatable {
             return
         }
         var probe = CaptureReader()
-        var packets = 0
+        var packets = 0, first: CaptureTime?
+        var order: CaptureOrder { CaptureOrder(kind: packets > 0 ? probe.facts.format : nil, first: first) }
         do {
-            _ = try probe.read(head.span.bytes, isLast: isLast || head.count >= Self.longestHead) { _, _ in packets += 1
+            _ = try probe.read(head.span.bytes, isLast: isLast || head.count >= Self.longestHead) { packet, _ in
+                packets += 1
+                if let time = packet.time, time.seconds >= CaptureOrder.earliest { first = first ?? time }
             }
-            self = probe.facts.format == nil ? .undecided : .capture(packets: packets)
+            self = probe.facts.format == nil ? .undecided : .capture(packets: packets, order)
         } catch let error as CaptureError {
             if probe.facts.format != nil {
-                self = .capture(packets: packets)
+                self = .capture(packets: packets, order)
             } else if error.kind != .unrecognised {
                 self = .refused(error.sentence)
             } else {

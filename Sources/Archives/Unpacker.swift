@@ -94,7 +94,7 @@ final class Unpacker {
         let isOnly = isAlone && isTop
         switch HeadLook(head, isLast: bytes.isOver) {
         // Many a text in an archive begins as a capture might.
-        case .capture(let packets) where packets > 0 || isOnly:
+        case .capture(let packets, let order) where packets > 0 || isOnly:
             guard found.count < budget.limits.captures else {
                 refuse(
                     "\(place): more than \(budget.limits.captures) captures are in it; this and later ones are not read"
@@ -104,7 +104,7 @@ final class Unpacker {
             let file = try SpoolFile(for: path)
             try file.write(head)
             try bytes.forEachPiece { try file.write($0) }
-            add(file, place, trouble: bytes.trouble)
+            add(file, place, order, trouble: bytes.trouble)
             return
         case .packed(let kind):
             guard depth < budget.limits.nesting else {
@@ -149,9 +149,11 @@ final class Unpacker {
         if !canSkip { try bytes.forEachPiece { _ in } }
     }
 
-    private func add(_ file: SpoolFile, _ place: String, trouble: String?) {
+    private func add(_ file: SpoolFile, _ place: String, _ order: CaptureOrder = CaptureOrder(), trouble: String?) {
         file.rewind()
-        found.append(Found(part: CapturePart(file, of: path, place, trouble: trouble), place: place))
+        var order = order
+        order.archive = "\(path): \(Self.container(of: place))"
+        found.append(Found(part: CapturePart(file, of: path, place, order: order, trouble: trouble), place: place))
     }
 
     // MARK: packed logs
@@ -182,7 +184,9 @@ final class Unpacker {
                 let inside = place.isEmpty ? "packed log" : "\(place): packed log"
                 found.append(
                     Found(
-                        part: CapturePart(spool, of: path, inside, trouble: log.trouble ?? trouble), place: place,
+                        part: CapturePart(
+                            spool, of: path, inside, order: Self.order(of: file), trouble: log.trouble ?? trouble),
+                        place: place,
                         isPackedLog: true))
             } catch let error as PackedLogError {
                 refuse((place.isEmpty ? "" : "\(place): ") + error.sentence + (log.trouble.map { "; \($0)" } ?? ""))
@@ -226,15 +230,20 @@ final class Unpacker {
         place.lastIndex(of: ":").map { place[..<$0] } ?? ""
     }
 
-    /// In the order of the archive, but the log before (`btsnoop_hci.log.last`) before the log.
+    private static func order(of file: [UInt8]) -> CaptureOrder {
+        if case .capture(_, let order) = HeadLook(file, isLast: true) { order } else { CaptureOrder() }
+    }
+
+    /// By the time of the first packets. Where no packet has a date, the log before
+    /// (`btsnoop_hci.log.last`) comes before the log.
     private func sort() {
-        func base(_ place: String) -> Substring { place.hasSuffix(".last") ? place.dropLast(5) : place[...] }
         var first: [Substring: Int] = [:]
+        func base(_ place: String) -> Substring { place.hasSuffix(".last") ? place.dropLast(5) : place[...] }
         for (index, one) in found.enumerated() where first[base(one.place)] == nil { first[base(one.place)] = index }
         let keys = found.enumerated().map { index, one in
             (first[base(one.place)] ?? index, one.place.hasSuffix(".last") ? 0 : 1, index)
         }
-        found = keys.sorted(by: <).map { found[$0.2] }
+        found = CaptureOrder.sorted(keys.sorted(by: <).map { found[$0.2] }) { $0.part.order }
     }
 
     private var remarks: [String] {

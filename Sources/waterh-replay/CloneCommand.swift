@@ -58,7 +58,7 @@ struct CloneCommand: ParsableCommand {
         try CaptureRun.refuse(writing: output, over: files)
         let run = CaptureRun()
         let reader = GadgetReader()
-        for (index, part) in try files.flatMap({ try run.parts($0) }).enumerated() {
+        for (index, part) in try run.parts(files).enumerated() {
             if index > 0 { reader.beginFile() }
             // Moments are each capture's own.
             var filter = TrafficFilter()

@@ -11,7 +11,7 @@ struct DrinksCommand: ParsableCommand {
         discussion: """
             The same drink counts once, however often it was delivered, also in several captures of one bottle. A log \
             that was cut goes on in
-            the next file: name the parts in their order.
+            the next file: the parts are read in the order of their times.
             """)
 
     @Argument(help: "Captures of any format; - for standard input.", completion: .file())
@@ -41,7 +41,7 @@ struct DrinksCommand: ParsableCommand {
             if isJSON { lines.json(delivery) } else { lines.text(delivery) }
             try run.checkOutput()
         }
-        let parts = try files.flatMap { try run.parts($0, following: following.follow) }
+        let parts = try run.parts(files, following: following.follow)
         for (index, part) in parts.enumerated() {
             let notes = ReadingNotes()
             let before = reader.tally

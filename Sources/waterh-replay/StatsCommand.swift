@@ -38,7 +38,7 @@ struct StatsCommand: ParsableCommand {
     func run() throws {
         let run = CaptureRun()
         if csv { run.out.put(text: StatisticsTable.head) }
-        for (index, part) in try files.flatMap({ try run.parts($0) }).enumerated() {
+        for (index, part) in try run.parts(files).enumerated() {
             let statistics = CaptureStatistics(filter.filter, given: attribution.given)
             var packets = 0
             let isWhole = try run.read(part) { file in try statistics.read(&file) { _ in packets += 1 } }

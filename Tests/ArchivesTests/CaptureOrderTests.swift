@@ -1,0 +1,74 @@
+import Archives
+import Captures
+import Foundation
+import Replay
+import Support
+import Testing
+
+/// Logs that a recorder turned over, under names that do not say their order.
+@Suite struct CaptureOrderTests {
+    /// Records of the sample, cut anywhere into parts with a head each.
+    private static func parts(_ random: inout SeededGenerator) throws -> [[UInt8]] {
+        let bytes = try CaptureOpenerTests.bytes()
+        var records: [[UInt8]] = []
+        var at = 16
+        while at < bytes.count {
+            let end = at + 24 + bytes[(at + 4)..<(at + 8)].reduce(0) { $0 << 8 | Int($1) }
+            records.append(Array(bytes[at..<end]))
+            at = end
+        }
+        let cuts = (0..<Int.random(in: 1...6, using: &random)).map { _ in
+            Int.random(in: 1..<records.count, using: &random)
+        }
+        let places = [0] + Set(cuts).sorted() + [records.count]
+        return zip(places, places.dropFirst()).map { Array(bytes[..<16]) + Array(records[$0..<$1].joined()) }
+    }
+
+    private static func drinks(_ paths: [String]) throws -> [String] {
+        var found: [String] = []
+        let reader = DrinkReader(DrinkReader.Options(hostYear: 2026)) {
+            found.append("\($0.at ?? "") \($0.record.amountMl)")
+        }
+        let parts = CaptureOpener.sorted(try paths.flatMap { try CaptureOpener().open($0).parts })
+        for (index, part) in parts.enumerated() {
+            var file = CaptureFile(path: part.path)
+            try reader.read(&file, isLast: index == parts.count - 1)
+        }
+        return found
+    }
+
+    enum Way: String, CaseIterable { case zip, tar, folder, arguments }
+
+    @Test(arguments: Way.allCases, 1...10)
+    func `parts with random names give the drinks of the uncut file`(way: Way, seed: Int) async throws {
+        var random = SeededGenerator(seed: UInt64(seed))
+        let whole = try Self.drinks([CaptureOpenerTests.sample.path])
+        #expect(whole.count == 40)
+        var members: [(String, [UInt8])] = []
+        for part in try Self.parts(&random).shuffled(using: &random) {
+            let folder = ["", "a/", "b/c/"].randomElement(using: &random) ?? ""
+            members.append(("\(folder)log_\(UInt32.random(in: 0 ... .max, using: &random)).cfa", part))
+        }
+        let folder = try TemporaryFolder()
+        var paths = [folder.file("input")]
+        switch way {
+        case .zip: try Data(try await CaptureOpenerTests.zip(members)).write(to: folder.url("input"))
+        case .tar: try Data(try await CaptureOpenerTests.tar(members, mode: "w:gz")).write(to: folder.url("input"))
+        case .folder, .arguments:
+            for (name, bytes) in members {
+                let place = folder.url("input/" + name)
+                try FileManager.default.createDirectory(
+                    at: place.deletingLastPathComponent(), withIntermediateDirectories: true)
+                try Data(bytes).write(to: place)
+            }
+            if way == .arguments { paths = members.map { folder.file("input/" + $0.0) } }
+        }
+        #expect(try Self.drinks(paths) == whole, "seed \(seed)")
+    }
+
+    @Test func `a folder without captures is refused`() throws {
+        let folder = try TemporaryFolder()
+        try Data("hello\n".utf8).write(to: folder.url("readme.txt"))
+        #expect(throws: CaptureError.self) { try CaptureOpener().open(folder.path) }
+    }
+}
