@@ -85,9 +85,9 @@ let package = Package(
         .systemLibrary(name: "CTimex"),
         .systemLibrary(name: "CQREncode", pkgConfig: "libqrencode", providers: [.apt(["libqrencode-dev"])]),
         .systemLibrary(name: "CLibXML2", pkgConfig: "libxml-2.0", providers: [.apt(["libxml2-dev"])]),
-        target("Importing", ["TrackerCore", "CLibXML2"]),
-        // Captures that are packed.
+        // Archives and compressed files.
         .systemLibrary(name: "CArchive", pkgConfig: "libarchive", providers: [.apt(["libarchive-dev", "zlib1g-dev"])]),
+        target("Importing", ["TrackerCore", "CArchive", "CLibXML2"]),
         target("Archives", ["CArchive", "Captures", "Replay"]),
         .systemLibrary(name: "CMosquitto", pkgConfig: "libmosquitto", providers: [.apt(["libmosquitto-dev"])]),
         target("MQTT", ["CMosquitto"]),

@@ -8,6 +8,9 @@ final class AppleHealthReader: FormatReader {
     private let deliver: (HealthSample) throws -> Void
     /// Lines before the first one that the parser sees.
     private let linesBefore: Int
+    private var repair: XMLRepair
+    /// Water in units that are no volume: how much, the first unit and its line.
+    private var skipped: (count: Int, unit: String, line: Int)?
     private var depth = 0
     private var current: HealthSample?
     /// Whether its key came whole already, and not as XML can hold it.
@@ -18,6 +21,7 @@ final class AppleHealthReader: FormatReader {
     init(line: Int, deliver: @escaping (HealthSample) throws -> Void) throws(HealthFileError) {
         self.deliver = deliver
         linesBefore = line - 1
+        repair = XMLRepair(line: line)
         var handler = xmlSAXHandler()
         handler.initialized = UInt32(XML_SAX2_MAGIC)
         handler.startElementNs = { reader, name, _, _, _, _, count, _, attributes in
@@ -38,22 +42,43 @@ final class AppleHealthReader: FormatReader {
 
     deinit { xmlFreeParserCtxt(context) }
 
-    func feed(_ bytes: UnsafeRawBufferPointer) throws {
-        var rest = bytes
+    func feed(_ bytes: UnsafeRawBufferPointer) throws { try parse(repair.repair(bytes, isLast: false)) }
+
+    private func parse(_ bytes: [UInt8]) throws {
         // The parser counts in 32 bits.
-        while !rest.isEmpty {
-            let part = rest.prefix(1 << 20)
-            xmlParseChunk(
-                context, UnsafeRawBufferPointer(rebasing: part).assumingMemoryBound(to: CChar.self).baseAddress,
-                Int32(part.count), 0)
-            try check()
-            rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(part.count))
+        try bytes.withUnsafeBytes { bytes in
+            for start in stride(from: 0, to: bytes.count, by: 1 << 20) {
+                let part = UnsafeRawBufferPointer(rebasing: bytes[start...].prefix(1 << 20))
+                xmlParseChunk(
+                    context, part.assumingMemoryBound(to: CChar.self).baseAddress, Int32(part.count), 0)
+                try check()
+            }
         }
     }
 
     func finish() throws {
+        try parse(repair.repair(UnsafeRawBufferPointer(start: nil, count: 0), isLast: true))
         xmlParseChunk(context, nil, 0, 1)
         try check()
+    }
+
+    var remarks: [String] {
+        var sentences: [String] = []
+        if repair.count > 0 {
+            sentences.append(
+                """
+                Characters that XML does not allow were replaced in \(repair.count) \
+                \(repair.count == 1 ? "place" : "places"), first in line \(repair.firstLine).
+                """)
+        }
+        if let skipped {
+            sentences.append(
+                """
+                \(skipped.count) water \(skipped.count == 1 ? "record" : "records") skipped: the unit \
+                "\(skipped.unit)" is not a volume (first in line \(skipped.line)).
+                """)
+        }
+        return sentences
     }
 
     private func check() throws {
@@ -88,10 +113,16 @@ final class AppleHealthReader: FormatReader {
             if isEqual(name, "Record") {
                 guard attributes["type"].map({ $0.elementsEqual(HealthFiles.waterType.utf8) }) ?? false else { return }
                 let none = UnsafeRawBufferPointer(start: nil, count: 0)
+                let unit = String(decoding: (attributes["unit"] ?? none).prefix(40), as: UTF8.self)
+                guard HealthFiles.isUnit(unit) else {
+                    skipped = ((skipped?.count ?? 0) + 1, skipped?.unit ?? unit, skipped?.line ?? line)
+                    return
+                }
                 hasWholeKey = false
+                let value = attributes["value"] ?? none
                 current = try SampleFields.sample(
-                    date: attributes["startDate"] ?? none, value: attributes["value"] ?? none,
-                    unit: attributes["unit"] ?? none, line: line)
+                    date: attributes["startDate"] ?? none, value: SampleFields.number(value), shown: value, unit: unit,
+                    line: line)
                 current?.sourceName = try attributes["sourceName"].flatMap {
                     try SampleFields.name($0, "sourceName", line: line)
                 }

@@ -13,6 +13,20 @@ final class CSVReader: FormatReader {
     /// 1-based.
     private var line: Int
     private var rowLine: Int
+    /// `.` or `,`, once a number of the file has shown it.
+    private var decimalSign: UInt8?
+    /// Rows whose number may mean two things, until another one shows which.
+    private var undecided: [Undecided] = []
+    private static let mostUndecided = 100_000
+
+    private struct Undecided {
+        var sample: HealthSample
+        var line: Int
+        var text: String
+        var sign: UInt8
+        var decimal: Double
+        var thousands: Double
+    }
 
     init(_ header: Header, line: Int, deliver: @escaping (HealthSample) throws -> Void) {
         self.header = header
@@ -43,6 +57,7 @@ final class CSVReader: FormatReader {
             fields.endField()
             try row()
         }
+        try decide()
     }
 
     private func row() throws {
@@ -65,15 +80,59 @@ final class CSVReader: FormatReader {
             guard fields.allSatisfy(Self.isText) else {
                 throw HealthFileError(line: rowLine, reason: "It is not text in UTF-8. Save the file as UTF-8.")
             }
+            let value = fields[header.value], amount = AmountText(value)
             var sample = try SampleFields.sample(
-                date: fields[header.date], value: fields[header.value], unit: nil,
-                hasDecimalComma: header.separator != UInt8(ascii: ","), line: rowLine)
+                date: fields[header.date], value: amount?.value(decimalSign), shown: value, line: rowLine)
             sample.uuid = try header.uuid.flatMap { try SampleFields.name(cell: fields[$0], "uuid", line: rowLine) }
             sample.sourceName = try header.source.flatMap {
                 try SampleFields.name(cell: fields[$0], "source", line: rowLine)
             }
+            switch amount {
+            case .shows(let sign, _) where decimalSign == nil:
+                decimalSign = sign
+                try decide()
+            case .shows(let sign, _) where decimalSign != sign:
+                throw HealthFileError(
+                    line: rowLine,
+                    reason: """
+                        In \"\(SampleFields.shown(value))\" the decimal sign is another than in the rows before. \
+                        Write all amounts in one way.
+                        """)
+            case .either(let sign, let decimal, let thousands) where decimalSign == nil:
+                undecided.append(
+                    Undecided(
+                        sample: sample, line: rowLine, text: SampleFields.shown(value), sign: sign, decimal: decimal,
+                        thousands: thousands))
+                if undecided.count >= Self.mostUndecided { try decide() }
+                return
+            default: break
+            }
             try deliver(sample)
         }
+    }
+
+    /// Delivers the rows that waited for a number that shows the decimal sign. Where commas separate the columns, a
+    /// point is the decimal sign unless the file shows otherwise.
+    private func decide() throws {
+        for var row in undecided {
+            guard
+                let decimalSign = decimalSign
+                    ?? (header.separator == UInt8(ascii: ",") && row.sign == UInt8(ascii: ".") ? row.sign : nil)
+            else {
+                throw HealthFileError(
+                    line: row.line,
+                    reason: """
+                        \"\(row.text)\" can be \(row.decimal) ml or \(Int(row.thousands)) ml, and no other amount \
+                        of the file shows which. Write amounts without a separator of thousands.
+                        """)
+            }
+            guard let ml = HealthFiles.amount(row.sign == decimalSign ? row.decimal : row.thousands, unit: "mL") else {
+                throw HealthFileError(line: row.line, reason: "\"\(row.text)\" is not an amount of water.")
+            }
+            row.sample.ml = ml
+            try deliver(row.sample)
+        }
+        undecided = []
     }
 
     /// Most is ASCII, which is seen without making a text of it.

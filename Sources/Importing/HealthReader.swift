@@ -1,7 +1,8 @@
 import TrackerCore
 
 /// Reads a file of drinks as it comes, chunk by chunk, and hands out each sample: the three formats of ours (tracker
-/// law D4), Apple Health's own export, and what spreadsheets make of the CSV. The format is recognised. However large
+/// law D4), Apple Health's own export (as the ZIP archive that a phone writes, too), and what spreadsheets make of the
+/// CSV. The format is recognised. However large
 /// the file, what is kept of it is one row.
 ///
 /// A file that is cut, malformed or of another kind ends in a `HealthFileError`; so what was handed out before counts
@@ -14,17 +15,40 @@ public final class HealthReader {
     /// What came before the format was known.
     private var head: [UInt8] = []
     private var reader: (any FormatReader)?
+    /// The first bytes, until they show whether the file is a ZIP archive.
+    private var start: [UInt8]? = []
+    private var zip: ZipReader?
+    /// What of the file was skipped or replaced, a sentence each.
+    public var remarks: [String] { reader?.remarks ?? [] }
 
     /// - Parameter deliver: takes each sample in the file's order; what it throws ends the reading.
     public init(deliver: @escaping (HealthSample) throws -> Void) { self.deliver = deliver }
 
     /// Takes the next bytes, as many as there are.
     public func feed(_ bytes: UnsafeRawBufferPointer) throws {
-        try text.decode(bytes) { try take($0) }
+        guard start != nil else { return try pass(bytes) }
+        start? += bytes
+        if let start, start.count >= ZipReader.signature.count { try open(start) }
     }
+
+    private func open(_ first: [UInt8]) throws {
+        start = nil
+        if first.starts(with: ZipReader.signature) {
+            zip = try ZipReader { [unowned self] in try decode($0) }
+        }
+        try first.withUnsafeBytes { try pass($0) }
+    }
+
+    private func pass(_ bytes: UnsafeRawBufferPointer) throws {
+        if let zip { try zip.feed(bytes) } else { try decode(bytes) }
+    }
+
+    private func decode(_ bytes: UnsafeRawBufferPointer) throws { try text.decode(bytes) { try take($0) } }
 
     /// The file ended here: is it whole?
     public func finish() throws {
+        if let start { try open(start) }
+        try zip?.finish()
         try text.finish { try take($0) }
         if reader == nil { try begin(isLast: true) }
         try reader?.finish()
@@ -63,7 +87,9 @@ public final class HealthReader {
             // The document type is left out: Apple's is not even well-formed, and without one there are no entities to
             // expand.
             guard let prolog = try FileHead.withoutDocumentType(head[start...], isLast: isLast) else { return }
-            (format, reader, head) = (.appleHealth, try AppleHealthReader(line: line, deliver: deliver), prolog)
+            (format, reader, head) = (
+                .appleHealth, try AppleHealthReader(line: line, deliver: deliver), prolog.bytes
+            )
         case UInt8(ascii: "["), UInt8(ascii: "{"):
             (format, reader) = (.json, JSONListReader(deliver: deliver))
         default:
@@ -83,6 +109,12 @@ protocol FormatReader: AnyObject {
     func feed(_ bytes: UnsafeRawBufferPointer) throws
     /// - Throws: `HealthFileError` where the file is cut here.
     func finish() throws
+    /// What was skipped or replaced, a sentence each.
+    var remarks: [String] { get }
+}
+
+extension FormatReader {
+    var remarks: [String] { [] }
 }
 
 /// The beginning of a file, from which its kind is told.
@@ -97,15 +129,6 @@ enum FileHead {
 
     /// Files that people take for an export, with what to do instead.
     static func refuseOtherKinds(_ head: [UInt8]) throws(HealthFileError) {
-        if head.starts(with: Array("PK\u{3}\u{4}".utf8)) {
-            throw HealthFileError(
-                reason:
-                    """
-                    This is a ZIP archive. Unpack it; in that of Apple Health the file is \
-                    apple_health_export/export.xml.
-                    """
-            )
-        }
         if head.starts(with: [0x1F, 0x8B]) {
             throw HealthFileError(reason: "This is compressed by gzip: unpack it first.", code: "compressedFile")
         }
@@ -115,8 +138,10 @@ enum FileHead {
     }
 
     /// The prolog of an XML document and what came behind it, the document type replaced by its line breaks. `nil`
-    /// until the root element begins.
-    static func withoutDocumentType(_ bytes: ArraySlice<UInt8>, isLast: Bool) throws(HealthFileError) -> [UInt8]? {
+    /// until the root element begins, at `root`.
+    static func withoutDocumentType(_ bytes: ArraySlice<UInt8>, isLast: Bool) throws(HealthFileError)
+        -> (bytes: [UInt8], root: Int)?
+    {
         var result: [UInt8] = []
         var rest = bytes
         while let mark = rest.firstIndex(of: UInt8(ascii: "<")) {
@@ -130,7 +155,7 @@ enum FileHead {
             } else if rest.starts(with: "<!D".utf8) {
                 end = rest.end(of: ">", behindBrackets: true)
             } else if rest.count > 3 || isLast, !rest.starts(with: "<!".utf8) {
-                return result + rest
+                return (result + rest, result.count)
             } else {
                 end = nil
             }

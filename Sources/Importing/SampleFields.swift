@@ -8,28 +8,21 @@ struct SampleFields {
     private var zones: [String: Zone] = [:]
 
     /// - Parameters:
+    ///   - value: the amount; `nil` where `shown` is no number.
+    ///   - unit: one that `HealthFiles.isUnit` knows.
     ///   - line: where it stands, in formats that have lines.
-    ///   - hasDecimalComma: as spreadsheets write numbers where the comma is no separator.
-    static func sample(date: Text, value: Text, unit: Text?, hasDecimalComma: Bool = false, line: Int?)
+    static func sample(date: Text, value: Double?, shown: Text, unit: String = "mL", line: Int?)
         throws(HealthFileError) -> HealthSample
     {
         guard let at = instant(date) else {
             throw HealthFileError(
-                line: line, reason: "\"\(shown(date))\" is not a date such as 2026-10-25 02:30:00 +0200.")
+                line: line, reason: "\"\(self.shown(date))\" is not a date such as 2026-10-25 02:30:00 +0200.")
         }
         guard at.isSupported else {
             throw HealthFileError(line: line, reason: UnsupportedInstant(instant: at).description)
         }
-        let unit = unit.map { String(decoding: $0.prefix(40), as: UTF8.self) } ?? "mL"
-        guard let ml = number(value, hasDecimalComma: hasDecimalComma).map({ HealthFiles.amount($0, unit: unit) })
-        else {
-            throw HealthFileError(line: line, reason: "\"\(shown(value))\" is not an amount of water.")
-        }
-        guard HealthFiles.isUnit(unit) else {
-            throw HealthFileError(line: line, reason: "The unit \"\(unit)\" is not one of mL, L, fl_oz_us, cup_us.")
-        }
-        guard let ml else {
-            throw HealthFileError(line: line, reason: "\"\(shown(value))\" \(unit) is not an amount of water.")
+        guard let ml = value.flatMap({ HealthFiles.amount($0, unit: unit) }) else {
+            throw HealthFileError(line: line, reason: "\"\(self.shown(shown))\" is not an amount of water.")
         }
         return HealthSample(at: at, ml: ml)
     }
@@ -135,14 +128,13 @@ struct SampleFields {
         return value
     }
 
-    /// A decimal number as people and programs write one: no `0x10`, no `nan`, no `true`.
-    private static func number(_ text: Text, hasDecimalComma: Bool) -> Double? {
+    /// A decimal number as programs write one: no `0x10`, no `nan`, no `true`.
+    static func number(_ text: Text) -> Double? {
         guard !text.isEmpty, text.count <= 40 else { return nil }
         if text.count <= 9, let whole = digits(text[...]) { return Double(whole) }
         guard text.contains(where: { (0x30...0x39).contains($0) }),
-            text.allSatisfy({ "0123456789+-.eE".utf8.contains($0) || hasDecimalComma && $0 == UInt8(ascii: ",") })
+            text.allSatisfy({ "0123456789+-.eE".utf8.contains($0) })
         else { return nil }
-        let written = String(decoding: text, as: UTF8.self)
-        return Double(hasDecimalComma ? written.replacing(",", with: ".") : written)
+        return Double(String(decoding: text, as: UTF8.self))
     }
 }

@@ -31,7 +31,7 @@ struct TextDecoder {
         var text: [UInt8] = []
         for index in stride(from: 0, to: bytes.count - 1, by: 2) {
             let (first, second) = (UInt16(bytes[index]), UInt16(bytes[index + 1]))
-            try append(encoding == .utf16LittleEndian ? second << 8 | first : first << 8 | second, to: &text)
+            append(encoding == .utf16LittleEndian ? second << 8 | first : first << 8 | second, to: &text)
         }
         pending = bytes.count % 2 == 0 ? [] : [bytes[bytes.count - 1]]
         try text.withUnsafeBytes { try take($0) }
@@ -55,20 +55,27 @@ struct TextDecoder {
         return head[0] == 0 ? .utf16BigEndian : .utf16LittleEndian
     }
 
-    private mutating func append(_ unit: UInt16, to text: inout [UInt8]) throws(HealthFileError) {
-        var value = UInt32(unit)
-        switch (highSurrogate, unit) {
-        case (nil, 0xD800...0xDBFF):
-            highSurrogate = unit
-            return
-        case (let high?, 0xDC00...0xDFFF):
-            value = 0x10000 + (UInt32(high) - 0xD800) << 10 + UInt32(unit) - 0xDC00
+    /// Half a character stays what it is, in three bytes that are no UTF-8: the reader of the format judges it.
+    private mutating func append(_ unit: UInt16, to text: inout [UInt8]) {
+        if let high = highSurrogate {
             highSurrogate = nil
-        case (nil, 0..<0xD800), (nil, 0xE000...): break
-        default: throw Self.damaged
+            if 0xDC00...0xDFFF ~= unit {
+                let value = 0x10000 + (UInt32(high) - 0xD800) << 10 + UInt32(unit) - 0xDC00
+                text += [0xF0 | UInt8(value >> 18), 0x80 | UInt8(value >> 12 & 0x3F)]
+                text += [0x80 | UInt8(value >> 6 & 0x3F), 0x80 | UInt8(value & 0x3F)]
+                return
+            }
+            text += Self.bytes(high)
         }
-        guard let scalar = Unicode.Scalar(value), let encoded = UTF8.encode(scalar) else { throw Self.damaged }
-        text += encoded
+        if 0xD800...0xDBFF ~= unit { highSurrogate = unit } else { text += Self.bytes(unit) }
+    }
+
+    private static func bytes(_ unit: UInt16) -> [UInt8] {
+        switch unit {
+        case 0..<0x80: [UInt8(unit)]
+        case 0x80..<0x800: [0xC0 | UInt8(unit >> 6), 0x80 | UInt8(unit & 0x3F)]
+        default: [0xE0 | UInt8(unit >> 12), 0x80 | UInt8(unit >> 6 & 0x3F), 0x80 | UInt8(unit & 0x3F)]
+        }
     }
 
     private static let damaged = HealthFileError(reason: "The text is no whole UTF-16: the file is cut or damaged.")

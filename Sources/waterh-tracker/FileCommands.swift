@@ -115,8 +115,8 @@ struct Import: StoreCommand {
         try desk.say(report) {
             [
                 "Added \(counted(report.added, "drink")), \(report.known) known already"
-                    + (report.empty > 0 ? ", \(report.empty) of 0 ml passed over." : "."), desk.standing(report.state),
-            ]
+                    + (report.empty > 0 ? ", \(report.empty) of 0 ml passed over." : ".")
+            ] + (report.remarks ?? []) + [desk.standing(report.state)]
         }
     }
 }

@@ -51,7 +51,7 @@ import TrackerCore
         (csv.replacing("200", with: "1,5"), "columns"),
         (csv.replacing("+0100,", with: ","), "Line 2"), (csv + "2026-11-20 10:00:00 +0100,2026", "Line 3"),
         (csv + "\"", "does not end"),
-        ("PK\u{3}\u{4}and so on", "Unpack it"), ("\u{1F}\u{8B}", "no health file"),
+        ("PK\u{3}\u{4}and so on", "ZIP archive is cut"), ("\u{1F}\u{8B}", "no health file"),
         ("SQLite format 3\0....", "a database"), ("Dear diary", "no health file"), ("", "empty"),
         ("a1,b2\n1,2\n", "no health file"), ("<HealthData>", "cut or not XML"),
         ("<!DOCTYPE HealthData [ <!ENTITY a \"b\">", "no element"),

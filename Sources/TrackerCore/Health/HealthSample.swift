@@ -115,13 +115,21 @@ public enum HealthFiles {
         return String(validating: bytes, as: UTF8.self).flatMap { escaped($0) == text ? $0 : nil }
     }
 
-    /// Ml in one of the unit, by the name that Apple's export gives it.
+    /// Millilitres in one of a unit, by the name that HealthKit gives it.
     static func millilitres(per unit: String) -> Double? {
         switch unit.lowercased() {
+        case "mcl", "ul": 0.001
         case "ml": 1
+        case "cl": 10
+        case "dl": 100
         case "l": 1000
+        case "dal": 10_000
         case "fl_oz_us": 29.5735
+        case "fl_oz_imp": 28.4130625
         case "cup_us": 236.588
+        case "cup_imp": 284.130625
+        case "pt_us": 473.176473
+        case "pt_imp": 568.26125
         default: nil
         }
     }

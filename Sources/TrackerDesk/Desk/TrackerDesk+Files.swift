@@ -29,14 +29,18 @@ extension TrackerDesk {
         -> ImportReport
     {
         try change {
+            var remarks: [String] = []
             let outcome = try store.importSamples(context) { take in
                 try withoutActuallyEscaping(take) { take in
                     let reader = HealthReader(deliver: take)
                     try read { try reader.feed($0) }
                     try reader.finish()
+                    remarks = reader.remarks
                 }
             }
-            return ImportReport(added: outcome.added, known: outcome.known, empty: outcome.empty, state: try state())
+            return ImportReport(
+                added: outcome.added, known: outcome.known, empty: outcome.empty,
+                remarks: remarks.isEmpty ? nil : remarks, state: try state())
         }
     }
 

@@ -65,7 +65,8 @@ extension TrackerDesk {
             guard try store.inboxMark(name) != mark else { continue }
             do {
                 let report = try importDrinks { feed in try Self.read(path, feed) }
-                reports.append(InboxReport(name: name, added: report.added, known: report.known))
+                reports.append(
+                    InboxReport(name: name, added: report.added, known: report.known, remarks: report.remarks))
             } catch let error as HealthFileError {
                 reports.append(InboxReport(name: name, trouble: error.sentence))
             } catch let error as InboxFileTrouble {

@@ -8,6 +8,8 @@ public struct ImportReport: Hashable, Sendable, Encodable {
     public let known: Int
     /// Samples of 0 ml, which are no drinks.
     public let empty: Int
+    /// What of the file was skipped or replaced, a sentence each; `nil`: nothing.
+    public let remarks: [String]?
     /// How the day stands now.
     public let state: TrackerSnapshot
 }

@@ -8,14 +8,18 @@ public struct InboxReport: Hashable, Sendable, Encodable {
     public let known: Int
     /// Why nothing was taken from it.
     public let trouble: String?
+    /// What of the file was skipped or replaced, a sentence each; `nil`: nothing.
+    public let remarks: [String]?
 
-    init(name: String, added: Int = 0, known: Int = 0, trouble: String? = nil) {
+    init(name: String, added: Int = 0, known: Int = 0, trouble: String? = nil, remarks: [String]? = nil) {
         (self.name, self.added, self.known, self.trouble) = (name, added, known, trouble)
+        self.remarks = remarks
     }
 
     /// For a log, and for a person.
     public var words: String {
         trouble.map { "\(name) was not taken in: \($0)" }
-            ?? "\(name): \(added) drink\(added == 1 ? "" : "s") added, \(known) known already."
+            ?? (["\(name): \(added) drink\(added == 1 ? "" : "s") added, \(known) known already."] + (remarks ?? []))
+            .joined(separator: " ")
     }
 }
