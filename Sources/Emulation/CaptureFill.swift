@@ -52,34 +52,16 @@ public struct CaptureFill: Sendable {
         }
     }
 
-    /// Shifts the recorded days so that the last of them is `today`; times of day stay. Records without a possible date
-    /// stay as they are. In the strict dialect byte 0 is no year: it stays 1A whatever the year.
-    public mutating func restamp(lastDayTo today: LocalTime, dialect: RecordDialect = .calendar) {
-        let days = records.map { raw in LocalTime(BottleClock(raw.prefix(6)) ?? BottleClock.none).map(\.day) }
-        guard let last = days.compactMap({ $0 }).max() else { return }
-        let shift = (today.day - last) * 86_400_000
-        for index in records.indices {
-            guard let clock = BottleClock(records[index].prefix(6)), let time = LocalTime(clock) else { continue }
-            let moved = LocalTime(milliseconds: time.milliseconds + shift).clock
-            records[index].replaceSubrange(0..<6, with: moved.encoded)
-            if dialect == .strict { records[index][0] = DrinkRecord.strictTypeByte }
-        }
-    }
-}
-
-extension CaptureFill {
-    /// Shifts the recorded times so that the newest of them is `now`, whatever the hour: nothing lies ahead.
-    public mutating func restamp(newestTo now: LocalTime) {
+    /// Shifts the recorded times so that the newest of them is `now`. Records without a possible date stay as they are.
+    /// In the strict dialect byte 0 is no year: it stays 1A whatever the year.
+    public mutating func restamp(newestTo now: LocalTime, dialect: RecordDialect = .calendar) {
         let times = records.map { raw in BottleClock(raw.prefix(6)).flatMap { LocalTime($0) } }
         guard let newest = times.compactMap({ $0?.milliseconds }).max() else { return }
         for (index, time) in times.enumerated() {
             guard let time else { continue }
-            records[index].replaceSubrange(
-                0..<6, with: LocalTime(milliseconds: time.milliseconds + now.milliseconds - newest).clock.encoded)
+            let moved = LocalTime(milliseconds: time.milliseconds + now.milliseconds - newest)
+            records[index].replaceSubrange(0..<6, with: moved.clock.encoded)
+            if dialect == .strict { records[index][0] = DrinkRecord.strictTypeByte }
         }
     }
-}
-
-extension BottleClock {
-    fileprivate static let none = BottleClock(yearByte: 0, month: 0, day: 0, hour: 0, minute: 0, second: 0)
 }

@@ -30,7 +30,7 @@ extension Run {
             }
             return (identity, stored)
         }
-        if restamp == .today { fill?.restamp(lastDayTo: HostClock.localTime(), dialect: dialect) }
+        if restamp == .today { fill?.restamp(newestTo: HostClock.localTime(), dialect: dialect) }
         let flash = BottleFlash(records: fill?.records ?? [], capacity: capacity)
         if flash.overwritten > 0 {
             log("the log holds \(capacity) records: the \(flash.overwritten) oldest of the captures are left out")

@@ -49,7 +49,7 @@ struct Run: AsyncParsableCommand {
     @Option(help: "How new sips are written: calendar (the year in byte 0) or strict (1A in every year).")
     var dialect = RecordDialect.calendar
 
-    @Option(help: "today: shift recorded days so that the last one is today; keep: serve them as recorded.")
+    @Option(help: "today: shift recorded times so that the last drink is now; keep: serve them as recorded.")
     var restamp = Restamp.keep
 
     @Option(
