@@ -69,8 +69,6 @@ let package = Package(
         // Any peripheral: the document that a capture is cloned into, and the machine that answers from it.
         target("VirtualGadget", ["Bluetooth"]),
         target("Gateway", ["BottleProtocol", "Bluetooth", "TrackerCore"]),
-        // A guided day with a real bottle: what is tried in which order, and what it says of the law's disputed points.
-        target("BenchDay", ["BottleProtocol", "Bluetooth", "Escaping"]),
         // What captures mean: attribution, drinks, and captures that answer as a bottle.
         target("Replay", ["BottleProtocol", "Bluetooth", "Captures", "VirtualBottle", "VirtualGadget"]),
 
@@ -155,7 +153,7 @@ let package = Package(
         command(
             "waterh-gateway",
             [
-                "BenchDay", "Escaping", "Gateway", "Emulation", "VirtualBottle", "BottleProtocol", "Bluetooth",
+                "Escaping", "Gateway", "Emulation", "VirtualBottle", "BottleProtocol", "Bluetooth",
                 "Captures", "HostController", "Links", "Store", "Sync", "TrackerCore",
                 "CommandStore", "CTimex", "CQREncode", "Desktop", "HTTPAPI", "MQTT", "MQTTSurface",
                 "Outgoing", "Pauses", "PocketSurface", "TrackerDesk", "ServiceLog", logging,
@@ -199,7 +197,6 @@ let package = Package(
         .target(
             name: "GatewaySupport", dependencies: ["Gateway", "BottleProtocol", "Bluetooth", "TrackerCore"],
             path: "Tests/GatewaySupport", swiftSettings: strict),
-        tests("BenchDayTests", ["BenchDay", "BottleProtocol", "Bluetooth", "VirtualBottle"]),
         tests("GatewayTests", ["Gateway", "GatewaySupport", "BottleProtocol", "Bluetooth", "TrackerCore"]),
         tests("StoreTests", ["Store", "TrackerCore", "GatewaySupport", "Importing", grdb]),
         tests(

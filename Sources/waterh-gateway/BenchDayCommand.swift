@@ -1,5 +1,4 @@
 import ArgumentParser
-import BenchDay
 import Bluetooth
 import BottleProtocol
 import CommandKit
@@ -13,16 +12,13 @@ import Escaping
 struct BenchDayCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "bench-day",
-        abstract:
-            """
-            A day with a real bottle, guided: everything recorded, and what it says of each disputed point of the \
-            protocol.
-            """,
+        abstract: "Guide a test session with a real bottle",
         discussion: """
-            Ends with a folder: captures, findings, a draft page of evidence, and a store with the bottle's drinks. \
-            Nothing is acknowledged before it is recorded and stored. Ctrl-C ends it at \
-            any time and leaves what was recorded. Over bluez the recording is the kernel's and needs root. Answers \
-            may come from a pipe, a line each; an empty line is the usual answer, s leaves a question out.
+            Asks the bottle step by step, records everything, and answers ten questions about the protocol. Writes a \
+            folder with captures, steps, findings and a store with the bottle's drinks. Nothing is acknowledged before \
+            it is recorded and stored. Ctrl-C ends the session and keeps what was recorded. Over bluez the recording \
+            is the kernel's and requires root. Answers may come from a pipe, one per line: an empty line is the \
+            default, s leaves a question out.
             """)
 
     @OptionGroup var link: LinkOptions
@@ -77,26 +73,39 @@ struct BenchDayCommand: AsyncParsableCommand {
         let folder = try BenchDayFolder(folder ?? BenchDayFolder.usualName(zone.wall(at: now)))
         let place = StorePlace(path: store ?? folder.store)
         let recorders = try BenchDayRecorders(link, folder)
-        let course = DayCourse(
-            link: "\(try link.name)", hasRadio: try link.hasRadio,
-            surroundings(
-                link, folder, recorders, place, zone, control.map { RehearsedPerson(control: $0) } ?? TypingPerson()),
-            limits: control == nil ? DayLimits() : .rehearsal)
+        let wanted = link.wantedBottle.map(BottleSelector.init(text:))
+        let hasRadio = try link.hasRadio
+        let session = BenchDaySession(
+            BenchDaySession.Surroundings(
+                hasRadio: hasRadio, person: control.map { RehearsedPerson(control: $0) } ?? TypingPerson(),
+                recorders: recorders, folder: folder,
+                storing: BenchDayStoring(
+                    link: link, place: place, zone: zone.id, config: config, recorders: recorders),
+                isWanted: { seen in
+                    // Without a radio the peer at the other end is meant.
+                    !hasRadio
+                        || wanted.map { $0.matches(address: seen.address, name: seen.name) }
+                            ?? BottleSelector.looksLikeBottle(seen)
+                },
+                wall: {
+                    BottleClock(zone.wall(at: Machine.now()))
+                        ?? BottleClock(yearByte: 0, month: 1, day: 1, hour: 0, minute: 0, second: 0)
+                },
+                pace: control == nil ? 1 : 0.2))
         Diagnostics.line("Everything goes to \(folder.path).")
         let (outcome, stopped) = await Interruptible.stoppable { () -> (any Error)? in
             do {
-                try await course.run()
+                try await session.run()
                 return nil
             } catch {
                 return error
             }
         }
         await recorders.close()
-        let day = await course.day
-        let findings = DayJudge(day).findings
-        // First to whoever waits: the disk may be full.
-        let written = Result { try folder.write(day, findings, isWhole: outcome == nil) }
-        try show(day, findings, folder, isWhole: outcome == nil)
+        let day = await session.record
+        // The output first: the disk may be full.
+        let written = Result { try folder.write(day, isComplete: outcome == nil) }
+        show(day, folder, isComplete: outcome == nil)
         if let outcome, stopped == nil {
             if case .failure(let error) = written { Diagnostics.line("The findings are not in the folder: \(error)") }
             throw Self.failure(outcome, link, folder)
@@ -105,47 +114,13 @@ struct BenchDayCommand: AsyncParsableCommand {
         if stopped != nil { throw ExitCode(ExitStatus.interrupted.rawValue) }
     }
 
-    private func surroundings(
-        _ link: LinkOptions, _ folder: BenchDayFolder, _ recorders: BenchDayRecorders, _ place: StorePlace,
-        _ zone: Zone, _ person: any DayPerson
-    ) -> DaySurroundings {
-        let wanted = link.wantedBottle.map(BottleSelector.init(text:))
-        let isRadio = (try? link.hasRadio) ?? true
-        let zoneName = zone.id
-        let config = config
-        return DaySurroundings(
-            person: person,
-            wall: {
-                BottleClock(zone.wall(at: Machine.now()))
-                    ?? BottleClock(yearByte: 0, month: 1, day: 1, hour: 0, minute: 0, second: 0)
-            },
-            say: { Diagnostics.line($0) },
-            isWanted: { seen in
-                // Where there is no radio, whoever is at the other end is meant.
-                wanted.map { isRadio ? $0.matches(address: seen.address, name: seen.name) : true }
-                    ?? (!isRadio || BottleSelector.looksLikeBottle(seen))
-            },
-            open: { try await recorders.open($0) },
-            close: { try await recorders.finish($0) },
-            keep: { try folder.keep($0) },
-            store: {
-                try await BenchDayStoring(
-                    link: link, place: place, zone: zoneName, config: config, recorders: recorders
-                ).records()
-            },
-            advertised: { await recorders.advertisements(of: $0) })
-    }
-
-    private func show(_ day: BenchDayRecord, _ findings: [DayFinding], _ folder: BenchDayFolder, isWhole: Bool) throws {
-        guard !json else {
-            return TextOutput.standard.line(BenchDayFolder.object(day, findings, folder: folder.path, isWhole: isWhole))
-        }
+    private func show(_ day: BenchDayRecord, _ folder: BenchDayFolder, isComplete: Bool) {
         let out = TextOutput.standard
-        for verdict in DayFinding.Verdict.allCases {
-            let some = findings.filter { $0.verdict == verdict }
-            guard !some.isEmpty else { continue }
-            out.line("\(verdict.rawValue.prefix(1).uppercased() + verdict.rawValue.dropFirst()): \(some.count)")
-            for finding in some { out.line("  \(finding.point.rawValue) (\(finding.point.law)): \(finding.words)") }
+        guard !json else { return out.line(folder.object(day, isComplete: isComplete)) }
+        for question in BenchDayQuestion.all {
+            let finding = question.finding(day)
+            out.line("\(question.text) (\(question.rule))")
+            out.line("  \(finding.answer.rawValue): \(finding.words)")
         }
         if !day.omissions.isEmpty {
             out.line("Left out: \(day.omissions.count)")

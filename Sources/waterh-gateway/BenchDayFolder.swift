@@ -1,9 +1,8 @@
-import BenchDay
 import CommandKit
 import Foundation
 import TrackerCore
 
-/// Where a day's captures, records and findings lie.
+/// The folder of a session: captures, records, steps and findings.
 struct BenchDayFolder: Sendable {
     let path: String
 
@@ -46,9 +45,7 @@ struct BenchDayFolder: Sendable {
 
     /// Appends records, 26 hex digits a line, and waits until the disk has them.
     func keep(_ records: [[UInt8]]) throws {
-        let text = records.map {
-            $0.map { ($0 < 16 ? "0" : "") + String($0, radix: 16, uppercase: true) }.joined() + "\n"
-        }.joined()
+        let text = records.map { hex($0) + "\n" }.joined()
         let file = path + "/records.txt"
         let descriptor = open(file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw Self.failure(file) }
@@ -69,34 +66,39 @@ struct BenchDayFolder: Sendable {
             advice: "Nothing was acknowledged since. Free some space, and begin a new day.")
     }
 
-    func write(_ day: BenchDayRecord, _ findings: [DayFinding], isWhole: Bool) throws {
-        try Self.write(
-            Self.object(day, findings, folder: path, isWhole: isWhole).text + "\n", to: path + "/findings.json")
-        try Self.write(
-            DayPage(day, findings, place: (path as NSString).lastPathComponent).markdown, to: path + "/README.md")
+    func write(_ day: BenchDayRecord, isComplete: Bool) throws {
+        try Self.write(object(day, isComplete: isComplete), to: path + "/findings.json")
+        try Self.write(.array(day.steps.map(\.json)), to: path + "/steps.json")
     }
 
-    private static func write(_ text: String, to path: String) throws {
+    private static func write(_ value: JSONValue, to path: String) throws {
         let file = try OutputFile(path)
-        try file.write(Array(text.utf8))
+        try file.write(Array((value.text + "\n").utf8))
         try file.commit()
     }
 
-    /// The keys of command law C5.
-    static func object(_ day: BenchDayRecord, _ findings: [DayFinding], folder: String, isWhole: Bool) -> JSONValue {
+    /// The keys of command spec C5.
+    func object(_ day: BenchDayRecord, isComplete: Bool) -> JSONValue {
         [
-            "folder": .string(folder), "complete": .bool(isWhole), "name": JSONValue(day.name),
+            "folder": .string(path), "complete": .bool(isComplete), "name": JSONValue(day.name),
             "bottle": JSONValue(day.identity), "profile": JSONValue(day.profile?.rawValue),
             "model": JSONValue(day.model?.rawValue), "mtu": JSONValue(day.mtu),
-            "findings": .array(
-                findings.map {
-                    [
-                        "point": .string($0.point.rawValue), "law": .string($0.point.law),
-                        "statement": .string($0.point.statement), "verdict": .string($0.verdict.rawValue),
-                        "words": .string($0.words), "evidence": .array($0.evidence.map { .string($0) }),
-                    ]
-                }),
+            "findings": .array(BenchDayQuestion.all.map { $0.json(day) }),
             "leftOut": .array(day.omissions.map { .string($0) }),
+        ]
+    }
+}
+
+extension BenchDayRecordedStep {
+    fileprivate var json: JSONValue {
+        [
+            "part": .string(part), "step": .string(name), "at": .string(at.description),
+            "sent": JSONValue(sent.map { hex($0) }),
+            "values": .array(
+                values.map {
+                    ["afterMs": .int(Int($0.after / .milliseconds(1))), "hex": .string(hex($0.bytes))]
+                }),
+            "advertisements": .int(advertisements), "failure": JSONValue(failure),
         ]
     }
 }

@@ -49,8 +49,6 @@ actor BenchDayRecorders {
         air?.close()
     }
 
-    func advertisements(of address: BluetoothAddress) -> [Duration] { air?.advertisements(of: address) ?? [] }
-
     private func note(_ line: String) { trouble = trouble ?? line }
 
     private func mayGoOn() throws {

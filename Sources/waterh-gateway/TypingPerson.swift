@@ -1,10 +1,9 @@
-import BenchDay
 import CommandKit
 import Foundation
 import TrackerCore
 
 /// Somebody at a terminal, or lines that come from a pipe.
-actor TypingPerson: DayPerson {
+actor TypingPerson: BenchDayPerson {
     private let lines: AsyncStream<String>
     private var isEnded = false
 
@@ -17,9 +16,9 @@ actor TypingPerson: DayPerson {
         }
     }
 
-    func answer(_ question: DayQuestion) async -> String? {
+    func answer(_ prompt: BenchDayPrompt) async -> String? {
         while !isEnded, !Task.isCancelled {
-            Diagnostics.line("? \(question.text) \(Self.hint(question.form))")
+            Diagnostics.line("? \(prompt.text) \(Self.hint(prompt.form))")
             var iterator = lines.makeAsyncIterator()
             guard let line = await iterator.next(isolation: self) else {
                 isEnded = true
@@ -27,13 +26,13 @@ actor TypingPerson: DayPerson {
             }
             let text = line.trimmingCharacters(in: .whitespaces)
             if text.lowercased() == "s" { return nil }
-            if let answer = Self.answer(text, question.form) { return answer }
+            if let answer = Self.answer(text, prompt.form) { return answer }
             Diagnostics.line("'\(text)' is no answer here.")
         }
         return nil
     }
 
-    private static func hint(_ form: DayQuestion.Form) -> String {
+    private static func hint(_ form: BenchDayPrompt.Form) -> String {
         switch form {
         case .done: "[Enter: done, s: leave out]"
         case .amount(let ml): "[Enter: \(ml) ml, or 250ml, 0.25l, 8oz; s: leave out]"
@@ -42,7 +41,7 @@ actor TypingPerson: DayPerson {
     }
 
     /// `nil`: not understood.
-    static func answer(_ text: String, _ form: DayQuestion.Form) -> String? {
+    static func answer(_ text: String, _ form: BenchDayPrompt.Form) -> String? {
         switch form {
         case .done: return text
         case .amount(let ml):

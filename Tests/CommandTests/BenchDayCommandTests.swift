@@ -3,58 +3,64 @@ import Support
 import Testing
 
 /// The whole day against the built emulator, its person's part rehearsed.
-@Suite("bench-day, rehearsed") struct BenchDayCommandTests {
-    private func rehearse(_ emulator: [String]) async throws -> (
-        pair: Pair, object: [String: Any], verdicts: [String: String]
+@Suite struct BenchDayCommandTests {
+    private func rehearse(_ emulator: [String], _ more: [String] = []) async throws -> (
+        pair: Pair, object: [String: Any], answers: [String: String], error: String
     ) {
-        let pair = try await Pair(
-            emulator + ["--capture", Program.repository + "/captures/boost_two-days.btsnoop", "--restamp", "today"])
+        let pair = try await Pair(emulator)
         let result = try await Program("waterh-gateway").run(
             [
                 "bench-day", "--link", pair.socket, "--rehearse", pair.control, "--folder", pair.folder.file("day"),
                 "--json",
-            ], limit: 120)
+            ] + more, limit: 120)
         #expect(result.exitCode == 0, "\(result.error)")
         let object = try #require(try JSONSerialization.jsonObject(with: Data(result.outputBytes)) as? [String: Any])
         let findings = try #require(object["findings"] as? [[String: Any]])
-        let verdicts = findings.compactMap { finding in
-            (finding["point"] as? String).flatMap { point in (finding["verdict"] as? String).map { (point, $0) } }
+        #expect(findings.allSatisfy { ($0["rule"] as? String)?.hasPrefix("P") == true })
+        let answers = findings.compactMap { finding in
+            (finding["point"] as? String).flatMap { point in (finding["answer"] as? String).map { (point, $0) } }
         }
-        return (pair, object, Dictionary(verdicts, uniquingKeysWith: { first, _ in first }))
+        return (pair, object, Dictionary(answers, uniquingKeysWith: { first, _ in first }), result.error)
     }
 
-    @Test("five habits that contradict the law, and a sixth, are six findings, each named and with its bytes")
-    func contradictions() async throws {
-        let (pair, object, verdicts) = try await rehearse([
-            "--faults", "unasked=300,keep-alive,frame=8,counts,step=3600", "--dialect", "strict",
-        ])
-        #expect(
-            Set(verdicts.filter { $0.value == "contradicted" }.keys)
-                == [
-                    "quiet", "only-the-response-notifies", "one-frame", "acknowledge-without-dump", "clock-runs",
-                    "byte-0",
-                ])
-        let findings = try #require(object["findings"] as? [[String: Any]])
-        for finding in findings where finding["verdict"] as? String == "contradicted" {
-            #expect((finding["evidence"] as? [String])?.isEmpty == false, "\(finding)")
-        }
-        let page = try String(contentsOf: pair.folder.url("day").appending(path: "README.md"), encoding: .utf8)
-        for word in ["quiet", "one-frame", "byte-0"] { #expect(page.contains("## Contradicted: \(word) (P")) }
-    }
+    private static let twoDays = [
+        "--capture", Program.repository + "/captures/boost_two-days.btsnoop", "--restamp", "today",
+    ]
+
+    /// What a bottle without faults answers.
+    private static let usual = [
+        "byte-0": "yes", "replay": "yes", "acknowledge-without-dump": "no", "acknowledge-one": "yes",
+        "response-reads": "no", "clock-drifts": "no", "amount": "yes", "bytes-10-11": "yes", "one-frame": "yes",
+        "advertises-connected": "unknown",
+    ]
 
     @Test(
-        """
-        a lawful bottle contradicts nothing; its captures show the whole day, and no acknowledgement before the \
-        log was stored
-        """
-    )
-    func lawful() async throws {
-        let (pair, object, verdicts) = try await rehearse([])
-        #expect(verdicts.filter { $0.value == "contradicted" } == [:])
-        #expect(verdicts.values.count { $0 == "confirmed" } > 30)
+        arguments: [
+            (
+                ["--faults", "frame=8,counts,step=3600", "--dialect", "strict"] + twoDays,
+                ["one-frame": "no", "acknowledge-without-dump": "yes", "clock-drifts": "yes", "byte-0": "no"]
+            ),
+            (
+                ["--faults", "forget=100,unasked=300,keep-alive"] + twoDays,
+                ["acknowledge-one": "no", "byte-0": "unknown"]
+            ),
+            (["--faults", "split=20,twice=100"] + twoDays, [:]),
+            (["--profile", "draft"] + twoDays, ["response-reads": "yes", "one-frame": "unknown"]),
+            (["--model", "vita"], ["one-frame": "unknown"]),
+        ] as [([String], [String: String])])
+    func `the answers show what differs from a bottle without faults`(
+        emulator: [String], different: [String: String]
+    ) async throws {
+        let (_, object, answers, error) = try await rehearse(emulator)
+        #expect(answers == Self.usual.merging(different) { $1 }, "\(object)\n\(error)")
+    }
+
+    @Test func `a session records everything and acknowledges only stored records`() async throws {
+        let (pair, object, answers, _) = try await rehearse(Self.twoDays)
+        #expect(answers == Self.usual, "\(object)")
         #expect(object["complete"] as? Bool == true)
         let captures = try FileManager.default.contentsOfDirectory(atPath: pair.folder.file("day/captures")).sorted()
-        #expect(captures.count == 7 && captures.first == "1-first-connection.btsnoop")
+        #expect(captures.count == 6 && captures.first == "1-first-connection.btsnoop")
         for capture in captures {
             let commands = try await Program("waterh-replay").run([
                 "commands", pair.folder.file("day/captures/\(capture)"), "--json",
@@ -63,22 +69,85 @@ import Testing
             let acknowledges = commands.output.contains("\"hex\":\"52500004")
             #expect(acknowledges == (capture.hasPrefix("5-acknow") || capture.hasPrefix("6-")), "\(capture)")
         }
-        // Every record that came was written down, and the drinks are in the folder's store: all of the capture, and
-        // three sips.
-        let status = try await Program("waterh-tracker").run([
+        // All drinks of the capture and three sips are in the folder's store.
+        let export = try await Program("waterh-tracker").run([
             "export", "--json", "--store", pair.folder.file("day/waterh.sqlite"),
         ])
-        let drinks = try JSONSerialization.jsonObject(with: Data(status.outputBytes)) as? [String: Any]
+        let drinks = try JSONSerialization.jsonObject(with: Data(export.outputBytes)) as? [String: Any]
         #expect((drinks?["drinks"] as? [Any])?.count == 43)
         #expect(
             try String(contentsOfFile: pair.folder.file("day/records.txt"), encoding: .utf8).split(separator: "\n")
                 .allSatisfy { $0.utf8.count == 26 })
+        let steps = try JSONSerialization.jsonObject(
+            with: Data(contentsOf: pair.folder.url("day").appending(path: "steps.json")))
+        #expect(
+            (steps as? [[String: Any]])?.first { $0["step"] as? String == "log" }?["sent"] as? String == "4754000106")
         #expect(
             try FileManager.default.attributesOfItem(atPath: pair.folder.file("day"))[.posixPermissions] as? Int
                 == 0o700)
+        let status = try await Self.status(pair)
+        #expect(status.records == 0 && !status.clock.hasPrefix("\(Self.nextYear)"))
     }
 
-    /// SIGHUP: an adversary's finding. A terminal that was closed left a bottle in the next year, and no findings.
+    @Test func `nothing is acknowledged when the log cannot be stored`() async throws {
+        let folder = try TemporaryFolder()
+        let (pair, object, _, _) = try await rehearse(Self.twoDays, ["--store", folder.path])
+        #expect("\(object["leftOut"] ?? "")".contains("could not be stored"))
+        #expect(try await Self.status(pair).records == 43)
+    }
+
+    @Test func `nothing is acknowledged without consent or when the answers end`() async throws {
+        let pair = try await Pair(Self.twoDays)
+        let result = try await Program("waterh-gateway").run(
+            ["bench-day", "--link", pair.socket, "--folder", pair.folder.file("day")],
+            input: Array("s\ns\ns\ns\nn\n".utf8), limit: 120)
+        #expect(
+            result.exitCode == 0 && result.output.contains("5-acknowledgements: it was left out"), "\(result.error)")
+        #expect(try await Self.status(pair).records == 40)
+    }
+
+    @Test func `a bottle that disconnects in every log costs those parts and its records are written`() async throws {
+        let (pair, object, _, _) = try await rehearse(["--faults", "frame=4,hang-up=5"] + Self.twoDays)
+        let records = try String(contentsOfFile: pair.folder.file("day/records.txt"), encoding: .utf8)
+        #expect(!records.isEmpty && "\(object["leftOut"] ?? "")".contains("1-first-connection: it broke off"))
+        #expect(try await Self.status(pair).records >= 40)
+    }
+
+    /// The session waits for the sip of the next year when the test acts.
+    private func atTheLastSip(_ act: (Pair, RunningProgram) async throws -> Void) async throws -> (Pair, Program.Result)
+    {
+        let pair = try await Pair(Self.twoDays)
+        let day = try Program("waterh-gateway").start([
+            "bench-day", "--link", pair.socket, "--rehearse", pair.control, "--folder", pair.folder.file("day"),
+        ])
+        #expect(await event(within: 60) { day.error.contains("Drink about 50 ml") ? true : nil } == true)
+        try await act(pair, day)
+        return (pair, try await day.finish())
+    }
+
+    @Test func `an interrupted session sets the bottle's clock back from the next year`() async throws {
+        let (pair, result) = try await atTheLastSip { $1.send(signal: SIGINT) }
+        #expect(result.exitCode == 130, "\(result.error)")
+        #expect(try await !Self.status(pair).clock.hasPrefix("\(Self.nextYear)"))
+    }
+
+    @Test func `a drink during the last part stays in the bottle`() async throws {
+        let (pair, result) = try await atTheLastSip { pair, _ in try await pair.sip(333) }
+        #expect(result.exitCode == 0, "\(result.error)")
+        #expect(try await Self.status(pair).records > 0)
+    }
+
+    private static var nextYear: Int { Calendar.current.component(.year, from: Date()) + 1 }
+
+    private static func status(_ pair: Pair) async throws -> (records: Int, clock: String) {
+        let result = try await Program("waterh-emulator").run([
+            "control", "--control", pair.control, "status", "--json",
+        ])
+        let object = try #require(try JSONSerialization.jsonObject(with: Data(result.outputBytes)) as? [String: Any])
+        let status = object["status"] as? [String: Any] ?? object
+        return (try #require(status["records"] as? Int), try #require(status["clock"] as? String))
+    }
+
     @Test(
         """
         Ctrl-C and a closed terminal leave what was recorded, and the bottle its log; an earlier day's folder is \
