@@ -11,13 +11,9 @@ public struct MonitorRecorder {
     private var writer: CaptureWriter
     private var reassembler = ConversationReassembler.ofBottles()
     private let reader: DrinkReader
-    private var sightings: [(address: BluetoothAddress, time: Duration)] = []
     private var packets = 0
     private var pdus = 0
     private var connections = 0
-
-    /// As many advertisements as are remembered.
-    private static let sightingLimit = 10_000
 
     /// - Parameters:
     ///   - adapter: its number; `nil`: every adapter's traffic.
@@ -40,12 +36,6 @@ public struct MonitorRecorder {
             """
     }
 
-    /// When that address advertised, ascending, since 1970: of very many advertisements of whomever the first ten
-    /// thousand.
-    public func advertisements(of address: BluetoothAddress) -> [Duration] {
-        sightings.filter { $0.address == address }.map(\.time)
-    }
-
     /// What is to be written into the file.
     public mutating func takeOutput() -> [UInt8] { writer.takeOutput() }
 
@@ -61,8 +51,6 @@ public struct MonitorRecorder {
             switch event {
             case .att: pdus += 1
             case .connected: connections += 1
-            case .advertised(let seen) where !seen.isScanResponse && sightings.count < Self.sightingLimit:
-                sightings.append((seen.address, packet.time))
             default: break
             }
             try reader.receive(event, bytes)

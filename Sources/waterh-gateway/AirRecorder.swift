@@ -24,7 +24,7 @@ final class AirRecorder: Sendable {
             throw CommandFailure(
                 .noLink, sentence(error.description),
                 advice:
-                    "A day is recorded from the first packet: run it as root (sudo), or give the program CAP_NET_RAW.")
+                    "A session is recorded from the first packet: run it as root (sudo), or give the program CAP_NET_RAW.")
         }
         state = Mutex(State(recorder: MonitorRecorder(CaptureFormat(.btsnoop, .monitor), adapter: nil, bottle: nil)))
         let file = UncheckedFile(try OutputFile(path))
@@ -35,10 +35,6 @@ final class AirRecorder: Sendable {
 
     /// Why it ended before it should.
     var trouble: String? { state.withLock { $0.trouble } }
-
-    func advertisements(of address: BluetoothAddress) -> [Duration] {
-        state.withLock { $0.recorder.advertisements(of: address) }
-    }
 
     func close() { monitor.close() }
 
