@@ -135,18 +135,29 @@ import Testing
         #expect(result.exitCode == 0, "\(result.output.suffix(400))\(result.error)")
     }
 
-    /// What the gateway needs beyond any program: the management channel's socket and capability, each with its reason
-    /// beside it.
-    @Test func theGatewayMayHangUpAtOnce() throws {
-        let lines = try String(contentsOfFile: Self.units + "waterh-gateway.service", encoding: .utf8).split(
-            separator: "\n"
-        ).map(String.init)
-        for wanted in ["CapabilityBoundingSet=CAP_NET_ADMIN", "AmbientCapabilities=CAP_NET_ADMIN"] {
-            #expect(lines.contains(wanted))
+    @Test func `the gateway has no capability without the drop-in that ends connections at once`() throws {
+        func lines(_ name: String) throws -> [String] {
+            try String(contentsOfFile: Self.units + name, encoding: .utf8).split(separator: "\n").map(String.init)
         }
-        #expect(lines.contains { $0.hasPrefix("RestrictAddressFamilies=") && $0.contains("AF_BLUETOOTH") })
-        let place = try #require(lines.firstIndex(of: "CapabilityBoundingSet=CAP_NET_ADMIN"))
-        #expect(lines[place - 1].hasPrefix("#"), "the capability has its reason above it")
+        let (unit, dropIn) = (try lines("waterh-gateway.service"), try lines("disconnect-at-once.conf"))
+        for name in ["CapabilityBoundingSet=", "AmbientCapabilities="] {
+            #expect(unit.contains(name) && dropIn.contains(name + "CAP_NET_ADMIN"))
+        }
+        #expect(unit.contains { $0.hasPrefix("RestrictAddressFamilies=") && $0.contains("AF_BLUETOOTH") })
+    }
+
+    /// Seccomp filters work without root: a user's service manager applies them.
+    @Test(arguments: ["waterh-gateway-user.service", "waterh-check.service"])
+    func `a user unit restricts system calls like the system unit`(_ unit: String) throws {
+        func lines(_ name: String) throws -> Set<Substring> {
+            Set(try String(contentsOfFile: Self.units + name, encoding: .utf8).split(separator: "\n"))
+        }
+        let shared = try lines("waterh-gateway.service").filter { line in
+            ["SystemCall", "Restrict", "MemoryDenyWriteExecute", "LockPersonality", "NoNewPrivileges"].contains {
+                line.hasPrefix($0)
+            } && !line.hasPrefix("RestartPreventExitStatus") && line != "SystemCallFilter=setpriority"
+        }
+        #expect(try shared.count >= 10 && shared.isSubset(of: lines(unit)))
     }
 
     /// The service's unit names nobody's store over the list's, and the agent's can be told whose day to show.

@@ -194,7 +194,7 @@ def share_tree(products, share):
     put(os.path.join(doc, "changelog.gz"), zipped(changelog()))
     for example in sorted(glob.glob(os.path.join(ROOT, "hardware/ci/*"))):
         put(os.path.join(doc, "examples/ci", os.path.basename(example)), source=example)
-    for name in ("waterh.toml", "waterh-nginx.conf"):
+    for name in ("waterh.toml", "waterh-nginx.conf", "disconnect-at-once.conf"):
         put(os.path.join(doc, "examples", name), source=os.path.join(UNITS, name))
     for blueprint in sorted(glob.glob(os.path.join(ROOT, "hardware/homeassistant/blueprints/*.yaml"))):
         put(os.path.join(doc, "examples/homeassistant", os.path.basename(blueprint)), source=blueprint)
@@ -485,7 +485,7 @@ def archive(products, out):
             put(os.path.join(folder, "units/system", unit), source=os.path.join(UNITS, unit))
         for unit in USER_UNITS:
             put(os.path.join(folder, "units/user", unit), source=os.path.join(UNITS, unit))
-        for file in ("waterh.sysusers", "waterh-bus-policy.conf", "70-waterh.rules"):
+        for file in ("waterh.sysusers", "waterh-bus-policy.conf", "70-waterh.rules", "disconnect-at-once.conf"):
             put(os.path.join(folder, "units", file), source=os.path.join(UNITS, file))
         put(os.path.join(folder, "etc/waterh.toml"), source=os.path.join(HERE, "waterh.toml"))
         for script in ("install.sh", "uninstall.sh"):

@@ -60,9 +60,9 @@ def on_the_air(command):
 
 
 def as_the_service():
-    """What puts a command into the place of hardware/units/waterh-gateway.service: its user, its capabilities, and no more."""
+    """Runs a command as hardware/units/waterh-gateway.service with the drop-in disconnect-at-once.conf: as its user, with its capabilities."""
     units = os.path.join(HERE, "..", "..", "hardware", "units")
-    lines = open(f"{units}/waterh-gateway.service").read().splitlines()
+    lines = open(f"{units}/disconnect-at-once.conf").read().splitlines()
     granted = next(line.split("=", 1)[1] for line in lines if line.startswith("AmbientCapabilities=")).split()
     capabilities = ",".join(["-all"] + ["+" + name.removeprefix("CAP_").lower() for name in granted])
     shutil.copy(f"{units}/waterh-bus-policy.conf", "/etc/dbus-1/system.d/waterh.conf")
