@@ -26,8 +26,8 @@ enum StoreAdvice {
         case "openedToLook": "This is a mistake of the program: please report it."
         case "storeWasRemoved":
             """
-            What was not confirmed is not kept. Bring the file back, or put another whole store there: a running \
-            service goes on with it.
+            Nothing was stored. Put the file back, or restart the service: it then uses the file that is there \
+            (systemctl restart waterh-gateway).
             """
         case "hasOtherNames":
             """

@@ -24,9 +24,6 @@ actor House {
     nonisolated let pages = Household([])
     /// Where a browser finds them.
     nonisolated let address = PageAddress()
-    /// Another store lies in the place of somebody's: `reopen`.
-    nonisolated let replacements: AsyncStream<Void>
-    private let isReplaced: AsyncStream<Void>.Continuation
     private let speech: ServiceLogOptions?
     private let supervisor: Supervisor
     private let log: Logger
@@ -53,7 +50,6 @@ actor House {
         _ speech: ServiceLogOptions?, _ supervisor: Supervisor, log: Logger, hasDesktop: Bool = true,
         open: @escaping @Sendable (LinkOptions) throws -> any CentralLink = { try $0.open() }
     ) {
-        (replacements, isReplaced) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
         self.log = log
         self.open = open
         self.hasDesktop = hasDesktop
@@ -70,12 +66,9 @@ actor House {
         // The desktop is that of whoever runs the service: of the first one listed. Whom it passes to or from is let in
         // anew.
         let host = hasDesktop ? plan.people.first?.name : nil
-        // Of whose store another one has taken the place is let in anew, with that one.
-        let replaced = entries.filter { $0.resident.store.hasSuccessor() }.map(\.resident.name)
         func known(_ person: PersonPlan) -> Entry? {
             entries.first {
                 $0.resident.planInForce.isInPlace(of: person) && $0.hasDesktop == (person.name == host)
-                    && !replaced.contains($0.resident.name)
             }
         }
         let comers = plan.people.filter { known($0) == nil }
@@ -87,16 +80,9 @@ actor House {
         farewells.removeAll { farewell in comers.contains { $0.store.isSameFile(as: farewell.store.path) } }
         var depots: [String: Depot] = [:]
         for comer in comers {
-            let before = entries.first {
-                replaced.contains($0.resident.name) && comer.store.isSameFile(as: $0.resident.store.path)
-            }?.resident.store
-            let open = entries.first {
-                comer.store.isSameFile(as: $0.resident.store.path) && !replaced.contains($0.resident.name)
-            }?.resident.store
+            let open = entries.first { comer.store.isSameFile(as: $0.resident.store.path) }?.resident.store
             depots[comer.name] =
                 try open.map { try Depot($0, comer.store, zone: comer.zone) } ?? Depot(comer.store, zone: comer.zone)
-            // What brokers keep of the one that lay here is nobody's else.
-            if let before { try? depots[comer.name]?.store.inherit(from: before) }
         }
         var opened: [String: any CentralLink] = [:]
         for comer in comers {
@@ -140,15 +126,6 @@ actor House {
         }
         await pages.change(to: entries.map(\.page))
         takeLeave(of: plan, before: before)
-        for entry in joining where replaced.contains(entry.resident.name) {
-            log.notice("Another store is kept from here on: \(entry.resident.store.path).")
-        }
-    }
-
-    /// Goes on with the stores that lie where others were.
-    func reopen() async throws {
-        guard !isClosed, let plan, entries.contains(where: { $0.resident.store.hasSuccessor() }) else { return }
-        try await take(plan)
     }
 
     /// Who was served, by this service or by one before it, and is not listed any more: the bottles stay theirs, and
@@ -283,7 +260,7 @@ actor House {
         let page = resident.page(await adapter.service)
         return Entry(
             resident: resident, adapter: adapter, page: page, hasDesktop: hasDesktop,
-            work: Task { [isReplaced] in await resident.run(page) { isReplaced.yield() } }, door: door(resident))
+            work: Task { await resident.run(page) }, door: door(resident))
     }
 
     /// - Parameter forGood: nobody else has the store now.

@@ -116,8 +116,7 @@ final class Resident: Sendable {
 
     /// What goes on beside the polls: reminders, sync, the broker, phones, the state as a file. Until its task is
     /// cancelled; afterwards nobody is told anything any more.
-    /// - Parameter isReplaced: called while another store lies in the place of this one.
-    func run(_ page: Person, isReplaced: @escaping @Sendable () -> Void) async {
+    func run(_ page: Person) async {
         let (desk, log) = (desk, log)
         let sync = SyncLoop(
             store: store, context: { await desk.desk().context }, connect: SyncLoop.overHTTP(wall: { Machine.now() }),
@@ -125,7 +124,6 @@ final class Resident: Sendable {
         await desktop?.attend()
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await self.reminders.run() }
-            group.addTask { [store, watch] in await Replacement(of: store, log: log, isHere: isReplaced).follow(watch) }
             if let desktop { group.addTask { await desktop.object.run() } }
             if let watch { group.addTask { await self.reminders.follow(watch.writes) } }
             group.addTask { await sync.run() }

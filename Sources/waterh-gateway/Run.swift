@@ -31,13 +31,6 @@ struct Run: AsyncParsableCommand {
             valueName: "address"))
     var listen: String?
 
-    /// What the service is asked for while it runs.
-    private enum Event: Sendable {
-        case signal(Int32)
-        /// Another store lies in the place of one that it keeps.
-        case replaced
-    }
-
     func run() async throws {
         // First of all: what comes while the store and the link are opened is heard, too.
         let signals = StopSignals.stream([SIGINT, SIGTERM, SIGHUP])
@@ -56,28 +49,8 @@ struct Run: AsyncParsableCommand {
         supervisor.tell("READY=1")
 
         var stopped = ExitStatus.done
-        var trouble: String?
         var inForce = plan
-        let (events, arrives) = AsyncStream<Event>.makeStream(bufferingPolicy: .bufferingNewest(16))
-        let hearing = [
-            Task { for await signal in signals { arrives.yield(.signal(signal)) } },
-            Task { for await _ in house.replacements { arrives.yield(.replaced) } },
-        ]
-        defer { for task in hearing { task.cancel() } }
-        for await event in events {
-            guard case .signal(let signal) = event else {
-                do {
-                    try await house.reopen()
-                    trouble = nil
-                } catch {
-                    // It is tried again; told once.
-                    if trouble != "\(error)" {
-                        log.warning("Another store lies where one was, and cannot be opened: \(error)")
-                    }
-                    trouble = "\(error)"
-                }
-                continue
-            }
+        for await signal in signals {
             if signal == SIGHUP {
                 do {
                     let new = try inForce.reread(link, place, keep: keep, listen: listen)

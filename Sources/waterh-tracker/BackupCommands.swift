@@ -54,8 +54,8 @@ struct Restore: StoreCommand {
         abstract: "Put a backup in the place of everything that the store has.",
         discussion:
             """
-            All of it or nothing. A store that is in use is only replaced with --yes, or when you say so; what it \
-            had is kept in a file beside it.
+            All of it or nothing, while no service uses the store. A store with drinks is only replaced with \
+            --yes, or when you say so; what it had is kept in a file beside it.
             """
     )
     @OptionGroup var options: StoreOptions
@@ -63,6 +63,16 @@ struct Restore: StoreCommand {
     @Flag(name: .shortAndLong, help: "Do not ask.") var yes = false
 
     func run(_ desk: Desk) throws {
+        guard !ServiceSocket(path: ServiceSocket.path(forStore: desk.path)).isAnswering else {
+            throw CommandFailure(
+                .refused, "A service uses the store \(desk.path). Nothing was changed.",
+                advice:
+                    """
+                    Stop the service, restore, and start it again: sudo systemctl stop waterh-gateway (a service of \
+                    your own: systemctl --user stop waterh-gateway)
+                    """
+            )
+        }
         let scratch = try ScratchFolder()
         let backup = file == "-" ? scratch.file("input.sqlite") : file
         let input = try InputFile(file, sparing: desk.storeFiles)

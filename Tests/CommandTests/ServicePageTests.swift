@@ -49,11 +49,8 @@ import Testing
         }
     }
 
-    /// An adversary's finding: a store that was moved away with its folder, or replaced, went on being shown, and
-    /// whoever logged a drink wrote another one.
-    @Test(arguments: ["file", "folder", "folder above"]) func aStoreInThePlaceOfAnotherIsShownAndTakesDrinks(
-        what: String
-    ) async throws {
+    @Test(arguments: ["file", "folder", "folder above"])
+    func `a service acknowledges nothing and is unhealthy when its store file is replaced`(what: String) async throws {
         let served = try await Served(store: "h/d/s.sqlite")
         let folder = served.pair.folder
         func log(_ ml: Int) async throws {
@@ -74,17 +71,37 @@ import Testing
         #expect(try await served.curl("readyz").status == 500)
         try files.createDirectory(atPath: folder.file("h/d"), withIntermediateDirectories: true)
         try files.moveItem(atPath: folder.file("copy"), toPath: served.store)
+        try await served.pair.sip(250)
+        let nudge = try await Program("waterh-gateway").run(
+            ["nudge", "--store", served.store], environment: served.environment)
         #expect(
-            try await event(within: 60) { try await served.total() == 100 ? true : nil } == true,
-            "\(served.service.error)")
-        #expect(
-            served.service.error.contains("nothing is shown, told or stored")
-                && served.service.error.contains("Another store is kept from here on"), "\(served.service.error)")
-        try await log(222)
-        #expect(try await event { try await served.total() == 322 ? true : nil } == true, "\(served.service.error)")
-        #expect(try await served.curl("readyz").status == 200)
+            nudge.exitCode == 1 && nudge.error.contains("Store file missing or replaced (\(served.store))"),
+            "\(nudge.error)")
+        #expect(try await served.curl("readyz").status == 500)
         served.service.send(signal: SIGTERM)
         #expect(try await served.service.finish().exitCode == 0)
+        // A new process uses the file that is there, and gets the drink that the bottle still has.
+        let poll = try await Program("waterh-gateway").run(
+            ["poll", "--link", served.pair.socket, "--store", served.store])
+        #expect(poll.exitCode == 0, "\(poll.error)")
+        let status = try await Program("waterh-tracker").run(["status", "--json", "--store", served.store])
+        #expect(status.output.contains("\"dailyTotalMl\":350"), "\(status.output)")
+    }
+
+    @Test func `restore changes nothing while a service uses the store`() async throws {
+        let served = try await Served()
+        let backup = served.pair.folder.file("backup")
+        func tracker(_ words: [String]) async throws -> Program.Result {
+            try await Program("waterh-tracker").run(words + ["--store", served.store], environment: served.environment)
+        }
+        #expect(try await tracker(["backup", backup]).exitCode == 0)
+        #expect(try await tracker(["log", "100"]).exitCode == 0)
+        let refused = try await tracker(["restore", backup, "--yes"])
+        #expect(refused.exitCode == 3 && refused.error.contains("systemctl stop waterh-gateway"), "\(refused.error)")
+        #expect(try await served.total() == 100)
+        served.service.send(signal: SIGTERM)
+        #expect(try await served.service.finish().exitCode == 0)
+        #expect(try await tracker(["restore", backup, "--yes"]).exitCode == 0)
     }
 
     @Test func aSipIsOnThePageAfterANudge() async throws {

@@ -292,12 +292,10 @@ import TrackerCore
         #expect(throws: StoreError.self) { try store.checkPlace() }
         // What stands in it is nobody's day any more: a service went on showing it.
         #expect(throws: StoreError.self) { _ = try store.allDrinks() }
-        #expect(!store.isInPlace && !store.hasSuccessor())
         for suffix in ["", "-wal", "-shm"] {
             try FileManager.default.moveItem(atPath: away + suffix, toPath: scratch.path + suffix)
         }
         try store.checkPlace()
-        #expect(store.isInPlace && !store.hasSuccessor())
         _ = try store.logDrink(ml: 200, try context("2026-02-02T12:10:00Z"))
         #expect(try store.allDrinks().map(\.ml) == [100, 200])
     }
@@ -312,8 +310,7 @@ import TrackerCore
         for ml in 100..<140 { _ = try store.logDrink(ml: ml, try context("2026-02-02T12:00:00Z")) }
         try FileManager.default.moveItem(atPath: scratch.path, toPath: scratch.path + "-away")
         try FileManager.default.moveItem(atPath: copy, toPath: scratch.path)
-        store.settleLog()
-        #expect(store.hasSuccessor())
+        #expect(throws: StoreError.self) { _ = try store.allDrinks() }
         let next = try TrackerStore(path: scratch.path)
         _ = try next.logDrink(ml: 3, try context("2026-02-02T12:10:00Z"))
         #expect(try next.allDrinks().map(\.ml) == [1, 2, 3])
@@ -321,7 +318,7 @@ import TrackerCore
         // Brought back under it, the first one is not read beside a log that it has no more: it is opened anew.
         try FileManager.default.moveItem(atPath: scratch.path, toPath: scratch.path + "-next")
         try FileManager.default.moveItem(atPath: scratch.path + "-away", toPath: scratch.path)
-        #expect(!store.isInPlace && store.hasSuccessor())
+        #expect(throws: StoreError.self) { try store.checkPlace() }
         try FileManager.default.moveItem(atPath: scratch.path, toPath: scratch.path + "-away")
         #expect(try TrackerStore(path: scratch.path + "-away", for: .looking).allDrinks().count == 40)
     }

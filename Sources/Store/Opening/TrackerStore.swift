@@ -100,7 +100,7 @@ public struct TrackerStore: Sendable {
     /// Not `DatabaseQueue.read`: its `PRAGMA query_only` makes SQLite prepare all statements of the connection anew,
     /// twice a read. Here the transaction is taken back instead, and who wrote in it is told.
     func read<T>(_ body: (Database) throws -> T) throws -> T {
-        try place?.checkFile(path, whichIsTold: "")
+        try checkPlace()
         return try Self.sentences(at: path) {
             try database.unsafeRead { db in
                 let before = db.totalChangesCount
@@ -132,8 +132,8 @@ public struct TrackerStore: Sendable {
             }
         }
         errand?.isNoted = true
-        // Afterwards: what went into a file that has no name any more must not count as stored.
-        try place?.check(path)
+        // A commit into a file that was removed meanwhile does not count as stored.
+        try checkPlace()
         return result
     }
 
@@ -141,23 +141,35 @@ public struct TrackerStore: Sendable {
     func writeWithoutTransaction<T>(_ body: (Database) throws -> T) throws -> T {
         try mustWrite()
         let result = try Self.sentences(at: path) { try database.writeWithoutTransaction(body) }
-        try place?.check(path)
+        try checkPlace()
         return result
     }
 
-    /// Whether the file that was opened is the one that lies there now; whatever else is done with this store throws
-    /// where it is not.
-    public var isInPlace: Bool { place?.isThere(path) ?? true }
+    /// - Throws: `StoreError` when the file that was opened was removed or replaced.
+    public func checkPlace() throws {
+        do {
+            try place?.check(path)
+        } catch {
+            settleLog()
+            throw error
+        }
+    }
 
-    /// - Throws: `StoreError`, where the file that was opened is not the one that stands there now.
-    public func checkPlace() throws { try place?.check(path) }
+    /// Moves the log's content into the file that was opened when another file has its path. SQLite would read the
+    /// other file together with this log.
+    private func settleLog() {
+        guard let place, place.isReplaced(path),
+            (try? database.writeWithoutTransaction({ db in try db.checkpoint(.truncate) })) != nil
+        else { return }
+        place.removeLog(path)
+    }
 
     private func mustWrite() throws {
         guard access == .writing else {
             throw StoreError(
                 .readOnly, "The store was opened to look only, nothing was changed", at: path, code: "openedToLook")
         }
-        try place?.checkFile(path, whichIsTold: "; nothing was written")
+        try checkPlace()
     }
 
     /// Whether anything was written through this store since it was opened.

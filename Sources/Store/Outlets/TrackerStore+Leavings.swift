@@ -99,50 +99,6 @@ extension TrackerStore {
         }
     }
 
-    /// What the store that lay here before has left at other ends: it was replaced while it was open, and its outlets
-    /// may be others than this one's.
-    public func inherit(from before: TrackerStore) throws {
-        let left = try Self.sentences(at: before.path) {
-            try before.database.read { db in
-                try Row.fetchAll(
-                    db,
-                    sql:
-                        """
-                        SELECT coalesce(place, '') AS place, name, id, topic FROM outlet JOIN outlet_topic ON \
-                        outlet = name UNION SELECT place, '', id, topic FROM leaving
-                        """
-                ).map {
-                    (
-                        try $0.checked("place", String.self), try $0.checked("name", String.self),
-                        try $0.checked("id", String.self), try $0.checked("topic", String.self)
-                    )
-                }
-            }
-        }
-        guard !left.isEmpty else { return }
-        try write { db in
-            for (place, name, id, topic) in left {
-                // The same one goes on: it knows itself what stands there no more.
-                try db.execute(
-                    sql:
-                        """
-                        INSERT INTO outlet_topic (outlet, topic) SELECT name, ? FROM outlet WHERE name = ? AND id \
-                        = ? ON CONFLICT DO NOTHING
-                        """,
-                    arguments: [topic, name, id])
-                if try Bool.fetchOne(
-                    db, sql: "SELECT EXISTS (SELECT 1 FROM outlet WHERE name = ? AND id = ?)", arguments: [name, id])
-                    == true
-                {
-                    continue
-                }
-                try db.execute(
-                    sql: "INSERT INTO leaving (place, id, topic) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
-                    arguments: [place, id, topic])
-            }
-        }
-    }
-
     /// - Parameter outlet: `nil`: all of them.
     static func leave(_ outlet: String?, _ db: Database) throws {
         try db.execute(
