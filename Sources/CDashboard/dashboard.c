@@ -93,9 +93,6 @@ static const unsigned char pair_html[] = {
 static const unsigned char pair_js[] = {
 #embed "pages/pair.js"
 };
-static const unsigned char people_js[] = {
-#embed "pages/people.js"
-};
 static const unsigned char presets_js[] = {
 #embed "pages/presets.js"
 };
@@ -207,7 +204,6 @@ static const struct waterh_page pages[] = {
     {"pages.css", pages_css, sizeof pages_css},
     {"pair.html", pair_html, sizeof pair_html},
     {"pair.js", pair_js, sizeof pair_js},
-    {"people.js", people_js, sizeof people_js},
     {"presets.js", presets_js, sizeof presets_js},
     {"queue.js", queue_js, sizeof queue_js},
     {"refusals-de.js", refusals_de_js, sizeof refusals_de_js},

@@ -8,13 +8,46 @@ public enum Paths {
     /// The store of a system service.
     public static let serviceStore = "/var/lib/waterh/waterh.sqlite"
 
-    /// The configuration: `$XDG_CONFIG_HOME/waterh/waterh.toml` where it exists, else `/etc/waterh/waterh.toml` where
-    /// that exists, else the first.
+    /// The store of an instance of `waterh-gateway@.service` whose configuration does not name one.
+    public static func serviceStore(ofInstance name: String) -> String { "/var/lib/waterh/\(name).sqlite" }
+
+    /// The configuration: that of the instance `$WATERH_INSTANCE`, else `$XDG_CONFIG_HOME/waterh/waterh.toml` where it
+    /// exists, else `/etc/waterh/waterh.toml` where that exists, else the second.
     public static var configuration: String {
+        if let instance { return configuration(ofInstance: instance) }
         let own = base("XDG_CONFIG_HOME", "\(home)/.config") + "/waterh/waterh.toml"
-        let system = "/etc/waterh/waterh.toml"
+        let system = systemConfiguration + "/waterh.toml"
         return !FileManager.default.fileExists(atPath: own) && FileManager.default.fileExists(atPath: system)
             ? system : own
+    }
+
+    /// The instance of `waterh-gateway@.service` that this process is, or asks: `$WATERH_INSTANCE`.
+    public static var instance: String? {
+        ProcessInfo.processInfo.environment["WATERH_INSTANCE"].flatMap { $0.isEmpty ? nil : $0 }
+    }
+
+    /// The configuration of an instance, `/etc/waterh/NAME.toml`.
+    public static func configuration(ofInstance name: String) -> String { "\(systemConfiguration)/\(name).toml" }
+
+    /// The instance that uses a configuration; `nil` for `waterh.toml` and for every file elsewhere.
+    public static func instance(ofConfiguration path: String) -> String? {
+        let url = URL(fileURLWithPath: path).standardizedFileURL
+        guard url.pathExtension == "toml", url.deletingLastPathComponent().path == systemConfiguration else {
+            return nil
+        }
+        let name = url.deletingPathExtension().lastPathComponent
+        return name == "waterh" ? nil : name
+    }
+
+    /// The instances that have a configuration on this machine.
+    public static var instances: [String] {
+        let files = (try? FileManager.default.contentsOfDirectory(atPath: systemConfiguration)) ?? []
+        return files.compactMap { instance(ofConfiguration: "\(systemConfiguration)/\($0)") }
+    }
+
+    /// systemd's `ConfigurationDirectory`, else `/etc/waterh`.
+    private static var systemConfiguration: String {
+        variable("CONFIGURATION_DIRECTORY")?.split(separator: ":").first.map(String.init) ?? "/etc/waterh"
     }
 
     /// A socket of this user, as `ofSession`.
@@ -40,13 +73,6 @@ public enum Paths {
 
     /// The runtime folder that systemd made for this service; `nil` where there is none.
     public static var ofService: String? { variable("RUNTIME_DIRECTORY")?.split(separator: ":").first.map(String.init) }
-
-    /// For what a service has to know again when it is started anew: systemd's folder for it, else where the user's own
-    /// store is.
-    public static var state: String {
-        variable("STATE_DIRECTORY")?.split(separator: ":").first.map(String.init)
-            ?? (store as NSString).deletingLastPathComponent
-    }
 
     /// Makes the directories above a file.
     public static func makeParent(of file: String) throws {

@@ -6,17 +6,9 @@ extension Configuration {
     /// The link where nobody names one: bluetoothd's.
     public static let usualLink = "bluez"
 
-    /// By which link a person's bottles are met: the flag, `WATERH_LINK`, what stands at the person, what stands for
-    /// everybody, and else bluetoothd's.
-    ///
-    /// - Parameters:
-    ///   - person: `nil` where nobody is listed, or no one of them is meant.
-    ///   - flag: what `--link` says, to whoever is served by this command. It says nothing of others on the list.
-    public func link(
-        of person: PersonEntry?, flag: String? = nil,
-        environment: [String: String] = ProcessInfo.processInfo.environment
-    ) -> String {
-        flag ?? Self.said("WATERH_LINK", environment) ?? person?.link ?? link ?? Self.usualLink
+    /// By which link bottles are met: the flag, `WATERH_LINK`, the file, and else bluetoothd's.
+    public func link(flag: String?, environment: [String: String] = ProcessInfo.processInfo.environment) -> String {
+        flag ?? Self.said("WATERH_LINK", environment) ?? link ?? Self.usualLink
     }
 
     /// Which bottle is meant: the flag, `WATERH_BOTTLE`, the file; `nil` where nobody says.

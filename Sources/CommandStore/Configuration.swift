@@ -11,6 +11,7 @@ import TrackerCore
 /// ```toml
 /// link = "bluez:hci0"                    # as --link
 /// bottle = "A4:C1:38:01:02:03"           # as --bottle
+/// bottles = ["A4:C1:38:01:02:03"]        # several: only these are polled
 /// store = "/var/lib/waterh/waterh.sqlite"
 /// zone = "Europe/Berlin"
 /// dialect = "calendar"                   # or "strict"
@@ -22,13 +23,14 @@ import TrackerCore
 /// proxy = false                          # whether a proxy on this machine hands on what comes from elsewhere: then nobody is believed to sit here
 /// share-waterline = false                # whether Waterline is shown beyond this machine
 /// public-url = "https://shelf.example"   # where a phone finds this service: buttons of notifications lead there
-/// [[person]]                             # where several people share a service: `PersonEntry`
 /// ```
 public struct Configuration: Equatable, Sendable {
     /// The link that bottles are reached by.
     public var link: String?
     /// The bottle that is meant, by address or name.
     public var bottle: String?
+    /// Several bottles, by address or name: no other one is polled.
+    public var bottles: [String] = []
     /// Path of the store.
     public var store: String?
     /// IANA id of the zone of days.
@@ -49,12 +51,11 @@ public struct Configuration: Equatable, Sendable {
     public var shareWaterline: Bool?
     /// In what amounts are shown where a store says nothing.
     public var units: AmountUnits?
-    /// Several people, each with a store; empty where there is no list.
-    public var people: [PersonEntry] = []
+    /// The instance of `waterh-gateway@.service` that uses this file; `nil` for every other configuration.
+    public var instance: String?
     /// What stands under `[mqtt]`: the settings `mqtt.…` by their names, as texts.
     public var mqtt: [String: String] = [:]
-    /// What stands under `[ntfy]` and `[webhook]`: settings likewise. A person's own, so not there where
-    /// people are listed.
+    /// What stands under `[ntfy]` and `[webhook]`: settings likewise.
     public var pocket: [String: String] = [:]
     /// Where a phone finds the service from anywhere.
     public var publicURL: String?
@@ -63,8 +64,8 @@ public struct Configuration: Equatable, Sendable {
 
     /// What may stand in it.
     public static let keys = [
-        "link", "bottle", "store", "zone", "dialect", "keep", "allow-power-cycle", "listen", "names", "proxy",
-        "share-waterline", "units", "public-url", "mqtt", "ntfy", "webhook",
+        "link", "bottle", "bottles", "store", "zone", "dialect", "keep", "allow-power-cycle", "listen", "names",
+        "proxy", "share-waterline", "units", "public-url", "mqtt", "ntfy", "webhook",
     ]
 
     /// Keys of earlier versions; in a group with a dot, as `group.key`. A file that still has one is read without it.
@@ -81,14 +82,14 @@ public struct Configuration: Equatable, Sendable {
         let file = path ?? Paths.configuration
         var status = stat()
         guard stat(file, &status) == 0 else {
-            guard path == nil else {
+            guard path == nil, Paths.instance == nil else {
                 throw CommandFailure(
                     .wrongUse, "There is no configuration \(file): \(String(cString: strerror(errno))).",
                     advice: "Name a file that is there, or leave --config out: then the usual places are looked into.")
             }
             return Configuration()
         }
-        guard path != nil || access(file, R_OK) == 0 else {
+        guard path != nil || Paths.instance != nil || access(file, R_OK) == 0 else {
             var hidden = Configuration()
             hidden.isHidden = true
             return hidden
@@ -108,38 +109,56 @@ public struct Configuration: Equatable, Sendable {
                 .badInput, "The configuration \(file) is no text, or larger than 1 MiB.",
                 advice: "It is a UTF-8 text in TOML.")
         }
-        return try Configuration(text: text, name: file)
+        var configuration = try Configuration(text: text, name: file)
+        configuration.instance = Paths.instance(ofConfiguration: file)
+        return configuration
     }
+
+    /// Whether a store without a bottle takes the first one that answers. Where a machine has several services, that
+    /// bottle could belong to another one.
+    public var mayMeet: Bool { instance == nil && Paths.instances.isEmpty }
+
+    /// A name that unit files, D-Bus names and MQTT topics can contain.
+    static func isInstance(_ text: String) -> Bool { text.wholeMatch(of: /[A-Za-z][A-Za-z0-9_-]{0,31}/) != nil }
 
     /// Nothing is said.
     public init() {}
 
     /// - Parameter name: what errors call the text.
     public init(text: String, name: String) throws {
-        let table: TOMLTable
+        let table = try Self.table(text, name)
+        if let split = try SplitConfiguration(table, file: name) { throw split.failure(file: name) }
+        try take(table, name)
+    }
+
+    static func table(_ text: String, _ name: String) throws -> TOMLTable {
         if let line = TOMLGuard.brokenHeader(text) {
             throw CommandFailure(
                 .badInput, "The configuration \(name) is no TOML: line \(line): no name follows the bracket.",
-                advice: "Mend that line and start again (a service that runs: send it SIGHUP).")
+                advice: mend)
         }
         if let line = TOMLGuard.endlessKey(text) {
             throw CommandFailure(
                 .badInput, "The configuration \(name) is no TOML of ours: line \(line): more dots than any key has.",
-                advice: "Mend that line and start again (a service that runs: send it SIGHUP).")
+                advice: mend)
         }
         do {
-            table = try TOMLTable(string: text)
+            return try TOMLTable(string: text)
         } catch let error as TOMLParseError {
             throw CommandFailure(
                 .badInput,
                 "The configuration \(name) is no TOML: line \(error.source.begin.line): \(error.description).",
-                advice: "Mend that line and start again (a service that runs: send it SIGHUP).")
+                advice: mend)
         }
+    }
+
+    private mutating func take(_ table: TOMLTable, _ name: String) throws {
         for key in table.keys {
             guard let value = table[key], !Self.isRemoved(key, name) else { continue }
             switch key {
             case "link": link = try Self.text(value.string, key, name)
             case "bottle": bottle = try Self.text(value.string, key, name)
+            case "bottles": bottles = try Self.list(value.array, key, name)
             case "store": store = try Self.text(value.string, key, name)
             case "zone": zone = try Self.text(value.string, key, name)
             case "dialect":
@@ -158,7 +177,6 @@ public struct Configuration: Equatable, Sendable {
             case "names": names = try Self.list(value.array, key, name)
             case "proxy": proxy = try Self.switched(value.bool, key, name)
             case "share-waterline": shareWaterline = try Self.switched(value.bool, key, name)
-            case "person": people = try PersonEntry.list(value.array, file: name)
             case "mqtt":
                 guard let table = value.table else { throw Self.wrong(key, "a table, [mqtt]", name) }
                 mqtt = try Self.settings(table, below: "mqtt", name)
@@ -177,21 +195,11 @@ public struct Configuration: Equatable, Sendable {
                     .badInput, "The configuration \(name) has an unknown key '\(key)'.",
                     advice:
                         """
-                        Keys: \(Self.keys.joined(separator: ", ")), and [[person]]. What belongs to a person's day \
-                        is a setting: waterh-tracker settings.
+                        Keys: \(Self.keys.joined(separator: ", ")). What belongs to a person's day is a setting: \
+                        waterh-tracker settings.
                         """
                 )
             }
-        }
-        if let key = pocket.keys.sorted().first?.prefix(while: { $0 != "." }), !people.isEmpty {
-            throw CommandFailure(
-                .badInput, "The configuration \(name) lists people, so '[\(key)]' cannot be everybody's.",
-                advice: "Write [person.\(key)] below each [[person]].")
-        }
-        for (key, isGiven) in [("store", store != nil), ("bottle", bottle != nil)] where isGiven && !people.isEmpty {
-            throw CommandFailure(
-                .badInput, "The configuration \(name) lists people, so '\(key)' cannot be everybody's.",
-                advice: "Write \(key == "store" ? "store" : "bottles = [...]") below each [[person]].")
         }
     }
 
@@ -221,7 +229,7 @@ public struct Configuration: Equatable, Sendable {
                     In the configuration \(name), '\(key)' of [\(group)] cannot \
                     be\(error.kept == nil ? "" : " \"\(error.given.prefix(64))\""): \(error.rule)
                     """,
-                    advice: "Mend that line and start again (a service that runs: send it SIGHUP).")
+                    advice: mend)
             }
             texts[setting] = text
         }
@@ -252,5 +260,5 @@ public struct Configuration: Equatable, Sendable {
         CommandFailure(.badInput, "In the configuration \(name), '\(key)' is to be \(wanted).", advice: mend)
     }
 
-    static let mend = "Mend that line and start again (a service that runs: send it SIGHUP)."
+    static let mend = "Fix that line, then start the service again."
 }

@@ -5,9 +5,8 @@ import TrackerCore
 
 /// Where the store lies: one way to find it for all commands, so that all speak of the same day.
 ///
-/// In this order: the flag or the person that is named, `WATERH_STORE`, the configuration (its first person), the
-/// user's own store where there is one, the store of a system service where there is one, and else the user's own, to
-/// be made.
+/// In this order: the flag, `WATERH_STORE`, the configuration, the user's own store where there is one, the store of a
+/// system service where there is one, and else the user's own, to be made.
 public struct StorePlace: Equatable, Sendable {
     /// Who said so.
     public enum Origin: Sendable { case flag, environment, configuration, own, service }
@@ -18,58 +17,41 @@ public struct StorePlace: Equatable, Sendable {
     public var origin: Origin
     /// Where a system service keeps another day, beside the user's own.
     public var beside: String?
-    /// Whose it is, where several people are listed.
-    public var person: PersonEntry?
     /// In what amounts are shown where the store says nothing.
     public var units: AmountUnits?
 
-    public init(path: String, origin: Origin = .flag, beside: String? = nil, person: PersonEntry? = nil) {
+    public init(path: String, origin: Origin = .flag, beside: String? = nil) {
         self.path = path
         self.origin = origin
         self.beside = beside
-        self.person = person
     }
 
     /// - Parameters:
     ///   - flag: what `--store` says.
-    ///   - person: what `--person` says.
     ///   - own, service: the usual places.
     ///   - isServed: whether there is a service whose day is kept where this user may not look.
     /// - Throws: `CommandFailure` where only a file that this user may not read says which store it is.
     public static func find(
-        _ flag: String?, person: String? = nil, _ configuration: Configuration,
+        _ flag: String?, _ configuration: Configuration,
         environment: [String: String] = ProcessInfo.processInfo.environment,
         own: String = Paths.store, service: String = Paths.serviceStore,
         isServed: Bool = StorePlace.hasService
     ) throws -> StorePlace {
         var place = try look(
-            flag, person: person, configuration, environment: environment, own: own, service: service,
-            isServed: isServed)
+            flag, configuration, environment: environment, own: own, service: service, isServed: isServed)
         place.units = configuration.units
         return place
     }
 
     private static func look(
-        _ flag: String?, person: String?, _ configuration: Configuration, environment: [String: String], own: String,
-        service: String, isServed: Bool
+        _ flag: String?, _ configuration: Configuration, environment: [String: String], own: String, service: String,
+        isServed: Bool
     ) throws -> StorePlace {
-        if let person {
-            guard flag == nil else {
-                throw CommandFailure(
-                    .wrongUse, "--person names a store already.", advice: "Leave --store out, or --person.")
-            }
-            return try listed(configuration.person(named: person), configuration)
+        if let flag { return StorePlace(path: flag, origin: .flag) }
+        if let path = environment["WATERH_STORE"], !path.isEmpty { return StorePlace(path: path, origin: .environment) }
+        if let path = configuration.store ?? configuration.instance.map(Paths.serviceStore(ofInstance:)) {
+            return StorePlace(path: path, origin: .configuration)
         }
-        if let flag {
-            return StorePlace(
-                path: flag, origin: .flag, person: configuration.people.first { Spot($0.store) == Spot(flag) })
-        }
-        if let path = environment["WATERH_STORE"], !path.isEmpty {
-            return StorePlace(
-                path: path, origin: .environment, person: configuration.people.first { Spot($0.store) == Spot(path) })
-        }
-        if let first = configuration.people.first { return try listed(first, configuration) }
-        if let path = configuration.store { return StorePlace(path: path, origin: .configuration) }
         let hasService = isServices(service, isServed)
         if isThere(own) {
             return StorePlace(path: own, origin: .own, beside: hasService && service != own ? service : nil)
@@ -82,14 +64,6 @@ public struct StorePlace: Equatable, Sendable {
             )
         }
         return StorePlace(path: own, origin: .own)
-    }
-
-    /// Whether it is the file of this path, by whatever way it is named.
-    public func isSameFile(as other: String) -> Bool { Spot(path) == Spot(other) }
-
-    private static func listed(_ person: PersonEntry, _ configuration: Configuration) throws -> StorePlace {
-        try configuration.checkStores(of: person.name)
-        return StorePlace(path: person.store, origin: .configuration, person: person)
     }
 
     /// Opens it. What goes wrong is told with what to do.

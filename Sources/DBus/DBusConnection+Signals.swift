@@ -148,15 +148,10 @@ extension DBusConnection {
     }
 
     /// Asks for a well-known name; `false` when somebody else has it.
-    /// - Parameters:
-    ///   - waits: gets it when that one lets go, or dies.
-    ///   - lends: gives it to who takes it.
-    ///   - takes: does not wait for who lends it.
-    public func requestName(_ name: String, waits: Bool = false, lends: Bool = false, takes: Bool = false)
-        async throws(DBusFailure) -> Bool
-    {
-        let (allowReplacement, replaceExisting, doNotQueue) = (UInt32(1), UInt32(2), UInt32(4))
-        let flags = (lends ? allowReplacement : 0) | (takes ? replaceExisting : 0) | (waits ? 0 : doNotQueue)
+    /// - Parameter waits: gets it when that one lets go, or dies.
+    public func requestName(_ name: String, waits: Bool = false) async throws(DBusFailure) -> Bool {
+        // DBUS_NAME_FLAG_DO_NOT_QUEUE
+        let flags: UInt32 = waits ? 0 : 4
         let answer = try await askBus("RequestName", [.string(name), .uint32(flags)]).first?.integer
         return answer == 1 || answer == 4  // Primary owner, or already so.
     }

@@ -2,10 +2,10 @@ import DBus
 import TrackerCore
 
 /// The day on the session's bus, for launchers, docks and scripts: the four intents and the state (tracker law E9). Of
-/// several programs that offer it one is asked; when that one goes, another takes its place. Of several people each has
-/// a name of their own, and the plain one is the first one's, where that one is there.
+/// several programs that offer it one is asked; when that one goes, another takes its place. A service with an instance
+/// name also has a bus name of its own.
 public actor SessionObject {
-    /// The bus name; of several people each has it with their name behind a dot.
+    /// The bus name. An instance also has it with its own name as another element.
     public static let name = "org.waterh.Tracker"
     /// The object's path.
     public static let path = "/org/waterh/Tracker"
@@ -41,18 +41,18 @@ public actor SessionObject {
     private static let longestSentence = 500
     private let bus: @Sendable () -> DBusConnection.Bus?
     private let intents: Intents
-    private let person: (name: String, isFirst: Bool)?
+    private let instance: String?
 
-    /// - Parameter person: whose day it is, where several people are listed, and whether that is the first of them.
+    /// - Parameter instance: the service's instance name; `nil` when it has none.
     public init(
         bus: @escaping @Sendable () -> DBusConnection.Bus? = { SessionBus.find() },
-        person: (name: String, isFirst: Bool)? = nil, intents: Intents
+        instance: String? = nil, intents: Intents
     ) {
-        (self.bus, self.person, self.intents) = (bus, person, intents)
+        (self.bus, self.instance, self.intents) = (bus, instance, intents)
     }
 
-    /// The name on the bus under which this person's day is asked for, and no other's.
-    public static func name(of person: String) -> String { "\(name).\(PlainName.of(person))" }
+    /// The bus name of an instance.
+    public static func name(ofInstance instance: String) -> String { "\(name).\(PlainName.of(instance))" }
 
     /// Goes on until its task is cancelled. Where there is no session there is nothing to do.
     public func run() async {
@@ -70,13 +70,11 @@ public actor SessionObject {
         }
     }
 
-    /// Where another has a name, it is waited for. The plain one is lent to who is not the first: the first one takes
-    /// it back.
+    /// Queues for both names when another program has them.
     private func takeNames(_ connection: DBusConnection) async -> Bool {
         do {
-            if let person { _ = try await connection.requestName(Self.name(of: person.name), waits: true) }
-            _ = try await connection.requestName(
-                Self.name, waits: true, lends: person.map { !$0.isFirst } ?? false, takes: person?.isFirst ?? false)
+            if let instance { _ = try await connection.requestName(Self.name(ofInstance: instance), waits: true) }
+            _ = try await connection.requestName(Self.name, waits: true)
             return true
         } catch {
             return false

@@ -13,12 +13,12 @@ public struct HTTPServer: Sendable {
     /// One address to listen on.
     public typealias Endpoint = HTTPListener.Endpoint
 
-    private let household: Household
+    private let person: Person
     private let names: @Sendable () -> [String]
-    private let isBehindProxy: @Sendable () -> Bool
+    private let isBehindProxy: Bool
     private let log: Logger
     private let pairing: PairingDesk
-    private let metrics: @Sendable ([String]) async -> String
+    private let metrics: @Sendable () async -> String
     private let addresses: @Sendable () -> [String]
 
     /// - Parameters:
@@ -28,15 +28,14 @@ public struct HTTPServer: Sendable {
     ///   - passing: time as it passes, whatever the machine's clock says, from some moment on; `nil`: as this process
     ///     sees it.
     ///   - addresses: where other machines find the page, as URLs; empty where only this one does.
-    ///   - metrics: what the program has to tell of these people in Prometheus' format, beside what the server knows.
+    ///   - metrics: the program's metrics in Prometheus' format, in addition to the server's.
     public init(
-        _ household: Household, names: @escaping @Sendable () -> [String],
-        isBehindProxy: @escaping @Sendable () -> Bool = { false }, log: Logger,
+        _ person: Person, names: @escaping @Sendable () -> [String], isBehindProxy: Bool = false, log: Logger,
         random: @escaping @Sendable () -> UInt32, passing: (@Sendable () -> Instant)? = nil,
         addresses: @escaping @Sendable () -> [String] = { [] },
-        metrics: @escaping @Sendable (_ people: [String]) async -> String = { _ in "" }
+        metrics: @escaping @Sendable () async -> String = { "" }
     ) {
-        self.household = household
+        self.person = person
         self.names = names
         self.isBehindProxy = isBehindProxy
         self.log = log
@@ -46,11 +45,9 @@ public struct HTTPServer: Sendable {
     }
 
     /// Serves until the task is cancelled.
-    /// - Parameters:
-    ///   - host: who is meant at this address where nobody is named; the first one where `nil`.
-    ///   - ready: told once, with the port in use.
+    /// - Parameter ready: told once, with the port in use.
     public func run(
-        on endpoint: Endpoint, for host: String? = nil,
+        on endpoint: Endpoint,
         ready: @escaping @Sendable (_ port: Int?) async -> Void = { _ in }
     ) async throws {
         let counts = RequestCounts()
@@ -58,9 +55,8 @@ public struct HTTPServer: Sendable {
         let router = Router(context: Visit.self, options: .autoGenerateHeadEndpoints)
         router.add(
             middleware: Door(
-                names: names, isBehindProxy: isBehindProxy, household: household, host: host, isPrivate: isPrivate,
-                counts: counts))
-        enter(RouteTable(router, household), counts).finish()
+                names: names, isBehindProxy: isBehindProxy, person: person, isPrivate: isPrivate, counts: counts))
+        enter(RouteTable(router, person), counts).finish()
 
         try await HTTPListener(endpoint, connectionLimit: Self.connectionLimit, peers: Self.peers, log: log).run(
             router.buildResponder(), ready: ready)
@@ -70,24 +66,24 @@ public struct HTTPServer: Sendable {
         StateRoutes.add(to: table)
         EventRoutes.add(to: table)
         AgentRoutes.add(to: table)
-        PressRoutes.add(to: table, household)
+        PressRoutes.add(to: table, person)
         PhoneRoutes.add(to: table)
         DrinkRoutes.add(to: table)
         SessionRoutes.add(to: table)
         SettingRoutes.add(to: table)
         FileRoutes.add(to: table)
-        AccountRoutes.add(to: table, household, pairing, addresses)
-        PeopleRoutes.add(to: table, household)
+        AccountRoutes.add(to: table, person, pairing, addresses)
         BottleRoutes.add(to: table)
         WidgetRoutes.add(to: table)
-        HealthRoutes.add(to: table, household, counts, metrics)
+        HealthRoutes.add(to: table, person, counts, metrics)
         PageRoutes.add(to: table)
         return table
     }
 
     /// Every path with its methods, for whoever checks the description against them.
     static var routes: [String: Set<HTTPRequest.Method>] {
-        let nobody = HTTPServer(Household([]), names: { [] }, log: Logger(label: "routes"), random: { 0 })
-        return nobody.enter(RouteTable(Router(context: Visit.self), Household([])), RequestCounts()).entered
+        let person = Person(name: Person.unnamed) { throw HTTPProblem.missing("There is no store.") }
+        let server = HTTPServer(person, names: { [] }, log: Logger(label: "routes"), random: { 0 })
+        return server.enter(RouteTable(Router(context: Visit.self), person), RequestCounts()).entered
     }
 }

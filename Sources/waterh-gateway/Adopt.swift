@@ -71,18 +71,6 @@ struct Adopt: AsyncParsableCommand {
         // Only now: what is refused must not make a store.
         let file = try Configuration.load(place.config)
         let store = try place.place(file)
-        if let owner = OwnBottles.foreign(to: store.person, file, own: OwnBottles.look(store)).first(where: {
-            $0.identities.contains(identity)
-        })?.owner {
-            throw CommandFailure(
-                .refused, "\(identity) is \(owner)'s, and a bottle's drinks are one person's.",
-                advice:
-                    """
-                    If it is not \(owner)'s any more: list it at whose it is (bottles = [\"\(identity)\"]) in \
-                    waterh.toml.
-                    """
-            )
-        }
         let depot = try Depot(store, zone: place.namedZone(file))
         let isNew = try Depot.explained { try depot.desk().adoptBottle(identity, as: other) }
         if json {
@@ -97,9 +85,8 @@ struct Adopt: AsyncParsableCommand {
     private func letGo(_ identity: String) throws {
         let file = try Configuration.load(place.config)
         let store = try place.place(file)
-        if (store.person?.bottles ?? []).contains(where: { BluetoothAddress($0)?.description ?? $0 == identity })
-            || file.bottle.map({ BluetoothAddress($0)?.description ?? $0 }) == identity
-        {
+        let named = file.bottles + [file.bottle].compactMap(\.self)
+        if named.contains(where: { BluetoothAddress($0)?.description ?? $0 == identity }) {
             throw CommandFailure(
                 .refused, "waterh.toml names \(identity) as a bottle of this store.",
                 advice: "Take it out there, then try again.")

@@ -19,7 +19,7 @@ struct BenchDayStoring {
     func records() async throws -> Set<[UInt8]> {
         let depot = try Depot(place, zone: zone)
         var options = try depot.pollOptions(dialect: nil)
-        options.mean(link.wantedBottle, place, try Configuration.load(config))
+        options.mean(link.wantedBottle, try Configuration.load(config))
         // The bottle is looked at, not looked after.
         (options.keep, options.correctClockBeyond, options.settings, options.managesTodayAmount, options.managesLight) =
             (true, nil, nil, false, false)

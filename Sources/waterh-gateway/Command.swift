@@ -10,7 +10,7 @@ struct Command: AsyncParsableCommand {
         version: ProgramVersion.text,
         subcommands: [
             Poll.self, Run.self, Nudge.self, Pair.self, Demo.self, Scan.self, Adopt.self, Identity.self, Send.self,
-            Doctor.self, Report.self, BenchDayCommand.self,
+            Doctor.self, Report.self, BenchDayCommand.self, SplitPeople.self,
         ])
 
     static func main() async { await CommandRunner.main(Command.self) }

@@ -34,7 +34,6 @@ struct DemoService: Sendable {
         let socket = try bottle.listen(at: control)
         defer { bottle.stopListening() }
         let log = Logger(label: "demo") { _ in SwiftLogNoOpLogHandler() }
-        let house = House(nil, Supervisor(), log: log, hasDesktop: false) { _ in bottle.central }
         let zone = try Depot.choice(nil).host
         if speed > 1 { Machine.passTime(at: speed, from: Self.nextMorning(Machine.now(), zone)) }
         // Nobody's configuration: an empty one beside the store.
@@ -44,29 +43,29 @@ struct DemoService: Sendable {
             LinkOptions.parse(["--link", "unix:\(store.path).demo", "--bottle", bottle.address]),
             StoreOptions.parse(["--store", store.path, "--config", configuration]), keep: false,
             listen: "off")
-        try await house.take(plan)
+        let host = try ServiceHost(plan, Supervisor(), log: log, hasDesktop: false) { _ in bottle.central }
         // Who opens the page sees the day at once, and no welcome.
-        _ = try await house.residents.first?.desk.desk().setUp([], notifications: "Not asked for.")
+        _ = try await host.resident.desk.desk().setUp([], notifications: "Not asked for.")
         let out = TextOutput.standard
-        let server = HTTPServer(house.pages, names: { [] }, log: log, random: { UInt32.random(in: 0...UInt32.max) })
+        let server = HTTPServer(host.page, names: { [] }, log: log, random: { UInt32.random(in: 0...UInt32.max) })
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
                 try await serve(server) {
                     out.line("The page: http://127.0.0.1:\($0)/"); told(socket, out)
                 }
             }
-            group.addTask { await drink(bottle, house, zone) }
+            group.addTask { await drink(bottle, host, zone) }
             do {
                 try await group.next()
             } catch is CancellationError {
             } catch {
                 group.cancelAll()
-                await house.close()
+                await host.close()
                 throw error
             }
             group.cancelAll()
         }
-        await house.close()
+        await host.close()
         await bottle.close()
     }
 
@@ -110,14 +109,14 @@ struct DemoService: Sendable {
     }
 
     /// As a person drinks who is mostly in time. Pours at night as little as people do.
-    private func drink(_ bottle: DemoBottle, _ house: House, _ zone: Zone) async {
+    private func drink(_ bottle: DemoBottle, _ host: ServiceHost, _ zone: Zone) async {
         while !Task.isCancelled {
             let minutes = Double.random(in: Self.pauses)
             guard (try? await Task.sleep(for: .seconds(minutes * 60 / speed))) != nil else { return }
             let wall = zone.wall(at: Machine.now())
             guard (7..<22).contains(wall.hour), let clock = BottleClock(wall) else { continue }
             await bottle.drink(ml: Int.random(in: Self.amounts), at: clock)
-            await house.hurry()
+            await host.hurry()
         }
     }
 

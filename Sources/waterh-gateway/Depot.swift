@@ -19,17 +19,6 @@ struct Depot: Sendable {
     init(_ place: StorePlace, zone named: String?) throws {
         let choice = try Self.choice(named)
         try self.init(try place.open(hostZone: choice.host.id, for: .writing), choice)
-        try begin(place)
-    }
-
-    /// A store that this process has open already: opening it anew could cost it its locks.
-    init(_ store: TrackerStore, _ place: StorePlace, zone named: String?) throws {
-        try self.init(store, Self.choice(named))
-        try begin(place)
-    }
-
-    private func begin(_ place: StorePlace) throws {
-        if let goal = place.person?.goalMl { try Self.explained { try desk().begin(withGoal: goal) } }
     }
 
     /// The same store with the zone read anew.

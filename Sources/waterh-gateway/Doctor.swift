@@ -84,24 +84,18 @@ extension DoctorChecks {
     /// Everything that is looked at, in order.
     static func all(_ link: LinkOptions, _ options: StoreOptions) async throws -> [Finding] {
         let file = try Configuration.load(options.config)
-        let places = try places(options, file)
-        var findings: [Finding] = []
-        for place in places {
-            let found =
-                store(place, zone: options.namedZone(file)) + [
-                    zone(options.namedZone(file), place), bottles(OwnBottles.look(place), place.person),
-                ]
-            findings += (found + (await broker(place, file))).map {
-                $0.about(places.count > 1 ? place.person?.name : nil)
-            }
-        }
-        findings += PageCheck.finding(file, places) + proxy(file) + (await links(places, link, file))
-        let own = places.flatMap { OwnBottles.look($0) }
-        let wanted = file.bottle(flag: link.bottle).map { [$0] } ?? places.flatMap { $0.person?.bottles ?? [] }
+        let place = try options.place(file)
+        let own = OwnBottles.look(place)
+        var way = link
+        way.fill(file)
+        var findings = store(place, zone: options.namedZone(file))
+        findings += [zone(options.namedZone(file), place), bottles(own, file)]
+        findings += await broker(place, file)
+        findings += PageCheck.finding(file, place) + proxy(file)
+        findings.append(await self.link(way, own))
+        let wanted = way.wantedBottle.map { [$0] } ?? file.bottles
         let selectors = wanted.compactMap { OwnBottle.meant($0, among: own) }.map(BottleSelector.init(text:))
         let facts = await BluetoothFacts.gather()
-        var way = link
-        way.fill(file, for: places.first?.person)
         findings +=
             BluetoothDiagnosis(facts, link: try way.name) { name, address in
                 selectors.contains { $0.matches(address: BluetoothAddress(address), name: name) }
@@ -129,13 +123,6 @@ extension DoctorChecks {
         ]
     }
 
-    /// Where everybody's store lies, unless one is named.
-    static func places(_ options: StoreOptions, _ file: Configuration) throws -> [StorePlace] {
-        guard !options.isOne, !file.people.isEmpty else { return [try options.place(file)] }
-        try file.checkStores()
-        return file.people.map { StorePlace(path: $0.store, origin: .configuration, person: $0) }
-    }
-
     /// A store of this user's own is nobody else's business, and neither is its folder where that bears our name.
     static func privacy(_ path: String) -> [Finding] {
         let folder = (path as NSString).deletingLastPathComponent
@@ -148,14 +135,6 @@ extension DoctorChecks {
                 advice: "chmod \(mode) \(Escaping.shellWord(place))",
                 remedy: Remedy(["chmod", mode, place], needsRoot: false))
         }
-    }
-}
-
-extension Finding {
-    /// The same of one person of several.
-    fileprivate func about(_ person: String?) -> Finding {
-        person.map { Finding("\(check) of \($0)", status, found, advice: advice, isAbsence: isAbsence, remedy: remedy) }
-            ?? self
     }
 }
 
@@ -264,7 +243,7 @@ enum DoctorChecks {
         let isFile = file.mqtt["mqtt.url"] != nil
         do {
             let check = try await MQTTOutlet.check(
-                store, overlay: { try Resident.overlay($0, file: file.mqtt, listed: place.person?.name) },
+                store, overlay: { try Resident.overlay($0, file: file.mqtt, instance: file.instance) },
                 nonce: String(UInt32.random(in: 0...UInt32.max), radix: 36))
             return switch check {
             case nil: []
@@ -288,32 +267,16 @@ enum DoctorChecks {
     }
 
     /// Which bottles a poll drains.
-    static func bottles(_ own: [OwnBottle], _ person: PersonEntry?) -> Finding {
-        if let listed = person?.bottles, !listed.isEmpty {
-            return Finding("bottles", .good, "as listed: \(listed.joined(separator: ", "))")
+    static func bottles(_ own: [OwnBottle], _ file: Configuration) -> Finding {
+        let listed = file.bottles
+        guard listed.isEmpty else { return Finding("bottles", .good, "as listed: \(listed.joined(separator: ", "))") }
+        guard !own.isEmpty || file.mayMeet || file.bottle != nil else {
+            return Finding("bottles", .bad, OwnBottles.missing.sentence, advice: OwnBottles.missing.advice)
         }
         let names = own.map { ($0.aliases.sorted() + $0.identities.sorted()).joined(separator: " = ") }
         return own.isEmpty
             ? Finding("bottles", .note, "none yet; the first that answers a poll is this store's own")
             : Finding("bottles", .good, names.joined(separator: ", "))
-    }
-
-    /// Whether somebody is there, on each of the links.
-    static func links(_ places: [StorePlace], _ options: LinkOptions, _ file: Configuration) async -> [Finding] {
-        var seen: Set<String> = []
-        var findings: [Finding] = []
-        for place in places {
-            var link = options
-            link.fill(file, for: place.person)
-            guard seen.insert(link.link ?? "").inserted else { continue }
-            findings.append(
-                await self.link(
-                    link,
-                    places.filter { file.link(of: $0.person, flag: options.link) == link.link }.flatMap {
-                        OwnBottles.look($0)
-                    }))
-        }
-        return findings
     }
 
     /// Whether somebody is there, by a scan of at most three seconds.

@@ -41,7 +41,7 @@ struct Identity: AsyncParsableCommand {
         try show(desk.store) {
             do {
                 try MQTTOutlet.settle(desk, at: Machine.home(of: store.path), asNew: choice == .new) {
-                    try Resident.overlay($0, file: file.mqtt, listed: store.person?.name)
+                    try Resident.overlay($0, file: file.mqtt, instance: file.instance)
                 }
             } catch let problem as any Problem where problem.code == MQTTOutlet.prefixTaken {
                 throw CommandFailure(

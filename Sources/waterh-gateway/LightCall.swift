@@ -11,11 +11,7 @@ final class LightCall: Sendable {
         var called: [String: BottleLight] = [:]
     }
 
-    private let person: String?
     private let state = Mutex(State())
-
-    /// - Parameter person: whose bottles.
-    init(of person: String?) { self.person = person }
 
     /// Who polls.
     func reach(_ service: PollService?) { state.withLock { $0.service = service } }
@@ -26,6 +22,6 @@ final class LightCall: Sendable {
             defer { state.called = due }
             return due.contains { state.called[$0] != $1 } ? state.service : nil
         }
-        await service?.hurry(person)
+        await service?.hurry()
     }
 }

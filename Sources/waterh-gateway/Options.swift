@@ -44,7 +44,7 @@ struct LinkOptions: ParsableArguments {
     var name: LinkName {
         get throws {
             do {
-                return try LinkName(Configuration().link(of: nil, flag: link))
+                return try LinkName(Configuration().link(flag: link))
             } catch {
                 throw CommandFailure(.wrongUse, "\(error).")
             }
@@ -113,11 +113,6 @@ struct StoreOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Whose: one of the people whom waterh.toml lists. Default: the first of them.", valueName: "name"))
-    var person: String?
-
-    @Option(
-        help: ArgumentHelp(
             "TOML. Default: ~/.config/waterh/waterh.toml, else /etc/waterh/waterh.toml.", valueName: "file"),
         completion: .file())
     var config: String?
@@ -142,11 +137,7 @@ struct StoreOptions: ParsableArguments {
     var zone: String?
 
     /// Where the store is, by flags, environment and configuration.
-    func place(_ file: Configuration) throws -> StorePlace { try StorePlace.find(store, person: person, file) }
-
-    /// Whether a person, or a store, is named here: then the others of a list are not meant. The environment names a
-    /// store for whoever starts commands, not among the people of a list.
-    var isOne: Bool { store != nil || person != nil }
+    func place(_ file: Configuration) throws -> StorePlace { try StorePlace.find(store, file) }
 
     /// The zone that is named anywhere but in the settings.
     func namedZone(_ file: Configuration) -> String? { file.zone(flag: zone) }
@@ -164,8 +155,8 @@ func sentence(_ text: String) -> String {
 
 extension LinkOptions {
     /// Fills in from the file what neither a flag nor the environment says.
-    mutating func fill(_ file: Configuration, for person: PersonEntry? = nil) {
-        link = file.link(of: person, flag: link)
+    mutating func fill(_ file: Configuration) {
+        link = file.link(flag: link)
         bottle = file.bottle(flag: bottle)
         allowPowerCycle = allowPowerCycle || file.allowPowerCycle == true
     }

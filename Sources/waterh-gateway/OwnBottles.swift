@@ -1,4 +1,5 @@
 import Bluetooth
+import CommandKit
 import CommandStore
 import Gateway
 import Store
@@ -12,34 +13,27 @@ enum OwnBottles {
         return (try? TrackerDesk.ownBottles(of: store)) ?? []
     }
 
-    /// The bottles of the other people whom the configuration lists.
-    static func foreign(to person: PersonEntry?, _ file: Configuration, own: [OwnBottle]) -> [ForeignBottle] {
-        guard let person else { return [] }
-        let shares = file.people.map { one in one.name == person.name ? share(one, file, own: own) : share(one, file) }
-        return HouseholdBottles(shares).foreign(to: person.name)
-    }
-
-    /// One person's part of the household, as the list and the store tell it.
-    static func share(_ person: PersonEntry, _ file: Configuration, own: [OwnBottle]? = nil) -> HouseholdBottles.Share {
-        let link = file.link(of: person)
-        return HouseholdBottles.Share(
-            person: person.name, link: (try? LinkName(link)).map { "\($0)" } ?? link, listed: person.bottles,
-            own: own ?? look(StorePlace(path: person.store, origin: .configuration)))
-    }
+    /// A machine with several services, and a store without a bottle.
+    static let missing = CommandFailure(
+        .refused,
+        "No bottle is polled: this store has none yet, and a bottle in range could belong to another service.",
+        advice:
+            """
+            Name it in the service's configuration, bottle = "ADDRESS", or: waterh-gateway adopt ADDRESS. See the \
+            bottles in range with: waterh-gateway scan
+            """
+    )
 }
 
 extension PollOptions {
-    /// Says which bottle a command is for: the one that is named, else those that are listed at the person, and nobody
-    /// else's.
-    mutating func mean(_ wanted: String?, _ place: StorePlace, _ file: Configuration) {
-        foreign = OwnBottles.foreign(to: place.person, file, own: own)
-        let listed = place.person?.bottles ?? []
-        guard wanted == nil, listed.count > 1 else {
-            bottle = OwnBottle.meant(wanted ?? listed.first, among: own)
+    /// Says which bottle a command is for: the one that is named, else those that the file lists.
+    mutating func mean(_ wanted: String?, _ file: Configuration) {
+        guard wanted == nil, file.bottles.count > 1 else {
+            bottle = OwnBottle.meant(wanted ?? file.bottles.first, among: own)
             return
         }
         // Whichever of them is there.
-        own = listed.compactMap { text in
+        own = file.bottles.compactMap { text in
             let meant = OwnBottle.meant(text, among: own) ?? text
             let known = own.first { $0.identities.contains(meant) || $0.advertisedName == meant }
             return known ?? BluetoothAddress(meant).map { OwnBottle(identities: [$0.description]) }

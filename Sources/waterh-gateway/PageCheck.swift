@@ -10,8 +10,8 @@ enum PageCheck {
     private static let limit = Duration.seconds(2)
 
     /// What is found there; nothing where the page is off, or a socket.
-    static func finding(_ file: Configuration, _ places: [StorePlace]) -> [Finding] {
-        let settings = places.first.flatMap { try? $0.open(hostZone: nil, for: .looking).settings() }
+    static func finding(_ file: Configuration, _ place: StorePlace) -> [Finding] {
+        let settings = try? place.open(hostZone: nil, for: .looking).settings()
         let listen =
             Machine.variable("WATERH_LISTEN") ?? file.listen ?? settings?.service.httpListen
             ?? ServiceSettings().httpListen

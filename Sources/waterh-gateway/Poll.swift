@@ -38,11 +38,15 @@ struct Poll: AsyncParsableCommand {
         let file = try Configuration.load(place.config)
         let store = try place.place(file)
         var link = link
-        link.fill(file, for: store.person)
+        link.fill(file)
         let central = try link.open()
         let depot = try Depot(store, zone: place.namedZone(file))
         var options = try depot.pollOptions(dialect: place.dialect ?? file.dialect)
-        options.mean(link.wantedBottle, store, file)
+        options.mean(link.wantedBottle, file)
+        guard options.bottle != nil || !options.own.isEmpty || file.mayMeet || !central.hasRadio else {
+            await central.close()
+            throw OwnBottles.missing
+        }
         options.allowPowerCycle = link.allowPowerCycle
         options.keep = keep || file.keep == true
         if !setClock { options.correctClockBeyond = nil }

@@ -51,7 +51,6 @@ enum PollAdvice {
                 the next poll with a right clock goes on 
                 """
                     + "by itself. If it is right and the bottle is wrong: waterh-gateway poll --trust-clock"
-        case "someoneElses": return "waterh.toml says whose a bottle is: bottles = [\"ADDRESS\"] at the person."
         case "notOurs":
             let (identity, own) = (values["identity"] ?? "ADDRESS", values["own"] ?? "another")
             return

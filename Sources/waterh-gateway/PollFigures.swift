@@ -1,6 +1,6 @@
 import Escaping
 
-/// What one person's polls have to tell in figures.
+/// The metrics of the service's polls.
 struct PollFigures: Sendable {
     /// By how they went.
     var results: [String: Int]
@@ -26,20 +26,15 @@ struct PollFigures: Sendable {
     var waiting: Int?
 
     /// In Prometheus' text format, with its conventions of names and units.
-    /// - Parameter all: each with the person's name; without one there is nobody to tell apart.
-    static func metrics(_ all: [(person: String?, figures: PollFigures)]) -> String {
-        guard !all.isEmpty else { return "" }
+    var metrics: String {
         var lines: [String] = []
         func family(
             _ name: String, _ kind: String, _ help: String,
             _ samples: (PollFigures) -> [(suffix: String, labels: [(String, String)], value: String)]
         ) {
-            let found = all.flatMap { person, figures in
-                samples(figures).map { sample in
-                    let labels = sample.labels + (person.map { [("person", $0)] } ?? [])
-                    let words = labels.map { "\($0.0)=\"\(escaped($0.1))\"" }.joined(separator: ",")
-                    return "\(name)\(sample.suffix)\(words.isEmpty ? "" : "{\(words)}") \(sample.value)"
-                }
+            let found = samples(self).map { sample in
+                let words = sample.labels.map { "\($0.0)=\"\(Self.escaped($0.1))\"" }.joined(separator: ",")
+                return "\(name)\(sample.suffix)\(words.isEmpty ? "" : "{\(words)}") \(sample.value)"
             }
             guard !found.isEmpty || name == "waterh_polls_total" else { return }
             lines += ["# HELP \(name) \(help)", "# TYPE \(name) \(kind)"] + found

@@ -44,14 +44,11 @@ struct Report: AsyncParsableCommand {
 
     func run() async throws {
         let file = try Configuration.load(place.config)
-        let places = try DoctorChecks.places(place, file)
+        let places = [try place.place(file)]
         let there = places.filter { $0.origin == .service || FileManager.default.fileExists(atPath: $0.path) }
         let stores = there.compactMap { place in (try? place.open(hostZone: nil, for: .looking)).map { (place, $0) } }
         let facts = await BluetoothFacts.gather()
-        let blur = ReportSecrets(
-            file, stores.map { $0.1 }, facts, link: link.link,
-            served: place.isOne ? nil : ServedPeople(of: place.config ?? Paths.configuration)
-        ).blur
+        let blur = ReportSecrets(file, stores.map { $0.1 }, facts, link: link.link).blur
         // The captures themselves stay where they are: their bytes hold addresses and amounts.
         let parts: [(name: String, text: String)] = [
             ("versions.txt", await ReportParts.versions(facts)),

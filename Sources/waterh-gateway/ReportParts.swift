@@ -67,7 +67,7 @@ enum ReportParts {
             ("listen", file.listen.map { _ in "(set)" }), ("names", file.names.map { "\($0.count)" }),
             ("share-waterline", file.shareWaterline.map { "\($0)" }), ("proxy", file.proxy.map { "\($0)" }),
             ("public-url", file.publicURL.map { _ in "(set)" }),
-            ("people", file.people.isEmpty ? nil : "\(file.people.count)"),
+            ("bottles", file.bottles.isEmpty ? nil : "\(file.bottles.count)"),
         ]
         lines += kinds.compactMap { name, value in value.map { "  \(name) = \($0)" } }
         lines += (file.mqtt.merging(file.pocket) { first, _ in first }).sorted { $0.key < $1.key }.map {

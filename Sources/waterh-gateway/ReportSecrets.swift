@@ -12,11 +12,9 @@ import TrackerDesk
 struct ReportSecrets {
     let blur: Blur
 
-    /// - Parameter served: who was served before, whose names are in older lines of a log.
     /// - Parameter link: as it was named on the command line.
     init(
-        _ file: Configuration, _ stores: [TrackerStore], _ facts: BluetoothFacts, link: String? = nil,
-        served: ServedPeople? = nil
+        _ file: Configuration, _ stores: [TrackerStore], _ facts: BluetoothFacts, link: String? = nil
     ) {
         var (names, secrets): (Set<String>, Set<String>) = ([], [])
         // A proxy and a controller over TCP are machines of somebody's.
@@ -37,13 +35,9 @@ struct ReportSecrets {
         take(file.mqtt)
         take(file.pocket)
         // A folder that somebody chose may be called after them.
-        names.formUnion(([file.store] + file.people.map(\.store)).compactMap { $0 }.filter { $0 != Paths.serviceStore })
-        names.formUnion([file.bottle, file.publicURL].compactMap { $0 } + (file.names ?? []))
-        for person in file.people {
-            names.formUnion([person.name] + person.bottles)
-            take(person.pocket)
-        }
-        if case .people(let those)? = served?.look() { names.formUnion(those.map(\.name)) }
+        names.formUnion([file.store].compactMap { $0 }.filter { $0 != Paths.serviceStore })
+        names.formUnion(
+            [file.bottle, file.publicURL, file.instance].compactMap { $0 } + (file.names ?? []) + file.bottles)
         // A zone is a place.
         names.formUnion(
             [file.zone, Machine.variable("WATERH_ZONE"), Machine.variable("TZ"), Machine.zone().id].compactMap { $0 })

@@ -12,25 +12,14 @@ extension Resident {
         _ sink: MQTTSink, _ service: ServiceDoor, canNotify: @escaping @Sendable () -> Bool,
         wrote: @escaping @Sendable () async -> Void
     ) -> MQTTOutlet {
-        var around = Self.surroundings(store, { [self] in planInForce }, watch, log: log, canNotify: canNotify)
-        (around.service, around.wrote) = (service, wrote)
-        return MQTTOutlet(around, sink: sink)
-    }
-
-    /// What every connection of a store with brokers is used in, also without a service for it.
-    static func surroundings(
-        _ store: TrackerStore, _ plan: @escaping @Sendable () -> PersonPlan, _ watch: StoreWatch? = nil, log: Logger,
-        canNotify: @escaping @Sendable () -> Bool = { false },
-        othersTopics: @escaping @Sendable () -> Set<String> = { [] }
-    ) -> MQTTOutlet.Surroundings {
-        let place = store.path
-        return MQTTOutlet.Surroundings(
+        let (store, plan, watch, log, place) = (store, plan, watch, log, store.path)
+        let around = MQTTOutlet.Surroundings(
             desk: {
                 try TrackerDesk(
-                    store, now: Machine.now(), zone: Depot.choice(plan().zone), source: "mqtt", canNotify: canNotify())
+                    store, now: Machine.now(), zone: Depot.choice(plan.zone), source: "mqtt", canNotify: canNotify())
             },
-            overlay: { try overlay($0, file: plan().mqtt, listed: plan().listed) },
-            sharesWaterline: { plan().sharesWaterline }, version: ProgramVersion.text,
+            overlay: { try Self.overlay($0, file: plan.mqtt, instance: plan.instance) }, service: service,
+            sharesWaterline: { plan.sharesWaterline }, version: ProgramVersion.text, wrote: wrote,
             claim: { client in
                 // Where it cannot be seen who has the name, the broker shows it.
                 guard let lock = try? NameLock(Paths.ofSession("\(client).lock")) else { return nil }
@@ -45,7 +34,7 @@ extension Resident {
                 }
                 return lock
             },
-            home: { place == ":memory:" ? nil : Machine.home(of: place) }, watch: { watch }, othersTopics: othersTopics,
+            home: { place == ":memory:" ? nil : Machine.home(of: place) }, watch: { watch },
             say: { word in
                 let advice = BrokerAdvice.about(word, store: place).map { " \($0)" } ?? ""
                 switch word {
@@ -59,15 +48,15 @@ extension Resident {
                 case .ignored(let words): log.warning("MQTT: \(words)")
                 }
             })
+        return MQTTOutlet(around, sink: sink)
     }
 
-    /// What the file says goes before the settings; who is listed has a level of their own below the
-    /// prefix, whoever named the broker.
-    static func overlay(_ settings: Settings, file: [String: String], listed: String?) throws -> Settings {
+    /// The file takes precedence over the settings. An instance has a level of its own below the prefix.
+    static func overlay(_ settings: Settings, file: [String: String], instance: String?) throws -> Settings {
         var settings = settings
         for (name, text) in file { try settings.set(name, to: text) }
-        if let listed {
-            try settings.set("mqtt.prefix", to: "\(settings.service.mqttPrefix)/\(PlainName.of(listed))")
+        if let instance {
+            try settings.set("mqtt.prefix", to: "\(settings.service.mqttPrefix)/\(PlainName.of(instance))")
         }
         return settings
     }

@@ -8,21 +8,19 @@ import TrackerDesk
 
 extension Resident {
     /// One sender for each notification channel.
-    /// - Parameter plan: what is in force.
-    static func senders(
-        _ store: TrackerStore, _ person: String?, _ plan: @escaping @Sendable () -> PersonPlan, _ watch: StoreWatch?,
-        log: Logger
-    ) -> [NotificationSender] {
+    static func senders(_ store: TrackerStore, _ plan: ServicePlan, _ watch: StoreWatch?, log: Logger)
+        -> [NotificationSender]
+    {
         NotificationChannel.allCases.map { channel in
             let title = channel.title
             return NotificationSender(
                 channel,
                 .init(
                     desk: {
-                        try TrackerDesk(store, now: Machine.now(), zone: Depot.choice(plan().zone), source: "pocket")
+                        try TrackerDesk(store, now: Machine.now(), zone: Depot.choice(plan.zone), source: "pocket")
                     },
-                    overlay: { try plan().pocketSettings(over: $0) }, person: person,
-                    sharesWaterline: { plan().sharesWaterline }, watch: watch,
+                    overlay: { try plan.pocketSettings(over: $0) }, person: plan.instance,
+                    sharesWaterline: { plan.sharesWaterline }, watch: watch,
                     say: { word in
                         switch word {
                         case .on(let words): log.notice("Notifications go to \(words).")

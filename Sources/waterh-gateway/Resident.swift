@@ -12,17 +12,13 @@ import Synchronization
 import TrackerCore
 import TrackerDesk
 
-/// One person of the running service: a store, the day in it, and everybody who is told of it. Whatever else is to hear
-/// of a person's day has its place here.
+/// The store of the running service, the day in it, and every interface that publishes it.
 final class Resident: Sendable {
-    let name: String
-    /// As listed; `nil` where there is no list.
-    let listed: String?
     let store: TrackerStore
     let desk: ServiceDesk
     let board = PollBoard()
     let log: Logger
-    private let plan: PlanInForce
+    let plan: ServicePlan
     /// Tells everybody here whenever the store is written; `nil` where the kernel has no watch left: then they look by
     /// themselves.
     let watch: StoreWatch?
@@ -41,18 +37,13 @@ final class Resident: Sendable {
     /// Programs in the person's session that show what the service cannot.
     private let agents = AgentSink()
     private let pages: PageAddress?
-    private let isLeaving = Mutex(false)
 
-    /// - Parameters:
-    ///   - desktopPages: what the desktop of the session opens; `nil`: it is not this person's.
+    /// - Parameter desktopPages: what the desktop of the session opens; `nil`: notifications do not go to the desktop.
     init(
-        _ plan: PersonPlan, _ depot: Depot, supervisor: Supervisor, log: Logger, clock: DriverClock,
+        _ plan: ServicePlan, _ depot: Depot, supervisor: Supervisor, log: Logger, clock: DriverClock,
         desktopPages: PageAddress?
     ) {
-        (name, listed, store) = (plan.name, plan.listed, depot.store)
-        let plans = PlanInForce(plan)
-        self.plan = plans
-        self.log = log
+        (self.plan, store, self.log) = (plan, depot.store, log)
         let watch = depot.store.path == ":memory:" ? nil : StoreWatch(depot.store.path)
         self.watch = watch
         let onlookers = Onlookers(now: clock.now)
@@ -71,9 +62,9 @@ final class Resident: Sendable {
             wasShown: { shown.hasJustShown($0.announcement) }
         ) { log.notice("\($0)") }
         self.pages = desktopPages
-        let lights = LightCall(of: plan.listed)
+        let lights = LightCall()
         self.lights = lights
-        let senders = Self.senders(depot.store, plan.listed, { plans.plan }, watch, log: log)
+        let senders = Self.senders(depot.store, plan, watch, log: log)
         self.senders = senders
         let reminders = ReminderLoop(
             sinks: [screen, broker, screens] + senders, desk: { await desk.desk() },
@@ -83,36 +74,18 @@ final class Resident: Sendable {
         self.desktop = desktopPages.flatMap { pages in
             desktop.map {
                 ServiceDesktop(
-                    desktop: $0, desk: desk, reminders: reminders, page: pages, listed: plan.listed, log: log,
+                    desktop: $0, desk: desk, reminders: reminders, page: pages, instance: plan.instance, log: log,
                     taps: KeptTaps(file: ServiceSocket.file(forStore: depot.store.path, "service-taps.json")))
             }
         }
     }
 
-    var planInForce: PersonPlan { plan.plan }
-
-    /// Goes on with another plan of the same store and link.
-    func take(_ new: PersonPlan) async {
-        plan.take(new)
-        store.usualUnits = new.store.units
-        noteSharing()
-        await desk.take(new)
-        await publishing.withLock { $0 }?.poke()
-        for sender in senders { await sender.poke() }
-    }
-
     /// Before anything is told: what is told of a session while it is nobody's business goes nowhere later.
     private func noteSharing() {
-        do { try store.noteSharing(planInForce.sharesWaterline) } catch {
+        do { try store.noteSharing(plan.sharesWaterline) } catch {
             log.warning("Whether Waterline is shared cannot be noted: \(error)")
         }
     }
-
-    /// The person is let out, or is not whose desktop it is: what is shown there goes away with the end of `run`.
-    func clearDesktop() { isLeaving.withLock { $0 = true } }
-
-    /// The person is not listed any more, nor the store: brokers are to keep nothing of the day.
-    func leave() async { await publishing.withLock { $0 }?.leave() }
 
     /// What goes on beside the polls: reminders, sync, the broker, phones, the state as a file. Until its task is
     /// cancelled; afterwards nobody is told anything any more.
@@ -139,10 +112,7 @@ final class Resident: Sendable {
             }
         }
         screen.show(to: nil)
-        // It speaks of this person: who is let out is held by nobody, so that the store is closed.
-        publishing.withLock { $0 = nil }
         lights.reach(nil)
-        if isLeaving.withLock({ $0 }) { await desktop?.desktop.withdraw() }
         await desktop?.stop()
     }
 
@@ -150,9 +120,9 @@ final class Resident: Sendable {
     func outlets(_ stir: AsyncStream<HeldConnection.News>.Continuation) -> GatewayDriver.Outlets {
         let (board, mark, log) = (board, mark, log)
         var outlets = GatewayDriver.Outlets()
-        outlets.todayTotal = { [self] in try Self.desk(store, planInForce.zone, "gateway").state().pace.dailyTotalMl }
-        outlets.light = { [self] in try Self.desk(store, planInForce.zone, "gateway").light(ofBottle: $0) }
-        outlets.lit = { [self] in try Self.desk(store, planInForce.zone, "gateway").noteLight($1, ofBottle: $0) }
+        outlets.todayTotal = { [self] in try Self.desk(store, plan.zone, "gateway").state().pace.dailyTotalMl }
+        outlets.light = { [self] in try Self.desk(store, plan.zone, "gateway").light(ofBottle: $0) }
+        outlets.lit = { [self] in try Self.desk(store, plan.zone, "gateway").noteLight($1, ofBottle: $0) }
         outlets.diagnostic = {
             board.show($0)
             log.log(
@@ -174,7 +144,7 @@ final class Resident: Sendable {
         await publishing.withLock { $0 }?.poke()
     }
 
-    /// The person as the web server sees it.
+    /// The day as the web server sees it.
     func page(_ service: PollService) -> Person {
         let (store, reminders, door) = (store, reminders, door(service))
         lights.reach(service)
@@ -184,11 +154,11 @@ final class Resident: Sendable {
         outlet.prepare()
         publishing.withLock { $0 = outlet }
         let person = Person(
-            name: name, service: door, agents: agents, page: { [pages] in pages?.page("") },
-            sharesWaterline: { [self] in planInForce.sharesWaterline },
+            name: plan.instance ?? Person.unnamed, service: door, agents: agents, page: { [pages] in pages?.page("") },
+            sharesWaterline: { [self] in plan.sharesWaterline },
             wrote: { await reminders.poke() }
         ) { [self] in
-            try Self.desk(store, planInForce.zone, "http", canNotify: reminders.reachesSomebody)
+            try Self.desk(store, plan.zone, "http", canNotify: reminders.reachesSomebody)
         }
         screen.show(to: person)
         return person
@@ -201,17 +171,17 @@ final class Resident: Sendable {
     }
 
     private func door(_ service: PollService) -> ServiceDoor {
-        let (listed, board, desk, store, onlookers) = (listed, board, desk, store, onlookers)
+        let (board, desk, store, onlookers) = (board, desk, store, onlookers)
         return ServiceDoor(
             status: {
                 let isWelcome = (try? store.profile()?.onboardedAt) ?? nil
                 var status = await board.status(
-                    next: await service.untilNextPoll(of: listed), setupDone: isWelcome != nil,
+                    next: await service.untilNextPoll, setupDone: isWelcome != nil,
                     version: ProgramVersion.text)
                 if Machine.leadOfPlay != nil { status.speed = Machine.speed }
                 return status
             },
-            pollNow: { await service.hurry(listed) },
+            pollNow: { await service.hurry() },
             recentPolls: { await board.recent },
             send: { words in
                 let options: PollOptions

@@ -10,8 +10,7 @@ struct Run: AsyncParsableCommand {
         abstract: "The service: polls as often as the day asks for, until it is stopped.",
         discussion:
             """
-            Clean stop on SIGTERM and SIGINT; SIGHUP reads the settings again and polls at once. Tells systemd how \
-            it is, where systemd asks.
+            Clean stop on SIGTERM and SIGINT; SIGHUP polls at once. Tells systemd how it is, where systemd asks.
             """
     )
 
@@ -38,44 +37,30 @@ struct Run: AsyncParsableCommand {
         let plan = try ServicePlan(link, place, keep: keep, listen: listen)
         FileLimit.raise()
         let supervisor = Supervisor()
-        let log = speech.logger("waterh-gateway", link: plan.links, isTalkative: link.verbose || Diagnostics.isLively)
+        let log = speech.logger(
+            "waterh-gateway", link: "\(try plan.link.name)", isTalkative: link.verbose || Diagnostics.isLively)
         for remark in plan.remarks { log.warning("\(remark)") }
-        let house = House(speech, supervisor, log: log)
-        try await house.take(plan)
-        let door = await ServicePages(house, plan, log: log)
-        log.notice("\(ProgramVersion.text) keeps \(plan.words); page: \(door.listen).")
-        let pages = Task { await door.run() }
-        let watchdog = Task { await supervisor.keepAlive { await house.isOnTime } }
+        let host = try ServiceHost(plan, supervisor, log: log)
+        let pages = ServicePages(host, plan, log: log)
+        log.notice("\(ProgramVersion.text) keeps \(plan.words); page: \(pages.listen).")
+        let serving = Task { await pages.run() }
+        let watchdog = Task { await supervisor.keepAlive { await host.isOnTime } }
         supervisor.tell("READY=1")
 
         var stopped = ExitStatus.done
-        var inForce = plan
         for await signal in signals {
-            if signal == SIGHUP {
-                do {
-                    let new = try inForce.reread(link, place, keep: keep, listen: listen)
-                    if new.listen != plan.listen {
-                        log.warning(
-                            "The page stays where it is: another place takes effect at the next start of the service.")
-                    }
-                    try await house.take(new)
-                    inForce = new
-                    door.take(new)
-                    log.notice("The configuration was read again: it keeps \(new.words).")
-                    await house.hurry()
-                } catch {
-                    log.warning("The configuration stays as it was: \(error)")
-                }
-                continue
+            guard signal == SIGHUP else {
+                stopped = StopSignals.status(for: signal)
+                log.notice("\(ProgramVersion.text) stops, as it was asked to.")
+                break
             }
-            stopped = StopSignals.status(for: signal)
-            log.notice("\(ProgramVersion.text) stops, as it was asked to.")
-            break
+            log.notice("SIGHUP: polls now. A changed configuration takes effect when the service starts.")
+            await host.hurry()
         }
         supervisor.tell("STOPPING=1")
-        pages.cancel()
-        await house.close()
-        await pages.value
+        serving.cancel()
+        await host.close()
+        await serving.value
         watchdog.cancel()
         if stopped != .done { throw ExitCode(stopped.rawValue) }
     }

@@ -22,11 +22,6 @@ struct Scan: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Whose: one of the people whom waterh.toml lists. Default: the first of them.", valueName: "name"))
-    var person: String?
-
-    @Option(
-        help: ArgumentHelp(
             "TOML. Default: ~/.config/waterh/waterh.toml, else /etc/waterh/waterh.toml.", valueName: "file"),
         completion: .file())
     var config: String?
@@ -46,13 +41,12 @@ struct Scan: AsyncParsableCommand {
 
     func run() async throws {
         let file = try Configuration.load(config)
-        let place = try StorePlace.find(store, person: person, file)
+        let place = try StorePlace.find(store, file)
         var link = link
-        link.fill(file, for: place.person)
+        link.fill(file)
         let central = try link.open()
         let (isAll, isJSON, limit, way) = (all, json, seconds, link)
         let own = OwnBottles.look(place)
-        let foreign = OwnBottles.foreign(to: place.person, file, own: own)
         let wanted = OwnBottle.meant(link.wantedBottle, among: own)
         let end = Task {
             try await Task.sleep(for: .seconds(limit))
@@ -62,8 +56,7 @@ struct Scan: AsyncParsableCommand {
         let (outcome, stopped) = await Interruptible.stoppable { () -> Result<Int, LinkError> in
             await withTaskCancellationHandler {
                 await Self.look(
-                    central, way, within: .seconds(limit), isAll: isAll, isJSON: isJSON, wanted: wanted, own: own,
-                    foreign: foreign)
+                    central, way, within: .seconds(limit), isAll: isAll, isJSON: isJSON, wanted: wanted, own: own)
             } onCancel: {
                 Task { await central.close() }
             }
@@ -90,8 +83,7 @@ struct Scan: AsyncParsableCommand {
     /// Reports everybody once, and again when more becomes known of them. Ends when the link is closed.
     private static func look(
         _ central: any CentralLink, _ way: LinkOptions, within limit: Duration, isAll: Bool, isJSON: Bool,
-        wanted: String?, own: [OwnBottle],
-        foreign: [ForeignBottle]
+        wanted: String?, own: [OwnBottle]
     ) async -> Result<Int, LinkError> {
         var seen: [PeerID: Advertisement] = [:]
         central.perform(.startScan)
@@ -109,7 +101,7 @@ struct Scan: AsyncParsableCommand {
                 let seen = await Sighting(found, on: way, hasRadio: central.hasRadio, limit: min(limit, .seconds(5)))
                 isJSON
                     ? TextOutput.standard.line(object(seen, isBottle: isBottle, own))
-                    : TextOutput.standard.line(words(seen, isBottle: isBottle, own, foreign))
+                    : TextOutput.standard.line(words(seen, isBottle: isBottle, own))
                 TextOutput.standard.flush()
             case .scanFailed(let error), .unavailable(let error):
                 return .failure(error)
@@ -132,16 +124,14 @@ struct Scan: AsyncParsableCommand {
         ]
     }
 
-    private static func words(_ seen: Sighting, isBottle: Bool, _ own: [OwnBottle], _ foreign: [ForeignBottle])
-        -> String
-    {
+    private static func words(_ seen: Sighting, isBottle: Bool, _ own: [OwnBottle]) -> String {
         let found = seen.found
         return [
             found.address?.description ?? found.peer.text,
             isBottle && found.address == nil ? seen.identity.map { printable($0) } : nil,
             seen.name.map { printable($0) } ?? "(no name)", found.rssi.map { "\($0) dBm" },
             found.services.isEmpty ? nil : found.services.map(\.description).joined(separator: " "),
-            isBottle ? seen.words(own, foreign) : nil,
+            isBottle ? seen.words(own) : nil,
         ].compactMap { $0 }.joined(separator: "  ")
     }
 

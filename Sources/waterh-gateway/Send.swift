@@ -23,11 +23,6 @@ struct Send: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Whose: one of the people whom waterh.toml lists. Default: the first of them.", valueName: "name"))
-    var person: String?
-
-    @Option(
-        help: ArgumentHelp(
             "TOML. Default: ~/.config/waterh/waterh.toml, else /etc/waterh/waterh.toml.", valueName: "file"),
         completion: .file())
     var config: String?
@@ -51,9 +46,9 @@ struct Send: AsyncParsableCommand {
 
     func run() async throws {
         let file = try Configuration.load(config)
-        let place = try StorePlace.find(store, person: person, file)
+        let place = try StorePlace.find(store, file)
         var link = link
-        link.fill(file, for: place.person)
+        link.fill(file)
         // Whoever names a zone here means this clock; otherwise it is the one by which polls set it.
         let zone = try zone.map { try Depot.choice($0).host } ?? Depot.zones(file.zone(flag: nil), place).bottle
         let command = try CommandWords.command(command, zone: zone, now: Machine.now())
@@ -63,7 +58,7 @@ struct Send: AsyncParsableCommand {
         if command == .register { options.limits.poll += options.limits.button }
         // A recording is nobody's.
         options.own = OwnBottles.look(place)
-        options.mean(link.wantedBottle, place, file)
+        options.mean(link.wantedBottle, file)
         if case .capture = try link.name { options.answeredByRecording() }
         options.allowPowerCycle = link.allowPowerCycle
         let watcher = Watcher(verbose: link.verbose)

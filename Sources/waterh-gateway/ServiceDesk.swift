@@ -9,11 +9,11 @@ import Store
 import TrackerCore
 import TrackerDesk
 
-/// One person's store and plan in a running service: what the polls ask of their surroundings.
+/// The store and the plan of a running service: what the polls ask of their surroundings.
 actor ServiceDesk {
     /// With the settings and the zone as they were read last.
     private var depot: Depot
-    private var plan: PersonPlan
+    private let plan: ServicePlan
     private let supervisor: Supervisor
     private let log: Logger
     private let mark: PollMark
@@ -26,13 +26,10 @@ actor ServiceDesk {
     private var plans: [BottlePlan] = []
     /// The store's bottles as they were when it could be read last.
     private var own: [OwnBottle] = []
-    /// Bottles of other people.
-    private var foreign: [ForeignBottle] = []
-    private var rivals: [String] = []
-    private var disputes: [HouseholdBottles.Dispute] = []
+    private var isMissingBottleSaid = false
 
     init(
-        depot: Depot, plan: PersonPlan, supervisor: Supervisor, log: Logger, mark: PollMark, onlookers: Onlookers,
+        depot: Depot, plan: ServicePlan, supervisor: Supervisor, log: Logger, mark: PollMark, onlookers: Onlookers,
         now: @escaping @Sendable () -> MonotonicInstant
     ) {
         self.depot = depot
@@ -57,68 +54,28 @@ actor ServiceDesk {
         reread()
         var options = try depot.pollOptions(dialect: plan.dialect)
         options.job = .send([try CommandWords.command(words, zone: options.zone, now: Machine.now())])
-        (options.person, options.foreign) = (plan.listed, foreign)
         options.bottle = OwnBottle.meant(plan.bottles.first, among: options.own)
         options.allowPowerCycle = plan.link.allowPowerCycle
         return options
     }
 
-    /// Goes on with another plan of the same store and link.
-    func take(_ new: PersonPlan) { plan = new }
-
-    /// Which bottles are this person's.
-    func share() -> HouseholdBottles.Share {
+    /// The bottles to poll, and what the day asks for.
+    func look() -> [BottleDay] {
         reread()
         if let found = try? depot.desk().ownBottles() { own = found }
-        let isRecording = isRecording
-        return HouseholdBottles.Share(
-            person: plan.name, link: (try? "\(plan.link.name)") ?? "", listed: plan.bottles, own: isRecording ? [] : own
-        )
-    }
-
-    /// The bottles to poll, and what the day asks for; after `share`.
-    func look(_ household: HouseholdBottles) -> [BottleDay] {
-        foreign = isRecording ? [] : household.foreign(to: plan.name)
-        sayWhoElse(household.rivals(of: plan.name))
-        if !isRecording { sayWhoseFirst(household.disputes(of: plan.name)) }
-        // Nothing will be taken from any bottle while the store cannot be read: see `options`.
+        // A recording is no bottle of the store.
         let own = isRecording ? [] : own
         plans = BottlePlan.plans(
-            of: plan.listed, wanted: plan.bottles.compactMap { OwnBottle.meant($0, among: own) }, own: own,
-            foreign: foreign,
-            mayMeet: household.mayMeet(plan.name))
+            wanted: plan.bottles.compactMap { OwnBottle.meant($0, among: own) }, own: own, mayMeet: plan.mayMeet)
+        sayThatABottleIsMissing(plans.isEmpty)
         let rhythm = try? depot.desk().pollRhythm()
         return plans.map { BottleDay($0, rhythm: rhythm, wish: wish($0, rhythm)) }
     }
 
-    /// Where several wait for their first bottle, it is not the service's to say whose it is. Told once, until it
-    /// changes.
-    private func sayWhoElse(_ rivals: [String]) {
-        guard rivals != self.rivals else { return }
-        self.rivals = rivals
-        guard !rivals.isEmpty else { return }
-        log.warning(
-            """
-            \(plan.name) has no bottle yet, and neither \(rivals.count == 1 ? "has" : "have") \
-            \(rivals.joined(separator: ", ")): none is polled until it is said whose it is (bottles = \
-            [\"ADDRESS\"] in waterh.toml, or waterh-gateway adopt ADDRESS --person \(plan.name)).
-            """
-        )
-    }
-
-    /// A bottle that two stores know stays with whose it was first. Told once, until it changes.
-    private func sayWhoseFirst(_ disputes: [HouseholdBottles.Dispute]) {
-        guard disputes != self.disputes else { return }
-        self.disputes = disputes
-        for one in disputes {
-            log.warning(
-                """
-                The bottle \(one.address) is in \(one.owner)'s store and in \(one.other)'s: it is \(one.owner)'s, \
-                to whom it brought its drinks first. Say it if it is \(one.other)'s: bottles = \
-                [\"\(one.address)\"] in waterh.toml.
-                """
-            )
-        }
+    private func sayThatABottleIsMissing(_ isMissing: Bool) {
+        guard isMissing != isMissingBottleSaid else { return }
+        isMissingBottleSaid = isMissing
+        if isMissing { log.warning("\(OwnBottles.missing.sentence) \(OwnBottles.missing.advice ?? "")") }
     }
 
     /// Whether a bottle's connection is wanted beyond its polls (`bottle.hold`).
@@ -208,5 +165,5 @@ actor ServiceDesk {
         }
     }
 
-    private func tell(status: String) { supervisor.tell(status: plan.listed.map { "\($0): \(status)" } ?? status) }
+    private func tell(status: String) { supervisor.tell(status: status) }
 }

@@ -10,8 +10,8 @@ struct ServiceDesktop: Sendable {
     let desk: ServiceDesk
     let reminders: ReminderLoop
     let page: PageAddress
-    /// As listed; `nil` where there is no list.
-    let listed: String?
+    /// The service's instance name.
+    let instance: String?
     let log: Logger
     private let taps: ServiceTaps
     /// A tap that waited for so long says when it was.
@@ -19,11 +19,11 @@ struct ServiceDesktop: Sendable {
 
     /// - Parameter taps: what waits for the store.
     init(
-        desktop: DesktopNotifications, desk: ServiceDesk, reminders: ReminderLoop, page: PageAddress, listed: String?,
+        desktop: DesktopNotifications, desk: ServiceDesk, reminders: ReminderLoop, page: PageAddress, instance: String?,
         log: Logger, taps: KeptTaps
     ) {
-        (self.desktop, self.desk, self.reminders, self.page, self.listed, self.log) = (
-            desktop, desk, reminders, page, listed, log
+        (self.desktop, self.desk, self.reminders, self.page, self.instance, self.log) = (
+            desktop, desk, reminders, page, instance, log
         )
         self.taps = ServiceTaps(taps, say: { log.warning("\($0)") }) { tap in
             let (now, age) = (await desk.desk().now, tap.age)
@@ -68,8 +68,7 @@ struct ServiceDesktop: Sendable {
             return answer
         }
         return SessionObject(
-            // The service has the desktop of the first one listed.
-            person: listed.map { ($0, true) },
+            instance: instance,
             intents: .init(
                 logDrink: { preset in try await write { try TrackerDesk.json(try $0.drink(preset: preset)) } },
                 logWater: { try await write { try TrackerDesk.json(try $0.water()) } },

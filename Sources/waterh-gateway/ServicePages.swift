@@ -6,53 +6,37 @@ import Store
 import Synchronization
 import TrackerCore
 
-/// Where the running service shows its people's days and takes their words: one page for all of them, and a socket of
-/// each person's own for this user's commands.
+/// Where the running service shows its day: a page for browsers, and a socket for this user's commands.
 struct ServicePages: Sendable {
-    let house: House
+    let host: ServiceHost
     let log: Logger
-    private let place: Place
+    private let plan: ServicePlan
     /// Where the page is to be shown, or `off`.
     let listen: String
 
-    /// By which names this machine is called, and whether a proxy hands requests on, at any moment.
-    private final class Place: Sendable {
-        private let said: Mutex<(names: [String], isBehindProxy: Bool)>
-        init(_ plan: ServicePlan) { said = Mutex((plan.names, plan.isBehindProxy)) }
-        var names: [String] { said.withLock { $0.names } }
-        var isBehindProxy: Bool { said.withLock { $0.isBehindProxy } }
-        func change(to plan: ServicePlan) { said.withLock { $0 = (plan.names, plan.isBehindProxy) } }
-    }
-
-    init(_ house: House, _ plan: ServicePlan, log: Logger) async {
-        (self.house, self.log) = (house, log)
-        place = Place(plan)
-        let settings = try? await house.residents.first?.store.settings()
+    init(_ host: ServiceHost, _ plan: ServicePlan, log: Logger) {
+        (self.host, self.plan, self.log) = (host, plan, log)
+        let settings = try? host.resident.store.settings()
         listen = plan.listen ?? settings?.service.httpListen ?? ServiceSettings().httpListen
     }
-
-    /// Goes on with another plan. The page stays at its address.
-    func take(_ plan: ServicePlan) { place.change(to: plan) }
 
     /// Serves until the task is cancelled.
     func run() async {
         let endpoints = HTTPServer.Endpoint(listen).map { [$0] } ?? []
-        let (place, house, log) = (place, house, log)
-        let host = ProcessInfo.processInfo.hostName
+        let (plan, host, log) = (plan, host, log)
+        let machine = ProcessInfo.processInfo.hostName
         let server = HTTPServer(
-            house.pages, names: { place.names + [host, host + ".local"] }, isBehindProxy: { place.isBehindProxy },
-            log: log,
-            random: { UInt32.random(in: 0...UInt32.max) }, addresses: { endpoints.flatMap(Self.addresses) },
-            metrics: { await house.metrics(of: $0) })
+            host.page, names: { plan.names + [machine, machine + ".local"] }, isBehindProxy: plan.isBehindProxy,
+            log: log, random: { UInt32.random(in: 0...UInt32.max) }, addresses: { endpoints.flatMap(Self.addresses) },
+            metrics: { await host.metrics() })
         let pages = WebPages(server: server, log: log) {
             log.debug("The page is at \($0)")
-            house.address.set($0)
+            host.address.set($0)
         }
-        await house.open { socket, person in
-            guard let endpoint = HTTPServer.Endpoint("unix:\(socket)") else { return }
-            await pages.run(on: [endpoint], for: person)
-        }
-        await pages.run(on: endpoints)
+        let path = host.resident.store.path
+        let socket =
+            path == ":memory:" ? nil : HTTPServer.Endpoint("unix:\(ServiceSocket.own(forStore: path).path)")
+        await pages.run(on: endpoints + [socket].compactMap(\.self))
     }
 
     /// Where other machines find a page that is shown at this endpoint.

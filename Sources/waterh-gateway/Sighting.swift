@@ -42,11 +42,8 @@ struct Sighting {
         return own.contains { $0.identities.contains(identity) }
     }
 
-    func words(_ own: [OwnBottle], _ foreign: [ForeignBottle]) -> String {
+    func words(_ own: [OwnBottle]) -> String {
         if found.isAddressPrivate { return "bottle (its address changes: it is known by its serial number or name)" }
-        if let identity, let other = foreign.first(where: { $0.identities.contains(identity) }) {
-            return "bottle, \(other.owner)'s"
-        }
         guard let isOwn = isOwn(own), !own.isEmpty else { return "bottle" }
         return isOwn ? "bottle, this store's own" : "bottle, not this store's: \(adoption)"
     }

@@ -19,14 +19,13 @@ struct WebPages: Sendable {
     var ready: @Sendable (String) async -> Void = { _ in }
 
     /// Serves until the task is cancelled.
-    /// - Parameter person: who is meant there where nobody is named; the first one where `nil`.
-    func run(on endpoints: [HTTPServer.Endpoint], for person: String? = nil) async {
+    func run(on endpoints: [HTTPServer.Endpoint]) async {
         await withTaskGroup(of: Void.self) { group in
-            for endpoint in endpoints { group.addTask { await serve(endpoint, person) } }
+            for endpoint in endpoints { group.addTask { await serve(endpoint) } }
         }
     }
 
-    private func serve(_ endpoint: HTTPServer.Endpoint, _ person: String?) async {
+    private func serve(_ endpoint: HTTPServer.Endpoint) async {
         // Commands ask at the socket of the store's service: when another that had it goes, this one is there in a
         // moment.
         var backoff =
@@ -40,7 +39,7 @@ struct WebPages: Sendable {
             do {
                 lock = nil
                 if case .unix(let path) = endpoint { lock = try Self.claim(path) }
-                try await server.run(on: endpoint, for: person) { port in
+                try await server.run(on: endpoint) { port in
                     // A system service's is its group's, too: the unit's folder says who may come near.
                     if case .unix(let path) = endpoint {
                         _ = chmod(path, Paths.ofService.map { path.hasPrefix($0 + "/") } == true ? 0o660 : 0o600)

@@ -11,7 +11,7 @@ struct Command: ParsableCommand {
         commandName: "waterh-tracker",
         abstract: "The day, from the store: what was drunk, what is due, and a Waterline session when there is one.",
         discussion: """
-            Every verb takes --store FILE, --person NAME, --config FILE, --json, and --now INSTANT --zone ZONE to ask \
+            Every verb takes --store FILE, --config FILE, --json, and --now INSTANT --zone ZONE to ask \
             what it would say then.
             \(ExitStatus.help)
             """,

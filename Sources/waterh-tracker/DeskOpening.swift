@@ -14,7 +14,7 @@ struct DeskOpening {
     /// - Parameter place: where the store lies; `nil`: it is looked for.
     init(_ options: StoreOptions, place: StorePlace? = nil) throws {
         let configuration = try Configuration.load(options.config)
-        self.place = try place ?? StorePlace.find(options.store, person: options.person, configuration)
+        self.place = try place ?? StorePlace.find(options.store, configuration)
         self.options = options
         let named = configuration.zone(flag: options.zone)
         choice = try ZoneChoice(named: named, machine: named == nil ? Machine.zone() : .utc)

@@ -13,7 +13,7 @@ actor DesktopAgent {
     private static let late = Duration.seconds(30)
 
     private let store: String
-    private let person: (name: String, isFirst: Bool)?
+    private let instance: String?
     private let desktop: DesktopNotifications
     private var page: String?
     private var waiting: Task<Void, Never>?
@@ -26,9 +26,9 @@ actor DesktopAgent {
     /// The tap of which it was said that it waits.
     private var waitsFor: String?
 
-    /// - Parameter person: whose day it is, where several people are listed, and whether that is the first of them.
-    init(store: String, person: (name: String, isFirst: Bool)?) {
-        (self.store, self.person) = (store, person)
+    /// - Parameter instance: the service's instance name, which the bus names contain.
+    init(store: String, instance: String?) {
+        (self.store, self.instance) = (store, instance)
         desktop = DesktopNotifications(memory: NoticeMemory(file: ServiceSocket.file(forStore: store, "notices.json")))
         taps = KeptTaps(file: ServiceSocket.file(forStore: store, "taps.json"))
     }
@@ -41,7 +41,7 @@ actor DesktopAgent {
         outlets.pressed = { await self.pressed($0) }
         outlets.appeared = { await self.wake() }
         await desktop.attend(outlets)
-        let object = SessionObject(person: person, intents: intents)
+        let object = SessionObject(instance: instance, intents: intents)
         let offering = Task { await object.run() }
         defer { offering.cancel() }
         var backoff = Backoff(first: Self.shortestPause, longest: Self.longestPause)

@@ -19,11 +19,6 @@ struct StoreOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Whose: one of the people whom waterh.toml lists. Default: the first of them.", valueName: "name"))
-    var person: String?
-
-    @Option(
-        help: ArgumentHelp(
             "The configuration. Default: ~/.config/waterh/waterh.toml, else /etc/waterh/waterh.toml.", valueName: "file"
         ), completion: .file())
     var config: String?
@@ -79,7 +74,7 @@ struct Desk {
         service = access == .looking ? ServiceDay(place, for: access, options) : nil
         copy = try service?.copy()
         if let copy {
-            var copied = StorePlace(path: copy.path, person: place.person)
+            var copied = StorePlace(path: copy.path)
             copied.units = place.units
             opening = try DeskOpening(options, place: copied)
         }
@@ -87,7 +82,6 @@ struct Desk {
         given = try opening.given(tracker.store)
         console = Console()
         isJSON = options.json
-        if access == .writing, let goal = place.person?.goalMl { try tracker.begin(withGoal: goal) }
         if !isQuiet { for remark in try Self.remarks(tracker.store, place) { Diagnostics.warning(remark) } }
     }
 

@@ -185,40 +185,6 @@ import Testing
         _ = try await agent.finish()
     }
 
-    /// The shipped unit's store beside a list of people; and no desktop at all.
-    @Test func anAgentThatWaitsSaysForWhatAndWhatToDo() async throws {
-        let bench = try await Bench()
-        let config = bench.folder.file("waterh.toml")
-        let text = ["anna", "ben"].map { "[[person]]\nname = \"\($0)\"\nstore = \"\(bench.folder.file($0)).sqlite\"\n" }
-            .joined()
-        try Data(text.utf8).write(to: URL(fileURLWithPath: config))
-        func start(_ words: [String], bus: String) throws -> RunningProgram {
-            try Program("waterh-tracker").start(
-                ["agent", "--config", config] + words,
-                environment: [
-                    "XDG_RUNTIME_DIR": bench.folder.path, "TMPDIR": bench.folder.path, "HOME": bench.folder.path,
-                    "DBUS_SESSION_BUS_ADDRESS": bus,
-                ])
-        }
-        let lost = try start(["--store", bench.store], bus: bench.bus.address)
-        #expect(
-            await event {
-                lost.error.contains("OPTIONS=--person anna in ~/.config/waterh/agent.env")
-                    && lost.error.contains("anna, ben") ? true : nil
-            } == true, "\(lost.error)")
-        #expect(
-            await event { lost.error.contains("Nobody on the session's bus shows notifications") ? true : nil } == true,
-            "\(lost.error)")
-        let bare = try start(["--person", "ben"], bus: "")
-        #expect(
-            await event { bare.error.contains("There is no session bus here") ? true : nil } == true, "\(bare.error)")
-        #expect(!bare.error.contains("OPTIONS"))
-        for program in [lost, bare] {
-            program.send(signal: SIGTERM)
-            #expect(try await program.finish().exitCode == 0)
-        }
-    }
-
     @Test func withoutADesktopNothingIsCountedUntilOneCan() async throws {
         let bench = try await Bench()
         let service = try bench.service(hasDesktop: false)
@@ -270,48 +236,6 @@ import Testing
         _ = try await agent.finish()
         #expect(try await bench.session().count == 2)
         service.send(signal: SIGTERM)
-    }
-
-    /// The desktop is the first one's: also when another becomes the first, and with what is shown there.
-    @Test func theDesktopPassesToWhoIsFirstNow() async throws {
-        let bench = try await Bench()
-        let server = try await FakeNotificationServer(bench.bus)
-        let config = bench.folder.file("waterh.toml")
-        func list(_ names: [String]) throws {
-            let text = names.map {
-                """
-                [[person]]\nname = \"\($0)\"\nstore = \"\(bench.folder.file($0)).sqlite\"\nlink = \
-                \"unix:\(bench.folder.file("b.sock"))\"\n
-                """
-            }.joined()
-            try Data(text.utf8).write(to: URL(fileURLWithPath: config))
-        }
-        try list(["anna", "ben"])
-        let environment = [
-            "XDG_RUNTIME_DIR": bench.folder.path, "TMPDIR": bench.folder.path, "HOME": bench.folder.path,
-        ]
-        for name in ["anna", "ben"] {
-            for line in ["settings set reminders.enabled false", "session start"] {
-                let words = line.split(separator: " ").map(String.init) + ["--config", config, "--person", name]
-                #expect(try await Program("waterh-tracker").run(words, environment: environment).exitCode == 0)
-            }
-        }
-        let service = try Program("waterh-gateway").start(
-            ["run", "--config", config, "--listen", "127.0.0.1:0"],
-            environment: environment.merging(["DBUS_SESSION_BUS_ADDRESS": bench.bus.address]) { $1 })
-        let first = try #require(await server.notified.wait(for: 1, limit: 60).first, "\(service.error)")
-        #expect(first.summary == "Session running")
-        try list(["ben", "anna"])
-        service.send(signal: SIGHUP)
-        // Anna's goes, and Ben's comes.
-        #expect(
-            await event(within: 60) { server.closed.items.contains(first.number) ? true : nil } == true,
-            "\(service.error)")
-        #expect(await server.notified.wait(for: 2, limit: 60).count == 2, "\(service.error)")
-        let ids = server.notified.items.compactMap { $0.hints["x-waterh-id"]?.text }
-        #expect(Set(ids).count == 2)
-        service.send(signal: SIGTERM)
-        #expect(try await service.finish().exitCode == 0)
     }
 
     /// Service, agent and a second agent, each killed at random: everything that was told was shown, and once. Only who

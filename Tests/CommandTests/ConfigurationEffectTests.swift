@@ -19,6 +19,7 @@ import Testing
     private static let effects: [String: (values: [String?], observation: Observation)] = [
         "link": (["\"SOCKET\"", "\"unix:/nowhere\""], .service(["1 received", "error"], until: ":")),
         "bottle": ([nil, "\"WaterH-Nobody\""], .service(["1 received", "error"], until: ":")),
+        "bottles": ([nil, "[\"A4:C1:38:00:00:99\"]"], .service(["1 received", "error"], until: ":")),
         "store": (
             ["\"FOLDER/one.sqlite\"", "\"FOLDER/two.sqlite\""], .tracker("check --doctor --now 2026-06-15T12:00:00Z")
         ),

@@ -158,37 +158,6 @@ import Testing
         #expect(try await service.finish(limit: 20).exitCode == 0)
     }
 
-    /// Also where each person's own setting names the broker: no topic is two people's, and a command is done for one
-    /// of them.
-    @Test func eachPersonHasALevelWhoeverNamedTheBroker() async throws {
-        let (broker, folder) = (try await Broker(), try TemporaryFolder())
-        let people = ["anna", "ben"].map { "[[person]]\nname = \"\($0)\"\nstore = \"\(folder.file($0)).sqlite\"\n" }
-            .joined()
-        let config = folder.url("waterh.toml")
-        try Data(
-            ("link = \"unix:\(folder.file("none.sock"))\"\nlisten = \"off\"\n" + people + "[mqtt]\ncommands = true\n")
-                .utf8
-        ).write(to: config)
-        for name in ["anna", "ben"] { try await set(folder.file(name) + ".sqlite", ["mqtt.url": broker.url]) }
-        let ear = try await broker.listen("hydration/#")
-        let service = try Program("waterh-gateway").start(
-            ["run", "--config", config.path], environment: ["XDG_STATE_HOME": folder.file("state")])
-        for name in ["anna", "ben"] {
-            #expect(
-                await event { ear.payloads(at: "hydration/\(name)/availability").last == "online" ? true : nil }
-                    == true, "\(service.error)")
-        }
-        try await broker.publish("hydration/ben/cmd/log", "cup")
-        #expect(
-            await event {
-                json(ear.payloads(at: "hydration/ben/state").last ?? "")["dailyTotalMl"] as? Int == 250 ? true : nil
-            } == true, "\(ear.output)")
-        #expect(json(ear.payloads(at: "hydration/anna/state").last ?? "")["dailyTotalMl"] as? Int == 0)
-        #expect(ear.payloads(at: "hydration/state").isEmpty)
-        service.send(signal: SIGTERM)
-        #expect(try await service.finish(limit: 20).exitCode == 0)
-    }
-
     private func identity(_ store: String, _ choice: String...) async throws -> String {
         let result = try await Program("waterh-gateway").run(["identity", "--store", store] + choice)
         #expect(result.exitCode == 0, "\(result.error)")
@@ -262,19 +231,16 @@ import Testing
 
     /// A copy gets no name of its own before it has a prefix of its own, wherever the prefix comes from: it would
     /// overwrite what its original says.
-    @Test(arguments: ["nowhere", "settings", "file", "list"]) func aCopyKeepsOffTheOriginalsPrefix(_ place: String)
+    @Test(arguments: ["nowhere", "settings", "file"]) func aCopyKeepsOffTheOriginalsPrefix(_ place: String)
         async throws
     {
         let (broker, folder) = (try await Broker(), try TemporaryFolder())
         let (original, copy) = (folder.file("a.sqlite"), folder.file("b.sqlite"))
         func config(_ store: String, _ prefix: String) throws -> String {
             let mqtt = "[mqtt]\nurl = \"\(broker.url)\"\n" + (place == "file" ? "prefix = \"\(prefix)\"\n" : "")
-            let whose =
-                place == "list" ? "[[person]]\nname = \"\(prefix)\"\nstore = \"\(store)\"\n" : "store = \"\(store)\"\n"
             try Data(
                 """
-                link = \"unix:\(folder.file("none.sock"))\"\nlisten = \"off\"\n\
-                \(place == "list" ? mqtt + whose : whose + mqtt)
+                link = \"unix:\(folder.file("none.sock"))\"\nlisten = \"off\"\nstore = \"\(store)\"\n\(mqtt)
                 """
                 .utf8
             ).write(to: folder.url("waterh.toml"))
@@ -289,7 +255,7 @@ import Testing
         let service = try serve(config(original, "water"), as: "a")
         let ear = try await broker.listen("#")
         let prefix =
-            ["nowhere": "hydration", "settings": "water", "file": "water", "list": "hydration/water"][place] ?? ""
+            ["nowhere": "hydration", "settings": "water", "file": "water"][place] ?? ""
         #expect(
             await event { ear.payloads(at: "\(prefix)/availability").last == "online" ? true : nil } == true,
             "\(service.error)")
@@ -355,112 +321,6 @@ import Testing
         }
     }
 
-    /// Another store under a name that is listed, exchanged while service and broker were down: the farewell of the old
-    /// one takes nothing of the new one's.
-    @Test func aStoreExchangedUnderItsNameIsNotTakenBack() async throws {
-        let (broker, folder) = (try await Broker(), try TemporaryFolder())
-        let config = folder.url("waterh.toml")
-        func start(_ store: String) throws -> RunningProgram {
-            try Data(
-                """
-                link = \"unix:\(folder.file("none.sock"))\"\nlisten = \"off\"\n[[person]]\nname = \"anna\"\nstore \
-                = \"\(folder.file(store))\"\n[mqtt]\nurl = \"\(broker.url)\"\n
-                """
-                .utf8
-            ).write(to: config)
-            return try Program("waterh-gateway").start(
-                ["run", "--config", config.path], environment: ["XDG_STATE_HOME": folder.file("state")])
-        }
-        var ear = try await broker.listen("#")
-        var stores = ["a.sqlite", "b.sqlite"]
-        var service = try start(stores[0])
-        #expect(
-            await event { ear.payloads(at: "hydration/anna/availability").last == "online" ? true : nil } == true,
-            "\(service.error)")
-        for round in 0..<3 {
-            service.send(signal: SIGTERM)
-            _ = try await service.finish(limit: 20)
-            try await broker.stop()
-            stores.swapAt(0, 1)
-            // Each round the old one leaves, whoever of the two comes to the broker first.
-            service = try start(stores[0])
-            #expect(
-                await event { service.error.contains("cannot be reached") ? true : nil } == true, "\(service.error)")
-            try await broker.start()
-            ear = try await broker.listen("#")
-            #expect(
-                await event(within: 60) { service.error.contains("is taken back") ? true : nil } == true,
-                "round \(round): \(service.error)")
-            for topic in ["state", "availability", "bridge/info"] {
-                #expect(
-                    await event(within: 60) {
-                        ear.payloads(at: "hydration/anna/\(topic)").last.map { !$0.isEmpty && $0 != "offline" } == true
-                            ? true : nil
-                    } == true, "round \(round) \(topic): \(ear.output.suffix(2000)) \(service.error)")
-            }
-        }
-        service.send(signal: SIGTERM)
-        _ = try await service.finish(limit: 20)
-    }
-
-    /// The memory of whom a service serves may be anything: it is told, nothing is waited for, and what was there is
-    /// kept.
-    @Test(arguments: ["pipe", "folder", "damaged", "socket"]) func aStrangeMemoryOfPeopleIsToldAndKept(_ what: String)
-        async throws
-    {
-        let folder = try TemporaryFolder()
-        let config = folder.url("waterh.toml")
-        try Data(
-            """
-            link = \"unix:\(folder.file("none.sock"))\"\nlisten = \"off\"\n[[person]]\nname = \"anna\"\nstore = \
-            \"\(folder.file("a.sqlite"))\"\n
-            """
-            .utf8
-        ).write(to: config)
-        func start() throws -> RunningProgram {
-            try Program("waterh-gateway").start(
-                ["run", "--config", config.path], environment: ["XDG_STATE_HOME": folder.file("state")])
-        }
-        let state = folder.url("state/waterh").path
-        func file() -> String? {
-            (try? FileManager.default.contentsOfDirectory(atPath: state))?.first {
-                $0.hasPrefix("people-") && $0.hasSuffix(".json")
-            }.map { "\(state)/\($0)" }
-        }
-        var service = try start()
-        let memory = try #require(await event { file() }, "\(service.error)")
-        service.send(signal: SIGTERM)
-        _ = try await service.finish(limit: 20)
-        let make =
-            [
-                "pipe": "mkfifo $0", "folder": "mkdir $0", "damaged": "printf '[{' > $0",
-                "socket":
-                    """
-                cd ${0%/*} && python3 -c 'import socket,sys; socket.socket(socket.AF_UNIX).bind(sys.argv[1])' \
-                ${0##*/}
-                """,
-            ][what] ?? ""
-        #expect(try await Program(path: "/bin/sh").run(["-c", "rm $0; " + make, memory]).exitCode == 0)
-        service = try start()
-        let words =
-            ["pipe": "is a pipe", "folder": "is a folder", "damaged": "is damaged", "socket": "is a socket"][what] ?? ""
-        #expect(
-            await event { service.error.contains("notes whom it serves") && service.error.contains(words) ? true : nil }
-                == true, "\(service.error)")
-        // It goes on: its socket answers.
-        let asked: Bool? = await event(within: 60) {
-            try? await Program("waterh-gateway").run(["nudge", "--config", config.path]).exitCode == 0 ? true : nil
-        }
-        #expect(asked == true, "\(service.error)")
-        if what == "damaged" {
-            #expect((try? String(contentsOfFile: memory + ".damaged", encoding: .utf8)) == "[{")
-            #expect(try String(contentsOfFile: memory, encoding: .utf8).contains("anna"))
-        }
-        #expect(!service.error.contains("NSCocoa") && !service.error.contains("Domain"), "\(service.error)")
-        service.send(signal: SIGTERM)
-        #expect(try await service.finish(limit: 20).exitCode == 0)
-    }
-
     /// Who only asks for the name changes nothing, also in a store of an earlier version.
     @Test func lookingAtTheNameChangesNothing() async throws {
         let folder = try TemporaryFolder()
@@ -490,98 +350,6 @@ import Testing
         #expect(try await identity(store) == "waterh-abc")
         #expect(
             try await Program(path: "/usr/bin/sqlite3").run([store, "PRAGMA user_version"]).output == "\(before)\n")
-    }
-
-    /// Who is not listed any more leaves nothing of the day at the broker.
-    @Test func whoIsNotListedAnyMoreIsTakenBack() async throws {
-        let (broker, folder) = (try await Broker(), try TemporaryFolder())
-        let config = folder.url("waterh.toml")
-        func write(_ people: [String]) throws {
-            let list = people.map { "[[person]]\nname = \"\($0)\"\nstore = \"\(folder.file($0)).sqlite\"\n" }.joined()
-            try Data(
-                ("link = \"unix:\(folder.file("none.sock"))\"\nlisten = \"off\"\n" + list
-                    + "[mqtt]\nurl = \"\(broker.url)\"\n").utf8
-            ).write(to: config)
-        }
-        try write(["anna", "ben"])
-        let service = try Program("waterh-gateway").start(
-            ["run", "--config", config.path], environment: ["XDG_STATE_HOME": folder.file("state")])
-        let ear = try await broker.listen("#")
-        for name in ["anna", "ben"] {
-            #expect(
-                await event { ear.payloads(at: "hydration/\(name)/availability").last == "online" ? true : nil }
-                    == true, "\(service.error)")
-        }
-        let device = try #require(
-            ear.output.split(separator: "\n").first {
-                $0.contains(" homeassistant/device/") && $0.contains("hydration/ben/")
-            }?.split(separator: " ")[1])
-        try write(["anna"])
-        service.send(signal: SIGHUP)
-        for topic in ["hydration/ben/state", "hydration/ben/availability", "hydration/ben/bridge/info", String(device)]
-        {
-            #expect(
-                await event { ear.payloads(at: topic).last == "" ? true : nil } == true,
-                "\(topic): \(ear.output.suffix(3000)) \(service.error)")
-        }
-        #expect(ear.payloads(at: "hydration/anna/availability").last == "online")
-        service.send(signal: SIGTERM)
-        #expect(try await service.finish(limit: 20).exitCode == 0)
-    }
-
-    /// Also who was taken off the list while no service ran, and with the broker away at first; who comes back is there
-    /// again.
-    @Test func whoLeftWhileTheServiceWasStoppedIsTakenBack() async throws {
-        let (broker, folder) = (try await Broker(), try TemporaryFolder())
-        let config = folder.url("waterh.toml")
-        func start(_ people: [String]) throws -> RunningProgram {
-            let list = people.map { "[[person]]\nname = \"\($0)\"\nstore = \"\(folder.file($0)).sqlite\"\n" }.joined()
-            try Data(
-                ("link = \"unix:\(folder.file("none.sock"))\"\nlisten = \"off\"\n" + list
-                    + "[mqtt]\nurl = \"\(broker.url)\"\n").utf8
-            ).write(to: config)
-            return try Program("waterh-gateway").start(
-                ["run", "--config", config.path], environment: ["XDG_STATE_HOME": folder.file("state")])
-        }
-        func online(_ name: String, _ ear: RunningProgram, _ service: RunningProgram) async {
-            #expect(
-                await event(within: 60) {
-                    ear.payloads(at: "hydration/\(name)/availability").last == "online" ? true : nil
-                } == true, "\(service.error)")
-        }
-        var ear = try await broker.listen("#", as: "ear")
-        var service = try start(["anna", "ben"])
-        for name in ["anna", "ben"] { await online(name, ear, service) }
-        service.send(signal: SIGTERM)
-        _ = try await service.finish(limit: 20)
-        try await broker.stop()
-        service = try start(["anna"])
-        #expect(await event { service.error.contains("cannot be reached") ? true : nil } == true, "\(service.error)")
-        try await broker.start()
-        #expect(
-            await event(within: 60) {
-                service.error.contains("ben is not listed any more, and what brokers kept of that day is taken back")
-                    ? true : nil
-            } == true, "\(service.error)")
-        // It may be gone before anybody listens.
-        ear = try await broker.listen("#")
-        await online("anna", ear, service)
-        for topic in ["hydration/ben/state", "hydration/ben/availability", "hydration/ben/bridge/info"] {
-            #expect(
-                await event(within: 60) { (ear.payloads(at: topic).last ?? "").isEmpty ? true : nil } == true,
-                "\(topic): \(ear.output.suffix(2000)) \(service.error)")
-        }
-        // Back in the list, while it runs.
-        let list = ["anna", "ben"].map { "[[person]]\nname = \"\($0)\"\nstore = \"\(folder.file($0)).sqlite\"\n" }
-            .joined()
-        try Data(
-            ("link = \"unix:\(folder.file("none.sock"))\"\nlisten = \"off\"\n" + list
-                + "[mqtt]\nurl = \"\(broker.url)\"\n").utf8
-        ).write(to: config)
-        service.send(signal: SIGHUP)
-        await online("ben", ear, service)
-        service.send(signal: SIGTERM)
-        #expect(try await service.finish(limit: 20).exitCode == 0)
     }
 
     /// What may be a password is in no message, wherever it was written, and in no list of settings.
@@ -623,7 +391,7 @@ import Testing
             try Data("link = \"\(pair.socket)\"\nstore = \"\(pair.store)\"\n\(more)".utf8).write(to: config)
         }
         try write("")
-        let service = try Program("waterh-gateway").start(["run", "--config", config.path])
+        var service = try Program("waterh-gateway").start(["run", "--config", config.path])
         try await pair.sip(50)
         #expect(await event { service.error.contains("1 received") ? true : nil } == true, "\(service.error)")
         try await set(pair.store, ["mqtt.url": broker.url])
@@ -631,7 +399,9 @@ import Testing
             await event { service.error.contains("MQTT: connected with \(broker.url) at hydration") ? true : nil }
                 == true, "\(service.error)")
         try write("[mqtt]\nprefix = \"home/water\"\ncommands = true\n")
-        service.send(signal: SIGHUP)
+        service.send(signal: SIGTERM)
+        #expect(try await service.finish(limit: 20).exitCode == 0)
+        service = try Program("waterh-gateway").start(["run", "--config", config.path])
         #expect(
             await event { service.error.contains("at home/water, commands") ? true : nil } == true, "\(service.error)")
         try await broker.publish("home/water/cmd/log", "cup")
@@ -640,13 +410,7 @@ import Testing
                 try await Program("waterh-tracker").run(["status", "--store", pair.store]).output.contains("300 ml")
                     ? true : nil
             } == true)
-        // A file that is wrong changes nothing.
-        try write("[mqtt]\nprefix = \"a/#\"\n")
-        service.send(signal: SIGHUP)
-        #expect(await event { service.error.contains("'prefix' of [mqtt]") ? true : nil } == true, "\(service.error)")
-        try write("")
         try await set(pair.store, ["mqtt.url": "unset"])
-        service.send(signal: SIGHUP)
         #expect(
             await event { service.error.contains("name no broker any more") ? true : nil } == true, "\(service.error)")
         service.send(signal: SIGTERM)

@@ -21,7 +21,7 @@ import Testing
         return folder
     }
 
-    @Test(arguments: ["waterh-gateway.service", "waterh-emulator@hci1.service"])
+    @Test(arguments: ["waterh-gateway.service", "waterh-gateway@hci1.service", "waterh-emulator@hci1.service"])
     func systemdFindsNoFault(_ unit: String) async throws {
         let tool = try #require(
             Program(system: "systemd-analyze"), "this test needs systemd-analyze: apt-get install systemd")
@@ -52,7 +52,11 @@ import Testing
         let all = try FileManager.default.contentsOfDirectory(atPath: Self.units).filter {
             $0.hasSuffix(".service") || $0.hasSuffix(".timer")
         }
-        #expect(Set(all) == Set(Self.usersUnits + ["waterh-gateway.service", "waterh-emulator@.service"]))
+        #expect(
+            Set(all)
+                == Set(
+                    Self.usersUnits + ["waterh-gateway.service", "waterh-gateway@.service", "waterh-emulator@.service"])
+        )
     }
 
     /// A user's own manager has no rights to give, and no users: such an option would keep the unit from starting, or
@@ -160,8 +164,7 @@ import Testing
         #expect(try shared.count >= 10 && shared.isSubset(of: lines(unit)))
     }
 
-    /// The service's unit names nobody's store over the list's, and the agent's can be told whose day to show.
-    @Test func theUnitsLeaveTheListItsStores() throws {
+    @Test func `the gateway's unit names no store, and the agent's unit takes one from its environment file`() throws {
         func lines(_ name: String) throws -> [Substring] {
             try String(contentsOfFile: Self.units + name, encoding: .utf8).split(separator: "\n").filter {
                 !$0.hasPrefix("#")

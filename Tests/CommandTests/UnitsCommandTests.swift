@@ -119,41 +119,9 @@ import Testing
             wrong.exitCode == 4 && wrong.error.contains("'units' is to be \"ml\", \"l\" or \"oz\""), "\(wrong.error)")
     }
 
-    /// An adversary's finding: a service that was told to read waterh.toml again went on in millilitres; and where
-    /// people are listed it never took `units` at all.
-    @Test("a service takes units from waterh.toml when it reads it again", arguments: [false, true])
-    func reloaded(_ areListed: Bool) async throws {
-        let pair = try await Pair()
-        let config = pair.folder.url("w.toml")
-        let body =
-            areListed
-            ? "[[person]]\nname = \"anna\"\nlink = \"\(pair.socket)\"\nstore = \"\(pair.store)\"\n"
-            : "link = \"\(pair.socket)\"\nstore = \"\(pair.store)\"\n"
-        try Data(body.utf8).write(to: config)
-        let service = try Program("waterh-gateway").start([
-            "run", "--config", config.path, "--listen", "127.0.0.1:0", "--verbose",
-        ])
-        let page = try #require(
-            await event { service.error.firstMatch(of: /page is at (http:\/\/[0-9.:]+\/)/).map { String($0.1) } },
-            "\(service.error)")
-        func state() async throws -> String {
-            try await Program(path: "/usr/bin/curl").run([
-                "-sS", "--max-time", "20", page + (areListed ? "api/v1/people/anna/state" : "api/v1/state"),
-            ]).output
-        }
-        #expect(try await state().contains("2,500 ml"))
-        try Data(("units = \"oz\"\n" + body).utf8).write(to: config)
-        service.send(signal: SIGHUP)
-        #expect(
-            try await event(within: 20) { try await state().contains("84.5 oz") ? true : nil } == true,
-            "\(service.error)")
-        service.send(signal: SIGTERM)
-        #expect(try await service.finish(limit: 20).exitCode == 0)
-    }
-
     /// An adversary's findings: what is sent to a bottle, a refused goal and a person's goal in waterh.toml were in
     /// millilitres alone.
-    @Test("commands to the bottle, refused settings and a listed person's goal know ounces")
+    @Test("commands to the bottle and refused settings know ounces")
     func everywhereElse() async throws {
         let pair = try await Pair()
         let store = ["--store", pair.store]
@@ -174,13 +142,12 @@ import Testing
         let config = pair.folder.file("people.toml")
         try Data(
             """
-            units = \"oz\"\n[[person]]\nname = \"anna\"\nstore = \"\(pair.folder.file("anna.sqlite"))\"\nlink = \
-            \"\(pair.socket)\"\ngoal = \"75oz\"\n
+            units = \"oz\"\nstore = \"\(pair.folder.file("anna.sqlite"))\"\nlink = \"\(pair.socket)\"\n
             """
             .utf8
         ).write(to: URL(fileURLWithPath: config))
-        let poll = try await Program("waterh-gateway").run(["poll", "--config", config, "--person", "anna"])
-        #expect(poll.output.contains("/ 75 oz"), "\(poll.output)\(poll.error)")
+        let poll = try await Program("waterh-gateway").run(["poll", "--config", config])
+        #expect(poll.output.contains("/ 84.5 oz"), "\(poll.output)\(poll.error)")
     }
 
     /// An adversary's findings: who chose ounces at the welcome had a day in millilitres; a drink of yesterday was said

@@ -53,6 +53,36 @@ import TrackerCore
         return Array(moments.withLock { $0 }.prefix(count))
     }
 
+    @Test func `a poll that is asked for right after an adoption is made`() async {
+        let polls = Mutex(0)
+        let red = [OwnBottle(identities: ["A4:C1:38:01:02:03"])]
+        let (polled, tell) = AsyncStream.makeStream(of: Void.self)
+        let service = PollService(
+            PollService.Surroundings(
+                look: {
+                    BottlePlan.plans(wanted: [], own: polls.withLock { $0 } == 0 ? [] : red).map {
+                        BottleDay($0, rhythm: .every(seconds: 600))
+                    }
+                },
+                options: { _ in PollOptions(zone: .utc) },
+                poll: { _ in
+                    polls.withLock { $0 += 1 }
+                    var report = PollReport()
+                    (report.identity, report.isAdopted) = ("A4:C1:38:01:02:03", true)
+                    return report
+                },
+                afterPoll: { _, _ in tell.yield() }),
+            clock: .system(wall: { evening }))
+        let work = Task { await service.run() }
+        var polling = polled.makeAsyncIterator()
+        await polling.next()
+        await service.hurry()
+        await polling.next()
+        work.cancel()
+        await work.value
+        #expect(polls.withLock { $0 } == 2)
+    }
+
     @Test func `a clock that nobody sets changes no pause`() async {
         #expect(await polls(4, Time()) == [0, 600, 1200, 1800])
     }

@@ -204,7 +204,7 @@ import TrackerDesk
             try await ask("POST", "/pairings", "{}")
             let token = try await ask("POST", "/tokens", "{}")
             try await ask("DELETE", "/tokens/\(token.json["id"] as? String ?? "")", "{}", as: "/tokens/{token}")
-            try await ask("GET", "/people")
+            try await ask("GET", "/access")
             try await ask("POST", "/purge", #"{"confirm": "purge"}"#)
         }
     }

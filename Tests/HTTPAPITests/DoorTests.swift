@@ -38,7 +38,7 @@ import TrackerDesk
             var log = Logger(label: "test")
             log.logLevel = .critical
             let second = HTTPServer(
-                house.people, names: { [] }, log: log, random: { 0 }, passing: { ServedHousehold.noon },
+                house.person, names: { [] }, log: log, random: { 0 }, passing: { ServedHousehold.noon },
                 addresses: { [] })
             await #expect {
                 try await second.run(on: .tcp(host: "127.0.0.1", port: house.port)) { _ in }
@@ -92,7 +92,7 @@ import TrackerDesk
             status: { ServiceStatus(version: "test") }, pollNow: {}, recentPolls: { [] }, send: { _ in "" },
             look: { _ in looks.withLock { $0 += 1 } })
         try await ServedHousehold.serve(service: door) { house async throws in
-            for path in ["events", "events?shows=notifications", "people/anna/events?looks=no"] {
+            for path in ["events", "events?shows=notifications", "events?looks=no"] {
                 let reply = try await house.ask("GET", "/api/v1/\(path)", headers: headers)
                 #expect(reply.status == 403 && reply.code == "otherOrigin", "\(path): \(reply.status)")
             }
@@ -461,7 +461,7 @@ import TrackerDesk
         ("GET", "/api/v1/nothing", 404), ("GET", "/../../etc/passwd", 404), ("GET", "/%2e%2e/%2e%2e/etc/passwd", 404),
         ("GET", "/index.html/../openapi.json", 404),
         ("PUT", "/api/v1/state", 405), ("DELETE", "/api/v1/drinks", 405), ("GET", "/api/v1/undo", 405),
-        ("GET", "/api/v1/people/bob/state", 404),
+        ("GET", "/api/v1/people/anna/state", 404),
         ("GET", "/api/v1/history?day=never", 422), ("GET", "/api/v1/history?dya=today", 422),
         ("GET", "/api/v1/sessions?limit=0", 422), ("HEAD", "/api/v1/state", 200),
         ("GET", "/api/v1/sessions/%00", 404), ("GET", "/api/v1/history?month=2026-13", 422),

@@ -9,38 +9,30 @@ import TrackerDesk
 struct ServedHousehold {
     let port: Int
     let store: TrackerStore
-    let people: Household
+    let person: Person
     /// Anna's open pages, as her service's sink.
     let screen: EventSink
 
-    var person: Person { people.people[0] }
-
     /// - Parameters:
     ///   - store: where the day is kept; in memory where none is given.
-    ///   - others: who else lives here, after Anna.
     ///   - now: the machine's clock.
     ///   - passing: time as it passes, by which pairing codes are good.
     static func serve(
-        _ store: TrackerStore? = nil, others: [(name: String, store: TrackerStore)] = [], service: ServiceDoor? = nil,
+        _ store: TrackerStore? = nil, service: ServiceDoor? = nil,
         sharesWaterline: Bool = false, names: [String] = [], isBehindProxy: Bool = false,
         now: @escaping @Sendable () -> Instant = { noon }, passing: @escaping @Sendable () -> Instant = { noon },
         _ body: (ServedHousehold) async throws -> Void
     ) async throws {
         let store = try store ?? TrackerStore(inMemory: "Etc/UTC")
-        let people = Household(
-            ([("anna", store)] + others).map { name, store in
-                Person(
-                    name: name, service: name == "anna" ? service : nil, sharesWaterline: { sharesWaterline }
-                ) {
-                    try TrackerDesk(store, now: now(), zone: ZoneChoice(named: "UTC", machine: .utc), source: "http")
-                }
-            })
+        let person = Person(name: "anna", service: service, sharesWaterline: { sharesWaterline }) {
+            try TrackerDesk(store, now: now(), zone: ZoneChoice(named: "UTC", machine: .utc), source: "http")
+        }
         let screen = EventSink()
-        screen.show(to: people.people[0])
+        screen.show(to: person)
         var log = Logger(label: "test")
         log.logLevel = .critical
         let server = HTTPServer(
-            people, names: { names }, isBehindProxy: { isBehindProxy }, log: log,
+            person, names: { names }, isBehindProxy: isBehindProxy, log: log,
             random: { UInt32.random(in: 0...UInt32.max) }, passing: passing, addresses: { ["http://192.0.2.1:8077/"] })
         let (ready, tell) = AsyncStream.makeStream(of: Int.self)
         let serving = Task {
@@ -53,7 +45,7 @@ struct ServedHousehold {
             try await serving.value
             throw RawHTTP.Failed(description: "the server did not begin")
         }
-        try await body(ServedHousehold(port: port, store: store, people: people, screen: screen))
+        try await body(ServedHousehold(port: port, store: store, person: person, screen: screen))
         serving.cancel()
         _ = await serving.result
     }
@@ -61,11 +53,11 @@ struct ServedHousehold {
     /// 2026-06-15, 12:00 UTC.
     static let noon = Instant(iso: "2026-06-15T12:00:00Z") ?? Instant(milliseconds: 0)
 
-    /// A token that is good for this much of Anna's day, or of another's.
-    func token(_ scope: Scope, of other: TrackerStore? = nil) throws -> [String: String] {
+    /// A token with this scope.
+    func token(_ scope: Scope) throws -> [String: String] {
         let token = "wt_test_\(UUID().uuidString)"
         let context = WriteContext(now: Self.noon, zone: .utc, source: "test", makeID: { UUID().uuidString })
-        _ = try (other ?? store).addToken(token, label: "test", scope: scope.rawValue, context)
+        _ = try store.addToken(token, label: "test", scope: scope.rawValue, context)
         return ["Authorization": "Bearer \(token)"]
     }
 

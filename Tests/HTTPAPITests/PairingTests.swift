@@ -6,7 +6,7 @@ import TrackerCore
 
 /// Codes that let somebody in: for how long, how often, and what becomes of them when an answer is lost.
 @Suite struct PairingTests {
-    private static let grant = PairingCodes.Grant(scope: .control, label: "phone", person: "anna")
+    private static let grant = PairingCodes.Grant(scope: .control, label: "phone")
     private static let start = ServedHousehold.noon
 
     @Test func aCodeEndsAfterItsTimeAlsoWhereTheClockIsPutBack() {

@@ -46,7 +46,7 @@ import TrackerCore
         let expected: NSDictionary = [
             "id": "hydration-reminder/2026-11-22/1", "kind": "hydration-reminder", "title": "\"Quoted\" \\ title\n",
             "body": "Drink 500ml 💧", "urgency": "critical", "sound": true,
-            "page": "https://shelf.example/people/anna/", "person": "anna", "at": body["timestamp"] as? String ?? "",
+            "page": "https://shelf.example/", "person": "anna", "at": body["timestamp"] as? String ?? "",
             "timestamp": 1_614_265_330,
         ]
         #expect(body["data"] as? NSDictionary == expected)

@@ -1,10 +1,9 @@
 // What cannot be taken back, or not easily: today, and everything.
-import { BASE, request, send } from './api.js';
+import { BASE, request, scopeHere, send } from './api.js';
 import { h, show } from './dom.js';
 import { acceptState, ask } from './live.js';
-import { home } from './home.js';
+import { mount } from './home.js';
 import { forgetAll } from './memory.js';
-import { scopeHere } from './people.js';
 import { t } from './texts.js';
 import { card, confirmThen, dialog, field, toast } from './ui.js';
 import { undo } from './drinks.js';
@@ -48,7 +47,7 @@ export function account() {
       if (word.value.trim() !== 'purge') throw new Error(t.purgeRule);
       await request('POST', '/purge', { confirm: 'purge' });
       forgetAll();
-      location.assign(`${home}/welcome`);
+      location.assign(`${mount}/welcome`);
     } });
   };
   return card(t.account, { class: 'group', 'data-group': 'account' },

@@ -1,10 +1,8 @@
 // Talking to the service: one function for every request, problem details as errors.
-import { mount, owner } from './home.js';
-import { ownID } from './memory.js';
+import { mount } from './home.js';
 
-const HOUSE = `${mount}/api/v1`;
-/** Below this stands everything of the person whose page this is. */
-export const BASE = HOUSE + owner;
+/** The path of the API. */
+export const BASE = `${mount}/api/v1`;
 /** No answer after so long is no answer. Commands to a bottle take longest. */
 const PATIENCE = { read: 10_000, write: 20_000, bottle: 60_000, file: 600_000 };
 
@@ -40,20 +38,17 @@ export function newKey() {
   return hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
 }
 
-/** The name in this page's address may be somebody else's by now: the service answers `notFound` then, and changes nobody's day. */
-const whose = () => (owner && ownID() ? { 'Waterh-Day': ownID() } : {});
-
-export async function request(method, path, body, { key, patience, isHouse = false } = {}) {
-  const headers = { Accept: 'application/json', ...(isHouse ? {} : whose()) };
+export async function request(method, path, body, { key, patience } = {}) {
+  const headers = { Accept: 'application/json' };
   if (method !== 'GET') headers['Idempotency-Key'] = key ?? newKey();
   if (body !== undefined) headers['Content-Type'] = 'application/json';
   const limit = patience ?? (method === 'GET' ? PATIENCE.read : path.startsWith('/bottle') ? PATIENCE.bottle : PATIENCE.write);
-  return answered((isHouse ? HOUSE : BASE) + path, { method, headers, body: body === undefined ? undefined : JSON.stringify(body) }, limit);
+  return answered(BASE + path, { method, headers, body: body === undefined ? undefined : JSON.stringify(body) }, limit);
 }
 
 /** Brings a file. It may take long to read it. */
 export const send = (path, file) => answered(
-  BASE + path, { method: 'POST', headers: { Accept: 'application/json', ...whose(), 'Content-Type': 'application/octet-stream', 'Idempotency-Key': newKey() }, body: file }, PATIENCE.file);
+  BASE + path, { method: 'POST', headers: { Accept: 'application/json', 'Content-Type': 'application/octet-stream', 'Idempotency-Key': newKey() }, body: file }, PATIENCE.file);
 
 async function answered(address, options, limit) {
   const stop = new AbortController();
@@ -82,6 +77,9 @@ async function answered(address, options, limit) {
 }
 
 export const get = (path, options) => request('GET', path, undefined, options);
+
+/** The caller's scope: a phone may not be allowed to set a goal or to download a backup. */
+export const scopeHere = async () => (await get('/access')).scope;
 
 /** A query from what is given: `query({ week: '2026-06-15' })` is `?week=2026-06-15`. */
 export const query = (values) => {

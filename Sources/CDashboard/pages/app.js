@@ -1,10 +1,9 @@
 // The app: one page with real addresses. Only what is opened is loaded.
 import { h, icon, setText, show } from './dom.js';
 import { clock } from './format.js';
-import { home, mount, pathOf as bare } from './home.js';
+import { mount, pathOf as bare } from './home.js';
 import { ask, live, on, start, welcoming } from './live.js';
 import { notices } from './notices.js';
-import { people, scopeHere } from './people.js';
 import { watchQueue } from './queue.js';
 import { refusals } from './refused.js';
 import { language, t } from './texts.js';
@@ -34,7 +33,7 @@ document.getElementById('messages').setAttribute('aria-label', t.messages);
 const links = new Map();
 for (const [path, page] of Object.entries(pages)) {
   if (page.isHidden) continue;
-  const link = h('a', { href: home + path }, icon(page.name, 'nav-icon'), h('span', {}, t.pages[page.name]));
+  const link = h('a', { href: mount + path }, icon(page.name, 'nav-icon'), h('span', {}, t.pages[page.name]));
   links.set(path, link);
   nav.append(link);
 }
@@ -87,7 +86,7 @@ async function openPage({ isFirst = false } = {}) {
 }
 
 function go(path) {
-  if (home + path !== location.pathname) history.pushState(null, '', home + path);
+  if (mount + path !== location.pathname) history.pushState(null, '', mount + path);
   openPage();
   // Who came in by another page is asked where the day is first looked at.
   welcomeFirst(live.state?.service);
@@ -97,7 +96,7 @@ document.addEventListener('click', (event) => {
   const link = event.target.closest('a[href]');
   if (!link || event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
   const address = new URL(link.href);
-  const isOurs = address.origin === location.origin && (!home || address.pathname.startsWith(`${home}/`));
+  const isOurs = address.origin === location.origin && (!mount || address.pathname.startsWith(`${mount}/`));
   if (!isOurs || !pages[bare(address.pathname)] || link.target) return;
   event.preventDefault();
   go(bare(address.pathname));
@@ -171,7 +170,6 @@ addEventListener('waterh-unpaired', () => { if (location.pathname !== '/pair') l
 addEventListener('waterh-refused', (event) => toast(event.detail, { isProblem: true, seconds: 10 }));
 
 start();
-people(document.getElementById('people')).catch(() => {});
 notices();
 openPage({ isFirst: true });
 // Installing needs a secure context; everything works without.

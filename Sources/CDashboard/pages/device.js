@@ -1,6 +1,6 @@
 // What is kept on this device only: looks and language.
 import { h, icon } from './dom.js';
-import { home } from './home.js';
+import { mount } from './home.js';
 import { remembered } from './memory.js';
 import { language, t } from './texts.js';
 import { applyTheme } from './theme.js';
@@ -17,5 +17,5 @@ export function device() {
       choice(t.theme, [['', t.system], ['light', t.light], ['dark', t.dark]], remembered.theme ?? '', (value) => { remembered.theme = value; applyTheme(); }),
       choice(t.language, [['en', 'English'], ['de', 'Deutsch']], language, (value) => { remembered.language = value; location.reload(); }),
       choice(t.shapeLabel, [['cup', t.shapes.cup], ['figure', t.shapes.figure]], remembered.shape ?? 'cup', (value) => { remembered.shape = value; })),
-    h('p', {}, h('a', { class: 'link', href: `${home}/watch` }, icon('drop'), t.watchPage)));
+    h('p', {}, h('a', { class: 'link', href: `${mount}/watch` }, icon('drop'), t.watchPage)));
 }

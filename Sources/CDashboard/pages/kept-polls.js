@@ -1,8 +1,7 @@
 // Polls that went wrong and are kept: why, what happened, and what passed as a file, for who looks after the bottle.
-import { BASE, get } from './api.js';
+import { BASE, get, scopeHere } from './api.js';
 import { h, show } from './dom.js';
 import { moment, number } from './format.js';
-import { scopeHere } from './people.js';
 import { said, t } from './texts.js';
 import { card } from './ui.js';
 

@@ -1,8 +1,6 @@
 // The state, as the service last told it. It comes as server-sent events; where they do not come, it is asked for.
 import { BASE, get, nextTurn, originOf, Problem, Silence } from './api.js';
-import { owner } from './home.js';
-import { ownID, remembered } from './memory.js';
-import { settle, unsettle } from './people.js';
+import { remembered } from './memory.js';
 import { flush } from './queue.js';
 
 /** Silence on the stream that makes us ask: a sleeping computer's connection can look open for hours. */
@@ -36,7 +34,6 @@ let isLeft = false;
 let isWelcoming = false;
 let pause = 1000;
 /** Whose day the stream that is open was asked for. */
-let whose = null;
 /** The last thing that came over the stream: what came after it comes again. */
 let lastId = '';
 const seenNotices = new Set();
@@ -103,8 +100,6 @@ function heardNow() {
 function setUp(isUp) {
   if (live.isUp === isUp) return;
   live.isUp = isUp;
-  // Whoever comes back may call people otherwise.
-  if (!isUp) unsettle();
   tell('link', live);
   if (isUp) flush();
 }
@@ -128,13 +123,9 @@ export async function ask() {
   }
 }
 
-async function failed(error) {
-  if (error instanceof Problem && (error.status === 401 || error.status === 404)) {
-    // It may be the name that is not right any more: then this page goes where its person is now.
-    unsettle();
-    const where = await settle().catch(() => 'unknown');
-    if (where !== 'moves' && error.status === 401) dispatchEvent(new CustomEvent('waterh-unpaired'));
-  } else if (error instanceof Silence || error.status >= 500) setUp(false);
+function failed(error) {
+  if (error instanceof Problem && error.status === 401) dispatchEvent(new CustomEvent('waterh-unpaired'));
+  else if (error instanceof Silence || error.status >= 500) setUp(false);
 }
 
 /** Whether somebody sees a notification that comes here: only what can be seen counts as told (tracker law B4). */
@@ -154,9 +145,8 @@ function listen() {
   if (isLeft) return;
   shows = showsNotices();
   looks = !document.hidden;
-  whose = owner && ownID();
   // What was told while nothing came here comes first.
-  const words = [shows && 'shows=notifications', !looks && 'looks=no', lastId && `after=${lastId}`, whose && `whose=${whose}`].filter(Boolean).join('&');
+  const words = [shows && 'shows=notifications', !looks && 'looks=no', lastId && `after=${lastId}`].filter(Boolean).join('&');
   source = new EventSource(`${BASE}/events${words && `?${words}`}`);
   const take = (kind, use) => source.addEventListener(kind, (event) => {
     pause = 1000;
@@ -175,10 +165,9 @@ function listen() {
   });
   source.onerror = async () => {
     const isOver = source.readyState === EventSource.CLOSED;
-    unsettle();
     await ask();
-    // The browser reconnects by itself after a cut, not after a refusal; and it asks as before, also where more is known by now.
-    if (isOver || whose !== (owner && ownID())) {
+    // The browser reconnects after a cut, not after a refusal.
+    if (isOver) {
       retry = setTimeout(listen, pause);
       pause = Math.min(pause * 2, 30_000);
     }

@@ -12,12 +12,10 @@ const code = h('input', { type: 'text', inputmode: 'numeric', autocomplete: 'one
 const error = h('p', { class: 'error', role: 'alert', hidden: true });
 const button = h('button', { type: 'submit', class: 'primary big' }, t.letMeIn);
 
-/** Back to where the visitor wanted to be; only to pages of this house. */
-function destination(page) {
+/** The page that the visitor wanted; only one of this service. */
+function destination() {
   const wanted = new URLSearchParams(location.search).get('to') ?? '/';
-  const [, whose, path] = /^(\/people\/[A-Za-z][\w-]*)?(\/[a-z]*)$/.exec(wanted) ?? [null, undefined, '/'];
-  // The code says whose day it opened: another one's page would only ask again.
-  return whose && page !== `${whose}/` ? page : page.replace(/\/$/, '') + path;
+  return /^\/[a-z]*$/.test(wanted) ? wanted : '/';
 }
 
 /** By which the service knows this page again: a code lets in once, and whoever was let in and did not hear so may use it again under its key. */
@@ -28,7 +26,7 @@ const TRIES = 3;
 async function redeem(digits) {
   if (!keys.has(digits)) keys.set(digits, newKey());
   for (let left = TRIES; ; left -= 1) {
-    try { return await request('POST', '/pair', { code: digits }, { key: keys.get(digits), isHouse: true }); } catch (problem) {
+    try { return await request('POST', '/pair', { code: digits }, { key: keys.get(digits) }); } catch (problem) {
       if (!(problem instanceof Silence) || left <= 1) throw problem;
     }
   }
@@ -41,8 +39,8 @@ async function pair(event) {
   show(error, false);
   try {
     if (digits.length < 4) throw new Error(t.codeRule);
-    const { page } = await redeem(digits);
-    location.replace(destination(page ?? '/'));
+    await redeem(digits);
+    location.replace(destination());
   } catch (problem) {
     setText(error, said(problem.message));
     show(error, true);

@@ -2,10 +2,9 @@
 // sent again, as it was, with the same key: the service counts it once however often it arrives. What it refuses stays, too, with its
 // reason, until a person has sent it again or put it away.
 import { newKey, Problem, request, Silence } from './api.js';
-import { home, owner } from './home.js';
+import { mount } from './home.js';
 import { ask, live, serviceNow } from './live.js';
 import { list } from './memory.js';
-import { settle, unsettle } from './people.js';
 import { t } from './texts.js';
 
 /** So many wait or were refused at most; nobody taps more while a service is away. */
@@ -60,7 +59,7 @@ export function flush() {
 /** Two open pages share the list: one of them sends. Without the lock (no secure context) both may, and the key makes it count once. */
 async function withLock(work) {
   if (!navigator.locks) return work();
-  return navigator.locks.request(`waterh.queue${home}`, work);
+  return navigator.locks.request(`waterh.queue${mount}`, work);
 }
 
 function later() {
@@ -72,15 +71,12 @@ async function sendAll() {
   for (let item = queue.all()[0]; item; item = queue.all()[0]) {
     let outcome;
     try {
-      // A name may be another person's by now: nothing is sent to anybody else's day.
-      if (owner && await settle() !== 'here') return later();
       const value = await request(item.method, item.path, item.body, { key: item.key });
       outcome = (party) => party?.resolve(value);
     } catch (error) {
       if (!isRefusal(error)) {
         // Away, overloaded or not let in: the write stays, the next attempt comes later and later, up to half a minute.
         if (error instanceof Problem && error.status === 401) dispatchEvent(new CustomEvent('waterh-unpaired'));
-        if (error instanceof Problem && error.status === 404) unsettle();
         return later();
       }
       if (await isDatedAnew(item)) continue;

@@ -11,8 +11,8 @@ self.addEventListener('activate', (event) => event.waitUntil((async () => {
 self.addEventListener('fetch', (event) => {
   const { request } = event;
   const address = new URL(request.url);
-  // Pages (also one person's of several) and their files have one step in their address; the API, the widgets and the service's health are nobody's to keep.
-  const isPage = /^(\/people\/[\w-]+)?\/[\w.-]*$/.test(address.pathname) && !['/healthz', '/readyz', '/metrics'].includes(address.pathname);
+  // Pages and their files have one step in their address; the API, the widgets and the service's health are nobody's to keep.
+  const isPage = /^\/[\w.-]*$/.test(address.pathname) && !['/healthz', '/readyz', '/metrics'].includes(address.pathname);
   if (request.method !== 'GET' || address.origin !== location.origin || !isPage) return;
   event.respondWith((async () => {
     const cache = await caches.open(KEPT);

@@ -12,7 +12,7 @@ const farbe = (wort) => ({ amber: 'gelb', red: 'rot', blue: 'blau' })[wort] ?? w
 const liter = (ml) => `${tenthsOfLitre(ml).replace('.', ',')} L`;
 
 export default {
-  title: 'Trinken', today: 'Heute', skip: 'Zum Inhalt', navigation: 'Seiten', people: 'Personen', messages: 'Meldungen',
+  title: 'Trinken', today: 'Heute', skip: 'Zum Inhalt', navigation: 'Seiten', messages: 'Meldungen',
   pages: { today: 'Heute', history: 'Verlauf', waterline: 'Waterline', bottle: 'Flasche', settings: 'Einstellungen', welcome: 'Willkommen' },
   save: 'Sichern', cancel: 'Abbrechen', close: 'Schließen', add: 'Hinzufügen', edit: 'Ändern', delete: 'Löschen', undo: 'Rückgängig', again: 'Noch einmal', done: 'Fertig', copy: 'Kopieren', make: 'Anlegen',
   log: 'Eintragen', less: 'Weniger', more: 'Mehr', saved: 'Gesichert', discarded: 'Nichts wurde geändert', yes: 'ja', no: 'nein', never: 'nie', unknown: 'unbekannt', name: 'Name',

@@ -3,7 +3,7 @@ const one = (count, singular, plural) => `${count} ${count === 1 ? singular : pl
 
 export default {
   direction: 'ltr',
-  title: 'Hydration', today: 'Today', skip: 'Skip to the content', navigation: 'Pages', people: 'People', messages: 'Messages',
+  title: 'Hydration', today: 'Today', skip: 'Skip to the content', navigation: 'Pages', messages: 'Messages',
   pages: { today: 'Today', history: 'History', waterline: 'Waterline', bottle: 'Bottle', settings: 'Settings', welcome: 'Welcome' },
   save: 'Save', cancel: 'Cancel', close: 'Close', add: 'Add', edit: 'Edit', delete: 'Delete', undo: 'Undo', again: 'Try again', done: 'Done', copy: 'Copy', make: 'Make',
   log: 'Log', less: 'Less', more: 'More', saved: 'Saved', discarded: 'Nothing was changed', yes: 'yes', no: 'no', never: 'never', unknown: 'not known', name: 'Name',

@@ -90,19 +90,13 @@ extension GatewayEngine {
             if work.options.others.contains(where: { $0.identities.contains(address) }) {
                 return " \(name) (\(address)), another bottle of this store, is here."
             }
-            if let owner = owner(other) { return " \(name) (\(address)), \(owner)'s bottle, is here." }
             return " \(name) (\(address)) is here, but is not this store's."
         }.joined()
     }
 
-    /// Whose of the household somebody seen by a scan is.
-    private func owner(_ other: Advertisement) -> String? {
-        Ownership(work.options).owner(identity: other.address?.description ?? other.peer.text, name: other.name)
-    }
-
     /// Their addresses, for advice.
     var othersValues: [String: String] {
-        let strangers = others.values.filter { owner($0) == nil }.map { $0.address?.description ?? $0.peer.text }
+        let strangers = others.values.map { $0.address?.description ?? $0.peer.text }
             .filter { address in !work.options.others.contains { $0.identities.contains(address) } }.sorted().prefix(3)
         return strangers.isEmpty ? [:] : ["strangers": strangers.joined(separator: ", ")]
     }

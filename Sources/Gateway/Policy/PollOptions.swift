@@ -19,8 +19,6 @@ public struct PollOptions: Sendable {
 
     /// What the poll is for.
     public var job = Job.poll
-    /// Whose poll it is, where there are several people.
-    public var person: String?
     /// The bottle meant: its address or its name. `nil`: the first one found.
     public var bottle: String?
     /// What a person calls it (`bottle.alias`); its drinks are kept under its own identity all the same.
@@ -30,8 +28,6 @@ public struct PollOptions: Sendable {
     public var own: [OwnBottle] = []
     /// Bottles of this store that this poll is not for: they are nobody else's, and left to their own polls.
     public var others: [OwnBottle] = []
-    /// Bottles of other people of this household: never drained here, whoever is named.
-    public var foreign: [ForeignBottle] = []
     /// How byte 0 of a record is read.
     public var dialect = BottleProtocol.RecordDialect.calendar
     /// A person named the dialect for this poll: no bottle's own setting changes it.
@@ -82,7 +78,7 @@ public struct PollOptions: Sendable {
     public mutating func answeredByRecording() {
         isRecording = true
         (trustsClock, correctClockBeyond) = (true, nil)
-        (own, others, foreign, alias) = ([], [], [], nil)
+        (own, others, alias) = ([], [], nil)
         (settings, dayGoalMl, managesLight) = (nil, nil, false)
     }
 
@@ -126,22 +122,6 @@ public struct OwnBottle: Hashable, Sendable {
     /// Whether somebody who shows this identity, and is called so, is this bottle.
     func answers(to identity: String, alias: String?) -> Bool {
         identities.contains(identity) || identities.isEmpty && alias.map(aliases.contains) == true
-    }
-}
-
-/// A bottle of somebody else in the household.
-public struct ForeignBottle: Hashable, Sendable {
-    /// Whose it is.
-    public var owner: String
-    /// Addresses, serial numbers and what stood in for them; empty where only its name was told.
-    public var identities: Set<String>
-    /// The name by which alone it is known.
-    public var name: String?
-
-    public init(owner: String, identities: Set<String>, name: String? = nil) {
-        self.owner = owner
-        self.identities = identities
-        self.name = name
     }
 }
 

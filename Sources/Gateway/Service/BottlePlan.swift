@@ -1,9 +1,7 @@
-/// One bottle that the service polls, and for whom.
+/// One bottle that the service polls.
 public struct BottlePlan: Hashable, Sendable, Identifiable {
     /// Who it is to the service: stays the same over reloads.
     public var id: String
-    /// Whose it is, where there are several people.
-    public var person: String?
     /// What `--bottle` names, in the meaning of `PollOptions.bottle`.
     public var wanted: String?
     /// The bottles that a poll of this plan may drain. Empty: the store has none, and the first that answers becomes
@@ -11,41 +9,31 @@ public struct BottlePlan: Hashable, Sendable, Identifiable {
     public var own: [OwnBottle]
     /// The store's other bottles, which have plans of their own.
     public var others: [OwnBottle]
-    /// Bottles of other people.
-    public var foreign: [ForeignBottle]
 
     public init(
-        id: String, person: String? = nil, wanted: String? = nil, own: [OwnBottle] = [], others: [OwnBottle] = [],
-        foreign: [ForeignBottle] = []
+        id: String, wanted: String? = nil, own: [OwnBottle] = [], others: [OwnBottle] = []
     ) {
         self.id = id
-        self.person = person
         self.wanted = wanted
         self.own = own
         self.others = others
-        self.foreign = foreign
     }
 
     /// The plans of a store: each bottle that a person named, or each of the store's own, or the first that answers.
     /// - Parameter mayMeet: whether a store without a bottle takes the first that answers.
     public static func plans(
-        of person: String? = nil, wanted: [String], own: [OwnBottle], foreign: [ForeignBottle] = [],
-        mayMeet: Bool = true
+        wanted: [String], own: [OwnBottle], mayMeet: Bool = true
     ) -> [BottlePlan] {
-        func plan(_ id: String) -> BottlePlan {
-            // Two people's bottles may be called the same, and two who have none are two all the same.
-            BottlePlan(id: person.map { "\($0)/\(id)" } ?? id, person: person, foreign: foreign)
-        }
         if !wanted.isEmpty {
             return wanted.map { wanted in
-                var one = plan(wanted)
+                var one = BottlePlan(id: wanted)
                 (one.wanted, one.own) = (wanted, own)
                 return one
             }
         }
-        guard !own.isEmpty else { return mayMeet ? [plan(anyBottle)] : [] }
+        guard !own.isEmpty else { return mayMeet ? [BottlePlan(id: anyBottle)] : [] }
         return own.map { bottle in
-            var one = plan(bottle.identities.min() ?? bottle.aliases.min() ?? anyBottle)
+            var one = BottlePlan(id: bottle.identities.min() ?? bottle.aliases.min() ?? anyBottle)
             (one.own, one.others) = ([bottle], own.filter { $0 != bottle })
             return one
         }
@@ -62,11 +50,9 @@ public struct BottlePlan: Hashable, Sendable, Identifiable {
 
     /// Says in a poll's options who is meant.
     public func apply(to options: inout PollOptions) {
-        options.person = person
         options.bottle = wanted
         options.own = own
         options.others = others
-        options.foreign = foreign
     }
 
     func has(_ identity: String) -> Bool { own.contains { $0.identities.contains(identity) } }

@@ -51,8 +51,8 @@ public actor PollService {
     private var pause: Task<Void, Never>?
     /// When the present pause ends at the latest.
     private var pauseEnds: MonotonicInstant?
-    /// Who has poked since the last look; `nil` stands for everybody.
-    private var poked: Set<String?> = []
+    /// Somebody has asked for a poll since the last look.
+    private var isPoked = false
     /// Something has happened since the last look that may make another one due.
     private var isStirred = false
     /// What else is to be done with a bottle, each between two polls.
@@ -79,16 +79,14 @@ public actor PollService {
             // Where the clock has been set, what could not be dated is worth another look at once.
             if wall.hasJumped(clock) {
                 wall = WallClock(clock)
-                poked.insert(nil)
+                isPoked = true
             }
             // Before the plans: a bottle that was just adopted stands under another name there yet.
-            for person in poked {
-                _ = machine.handle(person.map { .pokeBottles(of: $0) } ?? .poke(nil), at: clock.now())
-            }
-            poked = []
+            if isPoked { _ = machine.handle(.poke(nil), at: clock.now()) }
+            isPoked = false
             let wishes = found.reduce(into: [:]) { $0[$1.plan.id] = $1.wish }
             await perform(machine.handle(.plans(found.map(\.plan), rhythms, wishes: wishes), at: clock.now()))
-            if poked.isEmpty, !isStirred, errands.isEmpty, !Task.isCancelled, let deadline = machine.nextDeadline {
+            if !isPoked, !isStirred, errands.isEmpty, !Task.isCancelled, let deadline = machine.nextDeadline {
                 await rest(until: deadline, wall)
             }
         }
@@ -107,15 +105,13 @@ public actor PollService {
         }
     }
 
-    /// When the next poll of this person's bottles begins, as far as is known now; `nil` while any poll is under way.
-    public func untilNextPoll(of person: String? = nil) -> Duration? {
-        machine.nextPoll(of: person).map { max(.zero, clock.now().duration(to: $0)) }
-    }
+    /// When the next poll begins, as far as is known now; `nil` while a poll is under way.
+    public var untilNextPoll: Duration? { machine.nextPoll.map { max(.zero, clock.now().duration(to: $0)) } }
 
     private func runErrands() async {
         while !errands.isEmpty, !Task.isCancelled {
             var errand = errands.removeFirst()
-            errand.options.keepsConnection = machine.isHolding(for: errand.options.person)
+            errand.options.keepsConnection = machine.isHolding
             let report = await surroundings.poll(errand.options)
             _ = machine.handle(.errandOver(report), at: clock.now())
             errand.done.resume(returning: report)
@@ -126,9 +122,9 @@ public actor PollService {
         PollReport(failure: PollFailure(.interrupted, "the service is busy or stopping."))
     }
 
-    /// Polls every bottle of this person, or of everybody, as soon as may be: settings have changed, or a person asks.
-    public func hurry(_ person: String? = nil) {
-        poked.insert(person)
+    /// Polls every bottle as soon as possible: settings have changed, or a person asks.
+    public func hurry() {
+        isPoked = true
         pause?.cancel()
     }
 

@@ -16,8 +16,6 @@ public struct ServiceMachine: Sendable {
         case plans([BottlePlan], [BottlePlan.ID: PollRhythm], wishes: [BottlePlan.ID: HoldWish] = [:])
         /// A person asks, settings have changed, or the clock was set: poll at once. `nil`: every bottle.
         case poke(BottlePlan.ID?)
-        /// The same for all bottles of one person.
-        case pokeBottles(of: String)
         /// The bottle at the other end of the connection said something by itself: its log is worth a look.
         case liveReport
         /// The connection that was kept has ended by itself.
@@ -97,18 +95,11 @@ public struct ServiceMachine: Sendable {
         return (standings.map(due) + [look, letGoDue].compactMap { $0 }).min()
     }
 
-    /// When the next poll of this person's bottles is due; `nil` during a poll, and where there is no bottle.
-    public func nextPoll(of person: String? = nil) -> MonotonicInstant? {
-        polling == nil && !isStopped ? standings.filter { $0.plan.person == person }.map(due).min() : nil
-    }
+    /// When the next poll is due; `nil` during a poll, and where there is no bottle.
+    public var nextPoll: MonotonicInstant? { polling == nil && !isStopped ? standings.map(due).min() : nil }
 
     /// A connection is kept.
     public var isHolding: Bool { kept != nil }
-
-    /// The connection of one of this person's bottles is kept.
-    public func isHolding(for person: String?) -> Bool {
-        kept.map { kept in standings.contains { $0.plan.id == kept.id && $0.plan.person == person } } ?? false
-    }
 
     /// The bottle that is being polled.
     public var current: BottlePlan.ID? { polling }
@@ -128,8 +119,6 @@ public struct ServiceMachine: Sendable {
             if let next = next(now) { effects.append(next) }
         case .poke(let id):
             for index in standings.indices where id == nil || standings[index].plan.id == id { hurry(index, now) }
-        case .pokeBottles(let person):
-            for index in standings.indices where standings[index].plan.person == person { hurry(index, now) }
         case .liveReport:
             if kept != nil || polling != nil { stirredAt = stirredAt ?? now }
         case .connectionLost:
@@ -155,8 +144,7 @@ public struct ServiceMachine: Sendable {
             let known =
                 before.first { $0.plan.id == plan.id }
                 ?? before.first { old in
-                    old.plan.person == plan.person && old.met.map(plan.has) == true
-                        && !plans.contains { $0.id == old.plan.id }
+                    old.met.map(plan.has) == true && !plans.contains { $0.id == old.plan.id }
                 }
             if let known, known.plan.id != plan.id, kept?.id == known.plan.id { kept?.id = plan.id }
             var standing = known ?? Standing(plan: plan, asOf: now)

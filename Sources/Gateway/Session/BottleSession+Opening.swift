@@ -90,7 +90,7 @@ extension BottleSession {
         }
         guard
             work.recognised != nil || work.options.job == .meet
-                || Ownership(work.options).allows(identity: identity, name: work.report.name)
+                || Ownership(work.options).allows(identity: identity)
         else {
             end = .stranger(Ownership(work.options).refusal(name: work.report.name, identity: identity))
             return

@@ -74,7 +74,6 @@ public struct HeldConnection: Hashable, Sendable {
 
     /// Whether a poll with these options is for this bottle. What it may take from it is asked anew all the same.
     func isMeant(by options: PollOptions) -> Bool {
-        guard Ownership(options).owner(identity: identity, name: name) == nil else { return false }
         if let wanted = options.bottle {
             return identity == wanted
                 || BottleSelector(text: wanted).matches(address: BluetoothAddress(identity), name: name)

@@ -6,7 +6,7 @@ import Bluetooth
 public struct Ownership: Sendable {
     private let options: PollOptions
 
-    /// From a poll's options: what belongs here, what belongs elsewhere, and what was named.
+    /// From a poll's options: what belongs here, and what was named.
     public init(_ options: PollOptions) {
         self.options = options
     }
@@ -35,18 +35,8 @@ public struct Ownership: Sendable {
         return unmet.isEmpty ? nil : unmet
     }
 
-    /// The person of the household whose bottle this is, where it is somebody else's. A name is borne by many: it says
-    /// nothing of a bottle that this store knows by its identity, or that was named by it.
-    public func owner(identity: String, name: String?) -> String? {
-        if let found = options.foreign.first(where: { $0.identities.contains(identity) }) { return found.owner }
-        guard let name, options.bottle != identity, !options.own.contains(where: { $0.identities.contains(identity) })
-        else { return nil }
-        return options.foreign.first { $0.identities.isEmpty && $0.name?.lowercased() == name.lowercased() }?.owner
-    }
-
     /// Whether this bottle, whose identity is certain, may be drained.
-    func allows(identity: String, name: String?) -> Bool {
-        guard owner(identity: identity, name: name) == nil else { return false }
+    func allows(identity: String) -> Bool {
         guard let candidates else { return true }
         if options.bottle == identity { return true }
         return candidates.contains { $0.answers(to: identity, alias: options.alias) }
@@ -55,11 +45,6 @@ public struct Ownership: Sendable {
     /// Whether somebody seen by a scan may be one of them: an address that changes, or a bottle of which no address is
     /// known, shows itself only on a connection.
     public func mayBeOwn(_ advertisement: Advertisement) -> Bool {
-        if !advertisement.isAddressPrivate, let address = advertisement.address?.description,
-            owner(identity: address, name: advertisement.name) != nil
-        {
-            return false
-        }
         guard let candidates else { return true }
         if let address = advertisement.address?.description,
             candidates.contains(where: { $0.identities.contains(address) })
@@ -82,11 +67,6 @@ public struct Ownership: Sendable {
                 .notFound, "it is not here; \(who), another bottle of this store, is.", linkError: .notFound)
         }
         let left = options.job == .poll ? "taken from" : "sent to"
-        if let owner = owner(identity: identity, name: name) {
-            return PollFailure(
-                .notOurs, "\(who) is here, but it is \(owner)'s; nothing was \(left) it.", code: "someoneElses",
-                values: ["identity": identity, "owner": owner])
-        }
         let own = options.own.map { $0.aliases.sorted().first ?? $0.identities.sorted().first ?? "another" }.joined(
             separator: ", ")
         return PollFailure(

@@ -21,8 +21,6 @@ struct PairingCodes: Sendable {
     struct Grant: Hashable, Sendable {
         var scope: Scope
         var label: String
-        /// Whose day it opens.
-        var person: String
     }
 
     enum Verdict: Hashable, Sendable {

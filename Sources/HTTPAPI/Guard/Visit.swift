@@ -9,8 +9,6 @@ struct Visit: RequestContext {
     var remote: SocketAddress? { channel.remoteAddress }
     /// What the caller may do; set at the door.
     var rights = Rights()
-    /// Whose address the request came to, where it is one person's.
-    var host: String?
     /// What an answer to this caller may say beyond the day: whether the caller sits at this machine.
     var isLocal = false
     /// A browser asks for a page of another origin. It gets no answer to read; what a look brings about must not come

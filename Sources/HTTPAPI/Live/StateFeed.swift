@@ -81,8 +81,6 @@ actor StateFeed {
     private var watchers: [UInt64: Watcher] = [:]
     private var nextWatcher: UInt64 = 0
     private var watching: Task<Void, Never>?
-    /// Nobody is told anything any more.
-    private var isOver = false
     /// All up to here was said to whoever watches; `nil`: nobody has looked yet.
     private var saidThrough: Int64?
     /// What was said, and the store may not have yet.
@@ -161,7 +159,6 @@ actor StateFeed {
         after lastID: Int64?, showsNotifications: Bool, seesWaterline: @escaping @Sendable () -> Bool, looks: Bool,
         hangUp: @escaping @Sendable () -> Void
     ) async throws -> (id: UInt64, events: AsyncStream<Event>) {
-        guard !isOver else { throw HTTPProblem.missing("There is nobody of that name here any more.") }
         try checkPlace()
         if looks { await wakeService() }
         // Whoever opens the page sees what there is: nothing is unread any more.
@@ -188,8 +185,6 @@ actor StateFeed {
         if looks { await service?.look(.begins) }
         if watching == nil { watching = Task { await self.follow() } }
         if showsNotifications { await opened() }
-        // It may have ended meanwhile.
-        if isOver { await leave(id) }
         return (id, stream)
     }
 
@@ -216,15 +211,6 @@ actor StateFeed {
         if watchers.isEmpty {
             watching?.cancel()
             watching = nil
-        }
-    }
-
-    /// The person is gone: hangs up everybody who watches.
-    func end() async {
-        isOver = true
-        for (id, watcher) in watchers {
-            await leave(id)
-            watcher.hangUp()
         }
     }
 

@@ -2,8 +2,10 @@ import TrackerDesk
 
 /// One person's day, as the server needs it.
 public struct Person: Sendable {
-    /// In paths: `/api/v1/people/NAME/…`.
+    /// The service's instance name, or `unnamed`.
     public let name: String
+    /// The name of a service that is not an instance.
+    public static let unnamed = "me"
     /// The desk over the person's open store, at this moment: clock, zone and settings as they are now. Called for each
     /// request.
     public let desk: @Sendable () throws -> TrackerDesk

@@ -7,9 +7,13 @@ import TrackerDesk
 /// Who is let in, and the end of everything.
 enum AccountRoutes {
     static func add(
-        to table: RouteTable, _ household: Household, _ pairing: PairingDesk,
+        to table: RouteTable, _ person: Person, _ pairing: PairingDesk,
         _ addresses: @escaping @Sendable () -> [String]
     ) {
+        table.get("access") { ask in
+            try ask.allowQuery([])
+            return .json(Access(scope: ask.visit.rights.scope?.rawValue))
+        }
         table.get("tokens", needs: .admin) { ask in
             try ask.allowQuery([])
             return .json(try ask.person.desk().tokens())
@@ -34,8 +38,7 @@ enum AccountRoutes {
         }
         table.write(.post, "pairings", needs: .admin, way: .secret) { ask, _, fields in
             let grant = PairingCodes.Grant(
-                scope: try fields.scope("scope") ?? .control, label: try fields.text("label") ?? "browser",
-                person: ask.person.name)
+                scope: try fields.scope("scope") ?? .control, label: try fields.text("label") ?? "browser")
             try fields.finish()
             try TrackerDesk.checkLabel(grant.label)
             let code = await pairing.issue(grant)
@@ -44,7 +47,12 @@ enum AccountRoutes {
                     code: code, seconds: Int(PairingCodes.lifetime), scope: grant.scope.rawValue, urls: addresses()),
                 status: .created)
         }
-        table.open(.post, "pair") { request, visit in try await letIn(request, visit, household, pairing) }
+        table.open(.post, "pair") { request, visit in try await letIn(request, visit, person, pairing) }
+    }
+
+    private struct Access: Encodable {
+        /// What the caller may do.
+        var scope: String?
     }
 
     private struct Pairing: Encodable {
@@ -58,24 +66,20 @@ enum AccountRoutes {
     private struct Paired: Encodable {
         var scope: String
         var token: String?
-        /// Whose day was opened, and where it is shown.
-        var person: String
-        var page: String
     }
 
-    /// A code becomes a cookie; a script that asks for it gets the token itself. Whose day it opens follows from the
-    /// code alone. Asked again under the same `Idempotency-Key`, because the answer was lost, it makes another token
-    /// and takes the first one back: a secret is kept nowhere.
-    private static func letIn(_ request: Request, _ visit: Visit, _ household: Household, _ pairing: PairingDesk)
+    /// A code becomes a cookie; a script that asks for it gets the token itself. Asked again under the same
+    /// `Idempotency-Key`, because the answer was lost, it makes another token and takes the first one back: a secret is
+    /// kept nowhere.
+    private static func letIn(_ request: Request, _ visit: Visit, _ person: Person, _ pairing: PairingDesk)
         async throws -> Answer
     {
-        guard let first = household.people.first else { throw HTTPProblem.missing("There is nobody here.") }
-        var fields = try Fields(try await Ask(request: request, visit: visit, person: first).body())
+        var fields = try Fields(try await Ask(request: request, visit: visit, person: person).body())
         let (code, wantsToken) = (try fields.text("code") ?? "", try fields.flag("token") ?? false)
         try fields.finish()
         let key = try Once.key(of: request)
         let (verdict, token) = try await pairing.redeem(code, key: key, from: visit.peer) { grant, instead in
-            guard let desk = try household.person(grant.person)?.desk() else { return nil }
+            let desk = try person.desk()
             let made = try desk.makeToken(label: grant.label, scope: grant.scope)
             // Somebody may have taken it back meanwhile.
             if let instead { _ = try? desk.revokeTokens(instead) }
@@ -90,17 +94,10 @@ enum AccountRoutes {
                 headers: [.retryAfter: "\(seconds)"])
         case .letIn(let grant, _):
             guard let made = token else { throw wrongCode }
-            let paired = Paired(
-                scope: grant.scope.rawValue, token: wantsToken ? made.token : nil, person: grant.person,
-                page: household.page(of: grant.person))
-            var answer = Answer.json(paired)
+            var answer = Answer.json(Paired(scope: grant.scope.rawValue, token: wantsToken ? made.token : nil))
             if !wantsToken {
                 let isSecure = request.headers[HTTPField.Name("X-Forwarded-Proto")!] == "https"
-                // Named by what stays when the person is given another name; where it cannot be read now, the name does
-                // as well.
-                let owner = try? household.person(grant.person)?.desk()
-                let id = (try? owner.map { try $0.store.profile($0.context).userID }) ?? grant.person
-                let name = household.people.count > 1 ? Door.cookie(for: id) : Door.cookie
+                let name = person.name == Person.unnamed ? Door.cookie : Door.cookie(ofInstance: person.name)
                 answer.headers[.setCookie] =
                     """
                     \(name)=\(made.token); Path=/; Max-Age=31536000; HttpOnly; \

@@ -11,7 +11,7 @@ enum AgentRoutes {
             try ask.allowQuery([])
             try ask.needSession()
             let (person, channel, token) = (
-                ask.person, ask.visit.channel, ask.visit.rights.keys[ask.person.name]?.token
+                ask.person, ask.visit.channel, ask.visit.rights.key?.token
             )
             guard let sink = person.agents else {
                 throw HTTPProblem.missing("This service shows nothing by way of agents.")

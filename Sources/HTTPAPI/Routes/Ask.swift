@@ -41,16 +41,6 @@ struct Ask: Sendable {
 
     private static let surfaces = [DrinkSource.dbus.rawValue, DrinkSource.notification.rawValue]
 
-    /// A name may be given to somebody else while a page of theirs is open: whoever says whose day is meant reads and
-    /// changes no other.
-    /// - Parameter meant: what stays of that person (`/people`); `nil` where nothing is said.
-    func checkWhose(_ meant: String?) throws {
-        guard let meant else { return }
-        guard try person.desk().store.profile()?.userID == meant else {
-            throw HTTPProblem.missing("The day that is meant is not called that here any more.")
-        }
-    }
-
     /// A part of the path, by its name in the route.
     func part(_ name: String) throws -> String {
         guard let part = visit.parameters.get(name).flatMap({ PathPart.decoded($0) }), !part.isEmpty,
@@ -133,7 +123,7 @@ struct Ask: Sendable {
     }
 
     /// Whether addresses that are as good as a secret are shown: on this machine, and to who may change them.
-    var seesPlaces: Bool { visit.isLocal || visit.rights.scope(for: person.name).map { $0 >= .admin } ?? false }
+    var seesPlaces: Bool { visit.isLocal || visit.rights.scope.map { $0 >= .admin } ?? false }
 
     /// The answer as this caller may see it: the states in it without a session that is no business of the caller's, no
     /// settings or presets of Waterline, and of secret addresses only that they are set.

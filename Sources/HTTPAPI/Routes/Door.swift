@@ -11,17 +11,15 @@ import TrackerDesk
 struct Door: RouterMiddleware {
     typealias Context = Visit
 
-    /// The cookie of a service for one person.
+    /// The name of the cookie with a browser's token.
     static let cookie = "waterh"
-    /// So many cookies are looked at: twice as many as people share one service.
+    /// How many cookies are read.
     private static let cookieLimit = 64
 
     let names: @Sendable () -> [String]
     /// A program of this machine hands on what comes from elsewhere, and may not say so.
-    let isBehindProxy: @Sendable () -> Bool
-    let household: Household
-    /// Who is meant here where nobody is named.
-    let host: String?
+    let isBehindProxy: Bool
+    let person: Person
     /// Everything that arrives here comes through a socket that only this user can open.
     let isPrivate: Bool
     let counts: RequestCounts
@@ -68,7 +66,7 @@ struct Door: RouterMiddleware {
         let isOwn = isPrivate || visit.remote.map { PeerPlaces.name(of: $0) == nil } == true
         // A proxy that says nothing is a program of this machine, too; but one that hands on the name by which it was
         // asked gives itself away.
-        let isLoopback = isOwn && !isHandedOn && (isPrivate || (!isBehindProxy() && HostRule.isLoopback(authority)))
+        let isLoopback = isOwn && !isHandedOn && (isPrivate || (!isBehindProxy && HostRule.isLoopback(authority)))
         visit.peer = Self.peer(request, visit, isOwn)
         if !isPrivate, !HostRule(names: names()).allows(authority), !HostRule(names: publicNames()).allows(authority) {
             throw HTTPProblem(
@@ -93,18 +91,17 @@ struct Door: RouterMiddleware {
         // Where a browser says nothing of the site, it names the origin of whoever listens with a script.
         visit.isOfOtherPage = site.map { $0 == "cross-site" || $0 == "same-site" } ?? (isSame == false)
         visit.isLocal = isLoopback
-        visit.host = host
         if isPrivate {
             visit.rights.otherwise = .admin
             return
         }
         if let token = try Self.bearer(request) {
-            visit.rights = Rights(keys: try keys([token]), isBearer: true)
-            guard !visit.rights.keys.isEmpty else { throw Self.unknownToken }
+            visit.rights = Rights(key: try key([token]), isBearer: true)
+            guard visit.rights.key != nil else { throw Self.unknownToken }
             return
         }
         // A cookie that is good no more is as none: the page asks to be let in again.
-        visit.rights.keys = try keys(Self.cookies(request))
+        visit.rights.key = try key(Self.cookies(request))
         guard isLoopback else { return }
         // The page on this very machine. A browser says where a write comes from, and of a look at least that it is its
         // own page's; a script brings a token.
@@ -112,12 +109,10 @@ struct Door: RouterMiddleware {
         visit.rights.otherwise = isOwnPage ? .admin : .read
     }
 
-    /// By their public addresses, where the settings of somebody say one, this machine is called, too: the buttons of
-    /// notifications lead there.
+    /// The host of the public address that the settings name: the buttons of notifications lead there.
     private func publicNames() -> [String] {
-        household.people.compactMap {
-            (try? $0.desk().store.settings())?.service.publicURL.flatMap { URLComponents(string: $0)?.host }
-        }
+        let address = (try? person.desk().store.settings())?.service.publicURL
+        return [address.flatMap { URLComponents(string: $0)?.host }].compactMap(\.self)
     }
 
     private static func bearer(_ request: Request) throws -> String? {
@@ -129,8 +124,7 @@ struct Door: RouterMiddleware {
         return String(parts[1])
     }
 
-    /// The tokens in the cookies of ours, whoever they are named after: each opens the one day that it was made for,
-    /// whatever its person is called by now.
+    /// The tokens in our cookies. Several services of one machine share the cookies of its name.
     private static func cookies(_ request: Request) -> [String] {
         let pairs = request.headers[values: .cookie].flatMap { $0.split(separator: ";") }.lazy.map {
             $0.trimming(" \t").split(separator: "=", maxSplits: 1)
@@ -140,33 +134,18 @@ struct Door: RouterMiddleware {
                 .prefix(cookieLimit))
     }
 
-    /// Which of the tokens that are shown open whose day.
-    private func keys(_ shown: [String]) throws -> [String: Rights.Key] {
-        var keys: [String: Rights.Key] = [:]
-        var trouble: (any Error)?
-        for person in household.people {
-            for token in shown where (16...256).contains(token.utf8.count) {
-                do {
-                    guard let scope = try person.desk().store.scope(of: token).flatMap(Scope.init(rawValue:)) else {
-                        continue
-                    }
-                    // A browser may have been let in more than once: what it may do most counts.
-                    if keys[person.name].map({ $0.scope < scope }) ?? true {
-                        keys[person.name] = Rights.Key(scope: scope, token: token)
-                    }
-                } catch {
-                    trouble = error
-                }
-            }
+    /// The token that allows most. A browser may have been let in more than once.
+    private func key(_ shown: [String]) throws -> Rights.Key? {
+        var key: Rights.Key?
+        for token in shown where (16...256).contains(token.utf8.count) {
+            guard let scope = try person.desk().store.scope(of: token).flatMap(Scope.init(rawValue:)) else { continue }
+            if key.map({ $0.scope < scope }) ?? true { key = Rights.Key(scope: scope, token: token) }
         }
-        // One person's store that cannot be read keeps nobody else out.
-        if keys.isEmpty, let trouble { throw trouble }
-        return keys
+        return key
     }
 
-    /// The cookie of one person's day: a browser may be let in to several.
-    /// - Parameter owner: what the person's store calls its owner. A name may be changed, and given to somebody else.
-    static func cookie(for owner: String) -> String { "\(cookie)-\(owner)" }
+    /// The cookie of an instance. Cookies do not depend on the port, so each instance needs a name of its own.
+    static func cookie(ofInstance name: String) -> String { "\(cookie)-\(name)" }
 
     static let unknownToken = HTTPProblem(
         .unauthorized, "unknownToken", "This token is not known here, or was taken back.",
@@ -208,8 +187,6 @@ extension HTTPField.Name {
     static let referrerPolicy = Self("Referrer-Policy")!
     static let crossOriginOpenerPolicy = Self("Cross-Origin-Opener-Policy")!
     static let idempotencyKey = Self("Idempotency-Key")!
-    /// Whose day is meant, by what stays of it (`/people`): the name in the path may be somebody else's by now.
-    static let waterhDay = Self("Waterh-Day")!
     /// By what the person said what is handed on: the session's bus, a notification.
     static let waterhSurface = Self("Waterh-Surface")!
     static let idempotentReplayed = Self("Idempotent-Replayed")!

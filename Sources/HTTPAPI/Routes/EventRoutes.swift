@@ -7,8 +7,7 @@ import NIOCore
 enum EventRoutes {
     static func add(to table: RouteTable) {
         table.stream("events") { ask in
-            try ask.allowQuery(["fields", "shows", "looks", "after", "whose"])
-            try ask.checkWhose(ask.query("whose"))
+            try ask.allowQuery(["fields", "shows", "looks", "after"])
             // Who listens is told of reminders, which count as told then, and holds the bottle.
             guard !ask.visit.isOfOtherPage || ask.visit.rights.isBearer else {
                 throw HTTPProblem(.forbidden, "otherOrigin", "A page of another origin may not listen here.")
@@ -23,7 +22,7 @@ enum EventRoutes {
             // What is no number was never given here.
             let lastID = last.flatMap { $0.isEmpty ? nil : Int64($0) ?? -1 }
             let (person, feed, channel, isLocal) = (ask.person, ask.person.feed, ask.visit.channel, ask.visit.isLocal)
-            let token = ask.visit.rights.keys[person.name]?.token
+            let token = ask.visit.rights.key?.token
             let showsNotifications = try ask.queryIs("shows", "notifications")
             // Who says that notifications are shown wants them.
             let parts =

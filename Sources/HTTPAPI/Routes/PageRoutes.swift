@@ -12,8 +12,8 @@ enum PageRoutes {
         for file in PageFile.all where file.name.hasSuffix(".html") == false {
             table.plain("/\(file.name)") { request, _ in file.response(to: request) }
         }
-        for path in views { addForEach(path, "index.html", to: table) }
-        addForEach("/watch", "watch.html", to: table)
+        for path in views { add(path, "index.html", to: table) }
+        add("/watch", "watch.html", to: table)
         add("/pair", "pair.html", to: table)
         table.plain("\(RouteTable.base)/openapi.json") { request, _ in
             guard let file = PageFile.named("openapi.json") else {
@@ -26,12 +26,6 @@ enum PageRoutes {
     private static func add(_ path: String, _ name: String, to table: RouteTable) {
         guard let file = PageFile.named(name) else { return }
         table.plain(path) { request, _ in file.response(to: request) }
-    }
-
-    /// One page shows anybody's day: whose is said by its address.
-    private static func addForEach(_ path: String, _ name: String, to table: RouteTable) {
-        add(path, name, to: table)
-        add(path == "/" ? "/people/:person" : "/people/:person\(path)", name, to: table)
     }
 }
 

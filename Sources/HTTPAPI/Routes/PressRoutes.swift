@@ -5,10 +5,9 @@ import TrackerDesk
 /// Buttons of notifications that were sent to a phone. Whoever has a notification's key may press its buttons, and do
 /// nothing else: so no token goes to the server that brings it.
 enum PressRoutes {
-    static func add(to table: RouteTable, _ household: Household) {
+    static func add(to table: RouteTable, _ person: Person) {
         table.open(.post, "press") { request, visit in
-            guard let first = household.people.first else { throw gone }
-            var fields = try Fields(try await Ask(request: request, visit: visit, person: first).body())
+            var fields = try Fields(try await Ask(request: request, visit: visit, person: person).body())
             let (name, given) = (try fields.text("action") ?? "", try fields.text("key"))
             try fields.finish()
             guard let action = NotificationAction(rawValue: name) else {
@@ -18,14 +17,10 @@ enum PressRoutes {
             }
             guard let key = given else { throw HTTPProblem.wrong("missingField", "\"key\" is missing.") }
             guard key.utf8.count == 64 else { throw gone }
-            for person in household.people {
-                guard
-                    let done = try person.desk().seeing(waterline: person.sharesWaterline()).press(action, withKey: key)
-                else { continue }
-                await person.wrote()
-                return .json(["done": done])
-            }
-            throw gone
+            let desk = try person.desk().seeing(waterline: person.sharesWaterline())
+            guard let done = try desk.press(action, withKey: key) else { throw gone }
+            await person.wrote()
+            return .json(["done": done])
         }
     }
 

@@ -4,18 +4,17 @@ import TrackerDesk
 
 /// Where routes are entered: what each needs, and what is the same for all of them.
 final class RouteTable {
-    /// Below this, for the first person; and below `/api/v1/people/NAME` for each.
     static let base = "/api/v1"
 
     typealias Plain = @Sendable (Request, Visit) async throws -> Response
 
     private let router: Router<Visit>
-    private let household: Household
+    private let person: Person
     private var methods: [String: Set<HTTPRequest.Method>] = [:]
 
-    init(_ router: Router<Visit>, _ household: Household) {
+    init(_ router: Router<Visit>, _ person: Person) {
         self.router = router
-        self.household = household
+        self.person = person
     }
 
     /// A route that looks.
@@ -72,9 +71,7 @@ final class RouteTable {
 
     /// A route outside of the API that shows a person's day.
     func picture(_ path: String, _ answer: @escaping @Sendable (Ask) async throws -> Answer) {
-        for place in [path, "/people/:person\(path)"] {
-            respond(to: .get, place, .read) { try await answer($0).response }
-        }
+        respond(to: .get, path, .read) { try await answer($0).response }
     }
 
     /// A page or another route that belongs to no person.
@@ -103,30 +100,17 @@ final class RouteTable {
         _ method: HTTPRequest.Method, _ path: String, _ scope: Scope,
         _ respond: @escaping @Sendable (Ask) async throws -> Response
     ) {
-        for place in ["\(Self.base)/\(path)", "\(Self.base)/people/:person/\(path)"] {
-            self.respond(to: method, place, scope, respond)
-        }
+        self.respond(to: method, "\(Self.base)/\(path)", scope, respond)
     }
 
-    /// The person whom the path names, else the one who is meant.
     private func respond(
         to method: HTTPRequest.Method, _ path: String, _ scope: Scope,
         _ answer: @escaping @Sendable (Ask) async throws -> Response
     ) {
-        let household = household
+        let person = person
         on(path, method) { request, visit in
-            let named = visit.parameters.get("person").map { PathPart.decoded($0) ?? "" }
-            let person = household.person(
-                named ?? visit.rights.meant(of: household.people.map(\.name), host: visit.host))
-            // Who may see nobody does not hear who is there.
-            guard let person else {
-                if visit.rights.keys.isEmpty, visit.rights.otherwise == nil { try visit.refuse(scope) }
-                throw HTTPProblem.missing("There is nobody of that name here.")
-            }
-            try visit.check(scope, for: person.name)
-            let ask = Ask(request: request, visit: visit, person: person)
-            try ask.checkWhose(request.headers[.waterhDay])
-            return try await answer(ask)
+            try visit.check(scope)
+            return try await answer(Ask(request: request, visit: visit, person: person))
         }
     }
 
@@ -140,28 +124,23 @@ final class RouteTable {
 }
 
 extension Visit {
-    /// - Throws: `HTTPProblem` where the caller may not do that with this person's day: 401 where nobody knows who
-    ///   asks, 403 where the right is missing.
-    func check(_ needed: Scope, for person: String) throws {
-        guard let scope = rights.scope(for: person), scope >= needed else {
-            return try refuse(needed, isKnown: rights.keys[person] != nil)
-        }
-    }
-
-    func refuse(_ needed: Scope, isKnown: Bool = false) throws {
-        guard !isKnown else {
-            throw HTTPProblem(
-                .forbidden, "scope", "That needs the right \"\(needed.rawValue)\", which you were not given.")
-        }
-        guard !rights.isBearer else {
-            throw HTTPProblem(.forbidden, "otherPerson", "This token is good for another person's day only.")
-        }
+    /// - Throws: `HTTPProblem` where the caller may not do that: 401 without a token, 403 with too small a scope.
+    func check(_ needed: Scope) throws {
+        guard rights.scope.map({ $0 < needed }) ?? true else { return }
+        guard rights.key == nil else { throw HTTPProblem.missingScope(needed) }
         let how =
             needed == .read
             ? "Only who was let in may look from another machine" : "Only who was let in may change anything"
         throw HTTPProblem(
             .unauthorized, "notLetIn", "\(how): with a token, or a browser that was paired.",
             headers: [.wwwAuthenticate: "Bearer"])
+    }
+}
+
+extension HTTPProblem {
+    /// 403: the caller is known, and may not do that.
+    static func missingScope(_ needed: Scope) -> HTTPProblem {
+        HTTPProblem(.forbidden, "scope", "That needs the right \"\(needed.rawValue)\", which you were not given.")
     }
 }
 

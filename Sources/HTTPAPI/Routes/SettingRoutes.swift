@@ -17,7 +17,7 @@ enum SettingRoutes {
             try ask.allowQuery([])
             let name = try ask.part("name")
             try check(ask, [name])
-            if !ask.seesPlaces, SettingReach.isSecretPlace(name) { try ask.visit.refuse(.admin, isKnown: true) }
+            if !ask.seesPlaces, SettingReach.isSecretPlace(name) { throw HTTPProblem.missingScope(.admin) }
             return .json(try ask.person.desk().setting(name))
         }
         table.write(.patch, "settings", needs: .control) { ask, desk, fields in
@@ -65,8 +65,8 @@ enum SettingRoutes {
     /// Whoever may change the day may not send it elsewhere, nor have the service read this machine's files.
     private static func checkReach(_ ask: Ask, _ names: [String]) throws {
         guard let reach = names.map(SettingReach.init).max(), reach > .day else { return }
-        guard let scope = ask.visit.rights.scope(for: ask.person.name), scope >= .admin else {
-            return try ask.visit.refuse(.admin, isKnown: true)
+        guard let scope = ask.visit.rights.scope, scope >= .admin else {
+            throw HTTPProblem.missingScope(.admin)
         }
         guard reach == .files, !ask.visit.isLocal, let name = names.first(where: { SettingReach(of: $0) == .files })
         else { return }

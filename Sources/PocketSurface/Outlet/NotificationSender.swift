@@ -18,7 +18,7 @@ public actor NotificationSender: NotificationSink {
         public var desk: @Sendable () throws -> TrackerDesk
         /// What a file says over the settings.
         public var overlay: @Sendable (Settings) throws -> Settings
-        /// As listed; `nil` where nobody is.
+        /// The service's instance name.
         public var person: String?
         /// Whether Waterline is shown beyond this machine.
         public var sharesWaterline: @Sendable () -> Bool

@@ -12,11 +12,11 @@ public struct NotificationTarget: Hashable, Sendable, CustomStringConvertible {
     let authorities: String?
     /// Where a phone finds this service; `nil`: nowhere, so that there is nothing to open and nothing to press.
     let publicURL: String?
-    /// As listed, where several people share a service.
+    /// The service's instance name.
     let person: String?
 
     /// `nil` where the settings name no place.
-    /// - Parameter person: as listed; `nil` where nobody is.
+    /// - Parameter person: the service's instance name.
     /// - Throws: what is wrong with the settings, in a sentence.
     public init?(_ channel: NotificationChannel, _ settings: ServiceSettings, person: String? = nil) throws {
         let own = settings[channel]
@@ -59,7 +59,7 @@ public struct NotificationTarget: Hashable, Sendable, CustomStringConvertible {
 
     /// A page of the person's, as a phone finds it.
     func page(_ path: String) -> String? {
-        publicURL.map { $0 + (person.map { "/people/\($0)" } ?? "") + (path == "/" ? "/" : path) }
+        publicURL.map { $0 + path }
     }
 
     private static func firstLine(of path: String, _ channel: NotificationChannel) throws -> String {

@@ -65,13 +65,6 @@ extension TrackerDesk {
             values: ["key": name])
     }
 
-    /// The goal that a person's store begins with: nothing happens where one was ever chosen.
-    public func begin(withGoal ml: Int) throws {
-        guard try !store.hasChosenGoal() else { return }
-        let goal = [(name: "hydration.goalMl", text: "\(ml)")]
-        _ = try change { try store.changeSettings(goal, isFirstChoice: true, context) }
-    }
-
     private static func report(_ bottle: String, _ found: (settings: Settings, own: Set<String>))
         -> BottleSettingsReport
     {

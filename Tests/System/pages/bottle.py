@@ -117,12 +117,11 @@ class Bottle(PageCase):
             const ask = window.fetch;
             window.fetch = async (address, ...rest) => {
               const answer = await ask(address, ...rest);
-              if (!String(address).endsWith('/people')) return answer;
-              const body = await answer.json();
-              return new Response(JSON.stringify({...body, people: body.people.map((one) => ({...one, scope: 'control'}))}), {status: 200, headers: {'Content-Type': 'application/json'}});
+              if (!String(address).endsWith('/access')) return answer;
+              return new Response(JSON.stringify({scope: 'control'}), {status: 200, headers: {'Content-Type': 'application/json'}});
             };""")
         self.open("/bottle", ".polls-card")
         self.wait(".bottle-page .counts > div")
-        self.until(lambda: self.script("return performance.getEntriesByType('resource').some((e) => e.name.endsWith('/people'))"), "nobody asked who may what")
+        self.until(lambda: self.script("return performance.getEntriesByType('resource').some((e) => e.name.endsWith('/access'))"), "nobody asked who may what")
         self.assertTrue(self.script("return document.querySelector('.kept-card').hidden"))
         self.assertFalse(self.script("return performance.getEntriesByType('resource').some((e) => e.name.endsWith('/polls/kept'))"), "it asked for what is not its business")

@@ -1,0 +1,79 @@
+import CommandKit
+import TOMLKit
+
+/// A configuration of 0.9 that lists several people (`[[person]]`), as one configuration per person. Each person has a
+/// service, `waterh-gateway@NAME`, with the configuration `/etc/waterh/NAME.toml`.
+public struct SplitConfiguration: Sendable {
+    /// One person's configuration.
+    public struct Part: Equatable, Sendable {
+        /// The instance name of the person's service.
+        public let name: String
+        /// The text of `NAME.toml`.
+        public let text: String
+
+        /// The file for the system service.
+        public var path: String { Paths.configuration(ofInstance: name) }
+    }
+
+    /// In the order of the list.
+    public let parts: [Part]
+
+    /// - Returns: `nil` when the text does not list people.
+    /// - Parameter name: the file's name in errors.
+    public init?(text: String, name: String) throws {
+        try self.init(Configuration.table(text, name), file: name)
+    }
+
+    init?(_ table: TOMLTable, file: String) throws {
+        guard table.keys.contains("person") else { return nil }
+        func wrong(_ what: String) -> CommandFailure {
+            CommandFailure(.badInput, "In the configuration \(file), \(what).", advice: Configuration.mend)
+        }
+        let people = table["person"]?.array?.compactMap(\.table) ?? []
+        guard !people.isEmpty, people.count == table["person"]?.array?.count else {
+            throw wrong("'person' is not a list of tables, [[person]]")
+        }
+        var (parts, names, stores): ([Part], Set<String>, Set<String>) = ([], ["waterh"], [])
+        for (index, person) in people.enumerated() {
+            guard let name = person["name"]?.string, Configuration.isInstance(name), names.insert(name).inserted else {
+                throw wrong("'name' of person \(index + 1) is missing, invalid, or used twice")
+            }
+            guard let store = person["store"]?.string, !store.isEmpty, stores.insert(store).inserted else {
+                throw wrong("'store' of person \(index + 1) is missing or used twice")
+            }
+            let own = TOMLTable()
+            for key in table.keys where key != "person" { own[key] = table[key] }
+            // A goal was only the first one of a new store, and the store has it.
+            for key in person.keys where !["name", "goal"].contains(key) { own[key] = person[key] }
+            if index > 0 { own["listen"] = Self.listen(table["listen"]?.string, index) }
+            parts.append(Part(name: name, text: own.convert(to: .toml, options: []) + "\n"))
+        }
+        self.parts = parts
+    }
+
+    /// The page of another person than the first: the same host and the next ports.
+    private static func listen(_ text: String?, _ index: Int) -> String {
+        let first = text ?? "127.0.0.1:8077"
+        guard let colon = first.lastIndex(of: ":"), let port = UInt16(first[colon...].dropFirst()), port > 0 else {
+            return first
+        }
+        return first[...colon] + "\(Int(port) + index)"
+    }
+
+    /// The error for a service that was started with the list.
+    func failure(file: String) -> CommandFailure {
+        CommandFailure(
+            .badInput,
+            "The configuration \(file) lists several people: since 0.10 each person has a service of their own.",
+            advice: parts.map {
+                """
+                Write \($0.path):
+
+                \($0.text)
+                systemctl enable --now waterh-gateway@\($0.name)
+
+                """
+            }.joined(separator: "\n"),
+            code: "severalPeople")
+    }
+}

@@ -1,0 +1,69 @@
+import Bluetooth
+import CommandKit
+import CommandStore
+import Gateway
+import HTTPAPI
+import Logging
+import Store
+import TrackerDesk
+
+/// The running service: one store, one link to its bottles, and everything that follows a poll.
+final class ServiceHost: Sendable {
+    let resident: Resident
+    /// The store's day, as the web server sees it.
+    let page: Person
+    /// The page's address for a browser of this machine.
+    let address = PageAddress()
+    private let adapter: Adapter
+    private let work: [Task<Void, Never>]
+
+    /// Opens the store and the link, and begins to poll.
+    /// - Parameters:
+    ///   - hasDesktop: notifications go to the desktop of this session.
+    ///   - open: opens the link.
+    init(
+        _ plan: ServicePlan, _ supervisor: Supervisor, log: Logger, hasDesktop: Bool = true,
+        open: (LinkOptions) throws -> any CentralLink = { try $0.open() }
+    ) throws {
+        let depot = try Depot(plan.store, zone: plan.zone)
+        let central = try open(plan.link)
+        log.debug("Service on \(central.name)\(plan.link.allowPowerCycle ? ", which may be switched off and on" : "").")
+        let clock = DriverClock.system(wall: { Machine.now() })
+        let resident = Resident(
+            plan, depot, supervisor: supervisor, log: log, clock: clock, desktopPages: hasDesktop ? address : nil)
+        if depot.store.path != ":memory:",
+            ServiceSocket(path: ServiceSocket.own(forStore: depot.store.path).path).isAnswering
+        {
+            log.warning(
+                """
+                Another service keeps this store, too. Both poll, and what a bottle gives is stored once; at a \
+                broker only one of them is heard. Stop one of them.
+                """
+            )
+        }
+        let adapter = Adapter(central, resident, clock: clock)
+        let page = resident.page(adapter.service)
+        (self.resident, self.adapter, self.page) = (resident, adapter, page)
+        work = [Task { await adapter.run() }, Task { await resident.run(page) }]
+    }
+
+    /// Polls every bottle as soon as possible.
+    func hurry() async { await adapter.service.hurry() }
+
+    /// The service's recent polls, in Prometheus' text format.
+    func metrics() async -> String {
+        let store = resident.store
+        return await resident.board.figures(
+            of: try? TrackerDesk.ownBottles(of: store), store: (store.bytes, try? store.outboxDepth())
+        ).metrics
+    }
+
+    /// Whether polls make progress.
+    var isOnTime: Bool { get async { await adapter.service.isOnTime() } }
+
+    /// Returns when no poll is under way and the link is closed.
+    func close() async {
+        for task in work { task.cancel() }
+        for task in work { await task.value }
+    }
+}

@@ -1,0 +1,52 @@
+import ArgumentParser
+import CommandKit
+import CommandStore
+import Foundation
+
+/// Replaces a configuration of 0.9 that lists several people: the Debian package runs this when it is upgraded.
+struct SplitPeople: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "split-people",
+        abstract: "Write one configuration per person from a list of people",
+        discussion: "Prints the instance name of each person's service. Existing files are not changed.",
+        shouldDisplay: false)
+
+    @Option(help: ArgumentHelp("The configuration that lists people.", valueName: "file"), completion: .file())
+    var config: String
+
+    func run() throws {
+        var source = stat()
+        guard stat(config, &source) == 0, let text = try? String(contentsOfFile: config, encoding: .utf8) else {
+            throw CommandFailure(.badInput, "The configuration \(config) cannot be read.")
+        }
+        for part in try SplitConfiguration(text: text, name: config)?.parts ?? [] {
+            try Self.write(part.text, to: part.path, as: source)
+            TextOutput.standard.line(part.name)
+        }
+    }
+
+    /// Does nothing when the file exists.
+    /// - Parameter source: the file whose owner and mode the new one gets.
+    private static func write(_ text: String, to path: String, as source: stat) throws {
+        let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard descriptor >= 0 else {
+            guard errno == EEXIST else { throw failure(path) }
+            return
+        }
+        defer { close(descriptor) }
+        let bytes = Array(text.utf8)
+        guard fchown(descriptor, source.st_uid, source.st_gid) == 0,
+            fchmod(descriptor, source.st_mode & 0o777) == 0,
+            bytes.withUnsafeBytes({ Glibc.write(descriptor, $0.baseAddress, $0.count) }) == bytes.count,
+            fsync(descriptor) == 0
+        else {
+            let failure = failure(path)
+            unlink(path)
+            throw failure
+        }
+    }
+
+    private static func failure(_ path: String) -> CommandFailure {
+        CommandFailure(.failed, "The configuration \(path) cannot be written: \(String(cString: strerror(errno))).")
+    }
+}
