@@ -31,11 +31,10 @@ final class OutletRig: Sendable {
 
     /// - Parameters:
     ///   - limit: how long a reminder waits for the broker.
-    ///   - others: topics that are another store's.
     ///   - isInFile: the broker's address is not in the store, where a purge would take it.
     init(
         _ broker: Broker, _ settings: [(String, String)] = [], store: TrackerStore? = nil,
-        limit: Duration = .seconds(6), others: Set<String> = [], isInFile: Bool = false
+        limit: Duration = .seconds(6), isInFile: Bool = false
     ) throws {
         sink = MQTTSink(limit: limit)
         self.broker = broker
@@ -71,7 +70,7 @@ final class OutletRig: Sendable {
             .init(
                 desk: desk, overlay: { isInFile ? try address.settings() : $0 }, service: door,
                 sharesWaterline: { boxed.rig?.sharesWaterline.withLock { $0 } ?? false }, version: "test",
-                watch: { store.path == ":memory:" ? nil : StoreWatch(store.path) }, othersTopics: { others },
+                watch: { store.path == ":memory:" ? nil : StoreWatch(store.path) },
                 say: { word in boxed.rig?.words.withLock { $0.append(word) } }, chance: { 0 }), sink: sink)
         boxed.rig = self
     }
@@ -94,12 +93,6 @@ final class OutletRig: Sendable {
         task?.cancel()
         await outlet.poke()
         await task?.value
-    }
-
-    /// As who is not listed any more.
-    func letOut() async {
-        await outlet.leave()
-        await stop()
     }
 
     var connections: Int { words.withLock { $0.count { if case .connected = $0 { true } else { false } } } }

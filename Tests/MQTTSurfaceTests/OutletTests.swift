@@ -723,7 +723,7 @@ struct OutletTests {
         await rig.stop()
     }
 
-    @Test(arguments: ["off", "let out", "stopped"]) func whoGoesLeavesNothingAtTheBroker(_ how: String) async throws {
+    @Test(arguments: ["off", "stopped"]) func whoGoesLeavesNothingAtTheBroker(_ how: String) async throws {
         let broker = try await Broker()
         let rig = try OutletRig(broker)
         try rig.store.adoptBottle("A4:C1:38:01:02:03")
@@ -736,7 +736,6 @@ struct OutletTests {
             _ = try rig.desk().set([(name: "mqtt.url", text: "")])
             #expect(await event { rig.words.withLock { $0.contains(.off) } ? true : nil } == true)
             await rig.stop()
-        case "let out": await rig.letOut()
         default: await rig.stop()
         }
         let left = try await broker.kept()
@@ -747,7 +746,7 @@ struct OutletTests {
         #expect(left.contains("1 h/availability offline") && left.contains { $0.hasPrefix("1 h/state {") })
     }
 
-    @Test(arguments: [true, false]) func whatCannotBeTakenBackIsToldAndTakenBackLater(isLetOut: Bool) async throws {
+    @Test func whatCannotBeTakenBackIsToldAndTakenBackLater() async throws {
         let broker = try await Broker()
         let rig = try OutletRig(broker)
         rig.start()
@@ -755,7 +754,7 @@ struct OutletTests {
         _ = await event { try? rig.store.keptTopics(of: "mqtt").count >= 4 ? true : nil }
         try await broker.stop()
         _ = await event { await rig.sink.canShow() ? nil : true }
-        if isLetOut { await rig.letOut() } else { _ = try rig.desk().set([(name: "mqtt.url", text: "")]) }
+        _ = try rig.desk().set([(name: "mqtt.url", text: "")])
         let told: Bool? = await event {
             rig.words.withLock {
                 $0.contains {
@@ -768,7 +767,7 @@ struct OutletTests {
             } ? true : nil
         }
         #expect(told == true, "\(rig.words.withLock { $0 })")
-        if !isLetOut { await rig.stop() }
+        await rig.stop()
         try await broker.start()
         let again = try OutletRig(broker, [("mqtt.prefix", "new")], store: rig.store)
         again.start()
@@ -852,20 +851,6 @@ struct OutletTests {
         _ = await event { try? third.store.keptTopics(of: "mqtt").count >= 4 ? true : nil }
         #expect(third.words.withLock { $0.count } == 1, "\(third.words.withLock { $0 })")
         await third.stop()
-    }
-
-    /// Who takes leave of a store clears nothing that is another's by now.
-    @Test func aFarewellSparesWhatIsAnothersByNow() async throws {
-        let broker = try await Broker()
-        let rig = try OutletRig(broker, others: ["h/state", "h/availability"])
-        rig.start()
-        try await rig.connected()
-        _ = await event { try? rig.store.keptTopics(of: "mqtt").count >= 4 ? true : nil }
-        await rig.stop()
-        #expect(await rig.outlet.takeBack())
-        let left = try await broker.kept()
-        #expect(Set(left.map { $0.split(separator: " ")[1] }) == ["h/state", "h/availability"], "\(left)")
-        #expect(left.contains("1 h/availability offline"))
     }
 
     /// Two clients of one name: the broker lets only one of them in, and it is told why.

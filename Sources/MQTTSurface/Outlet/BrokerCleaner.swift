@@ -135,7 +135,7 @@ actor BrokerCleaner {
         do {
             _ = try await session.connected()
             let own = Set(try desk.store.keptTopics(of: MQTTOutlet.name))
-            var spared = around.othersTopics()
+            var spared: Set<String> = []
             if isNamed {
                 spared.formUnion(own)
             } else {

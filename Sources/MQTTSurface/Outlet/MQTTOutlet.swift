@@ -30,8 +30,6 @@ public actor MQTTOutlet {
         /// Tells whenever the store is written, by whatever program; `nil` where nothing does: then it is looked at all
         /// the time.
         public var watch: @Sendable () -> StoreWatch?
-        /// At which topics brokers keep something of others whom the same service tells of.
-        public var othersTopics: @Sendable () -> Set<String>
         /// Takes what a person should hear.
         public var say: @Sendable (Word) -> Void
         /// From 0 to 1.
@@ -45,12 +43,12 @@ public actor MQTTOutlet {
             claim: @escaping @Sendable (_ client: String) throws -> (any Sendable)? = { _ in nil },
             home: @escaping @Sendable () -> OutletHome? = { nil },
             watch: @escaping @Sendable () -> StoreWatch? = { nil },
-            othersTopics: @escaping @Sendable () -> Set<String> = { [] }, say: @escaping @Sendable (Word) -> Void,
+            say: @escaping @Sendable (Word) -> Void,
             chance: @escaping @Sendable () -> Double = { .random(in: 0...1) }
         ) {
             (self.desk, self.overlay, self.service, self.sharesWaterline) = (desk, overlay, service, sharesWaterline)
             (self.version, self.wrote, self.claim, self.home, self.watch) = (version, wrote, claim, home, watch)
-            (self.othersTopics, self.say, self.chance) = (othersTopics, say, chance)
+            (self.say, self.chance) = (say, chance)
         }
     }
 
@@ -96,7 +94,6 @@ public actor MQTTOutlet {
     private var stranger: String?
     private var isOn = false
     private var hasLooked = false
-    private var isLeaving = false
     /// Somebody tells of what is written.
     private var isFollowing = false
     /// Connections that broke soon after they were made, one after the other.
@@ -149,58 +146,15 @@ public actor MQTTOutlet {
                 await wait(Self.isCopy(error) ? Self.lookAnyway : backoff.next(chance: around.chance()), while: plan)
             }
         }
-        if isLeaving { tellWhatStays() }
     }
 
-    /// The person goes: when the task ends, everything that brokers keep of the day is taken back, and not only said to
-    /// be old.
-    public func leave() { isLeaving = true }
-
-    /// Whether nothing of ours is to stay at this plan's broker: the person goes, or it is not the settings' broker any
-    /// more.
+    /// Whether nothing of ours is to stay at this plan's broker, because the settings name another one.
     func isDone(with plan: MQTTPlan) -> Bool {
-        guard !isLeaving else { return true }
         do {
             return try Self.plan(around)?.address != plan.address
         } catch {
             return false
         }
-    }
-
-    /// Instead of `run`, for who is not served any more: takes back what brokers keep of the day, and ends. Goes on
-    /// trying until it is done, or its task is cancelled.
-    /// - Returns: whether nothing is left.
-    public func takeBack() async -> Bool {
-        isLeaving = true
-        var backoff = Backoff()
-        while !Task.isCancelled {
-            var plan: MQTTPlan?
-            do {
-                guard try !around.desk().store.keptTopics(of: Self.name).isEmpty else { return true }
-                plan = try Self.plan(around)
-                guard let plan else {
-                    tellWhatStays()
-                    return false
-                }
-                try await MQTTVisit.takeBack(self, plan)
-            } catch {
-                trouble(error, plan)
-                await wait(backoff.next(chance: around.chance()), while: plan)
-            }
-        }
-        return false
-    }
-
-    private func tellWhatStays() {
-        guard let kept = try? around.desk().store.keptTopics(of: Self.name), let first = kept.first else { return }
-        around.say(
-            .stays(
-                """
-                What was published of this day could not be taken back: \(kept.count) retained messages stay at \
-                the broker (\(first)\(kept.count > 1 ? " and more" : "")) until this store is published there \
-                again, or somebody empties them.
-                """
-            ))
     }
 
     /// Something was written: looks at once.
@@ -260,12 +214,6 @@ public actor MQTTOutlet {
     public static func identity(of store: TrackerStore) throws -> (client: String, path: String?)? {
         try store.identity(of: name).map { (MQTTPlan.client($0.id), $0.path) }
     }
-
-    /// Whether brokers keep something of the store's.
-    public static func leavesSomething(_ store: TrackerStore) throws -> Bool { try !store.keptTopics(of: name).isEmpty }
-
-    /// At which topics brokers keep something of the store's.
-    public static func topics(keptBy store: TrackerStore) throws -> Set<String> { Set(try store.keptTopics(of: name)) }
 
     /// From here on the store is told from this place, as who it was or as somebody else. A service that waits for it
     /// goes on.

@@ -101,33 +101,6 @@ struct MQTTVisit {
         await session.close()
     }
 
-    /// A connection for nothing else: nothing of who is not served any more stays behind.
-    static func takeBack(_ owner: MQTTOutlet, _ plan: MQTTPlan) async throws {
-        let around = owner.around
-        let store = try around.desk().store
-        guard let known = try store.identity(of: MQTTOutlet.name) else { return }
-        try MQTTOutlet.checkHome(known.id, around)
-        let claim = try around.claim(MQTTPlan.client(known.id))
-        defer { withExtendedLifetime(claim) {} }
-        var options = plan.options(id: known.id)
-        // Somebody else may be there by now.
-        options.will = nil
-        let session = try MQTTSession(options) { _ in }
-        do {
-            _ = try await session.connected()
-            let kept = try store.keptTopics(of: MQTTOutlet.name)
-            // What is another's by now stays: that one says there what is to be said.
-            let others = around.othersTopics()
-            try await session.publish(
-                kept.filter { !others.contains($0) }.map { MQTTMessage($0, [], isRetained: true) })
-            try store.forgetKept(kept, of: MQTTOutlet.name)
-        } catch {
-            await session.close()
-            throw error
-        }
-        await session.close()
-    }
-
     /// Nothing of ours stays behind.
     private mutating func takeBack() async throws {
         let all = kept.sorted()
