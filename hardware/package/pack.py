@@ -29,7 +29,7 @@ import manual
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 UNITS = os.path.join(ROOT, "hardware", "units")
-SYSTEM_UNITS = ["waterh-gateway.service", "waterh-emulator@.service"]
+SYSTEM_UNITS = ["waterh-gateway.service", "waterh-gateway@.service", "waterh-emulator@.service"]
 USER_UNITS = ["waterh-gateway-user.service", "waterh-agent.service", "waterh-check.service", "waterh-check.timer"]
 RECOMMENDS = "bluez, ca-certificates"
 SUGGESTS = "libglib2.0-bin, xdg-utils, waterh-doc"
@@ -194,7 +194,7 @@ def share_tree(products, share):
     put(os.path.join(doc, "changelog.gz"), zipped(changelog()))
     for example in sorted(glob.glob(os.path.join(ROOT, "hardware/ci/*"))):
         put(os.path.join(doc, "examples/ci", os.path.basename(example)), source=example)
-    for name in ("waterh.toml", "waterh-nginx.conf", "disconnect-at-once.conf"):
+    for name in ("waterh-nginx.conf", "disconnect-at-once.conf"):
         put(os.path.join(doc, "examples", name), source=os.path.join(UNITS, name))
     for blueprint in sorted(glob.glob(os.path.join(ROOT, "hardware/homeassistant/blueprints/*.yaml"))):
         put(os.path.join(doc, "examples/homeassistant", os.path.basename(blueprint)), source=blueprint)
