@@ -25,8 +25,6 @@ struct ServicePlan: Sendable {
     let mqtt: [String: String]
     /// What it says of the person's phone, likewise.
     let pocket: [String: String]
-    /// To whom drinks are told.
-    let fleet: FleetPlace?
     /// Where the page is shown; `nil` where nobody says but the settings.
     let listen: String?
     /// By which names other machines call this one.
