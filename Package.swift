@@ -93,8 +93,7 @@ let package = Package(
         target("DBus", ["CDBus", "Descriptors"]),
         // Notifications on the desktop of the session, over its bus.
         target("Desktop", ["DBus", "Escaping", "TrackerCore"]),
-        target("HostController", ["Bluetooth", "CBluetooth", "Descriptors"]),
-        target("BlueZ", ["Bluetooth", "DBus", "Descriptors", "HostController", "Pauses"]),
+        target("BlueZ", ["Bluetooth", "DBus", "Descriptors", "Pauses", "CBluetooth"]),
         // Encryption, key agreement, signatures and digests.
         .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
         target("Cryptography", ["CCrypto"]),
@@ -108,10 +107,7 @@ let package = Package(
         target("CommandKit", ["Descriptors", "Escaping", argumentParser]),
         target(
             "Links",
-            [
-                "Bluetooth", "Captures", "Replay", "VirtualBottle", "Emulation", "BlueZ", "DBus", "ESPHome",
-                "HostController",
-            ]),
+            ["Bluetooth", "Captures", "Replay", "VirtualBottle", "Emulation", "BlueZ", "DBus", "ESPHome"]),
 
         // The commands' way to the store: the configuration file, where the store lies, its errors as exit codes.
         target(
@@ -153,10 +149,9 @@ let package = Package(
         command(
             "waterh-gateway",
             [
-                "Escaping", "Gateway", "Emulation", "VirtualBottle", "BottleProtocol", "Bluetooth",
-                "Captures", "HostController", "Links", "Store", "Sync", "TrackerCore",
-                "CommandStore", "CTimex", "CQREncode", "Desktop", "HTTPAPI", "MQTT", "MQTTSurface",
-                "Outgoing", "Pauses", "PocketSurface", "TrackerDesk", "ServiceLog", logging,
+                "Escaping", "Gateway", "Emulation", "VirtualBottle", "BottleProtocol", "Bluetooth", "Captures", "BlueZ",
+                "Links", "Store", "Sync", "TrackerCore", "CommandStore", "CTimex", "CQREncode", "Desktop", "HTTPAPI",
+                "MQTT", "MQTTSurface", "Outgoing", "Pauses", "PocketSurface", "TrackerDesk", "ServiceLog", logging,
             ]),
         // The style and the script of a capture's report, as bytes of the program.
         .target(name: "CReport", exclude: ["pages"]),
@@ -164,7 +159,7 @@ let package = Package(
             "waterh-replay",
             [
                 "Archives", "Escaping", "Replay", "Captures", "Bluetooth", "BottleProtocol", "Emulation",
-                "VirtualGadget", "Links", "HostController", "CReport",
+                "VirtualGadget", "Links", "BlueZ", "CReport",
             ]),
         command(
             "waterh-tracker",
@@ -173,10 +168,8 @@ let package = Package(
         // Measures what the project promises; not a product.
         .executableTarget(
             name: "Benchmarks",
-            dependencies: [
-                "BlueZ", "Bluetooth", "BottleProtocol", "Captures", "HostController",
-                "Store", "TrackerCore",
-            ], swiftSettings: strict),
+            dependencies: ["BlueZ", "Bluetooth", "BottleProtocol", "Captures", "Store", "TrackerCore"],
+            swiftSettings: strict),
 
         // Tests: one target per subject, the simulation, and the built commands.
         .target(name: "Support", path: "Tests/Support", exclude: ["peer.py"], swiftSettings: strict),
@@ -217,7 +210,7 @@ let package = Package(
         tests("MQTTSurfaceTests", ["MQTTSurface", "MQTT", "TrackerDesk", "Store", "TrackerCore"]),
         tests("PocketSurfaceTests", ["PocketSurface", "TrackerDesk", "Store", "TrackerCore"]),
         tests("ESPHomeTests", ["ESPHome", "Bluetooth", "Cryptography"]),
-        tests("HostControllerTests", ["HostController", "Bluetooth"]),
+        tests("HostControllerTests", ["BlueZ", "Bluetooth"]),
         tests("ServiceLogTests", ["ServiceLog", "CommandKit", logging]),
         tests("LinksTests", ["Links", "BlueZ", "Bluetooth"]),
         // Scenarios on simulated time: bottle, link, poll, and a disk that is full now and then.

@@ -1,7 +1,6 @@
 import BlueZ
 import Bluetooth
 import Glibc
-import HostController
 
 /// Both ends of the notification benchmark inside the bench machine (`hardware/machine/suite/benchmarks.py`): a
 /// peripheral that notifies as fast as its link takes values, and our central, which counts what arrives.

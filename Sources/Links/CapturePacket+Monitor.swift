@@ -1,5 +1,5 @@
 import Captures
-import HostController
+import BlueZ
 
 extension CapturePacket {
     /// A packet of the monitor channel as a record of btsnoop's monitor format: its opcodes are the same

@@ -2,7 +2,6 @@ import BlueZ
 import Bluetooth
 import ESPHome
 import Emulation
-import HostController
 
 /// From what a person types after `--link` to the link itself.
 public enum LinkFactory {

@@ -1,6 +1,6 @@
 import Bluetooth
 import Captures
-import HostController
+import BlueZ
 import Replay
 
 /// Writes packets of the monitor channel into a capture, all of them, an adapter's or only a bottle's, and counts what

@@ -1,7 +1,7 @@
 import Bluetooth
 import Captures
 import CommandKit
-import HostController
+import BlueZ
 import Links
 import Synchronization
 

@@ -3,7 +3,7 @@ import Captures
 import CommandKit
 import CommandStore
 import Foundation
-import HostController
+import BlueZ
 import Links
 
 /// The recordings of a day: of each connection by itself where the link carries PDUs, else of the air as the kernel's

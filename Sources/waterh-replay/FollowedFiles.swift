@@ -2,7 +2,7 @@ import Captures
 import CommandKit
 import Dispatch
 import Foundation
-import HostController
+import BlueZ
 import Links
 import Replay
 import Synchronization

@@ -3,7 +3,7 @@ import Bluetooth
 import Captures
 import CommandKit
 import Foundation
-import HostController
+import BlueZ
 import Links
 import Replay
 

@@ -1,6 +1,6 @@
 import Bluetooth
 import Foundation
-import HostController
+import BlueZ
 import Support
 import Testing
 

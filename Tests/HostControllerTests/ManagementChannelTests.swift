@@ -1,7 +1,7 @@
 import Bluetooth
 import Testing
 
-@testable import HostController
+@testable import BlueZ
 
 @Suite struct ManagementChannelTests {
     /// BlueZ doc/mgmt-api.txt, "Disconnect Command".

@@ -2,7 +2,7 @@ import Bluetooth
 import Glibc
 import Testing
 
-@testable import HostController
+@testable import BlueZ
 
 /// Messages of the kernel's HCI monitor channel.
 @Suite struct MonitorPacketTests {

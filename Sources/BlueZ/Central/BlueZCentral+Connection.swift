@@ -1,5 +1,4 @@
 import Bluetooth
-import HostController
 
 /// Connecting and disconnecting.
 extension BlueZCentral {
