@@ -70,7 +70,7 @@ let package = Package(
         target("VirtualGadget", ["Bluetooth"]),
         target("Gateway", ["BottleProtocol", "Bluetooth", "TrackerCore"]),
         // What captures mean: attribution, drinks, and captures that answer as a bottle.
-        target("Replay", ["BottleProtocol", "Bluetooth", "Captures", "VirtualBottle", "VirtualGadget"]),
+        target("Replay", ["BottleProtocol", "Bluetooth", "Captures", "VirtualBottle", "VirtualGadget", "CArchive"]),
 
         // One heavy dependency each.
         target("Store", ["Cryptography", "Descriptors", "Escaping", "TrackerCore", grdb]),
@@ -86,7 +86,6 @@ let package = Package(
         // Archives and compressed files.
         .systemLibrary(name: "CArchive", pkgConfig: "libarchive", providers: [.apt(["libarchive-dev", "zlib1g-dev"])]),
         target("Importing", ["TrackerCore", "CArchive", "CLibXML2"]),
-        target("Archives", ["CArchive", "Captures", "Replay"]),
         .systemLibrary(name: "CMosquitto", pkgConfig: "libmosquitto", providers: [.apt(["libmosquitto-dev"])]),
         target("MQTT", ["CMosquitto"]),
         // A message bus, the system's or the user's: connection, calls, signals, objects of our own.
@@ -158,8 +157,8 @@ let package = Package(
         command(
             "waterh-replay",
             [
-                "Archives", "Escaping", "Replay", "Captures", "Bluetooth", "BottleProtocol", "Emulation",
-                "VirtualGadget", "Links", "BlueZ", "CReport",
+                "Replay", "Escaping", "Captures", "Bluetooth", "BottleProtocol", "Emulation", "VirtualGadget", "Links",
+                "BlueZ", "CReport",
             ]),
         command(
             "waterh-tracker",
@@ -181,7 +180,7 @@ let package = Package(
         tests("ReplayTests", ["Replay", "Captures", "Bluetooth", "BottleProtocol", "VirtualBottle"]),
         // From a capture file to ATT PDUs and back, with tshark as the judge.
         tests("ConversationTests", ["Replay", "Captures", "Bluetooth"]),
-        tests("ArchivesTests", ["Archives", "Captures", "Replay"]),
+        tests("ArchivesTests", ["Replay", "Captures"]),
         tests("TrackerCoreTests", ["TrackerCore", "Importing"], exclude: ["Data"]),
         tests("ImportingTests", ["Importing", "TrackerCore"]),
         tests("VirtualBottleTests", ["VirtualBottle", "BottleProtocol", "Bluetooth"]),

@@ -1,9 +1,8 @@
-import Archives
+import Replay
 import ArgumentParser
 import Captures
 import CommandKit
 import Foundation
-import Replay
 
 /// One run over captures: output, progress, and what to say at the end.
 final class CaptureRun {

@@ -1,4 +1,4 @@
-import Archives
+import Replay
 import ArgumentParser
 import Bluetooth
 import Captures
@@ -6,7 +6,6 @@ import CommandKit
 import Emulation
 import Foundation
 import Links
-import Replay
 
 struct PlayCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,9 +1,8 @@
-import Archives
+import Replay
 import ArgumentParser
 import Captures
 import CommandKit
 import Foundation
-import Replay
 
 struct VerifyCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,4 +1,4 @@
-import Archives
+import Replay
 import Testing
 
 /// How far unpacking goes, value by value: who changes one says here why. That each limit holds is shown with smaller

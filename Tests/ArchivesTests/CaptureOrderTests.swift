@@ -1,7 +1,6 @@
-import Archives
+import Replay
 import Captures
 import Foundation
-import Replay
 import Support
 import Testing
 

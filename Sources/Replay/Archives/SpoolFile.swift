@@ -1,5 +1,4 @@
 import Glibc
-import Replay
 
 /// A file without a name on disk, which is gone with this object, however the program ends.
 final class SpoolFile {

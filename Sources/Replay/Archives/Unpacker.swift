@@ -1,6 +1,5 @@
 import Captures
 import Glibc
-import Replay
 
 /// Takes the captures out of one file that somebody named.
 final class Unpacker {

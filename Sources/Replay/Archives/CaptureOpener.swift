@@ -2,7 +2,6 @@ import Captures
 import Dispatch
 import Foundation
 import Glibc
-import Replay
 
 /// Opens whatever somebody names as a capture: a capture as it is; one that is packed (gzip, bzip2, xz, zstd, lz4, .Z);
 /// a zip or tar with captures in it, an Android bug report among them; a text with a packed Bluetooth log (btsnooz) in
