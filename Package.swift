@@ -65,12 +65,12 @@ let package = Package(
         target("Escaping"),
         target("TrackerCore", ["Escaping"]),
         target("Pauses"),
-        target("VirtualBottle", ["BottleProtocol", "Bluetooth"]),
+        target("Emulator", ["BottleProtocol", "Bluetooth"]),
         // Any peripheral: the document that a capture is cloned into, and the machine that answers from it.
         target("VirtualGadget", ["Bluetooth"]),
         target("Gateway", ["BottleProtocol", "Bluetooth", "TrackerCore"]),
         // What captures mean: attribution, drinks, and captures that answer as a bottle.
-        target("Replay", ["BottleProtocol", "Bluetooth", "Captures", "VirtualBottle", "VirtualGadget", "CArchive"]),
+        target("Replay", ["BottleProtocol", "Bluetooth", "Captures", "Emulator", "VirtualGadget", "CArchive"]),
 
         // One heavy dependency each.
         target("Store", ["Cryptography", "Descriptors", "Escaping", "TrackerCore", grdb]),
@@ -106,7 +106,7 @@ let package = Package(
         target("CommandKit", ["Descriptors", "Escaping", argumentParser]),
         target(
             "Links",
-            ["Bluetooth", "Captures", "Replay", "VirtualBottle", "Emulation", "BlueZ", "DBus", "ESPHome"]),
+            ["Bluetooth", "Captures", "Replay", "Emulator", "Emulation", "BlueZ", "DBus", "ESPHome"]),
 
         // The commands' way to the store: the configuration file, where the store lies, its errors as exit codes.
         target(
@@ -135,20 +135,20 @@ let package = Package(
         target(
             "Emulation",
             [
-                "VirtualBottle", "VirtualGadget", "BottleProtocol", "Bluetooth", "Captures", "Descriptors", "Replay",
+                "Emulator", "VirtualGadget", "BottleProtocol", "Bluetooth", "Captures", "Descriptors", "Replay",
                 "CommandKit",
             ]),
 
         command(
             "waterh-emulator",
             [
-                "Emulation", "VirtualBottle", "VirtualGadget", "BottleProtocol", "Bluetooth", "Replay", "Links",
+                "Emulation", "Emulator", "VirtualGadget", "BottleProtocol", "Bluetooth", "Replay", "Links",
                 "ServiceLog", "TrackerCore",
             ]),
         command(
             "waterh-gateway",
             [
-                "Escaping", "Gateway", "Emulation", "VirtualBottle", "BottleProtocol", "Bluetooth", "Captures", "BlueZ",
+                "Escaping", "Gateway", "Emulation", "Emulator", "BottleProtocol", "Bluetooth", "Captures", "BlueZ",
                 "Links", "Store", "Sync", "TrackerCore", "CommandStore", "CTimex", "CQREncode", "Desktop", "HTTPAPI",
                 "MQTT", "MQTTSurface", "Outgoing", "Pauses", "PocketSurface", "TrackerDesk", "ServiceLog", logging,
             ]),
@@ -177,13 +177,13 @@ let package = Package(
         tests("EscapingTests", ["Escaping"]),
         tests("BluetoothTests", ["Bluetooth"]),
         tests("CapturesTests", ["Captures"]),
-        tests("ReplayTests", ["Replay", "Captures", "Bluetooth", "BottleProtocol", "VirtualBottle"]),
+        tests("ReplayTests", ["Replay", "Captures", "Bluetooth", "BottleProtocol", "Emulator"]),
         // From a capture file to ATT PDUs and back, with tshark as the judge.
         tests("ConversationTests", ["Replay", "Captures", "Bluetooth"]),
         tests("ArchivesTests", ["Replay", "Captures"]),
         tests("TrackerCoreTests", ["TrackerCore", "Importing"], exclude: ["Data"]),
         tests("ImportingTests", ["Importing", "TrackerCore"]),
-        tests("VirtualBottleTests", ["VirtualBottle", "BottleProtocol", "Bluetooth"]),
+        tests("VirtualBottleTests", ["Emulator", "BottleProtocol", "Bluetooth"]),
         // The document, the recogniser, the machine, and all three in a circle.
         tests("VirtualGadgetTests", ["VirtualGadget", "Emulation", "Replay", "Captures", "Bluetooth"]),
         .target(
@@ -216,7 +216,7 @@ let package = Package(
         .target(
             name: "Simulation",
             dependencies: [
-                "Gateway", "GatewaySupport", "Pauses", "VirtualBottle", "BottleProtocol", "Bluetooth", "TrackerCore",
+                "Gateway", "GatewaySupport", "Pauses", "Emulator", "BottleProtocol", "Bluetooth", "TrackerCore",
                 "Support",
             ],
             path: "Tests/Simulation", swiftSettings: strict),
@@ -226,8 +226,8 @@ let package = Package(
         tests(
             "SimulationTests",
             [
-                "Simulation", "GatewaySupport", "MQTTSurface", "Store", "VirtualBottle", "BottleProtocol",
-                "Bluetooth", "TrackerCore", "TrackerDesk",
+                "Simulation", "GatewaySupport", "MQTTSurface", "Store", "Emulator", "BottleProtocol", "Bluetooth",
+                "TrackerCore", "TrackerDesk",
             ]),
         // Rules for the source tree.
         tests("RepositoryTests", []),
@@ -235,8 +235,8 @@ let package = Package(
             "CommandTests",
             [
                 "CommandKit", "CommandStore", "Emulation", "Gateway", "GatewaySupport", "MQTTSurface", "PocketSurface",
-                "VirtualBottle", "Bluetooth", "BottleProtocol", "DBusSupport", "Store", "TrackerCore",
-                "TrackerDesk", argumentParser,
+                "Emulator", "Bluetooth", "BottleProtocol", "DBusSupport", "Store", "TrackerCore", "TrackerDesk",
+                argumentParser,
             ],
             exclude: ["demo-month.csv", "never_reads.py", "read_lines.py", "tracker-tour.txt"]),
     ],

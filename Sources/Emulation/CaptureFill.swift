@@ -2,7 +2,7 @@ import Bluetooth
 import BottleProtocol
 import Captures
 import Replay
-import VirtualBottle
+import Emulator
 
 /// The records of a recorded bottle, to fill a virtual one with.
 public struct CaptureFill: Sendable {

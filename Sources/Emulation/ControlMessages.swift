@@ -2,7 +2,7 @@ import Bluetooth
 import BottleProtocol
 import CommandKit
 import Foundation
-import VirtualBottle
+import Emulator
 
 /// What `waterh-emulator control` says to a running emulator: one JSON object a line, `{"do":"sip","value":"120"}`;
 /// the answer is one, too: `{"ok":true,"status":{…}}` or `{"ok":false,"error":"…"}`.

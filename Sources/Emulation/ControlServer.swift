@@ -2,7 +2,7 @@ import CommandKit
 import Descriptors
 import Dispatch
 import Foundation
-import VirtualBottle
+import Emulator
 
 /// Listens for `waterh-emulator control` on a socket that only its owner may use.
 ///

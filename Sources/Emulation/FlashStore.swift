@@ -1,6 +1,6 @@
 import CommandKit
 import Foundation
-import VirtualBottle
+import Emulator
 
 /// The bottle's flash in a file: JSON, replaced as a whole, durable when `save` returns, whenever the process dies.
 public final class FlashStore: Sendable {

@@ -1,5 +1,5 @@
 import Foundation
-import VirtualBottle
+import Emulator
 
 /// The host's clock on the wall, as the bottle counts: the one place where the emulator asks what time it is.
 public enum HostClock {

@@ -1,7 +1,7 @@
 import Bluetooth
 import BottleProtocol
 import Replay
-import VirtualBottle
+import Emulator
 
 extension RecordedAnswers {
     /// What the bottle of these captures answered; of several bottles the wanted one, else the one that was asked most.

@@ -1,7 +1,7 @@
 import Bluetooth
 import Dispatch
 import Replay
-import VirtualBottle
+import Emulator
 
 /// The `capture:` link: a central's end whose peripherals are the bottles of a recording. Each is seen by its name and
 /// address, and answers at once.

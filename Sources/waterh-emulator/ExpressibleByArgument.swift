@@ -2,7 +2,7 @@ import ArgumentParser
 import Bluetooth
 import BottleProtocol
 import Links
-import VirtualBottle
+import Emulator
 import VirtualGadget
 
 extension OfferedProfiles: ExpressibleByArgument {}

@@ -1,5 +1,5 @@
 import Bluetooth
-import VirtualBottle
+import Emulator
 
 /// A fault plan as it is typed: the bottle's words and the link's in one list.
 struct FaultWords {

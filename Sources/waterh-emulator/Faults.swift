@@ -1,7 +1,7 @@
 import ArgumentParser
 import Bluetooth
 import CommandKit
-import VirtualBottle
+import Emulator
 
 /// `waterh-emulator faults`: the words of a bad day.
 struct Faults: ParsableCommand {

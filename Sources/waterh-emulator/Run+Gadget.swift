@@ -4,7 +4,7 @@ import CommandKit
 import Emulation
 import Foundation
 import Links
-import VirtualBottle
+import Emulator
 import VirtualGadget
 
 // `run --gadget`: any peripheral instead of a bottle.

@@ -5,7 +5,7 @@ import CommandKit
 import Emulation
 import Links
 import Replay
-import VirtualBottle
+import Emulator
 
 // The parts that `run` puts together, and what it says when one does not fit.
 extension Run {

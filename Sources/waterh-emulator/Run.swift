@@ -6,7 +6,7 @@ import Emulation
 import Foundation
 import Links
 import ServiceLog
-import VirtualBottle
+import Emulator
 import VirtualGadget
 
 /// `waterh-emulator run`: a bottle on a link until it is stopped.

@@ -1,6 +1,6 @@
 import BottleProtocol
 import CommandKit
-import VirtualBottle
+import Emulator
 
 /// What the recorded steps say about one open point of the protocol.
 struct BenchDayQuestion: Sendable {

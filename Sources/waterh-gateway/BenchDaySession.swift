@@ -5,7 +5,7 @@ import Emulation
 import Foundation
 import Links
 import TrackerCore
-import VirtualBottle
+import Emulator
 
 /// Who has the bottle in hand.
 protocol BenchDayPerson: Sendable {

@@ -4,7 +4,7 @@ import CommandKit
 import Emulation
 import Foundation
 import Synchronization
-import VirtualBottle
+import Emulator
 
 /// The demo's bottle: the emulator's machine at the other end of a link in memory.
 final class DemoBottle: Sendable {

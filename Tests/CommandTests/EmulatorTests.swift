@@ -4,7 +4,7 @@ import Emulation
 import Foundation
 import Support
 import Testing
-import VirtualBottle
+import Emulator
 
 /// An emulator of its own in a folder of its own.
 private struct Bottle {

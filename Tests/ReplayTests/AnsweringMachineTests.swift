@@ -4,7 +4,7 @@ import Foundation
 import Replay
 import Support
 import Testing
-import VirtualBottle
+import Emulator
 
 /// A host at an answering machine: writes, takes what is notified, reads.
 struct Host {

@@ -1,7 +1,7 @@
 import BottleProtocol
 import Bluetooth
 import Support
-import VirtualBottle
+import Emulator
 
 /// What happens in one run of the simulation, all of it drawn from one seed.
 extension Scenario {

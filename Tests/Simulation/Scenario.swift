@@ -1,6 +1,6 @@
 import BottleProtocol
 import TrackerCore
-import VirtualBottle
+import Emulator
 
 /// A bad day as a value: who takes part, what happens when, and what must hold at the end.
 public struct Scenario: Hashable, Sendable, CustomStringConvertible {

@@ -1,5 +1,5 @@
 import Bluetooth
-import VirtualBottle
+import Emulator
 
 /// Makes a day that breaks a promise as small as it goes: fewer steps, then fewer faults, then simpler values, for as
 /// long as the same promise breaks.

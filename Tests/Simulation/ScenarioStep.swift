@@ -1,5 +1,5 @@
 import Bluetooth
-import VirtualBottle
+import Emulator
 
 /// Something that a person or the world does at a time, counted from the start of the day.
 public struct ScenarioStep: Hashable, Sendable {

@@ -1,5 +1,5 @@
 import Bluetooth
-import VirtualBottle
+import Emulator
 
 // The link: the product's own server and client machines, with every PDU through a faulty channel.
 extension World {

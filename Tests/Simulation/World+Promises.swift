@@ -2,7 +2,7 @@ import Bluetooth
 import BottleProtocol
 import Gateway
 import TrackerCore
-import VirtualBottle
+import Emulator
 
 // The promises: checked at each poll, at each record that the bottle drops, and at the end.
 extension World {

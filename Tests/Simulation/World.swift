@@ -2,7 +2,7 @@ import BottleProtocol
 import Bluetooth
 import Gateway
 import TrackerCore
-import VirtualBottle
+import Emulator
 
 /// Bottle, faulty link, engine and a journal whose disk is full now and then, in one thread, on simulated time.
 ///

@@ -2,7 +2,7 @@ import Bluetooth
 import BottleProtocol
 import Simulation
 import TrackerCore
-import VirtualBottle
+import Emulator
 
 /// Named scenarios: what happens when, and the expected results.
 enum ScenarioTable {

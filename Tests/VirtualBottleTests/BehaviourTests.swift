@@ -1,7 +1,7 @@
 import BottleProtocol
 import Bluetooth
 import Testing
-import VirtualBottle
+import Emulator
 
 @Suite("The bottle's answers, clock, connection and hands")
 struct BehaviourTests {

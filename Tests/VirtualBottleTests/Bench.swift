@@ -1,6 +1,6 @@
 import BottleProtocol
 import Bluetooth
-import VirtualBottle
+import Emulator
 
 func hex(_ text: String) -> [UInt8] {
     text.split(separator: " ").compactMap { UInt8($0, radix: 16) }

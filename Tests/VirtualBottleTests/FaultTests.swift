@@ -1,7 +1,7 @@
 import BottleProtocol
 import Bluetooth
 import Testing
-import VirtualBottle
+import Emulator
 
 @Suite("The fault plan")
 struct FaultTests {

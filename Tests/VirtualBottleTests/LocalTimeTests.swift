@@ -1,6 +1,6 @@
 import BottleProtocol
 import Testing
-@testable import VirtualBottle
+@testable import Emulator
 
 @Suite("The bottle's calendar")
 struct LocalTimeTests {

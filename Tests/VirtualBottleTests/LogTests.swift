@@ -1,7 +1,7 @@
 import BottleProtocol
 import Bluetooth
 import Testing
-import VirtualBottle
+import Emulator
 
 @Suite("The bottle's log: ring, dump, acknowledgement")
 struct LogTests {

@@ -1,7 +1,7 @@
 import BottleProtocol
 import Bluetooth
 import Testing
-import VirtualBottle
+import Emulator
 
 @Suite("Answers of a recorded bottle")
 struct RecordedAnswersTests {

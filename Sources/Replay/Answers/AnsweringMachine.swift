@@ -1,6 +1,6 @@
 import Bluetooth
 import BottleProtocol
-import VirtualBottle
+import Emulator
 
 /// A recording that answers as a peripheral: by request, not by the clock alone. The same face as the bottle it stands
 /// for.
