@@ -66,11 +66,9 @@ let package = Package(
         target("TrackerCore", ["Escaping"]),
         target("Pauses"),
         target("Emulator", ["BottleProtocol", "Bluetooth"]),
-        // Any peripheral: the document that a capture is cloned into, and the machine that answers from it.
-        target("VirtualGadget", ["Bluetooth"]),
         target("Gateway", ["BottleProtocol", "Bluetooth", "TrackerCore"]),
         // What captures mean: attribution, drinks, and captures that answer as a bottle.
-        target("Replay", ["BottleProtocol", "Bluetooth", "Captures", "Emulator", "VirtualGadget", "CArchive"]),
+        target("Replay", ["BottleProtocol", "Bluetooth", "Captures", "Emulator", "CArchive"]),
 
         // One heavy dependency each.
         target("Store", ["Cryptography", "Descriptors", "Escaping", "TrackerCore", grdb]),
@@ -134,17 +132,11 @@ let package = Package(
         // The bottle's surroundings: flash file, control socket, records from captures.
         target(
             "Emulation",
-            [
-                "Emulator", "VirtualGadget", "BottleProtocol", "Bluetooth", "Captures", "Descriptors", "Replay",
-                "CommandKit",
-            ]),
+            ["Emulator", "BottleProtocol", "Bluetooth", "Captures", "Descriptors", "Replay", "CommandKit"]),
 
         command(
             "waterh-emulator",
-            [
-                "Emulation", "Emulator", "VirtualGadget", "BottleProtocol", "Bluetooth", "Replay", "Links",
-                "ServiceLog", "TrackerCore",
-            ]),
+            ["Emulation", "Emulator", "BottleProtocol", "Bluetooth", "Replay", "Links", "ServiceLog", "TrackerCore"]),
         command(
             "waterh-gateway",
             [
@@ -157,7 +149,7 @@ let package = Package(
         command(
             "waterh-replay",
             [
-                "Replay", "Escaping", "Captures", "Bluetooth", "BottleProtocol", "Emulation", "VirtualGadget", "Links",
+                "Replay", "Escaping", "Captures", "Bluetooth", "BottleProtocol", "Emulation", "Emulator", "Links",
                 "BlueZ", "CReport",
             ]),
         command(
@@ -185,7 +177,7 @@ let package = Package(
         tests("ImportingTests", ["Importing", "TrackerCore"]),
         tests("VirtualBottleTests", ["Emulator", "BottleProtocol", "Bluetooth"]),
         // The document, the recogniser, the machine, and all three in a circle.
-        tests("VirtualGadgetTests", ["VirtualGadget", "Emulation", "Replay", "Captures", "Bluetooth"]),
+        tests("VirtualGadgetTests", ["Emulator", "Emulation", "Replay", "Captures", "Bluetooth"]),
         .target(
             name: "GatewaySupport", dependencies: ["Gateway", "BottleProtocol", "Bluetooth", "TrackerCore"],
             path: "Tests/GatewaySupport", swiftSettings: strict),

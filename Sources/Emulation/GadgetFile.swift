@@ -1,6 +1,6 @@
 import CommandKit
 import Foundation
-import VirtualGadget
+import Emulator
 
 /// A gadget in a file: JSON, checked when it is read.
 public enum GadgetFile {

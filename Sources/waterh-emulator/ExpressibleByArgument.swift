@@ -3,7 +3,6 @@ import Bluetooth
 import BottleProtocol
 import Links
 import Emulator
-import VirtualGadget
 
 extension OfferedProfiles: ExpressibleByArgument {}
 extension BottleModel: ExpressibleByArgument {}

@@ -5,7 +5,6 @@ import Emulation
 import Foundation
 import Links
 import Emulator
-import VirtualGadget
 
 // `run --gadget`: any peripheral instead of a bottle.
 extension Run {

@@ -7,7 +7,6 @@ import Foundation
 import Links
 import ServiceLog
 import Emulator
-import VirtualGadget
 
 /// `waterh-emulator run`: a bottle on a link until it is stopped.
 struct Run: AsyncParsableCommand {

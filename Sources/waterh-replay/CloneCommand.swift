@@ -4,7 +4,7 @@ import CommandKit
 import Emulation
 import Foundation
 import Replay
-import VirtualGadget
+import Emulator
 
 struct CloneCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

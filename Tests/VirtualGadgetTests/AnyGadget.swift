@@ -1,5 +1,5 @@
 import Bluetooth
-import VirtualGadget
+import Emulator
 
 /// Gadgets at random, such as a capture can show: what was recorded of them is all that there is.
 struct AnyGadget<Random: RandomNumberGenerator> {

@@ -5,7 +5,7 @@ import Foundation
 import Replay
 import Support
 import Testing
-import VirtualGadget
+import Emulator
 
 /// Captures cut at every byte and damaged at random, documents too: a gadget that can be shown or words, never a trap.
 @Suite struct DamageTests {

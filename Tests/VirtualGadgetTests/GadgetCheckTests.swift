@@ -2,7 +2,7 @@ import Bluetooth
 import Emulation
 import Foundation
 import Testing
-import VirtualGadget
+import Emulator
 
 /// Documents that no gadget can be made of, and what is said of them.
 @Suite struct GadgetCheckTests {

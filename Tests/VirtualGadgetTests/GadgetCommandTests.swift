@@ -3,7 +3,7 @@ import Emulation
 import Foundation
 import Support
 import Testing
-import VirtualGadget
+import Emulator
 
 /// `waterh-replay clone` and `waterh-emulator run --gadget` as built.
 @Suite struct GadgetCommandTests {

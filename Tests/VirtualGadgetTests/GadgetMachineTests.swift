@@ -2,7 +2,7 @@ import Bluetooth
 import Emulation
 import Foundation
 import Testing
-import VirtualGadget
+import Emulator
 
 /// What the machine answers, mode by mode.
 @Suite struct GadgetMachineTests {

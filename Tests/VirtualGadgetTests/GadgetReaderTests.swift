@@ -1,7 +1,7 @@
 import Bluetooth
 import Replay
 import Testing
-import VirtualGadget
+import Emulator
 
 /// What becomes of which PDUs.
 @Suite struct GadgetReaderTests {

@@ -1,5 +1,5 @@
 import Bluetooth
-import VirtualGadget
+import Emulator
 
 /// A host that does with a peripheral what a recorded host did: discovers all of it, then makes the same requests in
 /// the same order.

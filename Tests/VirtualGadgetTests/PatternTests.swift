@@ -1,5 +1,5 @@
 import Testing
-import VirtualGadget
+import Emulator
 
 /// Bytes and patterns as they stand in a document.
 @Suite struct PatternTests {

@@ -2,7 +2,7 @@ import Bluetooth
 import Emulation
 import Support
 import Testing
-import VirtualGadget
+import Emulator
 
 /// The clone of a recording of the emulated gadget is the gadget.
 @Suite struct RoundTripTests {

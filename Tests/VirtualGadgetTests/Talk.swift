@@ -1,6 +1,6 @@
 import Bluetooth
 import Replay
-import VirtualGadget
+import Emulator
 
 /// A conversation written as a list of PDUs, fed to the recogniser as the reassembly would.
 struct Talk {

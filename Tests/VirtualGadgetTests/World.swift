@@ -1,6 +1,6 @@
 import Bluetooth
 import Replay
-import VirtualGadget
+import Emulator
 
 /// A gadget, the GATT server of a link and a recording, in simulated time.
 final class World {

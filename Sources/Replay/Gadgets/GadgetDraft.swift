@@ -1,5 +1,5 @@
 import Bluetooth
-import VirtualGadget
+import Emulator
 
 /// What is known of one peripheral so far, over all its connections.
 final class GadgetDraft {

@@ -1,5 +1,5 @@
 import Bluetooth
-import VirtualGadget
+import Emulator
 
 /// Finds the peripherals of captures and writes down what each is and does: advertisement, attributes, values,
 /// conversations.

@@ -1,5 +1,5 @@
 import Bluetooth
-import VirtualGadget
+import Emulator
 
 /// One connection with a peripheral: sorts its PDUs into what the table is and what was said.
 final class GadgetSession {

@@ -1,4 +1,4 @@
-import VirtualGadget
+import Emulator
 
 /// A peripheral of a capture: who it is, and what can be made of it.
 public struct ObservedGadget: Sendable {

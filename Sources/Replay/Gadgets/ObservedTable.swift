@@ -1,5 +1,5 @@
 import Bluetooth
-import VirtualGadget
+import Emulator
 
 /// The attributes of a peripheral: what discovery told, and what the traffic shows beyond.
 struct ObservedTable {

@@ -1,5 +1,5 @@
 import Bluetooth
-import VirtualGadget
+import Emulator
 
 /// Puts attributes in their places: services, then what they hold, then what was only seen. No handle is given twice.
 struct TableBuilder {
