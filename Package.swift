@@ -108,7 +108,7 @@ let package = Package(
 
         // The commands' way to the store: the configuration file, where the store lies, its errors as exit codes.
         target(
-            "CommandStore",
+            "CommandSupport",
             ["CommandKit", "Store", "TrackerCore", "BottleProtocol", .product(name: "TOMLKit", package: "TOMLKit")]),
 
         // The pages, as bytes of the program; and the server that shows them and everything a desk can do.
@@ -141,7 +141,7 @@ let package = Package(
             "waterh-gateway",
             [
                 "Escaping", "Gateway", "Emulation", "Emulator", "BottleProtocol", "Bluetooth", "Captures", "BlueZ",
-                "Links", "Store", "Sync", "TrackerCore", "CommandStore", "CTimex", "CQREncode", "Desktop", "HTTPAPI",
+                "Links", "Store", "Sync", "TrackerCore", "CommandSupport", "CTimex", "CQREncode", "Desktop", "HTTPAPI",
                 "MQTT", "MQTTSurface", "Outgoing", "Pauses", "PocketSurface", "TrackerDesk", "ServiceLog", logging,
             ]),
         // The style and the script of a capture's report, as bytes of the program.
@@ -154,7 +154,7 @@ let package = Package(
             ]),
         command(
             "waterh-tracker",
-            ["Desktop", "Escaping", "Pauses", "ServiceLog", "TrackerDesk", "TrackerCore", "Store", "CommandStore"]),
+            ["Desktop", "Escaping", "Pauses", "ServiceLog", "TrackerDesk", "TrackerCore", "Store", "CommandSupport"]),
 
         // Measures what the project promises; not a product.
         .executableTarget(
@@ -226,9 +226,9 @@ let package = Package(
         tests(
             "CommandTests",
             [
-                "CommandKit", "CommandStore", "Emulation", "Gateway", "GatewaySupport", "MQTTSurface", "PocketSurface",
-                "Emulator", "Bluetooth", "BottleProtocol", "DBusSupport", "Store", "TrackerCore", "TrackerDesk",
-                argumentParser,
+                "CommandKit", "CommandSupport", "Emulation", "Gateway", "GatewaySupport", "MQTTSurface",
+                "PocketSurface", "Emulator", "Bluetooth", "BottleProtocol", "DBusSupport", "Store", "TrackerCore",
+                "TrackerDesk", argumentParser,
             ],
             exclude: ["demo-month.csv", "never_reads.py", "read_lines.py", "tracker-tour.txt"]),
     ],

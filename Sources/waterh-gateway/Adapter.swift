@@ -1,5 +1,5 @@
 import Bluetooth
-import CommandStore
+import CommandSupport
 import Gateway
 
 /// The link to a store's bottles, with their polls: one at a time.

@@ -2,7 +2,7 @@ import ArgumentParser
 import Bluetooth
 import BottleProtocol
 import CommandKit
-import CommandStore
+import CommandSupport
 import TrackerDesk
 
 struct Adopt: AsyncParsableCommand {

@@ -1,7 +1,7 @@
 import Bluetooth
 import Captures
 import CommandKit
-import CommandStore
+import CommandSupport
 import Foundation
 import BlueZ
 import Links

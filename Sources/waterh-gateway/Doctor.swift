@@ -1,7 +1,7 @@
 import ArgumentParser
 import Bluetooth
 import CommandKit
-import CommandStore
+import CommandSupport
 import Foundation
 import Gateway
 import Links

@@ -1,6 +1,6 @@
 import ArgumentParser
 import CommandKit
-import CommandStore
+import CommandSupport
 import Foundation
 import MQTTSurface
 import Store

@@ -1,5 +1,5 @@
 import CTimex
-import CommandStore
+import CommandSupport
 import Foundation
 import TrackerCore
 

@@ -1,6 +1,6 @@
 import ArgumentParser
 import CommandKit
-import CommandStore
+import CommandSupport
 
 struct Nudge: ParsableCommand {
     static let configuration = CommandConfiguration(

@@ -2,7 +2,7 @@ import ArgumentParser
 import BottleProtocol
 import Bluetooth
 import CommandKit
-import CommandStore
+import CommandSupport
 import Foundation
 import Gateway
 import Links

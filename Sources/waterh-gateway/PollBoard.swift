@@ -1,4 +1,4 @@
-import CommandStore
+import CommandSupport
 import Gateway
 import HTTPAPI
 import Synchronization

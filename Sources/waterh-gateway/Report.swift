@@ -1,6 +1,6 @@
 import ArgumentParser
 import CommandKit
-import CommandStore
+import CommandSupport
 import Foundation
 import Links
 import Store

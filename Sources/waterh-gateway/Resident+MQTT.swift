@@ -1,5 +1,5 @@
 import CommandKit
-import CommandStore
+import CommandSupport
 import Logging
 import MQTTSurface
 import Store

@@ -1,5 +1,5 @@
 import CommandKit
-import CommandStore
+import CommandSupport
 import Desktop
 import Gateway
 import HTTPAPI

@@ -1,7 +1,7 @@
 import ArgumentParser
 import BottleProtocol
 import CommandKit
-import CommandStore
+import CommandSupport
 import Gateway
 import TrackerCore
 

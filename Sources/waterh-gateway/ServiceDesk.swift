@@ -1,7 +1,7 @@
 import Bluetooth
 import BottleProtocol
 import CommandKit
-import CommandStore
+import CommandSupport
 import Foundation
 import Gateway
 import Logging

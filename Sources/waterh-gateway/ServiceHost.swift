@@ -1,6 +1,6 @@
 import Bluetooth
 import CommandKit
-import CommandStore
+import CommandSupport
 import Gateway
 import HTTPAPI
 import Logging

@@ -1,6 +1,6 @@
 import BottleProtocol
 import CommandKit
-import CommandStore
+import CommandSupport
 import Foundation
 import HTTPAPI
 import Outgoing

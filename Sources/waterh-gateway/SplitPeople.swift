@@ -1,6 +1,6 @@
 import ArgumentParser
 import CommandKit
-import CommandStore
+import CommandSupport
 import Foundation
 
 /// Replaces a configuration of 0.9 that lists several people: the Debian package runs this when it is upgraded.

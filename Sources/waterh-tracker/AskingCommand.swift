@@ -1,5 +1,5 @@
 import CommandKit
-import CommandStore
+import CommandSupport
 import Foundation
 import Store
 import TrackerCore

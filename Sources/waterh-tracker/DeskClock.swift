@@ -1,4 +1,4 @@
-import CommandStore
+import CommandSupport
 import TrackerCore
 
 /// The clock of a command that goes on: the machine's, or one that began at `--now` and runs faster.

@@ -1,4 +1,4 @@
-import CommandStore
+import CommandSupport
 import Desktop
 import CommandKit
 import Store

@@ -1,5 +1,5 @@
 import CommandKit
-import CommandStore
+import CommandSupport
 import Store
 
 /// A day that is not this user's to open, and that a service keeps whose socket is open to this user: it is asked

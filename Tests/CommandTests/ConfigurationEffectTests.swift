@@ -1,4 +1,4 @@
-import CommandStore
+import CommandSupport
 import Foundation
 import Support
 import Testing

@@ -3,7 +3,7 @@ import Store
 import Support
 import Testing
 
-@testable import CommandStore
+@testable import CommandSupport
 
 /// Looking is safe and true: as a user meets it.
 @Suite struct LookingTests {
