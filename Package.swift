@@ -25,7 +25,8 @@ func target(_ name: String, _ dependencies: [Target.Dependency] = [], exclude: [
 }
 
 func command(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
-    .executableTarget(name: name, dependencies: dependencies + ["CommandKit", argumentParser], swiftSettings: strict)
+    .executableTarget(
+        name: name, dependencies: dependencies + ["CommandSupport", argumentParser], swiftSettings: strict)
 }
 
 func tests(
@@ -100,8 +101,6 @@ let package = Package(
         // What a person can do with a store, by name, for every surface: command line, HTTP, MQTT, D-Bus.
         target("TrackerDesk", ["Store", "Sync", "Gateway", "Importing", "TrackerCore"]),
 
-        // Shared by the commands: exit codes, JSON, progress, paths; and the way from `--link` to a link.
-        target("CommandKit", ["Descriptors", "Escaping", argumentParser]),
         target(
             "Links",
             ["Bluetooth", "Captures", "Replay", "Emulator", "Emulation", "BlueZ", "DBus", "ESPHome"]),
@@ -109,7 +108,10 @@ let package = Package(
         // The commands' way to the store: the configuration file, where the store lies, its errors as exit codes.
         target(
             "CommandSupport",
-            ["CommandKit", "Store", "TrackerCore", "BottleProtocol", .product(name: "TOMLKit", package: "TOMLKit")]),
+            [
+                "Store", "TrackerCore", "BottleProtocol", .product(name: "TOMLKit", package: "TOMLKit"), "Descriptors",
+                "Escaping", argumentParser,
+            ]),
 
         // The pages, as bytes of the program; and the server that shows them and everything a desk can do.
         .target(name: "CDashboard", exclude: ["pages"]),
@@ -127,12 +129,12 @@ let package = Package(
         target("PocketSurface", ["Cryptography", "TrackerDesk", "Store", "TrackerCore", "Outgoing", "Pauses"]),
 
         // What a service says of itself, for a person, a program or systemd's journal.
-        target("ServiceLog", ["CommandKit", "Escaping", argumentParser, logging]),
+        target("ServiceLog", ["CommandSupport", "Escaping", argumentParser, logging]),
 
         // The bottle's surroundings: flash file, control socket, records from captures.
         target(
             "Emulation",
-            ["Emulator", "BottleProtocol", "Bluetooth", "Captures", "Descriptors", "Replay", "CommandKit"]),
+            ["Emulator", "BottleProtocol", "Bluetooth", "Captures", "Descriptors", "Replay", "CommandSupport"]),
 
         command(
             "waterh-emulator",
@@ -202,7 +204,7 @@ let package = Package(
         tests("PocketSurfaceTests", ["PocketSurface", "TrackerDesk", "Store", "TrackerCore"]),
         tests("ESPHomeTests", ["ESPHome", "Bluetooth", "Cryptography"]),
         tests("HostControllerTests", ["BlueZ", "Bluetooth"]),
-        tests("ServiceLogTests", ["ServiceLog", "CommandKit", logging]),
+        tests("ServiceLogTests", ["ServiceLog", "CommandSupport", logging]),
         tests("LinksTests", ["Links", "BlueZ", "Bluetooth"]),
         // Scenarios on simulated time: bottle, link, poll, and a disk that is full now and then.
         .target(
@@ -226,9 +228,8 @@ let package = Package(
         tests(
             "CommandTests",
             [
-                "CommandKit", "CommandSupport", "Emulation", "Gateway", "GatewaySupport", "MQTTSurface",
-                "PocketSurface", "Emulator", "Bluetooth", "BottleProtocol", "DBusSupport", "Store", "TrackerCore",
-                "TrackerDesk", argumentParser,
+                "CommandSupport", "Emulation", "Gateway", "GatewaySupport", "MQTTSurface", "PocketSurface", "Emulator",
+                "Bluetooth", "BottleProtocol", "DBusSupport", "Store", "TrackerCore", "TrackerDesk", argumentParser,
             ],
             exclude: ["demo-month.csv", "never_reads.py", "read_lines.py", "tracker-tour.txt"]),
     ],

@@ -1,4 +1,4 @@
-import CommandKit
+import CommandSupport
 import Escaping
 import Logging
 

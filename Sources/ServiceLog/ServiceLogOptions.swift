@@ -1,5 +1,5 @@
 import ArgumentParser
-import CommandKit
+import CommandSupport
 import Foundation
 import Logging
 

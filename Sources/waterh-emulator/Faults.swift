@@ -1,6 +1,6 @@
 import ArgumentParser
 import Bluetooth
-import CommandKit
+import CommandSupport
 import Emulator
 
 /// `waterh-emulator faults`: the words of a bad day.

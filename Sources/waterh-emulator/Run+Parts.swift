@@ -1,7 +1,7 @@
 import ArgumentParser
 import Bluetooth
 import BottleProtocol
-import CommandKit
+import CommandSupport
 import Emulation
 import Links
 import Replay

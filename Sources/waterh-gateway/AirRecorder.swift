@@ -1,6 +1,6 @@
 import Bluetooth
 import Captures
-import CommandKit
+import CommandSupport
 import BlueZ
 import Links
 import Synchronization

@@ -1,7 +1,6 @@
 import ArgumentParser
 import Bluetooth
 import BottleProtocol
-import CommandKit
 import CommandSupport
 import Foundation
 import Gateway

@@ -1,5 +1,5 @@
 import BottleProtocol
-import CommandKit
+import CommandSupport
 import Emulator
 
 /// What the recorded steps say about one open point of the protocol.

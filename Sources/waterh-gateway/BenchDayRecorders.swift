@@ -1,6 +1,5 @@
 import Bluetooth
 import Captures
-import CommandKit
 import CommandSupport
 import Foundation
 import BlueZ

@@ -1,6 +1,6 @@
 import Bluetooth
 import BottleProtocol
-import CommandKit
+import CommandSupport
 import Emulation
 import Foundation
 import Links

@@ -1,5 +1,4 @@
 import Bluetooth
-import CommandKit
 import CommandSupport
 import Foundation
 import Gateway

@@ -1,5 +1,5 @@
 import ArgumentParser
-import CommandKit
+import CommandSupport
 
 @main
 struct Command: AsyncParsableCommand {

@@ -1,5 +1,5 @@
 import BottleProtocol
-import CommandKit
+import CommandSupport
 import Gateway
 import TrackerCore
 

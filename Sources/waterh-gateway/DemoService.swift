@@ -1,7 +1,6 @@
 import ArgumentParser
 import BottleProtocol
 import Bluetooth
-import CommandKit
 import CommandSupport
 import Foundation
 import Gateway

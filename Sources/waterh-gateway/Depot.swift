@@ -1,5 +1,4 @@
 import BottleProtocol
-import CommandKit
 import CommandSupport
 import Foundation
 import Gateway

@@ -1,5 +1,4 @@
 import ArgumentParser
-import CommandKit
 import CommandSupport
 import Foundation
 

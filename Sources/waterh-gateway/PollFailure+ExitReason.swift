@@ -1,4 +1,4 @@
-import CommandKit
+import CommandSupport
 import Gateway
 
 extension PollFailure: HasExitReason {

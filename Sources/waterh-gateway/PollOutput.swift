@@ -1,6 +1,6 @@
 import BottleProtocol
 import Bluetooth
-import CommandKit
+import CommandSupport
 import Foundation
 import Gateway
 import TrackerCore

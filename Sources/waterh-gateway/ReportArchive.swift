@@ -1,4 +1,4 @@
-import CommandKit
+import CommandSupport
 import Foundation
 
 /// Texts as one packed file, by the system's tar.

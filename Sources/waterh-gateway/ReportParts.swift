@@ -1,4 +1,3 @@
-import CommandKit
 import CommandSupport
 import Foundation
 import Links

@@ -1,6 +1,5 @@
 import ArgumentParser
 import Bluetooth
-import CommandKit
 import CommandSupport
 import Gateway
 import Links

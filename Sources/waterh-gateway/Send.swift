@@ -1,6 +1,5 @@
 import ArgumentParser
 import BottleProtocol
-import CommandKit
 import CommandSupport
 import Gateway
 import TrackerCore

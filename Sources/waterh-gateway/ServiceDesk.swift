@@ -1,6 +1,5 @@
 import Bluetooth
 import BottleProtocol
-import CommandKit
 import CommandSupport
 import Foundation
 import Gateway

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Bluetooth
 import BottleProtocol
-import CommandKit
+import CommandSupport
 import Replay
 
 /// An attribute handle: decimal, or hex with `0x`.

@@ -1,7 +1,7 @@
 import Replay
 import ArgumentParser
 import Captures
-import CommandKit
+import CommandSupport
 import Foundation
 
 /// One run over captures: output, progress, and what to say at the end.

@@ -1,6 +1,6 @@
 import ArgumentParser
 import Bluetooth
-import CommandKit
+import CommandSupport
 import Emulation
 import Foundation
 import Replay

@@ -1,6 +1,6 @@
 import ArgumentParser
 import Captures
-import CommandKit
+import CommandSupport
 import Foundation
 import Replay
 

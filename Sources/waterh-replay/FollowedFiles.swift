@@ -1,5 +1,5 @@
 import Captures
-import CommandKit
+import CommandSupport
 import Dispatch
 import Foundation
 import BlueZ

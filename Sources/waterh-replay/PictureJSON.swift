@@ -1,5 +1,5 @@
 import Bluetooth
-import CommandKit
+import CommandSupport
 import Replay
 
 /// A capture as the page's script takes it.

@@ -2,7 +2,7 @@ import Replay
 import ArgumentParser
 import Bluetooth
 import Captures
-import CommandKit
+import CommandSupport
 import Emulation
 import Foundation
 import Links

@@ -1,5 +1,5 @@
 import Bluetooth
-import CommandKit
+import CommandSupport
 import Replay
 
 /// A capture's statistics in words.

@@ -1,5 +1,5 @@
 import Bluetooth
-import CommandKit
+import CommandSupport
 import Replay
 
 extension SummaryReport {

@@ -1,6 +1,6 @@
 import Bluetooth
 import Captures
-import CommandKit
+import CommandSupport
 import Replay
 
 /// A capture's summary in words and as JSON.

@@ -1,7 +1,7 @@
 import Replay
 import ArgumentParser
 import Captures
-import CommandKit
+import CommandSupport
 import Foundation
 
 struct VerifyCommand: ParsableCommand {

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Bluetooth
 import Captures
-import CommandKit
+import CommandSupport
 import Foundation
 import BlueZ
 import Links

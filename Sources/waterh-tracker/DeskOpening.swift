@@ -1,6 +1,5 @@
 import CommandSupport
 import Desktop
-import CommandKit
 import Store
 import TrackerCore
 import TrackerDesk

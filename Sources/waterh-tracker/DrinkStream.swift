@@ -1,4 +1,3 @@
-import CommandKit
 import CommandSupport
 import Escaping
 import Store

@@ -1,4 +1,4 @@
-import CommandKit
+import CommandSupport
 import TrackerCore
 
 /// Standard output, where a person reads it.

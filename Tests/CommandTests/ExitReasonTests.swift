@@ -1,4 +1,3 @@
-import CommandKit
 import CommandSupport
 import Emulation
 import Foundation

@@ -1,4 +1,4 @@
-import CommandKit
+import CommandSupport
 import Foundation
 import Support
 import Testing

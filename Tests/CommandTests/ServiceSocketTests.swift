@@ -1,4 +1,4 @@
-@testable import CommandKit
+@testable import CommandSupport
 import Foundation
 import Support
 import Testing

@@ -44,7 +44,7 @@ def main(package):
         config = (ADDON / "config.yaml").read_text()
         known = re.search(r"^schema:\n((?:  .*\n?)+)", config, re.M)[1]
         check("every option has its place in the schema", all(re.search(rf"^  {name}:", known, re.M) for name in options), known)
-        number = re.search(r'"waterh-bench ([0-9.]+)"', (ADDON.parents[2] / "Sources/CommandKit/ProgramVersion.swift").read_text())[1]
+        number = re.search(r'"waterh-bench ([0-9.]+)"', (ADDON.parents[2] / "Sources/CommandSupport/Output/ProgramVersion.swift").read_text())[1]
         check("the add-on's version is the programs'", f'version: "{number}"' in config, config)
         port = re.search(r"^ingress_port: (\d+)$", config, re.M)[1]
         check("ingress asks where nginx listens", f"listen {port};" in (ADDON / "nginx.conf").read_text(), port)

@@ -65,7 +65,7 @@ def epoch():
 @functools.cache
 def version():
     """The programs' version and the commit's time, so that a later commit is a later package. What is not committed is said."""
-    with open(os.path.join(ROOT, "Sources/CommandKit/ProgramVersion.swift"), encoding="utf-8") as file:
+    with open(os.path.join(ROOT, "Sources/CommandSupport/Output/ProgramVersion.swift"), encoding="utf-8") as file:
         number = re.search(r'"waterh-bench ([0-9.]+)"', file.read()).group(1)
     stamp = time.strftime("%Y%m%d.%H%M%S", time.gmtime(epoch()))
     try:

@@ -1,5 +1,4 @@
 import BottleProtocol
-import CommandKit
 import Foundation
 import Synchronization
 import TOMLKit

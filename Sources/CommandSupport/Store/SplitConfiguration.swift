@@ -1,4 +1,3 @@
-import CommandKit
 import TOMLKit
 
 /// A configuration of 0.9 that lists several people (`[[person]]`), as one configuration per person. Each person has a
