@@ -101,16 +101,13 @@ let package = Package(
         // What a person can do with a store, by name, for every surface: command line, HTTP, MQTT, D-Bus.
         target("TrackerDesk", ["Store", "Sync", "Gateway", "Importing", "TrackerCore"]),
 
-        target(
-            "Links",
-            ["Bluetooth", "Captures", "Replay", "Emulator", "Emulation", "BlueZ", "DBus", "ESPHome"]),
-
         // The commands' way to the store: the configuration file, where the store lies, its errors as exit codes.
         target(
             "CommandSupport",
             [
                 "Store", "TrackerCore", "BottleProtocol", .product(name: "TOMLKit", package: "TOMLKit"), "Descriptors",
-                "Escaping", argumentParser,
+                "Escaping", argumentParser, "Bluetooth", "Captures", "Replay", "Emulator", "Emulation", "BlueZ", "DBus",
+                "ESPHome",
             ]),
 
         // The pages, as bytes of the program; and the server that shows them and everything a desk can do.
@@ -138,21 +135,24 @@ let package = Package(
 
         command(
             "waterh-emulator",
-            ["Emulation", "Emulator", "BottleProtocol", "Bluetooth", "Replay", "Links", "ServiceLog", "TrackerCore"]),
+            [
+                "Emulation", "Emulator", "BottleProtocol", "Bluetooth", "Replay", "CommandSupport", "ServiceLog",
+                "TrackerCore",
+            ]),
         command(
             "waterh-gateway",
             [
                 "Escaping", "Gateway", "Emulation", "Emulator", "BottleProtocol", "Bluetooth", "Captures", "BlueZ",
-                "Links", "Store", "Sync", "TrackerCore", "CommandSupport", "CTimex", "CQREncode", "Desktop", "HTTPAPI",
-                "MQTT", "MQTTSurface", "Outgoing", "Pauses", "PocketSurface", "TrackerDesk", "ServiceLog", logging,
+                "CommandSupport", "Store", "Sync", "TrackerCore", "CTimex", "CQREncode", "Desktop", "HTTPAPI", "MQTT",
+                "MQTTSurface", "Outgoing", "Pauses", "PocketSurface", "TrackerDesk", "ServiceLog", logging,
             ]),
         // The style and the script of a capture's report, as bytes of the program.
         .target(name: "CReport", exclude: ["pages"]),
         command(
             "waterh-replay",
             [
-                "Replay", "Escaping", "Captures", "Bluetooth", "BottleProtocol", "Emulation", "Emulator", "Links",
-                "BlueZ", "CReport",
+                "Replay", "Escaping", "Captures", "Bluetooth", "BottleProtocol", "Emulation", "Emulator",
+                "CommandSupport", "BlueZ", "CReport",
             ]),
         command(
             "waterh-tracker",
@@ -205,7 +205,7 @@ let package = Package(
         tests("ESPHomeTests", ["ESPHome", "Bluetooth", "Cryptography"]),
         tests("HostControllerTests", ["BlueZ", "Bluetooth"]),
         tests("ServiceLogTests", ["ServiceLog", "CommandSupport", logging]),
-        tests("LinksTests", ["Links", "BlueZ", "Bluetooth"]),
+        tests("LinksTests", ["CommandSupport", "BlueZ", "Bluetooth"]),
         // Scenarios on simulated time: bottle, link, poll, and a disk that is full now and then.
         .target(
             name: "Simulation",

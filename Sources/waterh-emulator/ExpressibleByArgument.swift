@@ -1,7 +1,7 @@
 import ArgumentParser
 import Bluetooth
 import BottleProtocol
-import Links
+import CommandSupport
 import Emulator
 
 extension OfferedProfiles: ExpressibleByArgument {}

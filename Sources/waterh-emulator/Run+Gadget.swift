@@ -3,7 +3,6 @@ import Bluetooth
 import CommandSupport
 import Emulation
 import Foundation
-import Links
 import Emulator
 
 // `run --gadget`: any peripheral instead of a bottle.

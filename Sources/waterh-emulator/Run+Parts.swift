@@ -3,7 +3,6 @@ import Bluetooth
 import BottleProtocol
 import CommandSupport
 import Emulation
-import Links
 import Replay
 import Emulator
 

@@ -4,7 +4,6 @@ import BottleProtocol
 import CommandSupport
 import Emulation
 import Foundation
-import Links
 import ServiceLog
 import Emulator
 

@@ -2,7 +2,6 @@ import Bluetooth
 import Captures
 import CommandSupport
 import BlueZ
-import Links
 import Synchronization
 
 /// Records every adapter's traffic into a file, beside whatever else uses them.

@@ -4,7 +4,6 @@ import BottleProtocol
 import CommandSupport
 import Foundation
 import Gateway
-import Links
 import TrackerCore
 import Escaping
 

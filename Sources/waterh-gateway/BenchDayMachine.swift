@@ -1,7 +1,6 @@
 import Bluetooth
 import CommandSupport
 import Foundation
-import Links
 
 /// What a machine must have for a day with a bottle.
 enum BenchDayMachine {

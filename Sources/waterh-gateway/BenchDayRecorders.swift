@@ -3,7 +3,6 @@ import Captures
 import CommandSupport
 import Foundation
 import BlueZ
-import Links
 
 /// The recordings of a day: of each connection by itself where the link carries PDUs, else of the air as the kernel's
 /// monitor sees it, in one file.

@@ -3,7 +3,6 @@ import BottleProtocol
 import CommandSupport
 import Emulation
 import Foundation
-import Links
 import TrackerCore
 import Emulator
 

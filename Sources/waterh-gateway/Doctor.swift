@@ -3,7 +3,6 @@ import Bluetooth
 import CommandSupport
 import Foundation
 import Gateway
-import Links
 import MQTTSurface
 import Store
 import TrackerCore

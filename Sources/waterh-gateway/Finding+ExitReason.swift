@@ -1,5 +1,4 @@
 import CommandSupport
-import Links
 
 extension Finding {
     /// Of one that is bad: somebody is missing to talk to, or something does not work.

@@ -2,7 +2,7 @@ import Bluetooth
 import BottleProtocol
 import Foundation
 import Gateway
-import Links
+import CommandSupport
 import Store
 import Synchronization
 import TrackerCore

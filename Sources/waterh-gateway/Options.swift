@@ -4,7 +4,6 @@ import Bluetooth
 import CommandSupport
 import Foundation
 import Gateway
-import Links
 import Store
 import TrackerCore
 

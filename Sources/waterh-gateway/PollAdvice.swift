@@ -1,6 +1,6 @@
 import Bluetooth
 import Gateway
-import Links
+import CommandSupport
 
 /// What can be done about a poll on this command line, by the code of what went wrong. Other surfaces have other
 /// tables.

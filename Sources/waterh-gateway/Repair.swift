@@ -1,6 +1,5 @@
 import CommandSupport
 import Foundation
-import Links
 import Escaping
 
 /// What a doctor did about a finding, or the line that somebody else types.

@@ -1,7 +1,6 @@
 import ArgumentParser
 import CommandSupport
 import Foundation
-import Links
 import Store
 import TrackerCore
 import Escaping

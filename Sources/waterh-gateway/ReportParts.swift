@@ -1,6 +1,5 @@
 import CommandSupport
 import Foundation
-import Links
 import Store
 import TrackerCore
 

@@ -1,7 +1,6 @@
 import CommandSupport
 import Foundation
 import Gateway
-import Links
 import Store
 import TrackerCore
 import TrackerDesk

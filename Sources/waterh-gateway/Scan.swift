@@ -2,7 +2,6 @@ import ArgumentParser
 import Bluetooth
 import CommandSupport
 import Gateway
-import Links
 
 struct Scan: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

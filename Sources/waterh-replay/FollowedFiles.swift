@@ -3,7 +3,6 @@ import CommandSupport
 import Dispatch
 import Foundation
 import BlueZ
-import Links
 import Replay
 import Synchronization
 

@@ -5,7 +5,6 @@ import Captures
 import CommandSupport
 import Emulation
 import Foundation
-import Links
 
 struct PlayCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

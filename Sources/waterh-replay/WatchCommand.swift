@@ -4,7 +4,6 @@ import Captures
 import CommandSupport
 import Foundation
 import BlueZ
-import Links
 import Replay
 
 struct WatchCommand: AsyncParsableCommand {

@@ -1,5 +1,5 @@
 import Bluetooth
-import Links
+import CommandSupport
 import Testing
 
 /// What a person is told to try fits the way to the bottle.

@@ -4,7 +4,7 @@ import Foundation
 import Support
 import Testing
 
-@testable import Links
+@testable import CommandSupport
 
 /// What a doctor says about a machine's Bluetooth, fault by fault.
 @Suite struct DiagnosisTests {
