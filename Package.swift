@@ -107,7 +107,7 @@ let package = Package(
             [
                 "Store", "TrackerCore", "BottleProtocol", .product(name: "TOMLKit", package: "TOMLKit"), "Descriptors",
                 "Escaping", argumentParser, "Bluetooth", "Captures", "Replay", "Emulator", "Emulation", "BlueZ", "DBus",
-                "ESPHome",
+                "ESPHome", logging,
             ]),
 
         // The pages, as bytes of the program; and the server that shows them and everything a desk can do.
@@ -125,9 +125,6 @@ let package = Package(
         // Notifications in a person's pocket.
         target("PocketSurface", ["Cryptography", "TrackerDesk", "Store", "TrackerCore", "Outgoing", "Pauses"]),
 
-        // What a service says of itself, for a person, a program or systemd's journal.
-        target("ServiceLog", ["CommandSupport", "Escaping", argumentParser, logging]),
-
         // The bottle's surroundings: flash file, control socket, records from captures.
         target(
             "Emulation",
@@ -135,16 +132,13 @@ let package = Package(
 
         command(
             "waterh-emulator",
-            [
-                "Emulation", "Emulator", "BottleProtocol", "Bluetooth", "Replay", "CommandSupport", "ServiceLog",
-                "TrackerCore",
-            ]),
+            ["Emulation", "Emulator", "BottleProtocol", "Bluetooth", "Replay", "CommandSupport", "TrackerCore"]),
         command(
             "waterh-gateway",
             [
                 "Escaping", "Gateway", "Emulation", "Emulator", "BottleProtocol", "Bluetooth", "Captures", "BlueZ",
                 "CommandSupport", "Store", "Sync", "TrackerCore", "CTimex", "CQREncode", "Desktop", "HTTPAPI", "MQTT",
-                "MQTTSurface", "Outgoing", "Pauses", "PocketSurface", "TrackerDesk", "ServiceLog", logging,
+                "MQTTSurface", "Outgoing", "Pauses", "PocketSurface", "TrackerDesk", logging,
             ]),
         // The style and the script of a capture's report, as bytes of the program.
         .target(name: "CReport", exclude: ["pages"]),
@@ -156,7 +150,7 @@ let package = Package(
             ]),
         command(
             "waterh-tracker",
-            ["Desktop", "Escaping", "Pauses", "ServiceLog", "TrackerDesk", "TrackerCore", "Store", "CommandSupport"]),
+            ["Desktop", "Escaping", "Pauses", "CommandSupport", "TrackerDesk", "TrackerCore", "Store"]),
 
         // Measures what the project promises; not a product.
         .executableTarget(
@@ -204,7 +198,7 @@ let package = Package(
         tests("PocketSurfaceTests", ["PocketSurface", "TrackerDesk", "Store", "TrackerCore"]),
         tests("ESPHomeTests", ["ESPHome", "Bluetooth", "Cryptography"]),
         tests("HostControllerTests", ["BlueZ", "Bluetooth"]),
-        tests("ServiceLogTests", ["ServiceLog", "CommandSupport", logging]),
+        tests("ServiceLogTests", ["CommandSupport", logging]),
         tests("LinksTests", ["CommandSupport", "BlueZ", "Bluetooth"]),
         // Scenarios on simulated time: bottle, link, poll, and a disk that is full now and then.
         .target(

@@ -4,7 +4,6 @@ import BottleProtocol
 import CommandSupport
 import Emulation
 import Foundation
-import ServiceLog
 import Emulator
 
 /// `waterh-emulator run`: a bottle on a link until it is stopped.

@@ -2,7 +2,6 @@ import ArgumentParser
 import CommandSupport
 import Foundation
 import Logging
-import ServiceLog
 
 struct Run: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

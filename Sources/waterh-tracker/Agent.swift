@@ -2,7 +2,6 @@ import ArgumentParser
 import CommandSupport
 import Desktop
 import Foundation
-import ServiceLog
 
 struct Agent: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,7 +1,6 @@
 import CommandSupport
 import Foundation
 import Logging
-@testable import ServiceLog
 import Testing
 
 @Suite struct ServiceLogTests {
