@@ -106,8 +106,8 @@ let package = Package(
             "CommandSupport",
             [
                 "Store", "TrackerCore", "BottleProtocol", .product(name: "TOMLKit", package: "TOMLKit"), "Descriptors",
-                "Escaping", argumentParser, "Bluetooth", "Captures", "Replay", "Emulator", "Emulation", "BlueZ", "DBus",
-                "ESPHome", logging,
+                "Escaping", argumentParser, "Bluetooth", "Captures", "Replay", "Emulator", "BlueZ", "DBus", "ESPHome",
+                logging,
             ]),
 
         // The pages, as bytes of the program; and the server that shows them and everything a desk can do.
@@ -125,28 +125,23 @@ let package = Package(
         // Notifications in a person's pocket.
         target("PocketSurface", ["Cryptography", "TrackerDesk", "Store", "TrackerCore", "Outgoing", "Pauses"]),
 
-        // The bottle's surroundings: flash file, control socket, records from captures.
-        target(
-            "Emulation",
-            ["Emulator", "BottleProtocol", "Bluetooth", "Captures", "Descriptors", "Replay", "CommandSupport"]),
-
         command(
             "waterh-emulator",
-            ["Emulation", "Emulator", "BottleProtocol", "Bluetooth", "Replay", "CommandSupport", "TrackerCore"]),
+            ["CommandSupport", "Emulator", "BottleProtocol", "Bluetooth", "Replay", "TrackerCore"]),
         command(
             "waterh-gateway",
             [
-                "Escaping", "Gateway", "Emulation", "Emulator", "BottleProtocol", "Bluetooth", "Captures", "BlueZ",
-                "CommandSupport", "Store", "Sync", "TrackerCore", "CTimex", "CQREncode", "Desktop", "HTTPAPI", "MQTT",
-                "MQTTSurface", "Outgoing", "Pauses", "PocketSurface", "TrackerDesk", logging,
+                "Escaping", "Gateway", "CommandSupport", "Emulator", "BottleProtocol", "Bluetooth", "Captures", "BlueZ",
+                "Store", "Sync", "TrackerCore", "CTimex", "CQREncode", "Desktop", "HTTPAPI", "MQTT", "MQTTSurface",
+                "Outgoing", "Pauses", "PocketSurface", "TrackerDesk", logging,
             ]),
         // The style and the script of a capture's report, as bytes of the program.
         .target(name: "CReport", exclude: ["pages"]),
         command(
             "waterh-replay",
             [
-                "Replay", "Escaping", "Captures", "Bluetooth", "BottleProtocol", "Emulation", "Emulator",
-                "CommandSupport", "BlueZ", "CReport",
+                "Replay", "Escaping", "Captures", "Bluetooth", "BottleProtocol", "CommandSupport", "Emulator", "BlueZ",
+                "CReport",
             ]),
         command(
             "waterh-tracker",
@@ -173,7 +168,7 @@ let package = Package(
         tests("ImportingTests", ["Importing", "TrackerCore"]),
         tests("VirtualBottleTests", ["Emulator", "BottleProtocol", "Bluetooth"]),
         // The document, the recogniser, the machine, and all three in a circle.
-        tests("VirtualGadgetTests", ["Emulator", "Emulation", "Replay", "Captures", "Bluetooth"]),
+        tests("VirtualGadgetTests", ["Emulator", "CommandSupport", "Replay", "Captures", "Bluetooth"]),
         .target(
             name: "GatewaySupport", dependencies: ["Gateway", "BottleProtocol", "Bluetooth", "TrackerCore"],
             path: "Tests/GatewaySupport", swiftSettings: strict),
@@ -222,8 +217,8 @@ let package = Package(
         tests(
             "CommandTests",
             [
-                "CommandSupport", "Emulation", "Gateway", "GatewaySupport", "MQTTSurface", "PocketSurface", "Emulator",
-                "Bluetooth", "BottleProtocol", "DBusSupport", "Store", "TrackerCore", "TrackerDesk", argumentParser,
+                "CommandSupport", "Gateway", "GatewaySupport", "MQTTSurface", "PocketSurface", "Emulator", "Bluetooth",
+                "BottleProtocol", "DBusSupport", "Store", "TrackerCore", "TrackerDesk", argumentParser,
             ],
             exclude: ["demo-month.csv", "never_reads.py", "read_lines.py", "tracker-tour.txt"]),
     ],

@@ -1,6 +1,5 @@
 import ArgumentParser
 import CommandSupport
-import Emulation
 import Foundation
 import TrackerCore
 

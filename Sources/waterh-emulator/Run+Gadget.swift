@@ -1,7 +1,6 @@
 import ArgumentParser
 import Bluetooth
 import CommandSupport
-import Emulation
 import Foundation
 import Emulator
 

@@ -2,7 +2,6 @@ import ArgumentParser
 import Bluetooth
 import BottleProtocol
 import CommandSupport
-import Emulation
 import Replay
 import Emulator
 

@@ -1,7 +1,6 @@
 import Bluetooth
 import BottleProtocol
 import CommandSupport
-import Emulation
 import Foundation
 import TrackerCore
 import Emulator

@@ -1,5 +1,4 @@
 import CommandSupport
-import Emulation
 import Foundation
 
 /// Plays the person's part at an emulator: drinks, and says yes. The maker's app is left out.

@@ -3,7 +3,6 @@ import ArgumentParser
 import Bluetooth
 import Captures
 import CommandSupport
-import Emulation
 import Foundation
 
 struct PlayCommand: AsyncParsableCommand {

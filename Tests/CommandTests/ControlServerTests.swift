@@ -1,4 +1,4 @@
-import Emulation
+import CommandSupport
 import Foundation
 import Glibc
 import Support

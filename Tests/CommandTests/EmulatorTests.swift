@@ -1,6 +1,6 @@
 import Bluetooth
 import BottleProtocol
-import Emulation
+import CommandSupport
 import Foundation
 import Support
 import Testing

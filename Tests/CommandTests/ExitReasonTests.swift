@@ -1,5 +1,4 @@
 import CommandSupport
-import Emulation
 import Foundation
 import Support
 import Testing

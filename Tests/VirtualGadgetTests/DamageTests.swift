@@ -1,6 +1,6 @@
 import Bluetooth
 import Captures
-import Emulation
+import CommandSupport
 import Foundation
 import Replay
 import Support

@@ -1,5 +1,5 @@
 import Bluetooth
-import Emulation
+import CommandSupport
 import Foundation
 import Testing
 import Emulator

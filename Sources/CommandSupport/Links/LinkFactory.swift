@@ -1,7 +1,6 @@
 import BlueZ
 import Bluetooth
 import ESPHome
-import Emulation
 
 /// From what a person types after `--link` to the link itself.
 public enum LinkFactory {

@@ -1,6 +1,5 @@
 import Bluetooth
 import BottleProtocol
-import CommandSupport
 import Foundation
 import Emulator
 

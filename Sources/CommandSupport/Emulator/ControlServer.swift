@@ -1,4 +1,3 @@
-import CommandSupport
 import Descriptors
 import Dispatch
 import Foundation
