@@ -99,7 +99,7 @@ let package = Package(
         target("ESPHome", ["Bluetooth", "Cryptography"]),
 
         // What a person can do with a store, by name, for every surface: command line, HTTP, MQTT, D-Bus.
-        target("TrackerDesk", ["Store", "Sync", "Gateway", "Importing", "TrackerCore"]),
+        target("TrackerService", ["Store", "Sync", "Gateway", "Importing", "TrackerCore"]),
 
         // The commands' way to the store: the configuration file, where the store lies, its errors as exit codes.
         target(
@@ -115,15 +115,15 @@ let package = Package(
         target(
             "HTTPAPI",
             [
-                "Escaping", "TrackerDesk", "Store", "TrackerCore", "CDashboard", hummingbird, hummingbirdCore,
+                "Escaping", "TrackerService", "Store", "TrackerCore", "CDashboard", hummingbird, hummingbirdCore,
                 httpTypes, nio, nioHTTP, logging,
             ]),
 
         // The same at an MQTT broker, and what Home Assistant is told of it.
-        target("MQTTSurface", ["TrackerDesk", "Store", "TrackerCore", "MQTT", "Pauses"]),
+        target("MQTTSurface", ["TrackerService", "Store", "TrackerCore", "MQTT", "Pauses"]),
 
         // Notifications in a person's pocket.
-        target("PocketSurface", ["Cryptography", "TrackerDesk", "Store", "TrackerCore", "Outgoing", "Pauses"]),
+        target("PocketSurface", ["Cryptography", "TrackerService", "Store", "TrackerCore", "Outgoing", "Pauses"]),
 
         command(
             "waterh-emulator",
@@ -133,7 +133,7 @@ let package = Package(
             [
                 "Escaping", "Gateway", "CommandSupport", "Emulator", "BottleProtocol", "Bluetooth", "Captures", "BlueZ",
                 "Store", "Sync", "TrackerCore", "CTimex", "CQREncode", "Desktop", "HTTPAPI", "MQTT", "MQTTSurface",
-                "Outgoing", "Pauses", "PocketSurface", "TrackerDesk", logging,
+                "Outgoing", "Pauses", "PocketSurface", "TrackerService", logging,
             ]),
         // The style and the script of a capture's report, as bytes of the program.
         .target(name: "CReport", exclude: ["pages"]),
@@ -145,7 +145,7 @@ let package = Package(
             ]),
         command(
             "waterh-tracker",
-            ["Desktop", "Escaping", "Pauses", "CommandSupport", "TrackerDesk", "TrackerCore", "Store"]),
+            ["Desktop", "Escaping", "Pauses", "CommandSupport", "TrackerService", "TrackerCore", "Store"]),
 
         // Measures what the project promises; not a product.
         .executableTarget(
@@ -176,21 +176,21 @@ let package = Package(
         tests("StoreTests", ["Store", "TrackerCore", "GatewaySupport", "Importing", grdb]),
         tests(
             "TrackerDeskTests",
-            ["Pauses", "TrackerDesk", "Store", "TrackerCore", "Gateway", "GatewaySupport", "Bluetooth"]),
+            ["Pauses", "TrackerService", "Store", "TrackerCore", "Gateway", "GatewaySupport", "Bluetooth"]),
         tests(
             "HTTPAPITests",
-            ["HTTPAPI", "TrackerDesk", "Store", "TrackerCore", hummingbird, nio, logging]),
+            ["HTTPAPI", "TrackerService", "Store", "TrackerCore", hummingbird, nio, logging]),
         tests("OutgoingTests", ["Outgoing"]),
         tests("CryptographyTests", ["CCrypto", "Cryptography"]),
         tests("SyncTests", ["Outgoing", "Sync", "Store", "TrackerCore"], exclude: ["server.py"]),
         .target(
             name: "DBusSupport", dependencies: ["DBus", "Support"], path: "Tests/DBusSupport", swiftSettings: strict),
         tests("DBusTests", ["DBus", "DBusSupport"]),
-        tests("DesktopTests", ["Desktop", "DBus", "DBusSupport", "TrackerCore", "TrackerDesk", "Store"]),
+        tests("DesktopTests", ["Desktop", "DBus", "DBusSupport", "TrackerCore", "TrackerService", "Store"]),
         tests("BlueZTests", ["BlueZ", "Bluetooth", "DBus", "DBusSupport"]),
         tests("MQTTTests", ["MQTT"]),
-        tests("MQTTSurfaceTests", ["MQTTSurface", "MQTT", "TrackerDesk", "Store", "TrackerCore"]),
-        tests("PocketSurfaceTests", ["PocketSurface", "TrackerDesk", "Store", "TrackerCore"]),
+        tests("MQTTSurfaceTests", ["MQTTSurface", "MQTT", "TrackerService", "Store", "TrackerCore"]),
+        tests("PocketSurfaceTests", ["PocketSurface", "TrackerService", "Store", "TrackerCore"]),
         tests("ESPHomeTests", ["ESPHome", "Bluetooth", "Cryptography"]),
         tests("HostControllerTests", ["BlueZ", "Bluetooth"]),
         tests("ServiceLogTests", ["CommandSupport", logging]),
@@ -210,7 +210,7 @@ let package = Package(
             "SimulationTests",
             [
                 "Simulation", "GatewaySupport", "MQTTSurface", "Store", "Emulator", "BottleProtocol", "Bluetooth",
-                "TrackerCore", "TrackerDesk",
+                "TrackerCore", "TrackerService",
             ]),
         // Rules for the source tree.
         tests("RepositoryTests", []),
@@ -218,7 +218,7 @@ let package = Package(
             "CommandTests",
             [
                 "CommandSupport", "Gateway", "GatewaySupport", "MQTTSurface", "PocketSurface", "Emulator", "Bluetooth",
-                "BottleProtocol", "DBusSupport", "Store", "TrackerCore", "TrackerDesk", argumentParser,
+                "BottleProtocol", "DBusSupport", "Store", "TrackerCore", "TrackerService", argumentParser,
             ],
             exclude: ["demo-month.csv", "never_reads.py", "read_lines.py", "tracker-tour.txt"]),
     ],

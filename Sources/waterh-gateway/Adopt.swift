@@ -2,7 +2,7 @@ import ArgumentParser
 import Bluetooth
 import BottleProtocol
 import CommandSupport
-import TrackerDesk
+import TrackerService
 
 struct Adopt: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

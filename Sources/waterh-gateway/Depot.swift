@@ -4,7 +4,7 @@ import Foundation
 import Gateway
 import Store
 import TrackerCore
-import TrackerDesk
+import TrackerService
 
 /// An open store and the zone of its days, as they were read last: makes a desk for each poll.
 ///

@@ -6,7 +6,7 @@ import Gateway
 import MQTTSurface
 import Store
 import TrackerCore
-import TrackerDesk
+import TrackerService
 import Escaping
 
 struct Doctor: AsyncParsableCommand {

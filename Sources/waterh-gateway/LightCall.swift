@@ -1,7 +1,7 @@
 import Gateway
 import Synchronization
 import TrackerCore
-import TrackerDesk
+import TrackerService
 
 /// Calls for a poll when a bottle's light is to show something else: once for each change. Where nobody answers then,
 /// the next poll tells the bottle.

@@ -2,7 +2,7 @@ import Bluetooth
 import CommandSupport
 import Gateway
 import Store
-import TrackerDesk
+import TrackerService
 
 /// The bottles of a store, for the commands that only look.
 enum OwnBottles {

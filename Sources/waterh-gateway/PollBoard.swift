@@ -3,7 +3,7 @@ import Gateway
 import HTTPAPI
 import Synchronization
 import TrackerCore
-import TrackerDesk
+import TrackerService
 
 /// What the service did lately, for pages and metrics: polls that are over, and whether one is under way.
 actor PollBoard {

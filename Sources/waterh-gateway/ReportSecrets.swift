@@ -3,7 +3,7 @@ import Foundation
 import Gateway
 import Store
 import TrackerCore
-import TrackerDesk
+import TrackerService
 
 /// What is known here to be somebody's: names, addresses, credentials, from the configuration, the stores and the
 /// machine.

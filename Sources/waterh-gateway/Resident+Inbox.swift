@@ -1,6 +1,6 @@
 import CommandSupport
 import Store
-import TrackerDesk
+import TrackerService
 
 extension Resident {
     /// How often the folder is looked at; at the start first of all.

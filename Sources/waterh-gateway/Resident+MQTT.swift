@@ -3,7 +3,7 @@ import Logging
 import MQTTSurface
 import Store
 import TrackerCore
-import TrackerDesk
+import TrackerService
 
 extension Resident {
     /// The person's day at an MQTT broker, where the settings or the file name one.

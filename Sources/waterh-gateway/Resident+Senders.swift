@@ -3,7 +3,7 @@ import Logging
 import PocketSurface
 import Store
 import TrackerCore
-import TrackerDesk
+import TrackerService
 
 extension Resident {
     /// One sender for each notification channel.

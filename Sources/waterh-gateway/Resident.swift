@@ -9,7 +9,7 @@ import Store
 import Sync
 import Synchronization
 import TrackerCore
-import TrackerDesk
+import TrackerService
 
 /// The store of the running service, the day in it, and every interface that publishes it.
 final class Resident: Sendable {

@@ -6,7 +6,7 @@ import Gateway
 import Logging
 import Store
 import TrackerCore
-import TrackerDesk
+import TrackerService
 
 /// The store and the plan of a running service: what the polls ask of their surroundings.
 actor ServiceDesk {

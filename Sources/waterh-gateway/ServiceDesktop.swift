@@ -2,7 +2,7 @@ import Desktop
 import Foundation
 import Logging
 import TrackerCore
-import TrackerDesk
+import TrackerService
 
 /// What the service does with its desktop: a line for each presentation, and a button that acts.
 struct ServiceDesktop: Sendable {

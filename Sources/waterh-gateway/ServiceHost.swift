@@ -4,7 +4,7 @@ import Gateway
 import HTTPAPI
 import Logging
 import Store
-import TrackerDesk
+import TrackerService
 
 /// The running service: one store, one link to its bottles, and everything that follows a poll.
 final class ServiceHost: Sendable {

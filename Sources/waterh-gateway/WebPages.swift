@@ -4,7 +4,7 @@ import HTTPAPI
 import Logging
 import Pauses
 import Synchronization
-import TrackerDesk
+import TrackerService
 
 /// The service's web server on all its addresses. A place that is taken, or a name that is not this machine's, is told
 /// and tried again: the polls do not wait for it.

@@ -2,7 +2,7 @@ import CommandSupport
 import Foundation
 import Store
 import TrackerCore
-import TrackerDesk
+import TrackerService
 
 /// A verb that writes, and that the service does as well where the store is the service's alone.
 protocol AskingCommand: StoreCommand {

@@ -4,7 +4,7 @@ import Desktop
 import Foundation
 import Store
 import TrackerCore
-import TrackerDesk
+import TrackerService
 
 struct Check: WaitingCommand {
     static let configuration = CommandConfiguration(

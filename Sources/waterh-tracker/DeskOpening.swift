@@ -2,7 +2,7 @@ import CommandSupport
 import Desktop
 import Store
 import TrackerCore
-import TrackerDesk
+import TrackerService
 
 /// The way from the options of a command to a desk over an open store.
 struct DeskOpening {

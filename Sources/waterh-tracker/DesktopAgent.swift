@@ -3,7 +3,7 @@ import Desktop
 import Foundation
 import Pauses
 import TrackerCore
-import TrackerDesk
+import TrackerService
 
 /// Shows what a service asks for, and tells it what was shown and what was pressed.
 actor DesktopAgent {

@@ -3,7 +3,7 @@ import CommandSupport
 import Foundation
 import Store
 import TrackerCore
-import TrackerDesk
+import TrackerService
 
 extension Desk {
     /// One line on the day after a change.

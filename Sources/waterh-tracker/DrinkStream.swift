@@ -3,7 +3,7 @@ import Escaping
 import Store
 import Synchronization
 import TrackerCore
-import TrackerDesk
+import TrackerService
 
 /// `export` as a stream of lines: what there is behind a position, and with `--follow` what comes. Between two looks
 /// nothing is open and nothing is kept: a reader that does not read costs one line that waits.

@@ -2,7 +2,7 @@ import ArgumentParser
 import CommandSupport
 import Store
 import TrackerCore
-import TrackerDesk
+import TrackerService
 
 struct HistoryCommand: StoreCommand {
     static let configuration = CommandConfiguration(

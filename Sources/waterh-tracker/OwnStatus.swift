@@ -1,6 +1,6 @@
 import Store
 import TrackerCore
-import TrackerDesk
+import TrackerService
 
 /// The state, and beside it who could not be told of the day: where servers are is the business of whoever has the
 /// store, and not of all who see the state.

@@ -1,6 +1,6 @@
 import CommandSupport
 import Pauses
-import TrackerDesk
+import TrackerService
 
 /// `status --follow` where only the service may read the store: it tells each change.
 struct ServiceFollow: Sendable {

@@ -3,7 +3,7 @@ import CommandSupport
 import Foundation
 import Store
 import TrackerCore
-import TrackerDesk
+import TrackerService
 
 struct DrinkCommand: AskingCommand {
     static let configuration = CommandConfiguration(

@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import Store
 import TrackerCore
-import TrackerDesk
+import TrackerService
 
 struct Status: WaitingCommand {
     static let configuration = CommandConfiguration(

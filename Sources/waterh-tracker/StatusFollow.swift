@@ -3,7 +3,7 @@ import CommandSupport
 import Store
 import Synchronization
 import TrackerCore
-import TrackerDesk
+import TrackerService
 
 /// `status --follow`: a line for each change. The store is opened for each look and closed again: another may take its
 /// place, or an older one be brought up to date.

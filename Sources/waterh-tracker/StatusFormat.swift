@@ -1,6 +1,6 @@
 import ArgumentParser
 import Escaping
-import TrackerDesk
+import TrackerService
 
 /// How a status bar reads a line.
 enum StatusFormat: String, ExpressibleByArgument, CaseIterable {

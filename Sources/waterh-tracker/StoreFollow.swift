@@ -1,7 +1,7 @@
 import ArgumentParser
 import CommandSupport
 import Store
-import TrackerDesk
+import TrackerService
 
 /// A command that goes on: looks at a store whenever somebody wrote to it, until it is stopped or nobody reads any
 /// more.

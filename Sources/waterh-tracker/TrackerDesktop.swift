@@ -1,7 +1,7 @@
 import CommandSupport
 import Desktop
 import TrackerCore
-import TrackerDesk
+import TrackerService
 
 /// The desktop, for commands that show something and end: nobody is there any more when a button is pressed, so there
 /// are none.

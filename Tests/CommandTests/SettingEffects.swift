@@ -6,7 +6,7 @@ import MQTTSurface
 import PocketSurface
 import Store
 import TrackerCore
-import TrackerDesk
+import TrackerService
 
 /// What shows each setting, by its name.
 enum SettingEffects {

@@ -4,7 +4,7 @@ import Support
 import Synchronization
 import Testing
 import TrackerCore
-import TrackerDesk
+import TrackerService
 
 /// 15 June 2026 in a store of its own, on a clock that the test sets: what a household sees of it over HTTP, and what
 /// is told.

@@ -3,7 +3,7 @@ import HTTPAPI
 import Store
 import Testing
 import TrackerCore
-import TrackerDesk
+import TrackerService
 
 /// Real answers are what the description says of them, to the last member.
 @Suite struct DescribedAnswerTests {

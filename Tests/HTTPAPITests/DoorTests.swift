@@ -6,7 +6,7 @@ import Support
 import Synchronization
 import Testing
 import TrackerCore
-import TrackerDesk
+import TrackerService
 
 /// Who gets in: names, origins, codes, hostile bytes.
 @Suite struct DoorTests {

@@ -3,7 +3,7 @@ import HTTPAPI
 import Logging
 import Store
 import TrackerCore
-import TrackerDesk
+import TrackerService
 
 /// A server over a real socket for as long as a test needs it.
 struct ServedHousehold {

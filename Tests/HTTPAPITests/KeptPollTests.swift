@@ -2,7 +2,7 @@ import Foundation
 import Store
 import Support
 import Testing
-import TrackerDesk
+import TrackerService
 
 /// What is offered of polls that went wrong, and to whom.
 @Suite(.timeLimit(.minutes(2))) struct KeptPollTests {

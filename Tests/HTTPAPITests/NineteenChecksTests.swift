@@ -5,7 +5,7 @@ import Support
 import Synchronization
 import Testing
 import TrackerCore
-import TrackerDesk
+import TrackerService
 
 /// The founding plan's nineteen checks (tracker law B9), 1 to 19, on a service that is asked over HTTP and a clock that
 /// the test sets. What only a browser or a program can show has tests of its own, which the law's page of checks names

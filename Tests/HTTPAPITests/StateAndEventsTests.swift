@@ -4,7 +4,7 @@ import Support
 import Synchronization
 import Testing
 import TrackerCore
-import TrackerDesk
+import TrackerService
 
 /// The state and the stream of events (tracker law Section 10, checks 9 and 10 of B9).
 @Suite struct StateAndEventsTests {

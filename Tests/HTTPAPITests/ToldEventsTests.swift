@@ -5,7 +5,7 @@ import Support
 import Synchronization
 import Testing
 import TrackerCore
-import TrackerDesk
+import TrackerService
 
 /// What is told once and what is told to everybody: notifications and sessions in the stream, and the state as a file.
 @Suite struct ToldEventsTests {

@@ -4,7 +4,7 @@ import Store
 import Synchronization
 import Testing
 import TrackerCore
-import TrackerDesk
+import TrackerService
 
 /// Writes: who may, once only, and what is refused.
 @Suite struct WriteTests {

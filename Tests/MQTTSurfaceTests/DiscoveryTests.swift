@@ -2,7 +2,7 @@ import Foundation
 import Store
 import Testing
 import TrackerCore
-import TrackerDesk
+import TrackerService
 
 @testable import MQTTSurface
 

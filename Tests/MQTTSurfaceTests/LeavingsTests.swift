@@ -3,7 +3,7 @@ import Store
 import Support
 import Testing
 import TrackerCore
-import TrackerDesk
+import TrackerService
 
 @testable import MQTTSurface
 

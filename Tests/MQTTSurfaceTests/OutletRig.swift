@@ -5,7 +5,7 @@ import Support
 import Synchronization
 import Testing
 import TrackerCore
-import TrackerDesk
+import TrackerService
 
 @testable import MQTTSurface
 

@@ -4,7 +4,7 @@ import Store
 import Support
 import Testing
 import TrackerCore
-import TrackerDesk
+import TrackerService
 
 @testable import MQTTSurface
 

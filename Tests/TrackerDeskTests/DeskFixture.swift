@@ -2,7 +2,7 @@ import Foundation
 import Store
 import Synchronization
 import TrackerCore
-import TrackerDesk
+import TrackerService
 
 /// A store in memory and desks over it, at wall times of one day in Berlin.
 final class DeskFixture: Sendable {

@@ -2,7 +2,7 @@ import Foundation
 import Store
 import Testing
 import TrackerCore
-import TrackerDesk
+import TrackerService
 
 /// The named methods on a store in memory, as every surface calls them.
 @Suite("One desk for all surfaces")

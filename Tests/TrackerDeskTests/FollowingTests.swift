@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 import TrackerCore
 
-@testable import TrackerDesk
+@testable import TrackerService
 
 /// A day that is followed: looked at when something was written, and when time changes it; else not at all.
 @Suite("The day as it changes", .timeLimit(.minutes(3)))

@@ -3,7 +3,7 @@ import Store
 import Support
 import Testing
 import TrackerCore
-import TrackerDesk
+import TrackerService
 
 /// What a phone lays into a folder is taken in, once.
 @Suite struct InboxTests {

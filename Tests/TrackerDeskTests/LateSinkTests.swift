@@ -2,7 +2,7 @@ import Store
 import Synchronization
 import Testing
 import TrackerCore
-import TrackerDesk
+import TrackerService
 
 /// A desktop that was away: what others told meanwhile it shows afterwards, in order, as long as it is still so; the
 /// rest is on its list of what it missed (tracker law C).

@@ -1,7 +1,7 @@
 import Store
 import Testing
 import TrackerCore
-import TrackerDesk
+import TrackerService
 
 /// What each bottle's light is to be told: only what is new, by the settings of that bottle.
 @Suite struct LightTests {

@@ -2,7 +2,7 @@ import Foundation
 import Store
 import Testing
 import TrackerCore
-import TrackerDesk
+import TrackerService
 
 /// What is not done has a code, a category and a sentence that holds on every surface.
 @Suite("Problems have one shape")

@@ -5,7 +5,7 @@ import GatewaySupport
 import Store
 import Testing
 import TrackerCore
-import TrackerDesk
+import TrackerService
 
 /// Each row of tracker law A8 as a poll meets it, until the state that surfaces show: the words, the hint, and that the
 /// next good poll takes both away. The drinks stay.

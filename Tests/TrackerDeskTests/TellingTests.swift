@@ -4,7 +4,7 @@ import Support
 import Synchronization
 import Testing
 import TrackerCore
-import TrackerDesk
+import TrackerService
 
 /// Decide, then deliver: sinks are asked outside every transaction, and only what somebody could see counts.
 @Suite("Decisions and their sinks")

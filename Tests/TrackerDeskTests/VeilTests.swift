@@ -1,7 +1,7 @@
 import Store
 import Testing
 import TrackerCore
-import TrackerDesk
+import TrackerService
 
 /// Where sessions are nobody's business, no method of the desk speaks of one, or touches one (adversary, 22 November
 /// 2026).

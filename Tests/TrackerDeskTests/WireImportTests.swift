@@ -2,7 +2,7 @@ import Foundation
 import Store
 import Testing
 import TrackerCore
-import TrackerDesk
+import TrackerService
 
 /// Another store's journal at the door.
 @Suite struct WireImportTests {

@@ -1,5 +1,5 @@
 import TrackerCore
-import TrackerDesk
+import TrackerService
 
 /// Short codes with which a browser or a script is let in: each good once, for five minutes. Pure: time and randomness
 /// are handed in.

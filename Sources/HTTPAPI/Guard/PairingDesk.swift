@@ -1,5 +1,5 @@
 import TrackerCore
-import TrackerDesk
+import TrackerService
 
 /// The open codes of a server, for all of its addresses.
 actor PairingDesk {

@@ -1,4 +1,4 @@
-import TrackerDesk
+import TrackerService
 
 /// What a caller may do.
 struct Rights: Sendable {

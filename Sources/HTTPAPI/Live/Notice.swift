@@ -1,6 +1,6 @@
 import NIOCore
 import TrackerCore
-import TrackerDesk
+import TrackerService
 
 /// A notification on its way to whoever watches.
 struct Notice: Sendable {

@@ -3,7 +3,7 @@ import Hummingbird
 import NIOCore
 import Store
 import TrackerCore
-import TrackerDesk
+import TrackerService
 
 /// One person's state, worked out once however many ask, and told to everybody who watches when it changes (tracker law
 /// B8).

@@ -1,6 +1,6 @@
 import Synchronization
 import TrackerCore
-import TrackerDesk
+import TrackerService
 
 /// The open pages, as a place where notifications are shown (tracker law Section 10.2). Only a page that says that it
 /// shows them counts.

@@ -1,7 +1,7 @@
 import NIOCore
 import Store
 import TrackerCore
-import TrackerDesk
+import TrackerService
 
 extension Person {
     /// How often the store is asked whether the file has to be written anew, where nobody tells of writes.

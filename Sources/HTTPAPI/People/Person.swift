@@ -1,4 +1,4 @@
-import TrackerDesk
+import TrackerService
 
 /// One person's day, as the server needs it.
 public struct Person: Sendable {

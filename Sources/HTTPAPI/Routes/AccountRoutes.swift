@@ -2,7 +2,7 @@ import HTTPTypes
 import Hummingbird
 import NIOCore
 import TrackerCore
-import TrackerDesk
+import TrackerService
 
 /// Who is let in, and the end of everything.
 enum AccountRoutes {

@@ -3,7 +3,7 @@ import HTTPTypes
 import Hummingbird
 import NIOCore
 import TrackerCore
-import TrackerDesk
+import TrackerService
 
 /// One request, as a route sees it.
 struct Ask: Sendable {

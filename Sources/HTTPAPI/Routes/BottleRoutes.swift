@@ -1,7 +1,7 @@
 import HTTPTypes
 import NIOCore
 import TrackerCore
-import TrackerDesk
+import TrackerService
 
 /// The bottle and the service that polls it, and the records that it brought.
 enum BottleRoutes {

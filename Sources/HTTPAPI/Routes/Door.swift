@@ -4,7 +4,7 @@ import Hummingbird
 import NIOCore
 import Store
 import TrackerCore
-import TrackerDesk
+import TrackerService
 
 /// What every request passes first: who asks, by which name of this machine, from which page; and what every error
 /// becomes.

@@ -1,7 +1,7 @@
 import HTTPTypes
 import Store
 import TrackerCore
-import TrackerDesk
+import TrackerService
 
 /// Drinks, and the days that they make.
 enum DrinkRoutes {

@@ -4,7 +4,7 @@ import Hummingbird
 import NIOCore
 import Store
 import TrackerCore
-import TrackerDesk
+import TrackerService
 
 /// What a person takes away as a file, and brings back as one.
 enum FileRoutes {

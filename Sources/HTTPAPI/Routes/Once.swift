@@ -4,7 +4,7 @@ import NIOCore
 import Store
 import Synchronization
 import TrackerCore
-import TrackerDesk
+import TrackerService
 
 /// Does what a write asks for once for each key: a tap that is sent again, because its answer was lost or the service
 /// was started anew in between, counts once and is answered as the first time.

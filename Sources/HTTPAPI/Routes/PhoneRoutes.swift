@@ -1,5 +1,5 @@
 import TrackerCore
-import TrackerDesk
+import TrackerService
 
 /// What a phone's own automation (Apple's Shortcuts) asks: what it is to write into its health records, and what it
 /// found there (tracker law Section 10.11).

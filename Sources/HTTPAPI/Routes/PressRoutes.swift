@@ -1,6 +1,6 @@
 import Hummingbird
 import TrackerCore
-import TrackerDesk
+import TrackerService
 
 /// Buttons of notifications that were sent to a phone. Whoever has a notification's key may press its buttons, and do
 /// nothing else: so no token goes to the server that brings it.

@@ -1,6 +1,6 @@
 import HTTPTypes
 import Hummingbird
-import TrackerDesk
+import TrackerService
 
 /// Where routes are entered: what each needs, and what is the same for all of them.
 final class RouteTable {

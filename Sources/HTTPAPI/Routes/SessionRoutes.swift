@@ -1,6 +1,6 @@
 import HTTPTypes
 import TrackerCore
-import TrackerDesk
+import TrackerService
 
 /// Waterline: the session, its entries, and the presets.
 enum SessionRoutes {

@@ -1,6 +1,6 @@
 import HTTPTypes
 import TrackerCore
-import TrackerDesk
+import TrackerService
 
 /// Settings, and the welcome that asks for the first of them.
 enum SettingRoutes {

@@ -1,7 +1,7 @@
 import HTTPTypes
 import NIOCore
 import TrackerCore
-import TrackerDesk
+import TrackerService
 
 /// Small pictures of the day for other programs' pages.
 enum WidgetRoutes {

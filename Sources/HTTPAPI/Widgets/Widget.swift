@@ -1,6 +1,6 @@
 import Escaping
 import TrackerCore
-import TrackerDesk
+import TrackerService
 
 /// Small pictures of the day as SVG. All text in them is escaped; colours follow what is shown (tracker law B6).
 enum Widget {

@@ -1,6 +1,6 @@
 import Foundation
 import Hummingbird
-import TrackerDesk
+import TrackerService
 
 /// The JSON object of a request, taken apart key by key. A key that nobody asked for is refused: a misspelt one must
 /// not be silence.

@@ -1,5 +1,5 @@
 import TrackerCore
-import TrackerDesk
+import TrackerService
 
 /// A device of Home Assistant with its entities: one retained message (its documentation, "MQTT device discovery").
 struct HomeDevice: Encodable {

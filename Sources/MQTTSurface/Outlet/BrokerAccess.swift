@@ -1,6 +1,6 @@
 import Foundation
 import MQTT
-import TrackerDesk
+import TrackerService
 
 /// How a broker is reached that keeps something of ours: kept beside what it keeps, so that it can be taken back when
 /// the settings name another one, or none.

@@ -4,7 +4,7 @@ import Pauses
 import Store
 import Synchronization
 import TrackerCore
-import TrackerDesk
+import TrackerService
 
 /// Takes back what brokers keep of the day and nobody owns any more (`Leavings`): what stood there before a purge, at a
 /// broker that is not named any more. It goes on trying for 30 days, each time for a few seconds, and longer apart each

@@ -1,7 +1,7 @@
 import Store
 import Synchronization
 import TrackerCore
-import TrackerDesk
+import TrackerService
 
 /// Does what commands ask for; every one of them is a method of the desk, or of the service's door.
 struct CommandDesk: Sendable {

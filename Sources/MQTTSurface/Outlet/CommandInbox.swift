@@ -1,7 +1,7 @@
 import MQTT
 import Synchronization
 import TrackerCore
-import TrackerDesk
+import TrackerService
 
 /// What comes from the broker. A command on the store is done before the broker hears that it arrived: one that was
 /// heard is never lost.

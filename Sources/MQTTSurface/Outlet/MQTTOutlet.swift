@@ -3,7 +3,7 @@ import Pauses
 import Store
 import Synchronization
 import TrackerCore
-import TrackerDesk
+import TrackerService
 
 /// Publishes a person's day at a broker for as long as a service runs, and obeys commands from there where that is
 /// switched on (tracker law Section 10.5). Settings are looked at as they change.

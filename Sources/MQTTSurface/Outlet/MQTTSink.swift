@@ -4,7 +4,7 @@ import Pauses
 import Store
 import Synchronization
 import TrackerCore
-import TrackerDesk
+import TrackerService
 
 /// The broker as a place where notifications are shown: what it has confirmed, and somebody listens to, counts as told
 /// (tracker law B7, K-B15). What others were told while it was away goes out before anything new, in the same order and

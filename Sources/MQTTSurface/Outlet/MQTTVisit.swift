@@ -1,7 +1,7 @@
 import MQTT
 import Store
 import TrackerCore
-import TrackerDesk
+import TrackerService
 
 /// One connection of an outlet: everything is said anew at its beginning, and then what changes, until it ends or the
 /// settings change.

@@ -1,6 +1,6 @@
 import Store
 import TrackerCore
-import TrackerDesk
+import TrackerService
 
 /// What a store has to tell a broker of its drinks: in order, each until the broker has confirmed it. Nothing else
 /// decides what is told, and when it is behind us.

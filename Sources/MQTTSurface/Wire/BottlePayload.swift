@@ -1,5 +1,5 @@
 import TrackerCore
-import TrackerDesk
+import TrackerService
 
 /// What stands at `<p>/bottle/ID`.
 struct BottlePayload: Encodable {

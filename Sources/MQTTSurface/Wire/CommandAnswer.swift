@@ -1,6 +1,6 @@
 import Foundation
 import TrackerCore
-import TrackerDesk
+import TrackerService
 
 /// What is said at `<p>/response/NAME`, in zigbee2mqtt's manner.
 struct CommandAnswer: Hashable {

@@ -1,6 +1,6 @@
 import Foundation
 import TrackerCore
-import TrackerDesk
+import TrackerService
 
 /// A command as it comes: its name from the topic; a JSON object, or one plain word, or nothing.
 struct CommandRequest: Hashable {

@@ -1,5 +1,5 @@
 import TrackerCore
-import TrackerDesk
+import TrackerService
 
 /// What is said at `<p>/notify`: the one-shot channel of tracker law B7, the only copy of the state that asks to
 /// notify. What is told long after it was decided is history: it asks for nothing.

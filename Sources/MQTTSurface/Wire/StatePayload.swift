@@ -1,6 +1,6 @@
 import Foundation
 import TrackerCore
-import TrackerDesk
+import TrackerService
 
 /// What stands at `<p>/state`: the day as every surface shows it, and what a meter needs beside it.
 struct StatePayload: Encodable {

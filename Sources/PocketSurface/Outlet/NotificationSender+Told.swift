@@ -1,6 +1,6 @@
 import Store
 import TrackerCore
-import TrackerDesk
+import TrackerService
 
 extension NotificationSender {
     /// Queues notifications that other programs showed while no service ran, in their order and once each. ntfy does

@@ -2,7 +2,7 @@ import Outgoing
 import Pauses
 import Store
 import TrackerCore
-import TrackerDesk
+import TrackerService
 
 /// Sends a person's notifications to ntfy or a webhook while a service runs, and follows changes of the settings
 /// (tracker law Section 10.8).

@@ -2,7 +2,7 @@ import Foundation
 import Outgoing
 import Store
 import TrackerCore
-import TrackerDesk
+import TrackerService
 
 extension NotificationTarget {
     /// What sends a message.

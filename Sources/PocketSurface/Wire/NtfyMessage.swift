@@ -2,7 +2,7 @@ import Foundation
 import Outgoing
 import Store
 import TrackerCore
-import TrackerDesk
+import TrackerService
 
 /// A notification as ntfy takes it (docs.ntfy.sh, "Publish as JSON", "Action buttons", "Updating and deleting
 /// notifications").
