@@ -76,7 +76,6 @@ let package = Package(
         // The one way out over HTTP.
         .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         target("Outgoing", ["CCurl"]),
-        target("Sync", ["Outgoing", "Store", "TrackerCore"]),
         .systemLibrary(name: "CDBus", pkgConfig: "dbus-1", providers: [.apt(["libdbus-1-dev"])]),
         .systemLibrary(name: "CBluetooth", pkgConfig: "bluez", providers: [.apt(["libbluetooth-dev"])]),
         .systemLibrary(name: "CTimex"),
@@ -99,7 +98,7 @@ let package = Package(
         target("ESPHome", ["Bluetooth", "Cryptography"]),
 
         // What a person can do with a store, by name, for every surface: command line, HTTP, MQTT, D-Bus.
-        target("TrackerService", ["Store", "Sync", "Gateway", "Importing", "TrackerCore"]),
+        target("TrackerService", ["Store", "Gateway", "Importing", "TrackerCore", "Outgoing"]),
 
         // The commands' way to the store: the configuration file, where the store lies, its errors as exit codes.
         target(
@@ -132,8 +131,8 @@ let package = Package(
             "waterh-gateway",
             [
                 "Escaping", "Gateway", "CommandSupport", "Emulator", "BottleProtocol", "Bluetooth", "Captures", "BlueZ",
-                "Store", "Sync", "TrackerCore", "CTimex", "CQREncode", "Desktop", "HTTPAPI", "MQTT", "MQTTSurface",
-                "Outgoing", "Pauses", "PocketSurface", "TrackerService", logging,
+                "Store", "TrackerService", "TrackerCore", "CTimex", "CQREncode", "Desktop", "HTTPAPI", "MQTT",
+                "MQTTSurface", "Outgoing", "Pauses", "PocketSurface", logging,
             ]),
         // The style and the script of a capture's report, as bytes of the program.
         .target(name: "CReport", exclude: ["pages"]),
@@ -182,7 +181,7 @@ let package = Package(
             ["HTTPAPI", "TrackerService", "Store", "TrackerCore", hummingbird, nio, logging]),
         tests("OutgoingTests", ["Outgoing"]),
         tests("CryptographyTests", ["CCrypto", "Cryptography"]),
-        tests("SyncTests", ["Outgoing", "Sync", "Store", "TrackerCore"], exclude: ["server.py"]),
+        tests("SyncTests", ["Outgoing", "TrackerService", "Store", "TrackerCore"], exclude: ["server.py"]),
         .target(
             name: "DBusSupport", dependencies: ["DBus", "Support"], path: "Tests/DBusSupport", swiftSettings: strict),
         tests("DBusTests", ["DBus", "DBusSupport"]),

@@ -6,10 +6,9 @@ import Logging
 import MQTTSurface
 import PocketSurface
 import Store
-import Sync
+import TrackerService
 import Synchronization
 import TrackerCore
-import TrackerService
 
 /// The store of the running service, the day in it, and every interface that publishes it.
 final class Resident: Sendable {

@@ -1,7 +1,7 @@
 import Foundation
 import Store
 import Support
-import Sync
+import TrackerService
 import Testing
 import TrackerCore
 

@@ -1,6 +1,6 @@
 import Foundation
 import Store
-import Sync
+import TrackerService
 import Synchronization
 import Testing
 import TrackerCore

@@ -2,7 +2,7 @@ import Foundation
 import Outgoing
 import Store
 import Support
-import Sync
+import TrackerService
 import Testing
 import TrackerCore
 

@@ -1,6 +1,5 @@
 import Importing
 import Store
-import Sync
 import TrackerCore
 
 extension TrackerDesk {

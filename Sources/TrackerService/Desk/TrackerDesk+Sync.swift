@@ -1,5 +1,4 @@
 import Store
-import Sync
 import TrackerCore
 
 extension TrackerDesk {
