@@ -83,7 +83,6 @@ let package = Package(
         .systemLibrary(name: "CLibXML2", pkgConfig: "libxml-2.0", providers: [.apt(["libxml2-dev"])]),
         // Archives and compressed files.
         .systemLibrary(name: "CArchive", pkgConfig: "libarchive", providers: [.apt(["libarchive-dev", "zlib1g-dev"])]),
-        target("Importing", ["TrackerCore", "CArchive", "CLibXML2"]),
         .systemLibrary(name: "CMosquitto", pkgConfig: "libmosquitto", providers: [.apt(["libmosquitto-dev"])]),
         target("MQTT", ["CMosquitto"]),
         // A message bus, the system's or the user's: connection, calls, signals, objects of our own.
@@ -98,7 +97,7 @@ let package = Package(
         target("ESPHome", ["Bluetooth", "Cryptography"]),
 
         // What a person can do with a store, by name, for every surface: command line, HTTP, MQTT, D-Bus.
-        target("TrackerService", ["Store", "Gateway", "Importing", "TrackerCore", "Outgoing"]),
+        target("TrackerService", ["Store", "Gateway", "TrackerCore", "Outgoing", "CArchive", "CLibXML2"]),
 
         // The commands' way to the store: the configuration file, where the store lies, its errors as exit codes.
         target(
@@ -163,8 +162,8 @@ let package = Package(
         // From a capture file to ATT PDUs and back, with tshark as the judge.
         tests("ConversationTests", ["Replay", "Captures", "Bluetooth"]),
         tests("ArchivesTests", ["Replay", "Captures"]),
-        tests("TrackerCoreTests", ["TrackerCore", "Importing"], exclude: ["Data"]),
-        tests("ImportingTests", ["Importing", "TrackerCore"]),
+        tests("TrackerCoreTests", ["TrackerCore", "TrackerService"], exclude: ["Data"]),
+        tests("ImportingTests", ["TrackerService", "TrackerCore"]),
         tests("VirtualBottleTests", ["Emulator", "BottleProtocol", "Bluetooth"]),
         // The document, the recogniser, the machine, and all three in a circle.
         tests("VirtualGadgetTests", ["Emulator", "CommandSupport", "Replay", "Captures", "Bluetooth"]),
@@ -172,7 +171,7 @@ let package = Package(
             name: "GatewaySupport", dependencies: ["Gateway", "BottleProtocol", "Bluetooth", "TrackerCore"],
             path: "Tests/GatewaySupport", swiftSettings: strict),
         tests("GatewayTests", ["Gateway", "GatewaySupport", "BottleProtocol", "Bluetooth", "TrackerCore"]),
-        tests("StoreTests", ["Store", "TrackerCore", "GatewaySupport", "Importing", grdb]),
+        tests("StoreTests", ["Store", "TrackerCore", "GatewaySupport", "TrackerService", grdb]),
         tests(
             "TrackerDeskTests",
             ["Pauses", "TrackerService", "Store", "TrackerCore", "Gateway", "GatewaySupport", "Bluetooth"]),

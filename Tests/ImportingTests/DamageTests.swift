@@ -2,7 +2,7 @@ import Support
 import Testing
 import TrackerCore
 
-@testable import Importing
+@testable import TrackerService
 
 /// Files that are cut, damaged or made of noise: read, or refused in words; never a trap, and never differently for
 /// coming in other pieces.

@@ -3,7 +3,7 @@ import Support
 import Testing
 import TrackerCore
 
-@testable import Importing
+@testable import TrackerService
 
 /// Exports of other programs as they are met: with characters that XML does not allow, other units, other separators of
 /// numbers, and packed by a phone.

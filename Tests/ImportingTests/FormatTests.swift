@@ -2,7 +2,7 @@ import Foundation
 import Testing
 import TrackerCore
 
-@testable import Importing
+@testable import TrackerService
 
 /// What spreadsheets, editors and exporters make of a file, and what is said where it cannot be read.
 @Suite struct FormatTests {

@@ -1,5 +1,5 @@
 import Foundation
-import Importing
+import TrackerService
 import Synchronization
 import Testing
 import TrackerCore

@@ -1,4 +1,4 @@
-import Importing
+import TrackerService
 import Testing
 import TrackerCore
 
