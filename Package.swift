@@ -111,7 +111,7 @@ let package = Package(
         // The pages, as bytes of the program; and the server that shows them and everything a desk can do.
         .target(name: "CDashboard", exclude: ["pages"]),
         target(
-            "HTTPAPI",
+            "WebServer",
             [
                 "Escaping", "TrackerService", "Store", "TrackerCore", "CDashboard", hummingbird, hummingbirdCore,
                 httpTypes, nio, nioHTTP, logging,
@@ -130,7 +130,7 @@ let package = Package(
             "waterh-gateway",
             [
                 "Escaping", "Gateway", "CommandSupport", "Emulator", "BottleProtocol", "Bluetooth", "Captures", "BlueZ",
-                "Store", "TrackerService", "TrackerCore", "CTimex", "CQREncode", "Desktop", "HTTPAPI", "MQTT",
+                "Store", "TrackerService", "TrackerCore", "CTimex", "CQREncode", "Desktop", "WebServer", "MQTT",
                 "MQTTSurface", "Outgoing", "Pauses", "PocketSurface", logging,
             ]),
         // The style and the script of a capture's report, as bytes of the program.
@@ -177,7 +177,7 @@ let package = Package(
             ["Pauses", "TrackerService", "Store", "TrackerCore", "Gateway", "GatewaySupport", "Bluetooth"]),
         tests(
             "HTTPAPITests",
-            ["HTTPAPI", "TrackerService", "Store", "TrackerCore", hummingbird, nio, logging]),
+            ["WebServer", "TrackerService", "Store", "TrackerCore", hummingbird, nio, logging]),
         tests("OutgoingTests", ["Outgoing"]),
         tests("CryptographyTests", ["CCrypto", "Cryptography"]),
         tests("SyncTests", ["Outgoing", "TrackerService", "Store", "TrackerCore"], exclude: ["server.py"]),

@@ -4,7 +4,7 @@ import Bluetooth
 import CommandSupport
 import Foundation
 import Gateway
-import HTTPAPI
+import WebServer
 import Logging
 import Store
 import TrackerCore

@@ -1,6 +1,6 @@
 import CommandSupport
 import Foundation
-import HTTPAPI
+import WebServer
 import TrackerCore
 
 /// Whether the place of the page is free, ours, or another program's.

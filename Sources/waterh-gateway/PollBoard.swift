@@ -1,6 +1,6 @@
 import CommandSupport
 import Gateway
-import HTTPAPI
+import WebServer
 import Synchronization
 import TrackerCore
 import TrackerService

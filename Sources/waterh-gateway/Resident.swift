@@ -1,7 +1,7 @@
 import CommandSupport
 import Desktop
 import Gateway
-import HTTPAPI
+import WebServer
 import Logging
 import MQTTSurface
 import PocketSurface

@@ -1,7 +1,7 @@
 import Bluetooth
 import CommandSupport
 import Gateway
-import HTTPAPI
+import WebServer
 import Logging
 import Store
 import TrackerService

@@ -1,7 +1,7 @@
 import BottleProtocol
 import CommandSupport
 import Foundation
-import HTTPAPI
+import WebServer
 import Outgoing
 import PocketSurface
 import TrackerCore

@@ -1,6 +1,6 @@
 import CommandSupport
 import Foundation
-import HTTPAPI
+import WebServer
 import Logging
 import Pauses
 import Synchronization

@@ -1,5 +1,5 @@
 import Foundation
-@testable import HTTPAPI
+@testable import WebServer
 import Testing
 
 /// `openapi.json`, as the judge of real answers: as much of JSON Schema as it uses, and nothing may be in an answer

@@ -1,4 +1,4 @@
-@testable import HTTPAPI
+@testable import WebServer
 import NIOCore
 import Testing
 

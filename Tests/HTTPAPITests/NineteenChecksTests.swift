@@ -1,5 +1,5 @@
 import Foundation
-import HTTPAPI
+import WebServer
 import Store
 import Support
 import Synchronization

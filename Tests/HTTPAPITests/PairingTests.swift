@@ -1,5 +1,5 @@
 import Foundation
-@testable import HTTPAPI
+@testable import WebServer
 import Synchronization
 import Testing
 import TrackerCore

@@ -1,4 +1,4 @@
-import HTTPAPI
+import WebServer
 import Testing
 
 /// A part of a path is read byte by byte, and as it is meant.

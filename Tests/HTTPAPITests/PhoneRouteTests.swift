@@ -2,7 +2,7 @@ import Foundation
 import Store
 import Testing
 
-@testable import HTTPAPI
+@testable import WebServer
 
 /// A phone's own automation: what it is to write into its health records, and what it found there.
 @Suite(.serialized, .timeLimit(.minutes(2))) struct PhoneRouteTests {

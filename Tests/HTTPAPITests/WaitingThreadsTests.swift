@@ -3,7 +3,7 @@ import Support
 import Synchronization
 import Testing
 
-@testable import HTTPAPI
+@testable import WebServer
 
 /// What waits for a store's file takes no thread from what does not.
 @Suite struct WaitingThreadsTests {
