@@ -118,7 +118,7 @@ let package = Package(
             ]),
 
         // The same at an MQTT broker, and what Home Assistant is told of it.
-        target("MQTTSurface", ["TrackerService", "Store", "TrackerCore", "MQTT", "Pauses"]),
+        target("HomeAssistant", ["TrackerService", "Store", "TrackerCore", "MQTT", "Pauses"]),
 
         // Notifications in a person's pocket.
         target("PocketSurface", ["Cryptography", "TrackerService", "Store", "TrackerCore", "Outgoing", "Pauses"]),
@@ -131,7 +131,7 @@ let package = Package(
             [
                 "Escaping", "Gateway", "CommandSupport", "Emulator", "BottleProtocol", "Bluetooth", "Captures", "BlueZ",
                 "Store", "TrackerService", "TrackerCore", "CTimex", "CQREncode", "Desktop", "WebServer", "MQTT",
-                "MQTTSurface", "Outgoing", "Pauses", "PocketSurface", logging,
+                "HomeAssistant", "Outgoing", "Pauses", "PocketSurface", logging,
             ]),
         // The style and the script of a capture's report, as bytes of the program.
         .target(name: "CReport", exclude: ["pages"]),
@@ -187,7 +187,7 @@ let package = Package(
         tests("DesktopTests", ["Desktop", "DBus", "DBusSupport", "TrackerCore", "TrackerService", "Store"]),
         tests("BlueZTests", ["BlueZ", "Bluetooth", "DBus", "DBusSupport"]),
         tests("MQTTTests", ["MQTT"]),
-        tests("MQTTSurfaceTests", ["MQTTSurface", "MQTT", "TrackerService", "Store", "TrackerCore"]),
+        tests("MQTTSurfaceTests", ["HomeAssistant", "MQTT", "TrackerService", "Store", "TrackerCore"]),
         tests("PocketSurfaceTests", ["PocketSurface", "TrackerService", "Store", "TrackerCore"]),
         tests("ESPHomeTests", ["ESPHome", "Bluetooth", "Cryptography"]),
         tests("HostControllerTests", ["BlueZ", "Bluetooth"]),
@@ -207,7 +207,7 @@ let package = Package(
         tests(
             "SimulationTests",
             [
-                "Simulation", "GatewaySupport", "MQTTSurface", "Store", "Emulator", "BottleProtocol", "Bluetooth",
+                "Simulation", "GatewaySupport", "HomeAssistant", "Store", "Emulator", "BottleProtocol", "Bluetooth",
                 "TrackerCore", "TrackerService",
             ]),
         // Rules for the source tree.
@@ -215,8 +215,8 @@ let package = Package(
         tests(
             "CommandTests",
             [
-                "CommandSupport", "Gateway", "GatewaySupport", "MQTTSurface", "PocketSurface", "Emulator", "Bluetooth",
-                "BottleProtocol", "DBusSupport", "Store", "TrackerCore", "TrackerService", argumentParser,
+                "CommandSupport", "Gateway", "GatewaySupport", "HomeAssistant", "PocketSurface", "Emulator",
+                "Bluetooth", "BottleProtocol", "DBusSupport", "Store", "TrackerCore", "TrackerService", argumentParser,
             ],
             exclude: ["demo-month.csv", "never_reads.py", "read_lines.py", "tracker-tour.txt"]),
     ],

@@ -1,5 +1,5 @@
 import MQTT
-import MQTTSurface
+import HomeAssistant
 
 /// What can be done about a broker on this command line, by what is said of it. Other surfaces have other tables.
 enum BrokerAdvice {

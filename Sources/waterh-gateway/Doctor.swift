@@ -3,7 +3,7 @@ import Bluetooth
 import CommandSupport
 import Foundation
 import Gateway
-import MQTTSurface
+import HomeAssistant
 import Store
 import TrackerCore
 import TrackerService

@@ -1,7 +1,7 @@
 import ArgumentParser
 import CommandSupport
 import Foundation
-import MQTTSurface
+import HomeAssistant
 import Store
 import TrackerCore
 

@@ -1,6 +1,6 @@
 import CommandSupport
 import Logging
-import MQTTSurface
+import HomeAssistant
 import Store
 import TrackerCore
 import TrackerService

@@ -3,7 +3,7 @@ import Desktop
 import Gateway
 import WebServer
 import Logging
-import MQTTSurface
+import HomeAssistant
 import PocketSurface
 import Store
 import TrackerService

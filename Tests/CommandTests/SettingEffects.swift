@@ -2,7 +2,7 @@ import BottleProtocol
 import Bluetooth
 import Gateway
 import GatewaySupport
-import MQTTSurface
+import HomeAssistant
 import PocketSurface
 import Store
 import TrackerCore

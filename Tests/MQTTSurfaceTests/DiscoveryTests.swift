@@ -4,7 +4,7 @@ import Testing
 import TrackerCore
 import TrackerService
 
-@testable import MQTTSurface
+@testable import HomeAssistant
 
 /// What Home Assistant is told; what it makes of it is tried with a real one (`hardware/bench homeassistant`).
 @Suite("Discovery")

@@ -5,7 +5,7 @@ import Testing
 import TrackerCore
 import TrackerService
 
-@testable import MQTTSurface
+@testable import HomeAssistant
 
 /// What brokers keep of a day that is not published there any more, with real brokers.
 @Suite("What was left at a broker", .timeLimit(.minutes(3))) struct LeavingsTests {

@@ -7,7 +7,7 @@ import Testing
 import TrackerCore
 import TrackerService
 
-@testable import MQTTSurface
+@testable import HomeAssistant
 
 /// A store, its outlet, and a real broker.
 final class OutletRig: Sendable {

@@ -7,7 +7,7 @@ import Testing
 import TrackerCore
 import TrackerService
 
-@testable import MQTTSurface
+@testable import HomeAssistant
 
 /// Against a real mosquitto.
 @Suite("A day at a broker")

@@ -6,7 +6,7 @@ import Testing
 import TrackerCore
 import TrackerService
 
-@testable import MQTTSurface
+@testable import HomeAssistant
 
 @Suite("Topics, payloads and commands")
 struct WireTests {

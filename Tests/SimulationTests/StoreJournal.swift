@@ -1,4 +1,4 @@
-import MQTTSurface
+import HomeAssistant
 import Simulation
 import Store
 import TrackerCore
