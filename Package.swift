@@ -84,7 +84,6 @@ let package = Package(
         // Archives and compressed files.
         .systemLibrary(name: "CArchive", pkgConfig: "libarchive", providers: [.apt(["libarchive-dev", "zlib1g-dev"])]),
         .systemLibrary(name: "CMosquitto", pkgConfig: "libmosquitto", providers: [.apt(["libmosquitto-dev"])]),
-        target("MQTT", ["CMosquitto"]),
         // A message bus, the system's or the user's: connection, calls, signals, objects of our own.
         target("DBus", ["CDBus", "Descriptors"]),
         // Notifications on the desktop of the session, over its bus.
@@ -118,7 +117,7 @@ let package = Package(
             ]),
 
         // The same at an MQTT broker, and what Home Assistant is told of it.
-        target("HomeAssistant", ["TrackerService", "Store", "TrackerCore", "MQTT", "Pauses"]),
+        target("HomeAssistant", ["TrackerService", "Store", "TrackerCore", "Pauses", "CMosquitto"]),
 
         // Notifications in a person's pocket.
         target("PocketSurface", ["Cryptography", "TrackerService", "Store", "TrackerCore", "Outgoing", "Pauses"]),
@@ -130,7 +129,7 @@ let package = Package(
             "waterh-gateway",
             [
                 "Escaping", "Gateway", "CommandSupport", "Emulator", "BottleProtocol", "Bluetooth", "Captures", "BlueZ",
-                "Store", "TrackerService", "TrackerCore", "CTimex", "CQREncode", "Desktop", "WebServer", "MQTT",
+                "Store", "TrackerService", "TrackerCore", "CTimex", "CQREncode", "Desktop", "WebServer",
                 "HomeAssistant", "Outgoing", "Pauses", "PocketSurface", logging,
             ]),
         // The style and the script of a capture's report, as bytes of the program.
@@ -186,8 +185,8 @@ let package = Package(
         tests("DBusTests", ["DBus", "DBusSupport"]),
         tests("DesktopTests", ["Desktop", "DBus", "DBusSupport", "TrackerCore", "TrackerService", "Store"]),
         tests("BlueZTests", ["BlueZ", "Bluetooth", "DBus", "DBusSupport"]),
-        tests("MQTTTests", ["MQTT"]),
-        tests("MQTTSurfaceTests", ["HomeAssistant", "MQTT", "TrackerService", "Store", "TrackerCore"]),
+        tests("MQTTTests", ["HomeAssistant"]),
+        tests("MQTTSurfaceTests", ["HomeAssistant", "TrackerService", "Store", "TrackerCore"]),
         tests("PocketSurfaceTests", ["PocketSurface", "TrackerService", "Store", "TrackerCore"]),
         tests("ESPHomeTests", ["ESPHome", "Bluetooth", "Cryptography"]),
         tests("HostControllerTests", ["BlueZ", "Bluetooth"]),

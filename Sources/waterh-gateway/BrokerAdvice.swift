@@ -1,4 +1,3 @@
-import MQTT
 import HomeAssistant
 
 /// What can be done about a broker on this command line, by what is said of it. Other surfaces have other tables.

@@ -1,5 +1,5 @@
 import Foundation
-import MQTT
+import HomeAssistant
 import Store
 import Support
 import Synchronization
@@ -7,7 +7,6 @@ import Testing
 import TrackerCore
 import TrackerService
 
-@testable import HomeAssistant
 
 /// A store, its outlet, and a real broker.
 final class OutletRig: Sendable {

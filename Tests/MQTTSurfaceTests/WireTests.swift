@@ -1,12 +1,11 @@
 import Foundation
-import MQTT
+import HomeAssistant
 import Store
 import Support
 import Testing
 import TrackerCore
 import TrackerService
 
-@testable import HomeAssistant
 
 @Suite("Topics, payloads and commands")
 struct WireTests {

@@ -3,7 +3,7 @@ import Support
 import Synchronization
 import Testing
 
-@testable import MQTT
+@testable import HomeAssistant
 
 /// Against a real mosquitto.
 @Suite("A connection with a broker")

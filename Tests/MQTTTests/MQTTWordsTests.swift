@@ -1,6 +1,6 @@
 import Testing
 
-@testable import MQTT
+@testable import HomeAssistant
 
 @Suite("Addresses and topics")
 struct MQTTWordsTests {

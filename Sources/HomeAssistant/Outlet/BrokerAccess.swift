@@ -1,5 +1,4 @@
 import Foundation
-import MQTT
 import TrackerService
 
 /// How a broker is reached that keeps something of ours: kept beside what it keeps, so that it can be taken back when

@@ -1,5 +1,4 @@
 import Foundation
-import MQTT
 import Pauses
 import Store
 import Synchronization

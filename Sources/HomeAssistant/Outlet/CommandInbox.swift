@@ -1,4 +1,3 @@
-import MQTT
 import Synchronization
 import TrackerCore
 import TrackerService

@@ -1,4 +1,3 @@
-import MQTT
 import TrackerCore
 
 /// What is told of a trouble with a broker: what it is, and which setting to look at.

@@ -1,4 +1,3 @@
-import MQTT
 import Pauses
 import Store
 import Synchronization

@@ -1,4 +1,3 @@
-import MQTT
 import Store
 import TrackerCore
 import TrackerService

@@ -1,5 +1,4 @@
 import Foundation
-import MQTT
 import Synchronization
 
 /// What others do at the topics that are ours: what somebody emptied there is said again, and another store that is
