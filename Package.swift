@@ -120,7 +120,7 @@ let package = Package(
         target("HomeAssistant", ["TrackerService", "Store", "TrackerCore", "Pauses", "CMosquitto"]),
 
         // Notifications in a person's pocket.
-        target("PocketSurface", ["Cryptography", "TrackerService", "Store", "TrackerCore", "Outgoing", "Pauses"]),
+        target("Notifications", ["Cryptography", "TrackerService", "Store", "TrackerCore", "Outgoing", "Pauses"]),
 
         command(
             "waterh-emulator",
@@ -130,7 +130,7 @@ let package = Package(
             [
                 "Escaping", "Gateway", "CommandSupport", "Emulator", "BottleProtocol", "Bluetooth", "Captures", "BlueZ",
                 "Store", "TrackerService", "TrackerCore", "CTimex", "CQREncode", "Desktop", "WebServer",
-                "HomeAssistant", "Outgoing", "Pauses", "PocketSurface", logging,
+                "HomeAssistant", "Outgoing", "Pauses", "Notifications", logging,
             ]),
         // The style and the script of a capture's report, as bytes of the program.
         .target(name: "CReport", exclude: ["pages"]),
@@ -187,7 +187,7 @@ let package = Package(
         tests("BlueZTests", ["BlueZ", "Bluetooth", "DBus", "DBusSupport"]),
         tests("MQTTTests", ["HomeAssistant"]),
         tests("MQTTSurfaceTests", ["HomeAssistant", "TrackerService", "Store", "TrackerCore"]),
-        tests("PocketSurfaceTests", ["PocketSurface", "TrackerService", "Store", "TrackerCore"]),
+        tests("PocketSurfaceTests", ["Notifications", "TrackerService", "Store", "TrackerCore"]),
         tests("ESPHomeTests", ["ESPHome", "Bluetooth", "Cryptography"]),
         tests("HostControllerTests", ["BlueZ", "Bluetooth"]),
         tests("ServiceLogTests", ["CommandSupport", logging]),
@@ -214,7 +214,7 @@ let package = Package(
         tests(
             "CommandTests",
             [
-                "CommandSupport", "Gateway", "GatewaySupport", "HomeAssistant", "PocketSurface", "Emulator",
+                "CommandSupport", "Gateway", "GatewaySupport", "HomeAssistant", "Notifications", "Emulator",
                 "Bluetooth", "BottleProtocol", "DBusSupport", "Store", "TrackerCore", "TrackerService", argumentParser,
             ],
             exclude: ["demo-month.csv", "never_reads.py", "read_lines.py", "tracker-tour.txt"]),

@@ -1,6 +1,6 @@
 import CommandSupport
 import Logging
-import PocketSurface
+import Notifications
 import Store
 import TrackerCore
 import TrackerService

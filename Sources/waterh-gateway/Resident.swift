@@ -4,7 +4,7 @@ import Gateway
 import WebServer
 import Logging
 import HomeAssistant
-import PocketSurface
+import Notifications
 import Store
 import TrackerService
 import Synchronization

@@ -3,7 +3,7 @@ import CommandSupport
 import Foundation
 import WebServer
 import Outgoing
-import PocketSurface
+import Notifications
 import TrackerCore
 
 /// What the service was asked to do: flags over environment over file.

@@ -3,7 +3,7 @@ import Bluetooth
 import Gateway
 import GatewaySupport
 import HomeAssistant
-import PocketSurface
+import Notifications
 import Store
 import TrackerCore
 import TrackerService

@@ -5,7 +5,7 @@ import Testing
 import TrackerCore
 import TrackerService
 
-@testable import PocketSurface
+@testable import Notifications
 
 /// What others were told while nobody brought anything to the pocket: a timer, while the service was stopped.
 @Suite("What the pocket was not there for") struct CatchingUpTests {

@@ -6,7 +6,7 @@ import Testing
 import TrackerCore
 import TrackerService
 
-@testable import PocketSurface
+@testable import Notifications
 
 /// A store, a way to a phone, and a real server.
 final class PocketRig: Sendable {

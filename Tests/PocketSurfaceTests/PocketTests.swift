@@ -5,7 +5,7 @@ import Testing
 import TrackerCore
 import TrackerService
 
-@testable import PocketSurface
+@testable import Notifications
 
 /// Notifications on their way to a phone, by way of a real server.
 @Suite("Notifications in the pocket") struct PocketTests {

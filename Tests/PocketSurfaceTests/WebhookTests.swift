@@ -4,7 +4,7 @@ import Support
 import Testing
 import TrackerCore
 
-@testable import PocketSurface
+@testable import Notifications
 
 @Suite("The shape of what a webhook is told") struct WebhookTests {
     private let message = QueuedNotification(

@@ -4,7 +4,7 @@ import Support
 import Testing
 import TrackerCore
 
-@testable import PocketSurface
+@testable import Notifications
 
 /// What goes over the wire, against the protocols' public documentation.
 @Suite("The shape of what is sent to a phone") struct WireTests {
