@@ -86,8 +86,6 @@ let package = Package(
         .systemLibrary(name: "CMosquitto", pkgConfig: "libmosquitto", providers: [.apt(["libmosquitto-dev"])]),
         // A message bus, the system's or the user's: connection, calls, signals, objects of our own.
         target("DBus", ["CDBus", "Descriptors"]),
-        // Notifications on the desktop of the session, over its bus.
-        target("Desktop", ["DBus", "Escaping", "TrackerCore"]),
         target("BlueZ", ["Bluetooth", "DBus", "Descriptors", "Pauses", "CBluetooth"]),
         // Encryption, key agreement, signatures and digests.
         .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
@@ -120,7 +118,9 @@ let package = Package(
         target("HomeAssistant", ["TrackerService", "Store", "TrackerCore", "Pauses", "CMosquitto"]),
 
         // Notifications in a person's pocket.
-        target("Notifications", ["Cryptography", "TrackerService", "Store", "TrackerCore", "Outgoing", "Pauses"]),
+        target(
+            "Notifications",
+            ["Cryptography", "TrackerService", "Store", "TrackerCore", "Outgoing", "Pauses", "DBus", "Escaping"]),
 
         command(
             "waterh-emulator",
@@ -129,8 +129,8 @@ let package = Package(
             "waterh-gateway",
             [
                 "Escaping", "Gateway", "CommandSupport", "Emulator", "BottleProtocol", "Bluetooth", "Captures", "BlueZ",
-                "Store", "TrackerService", "TrackerCore", "CTimex", "CQREncode", "Desktop", "WebServer",
-                "HomeAssistant", "Outgoing", "Pauses", "Notifications", logging,
+                "Store", "TrackerService", "TrackerCore", "CTimex", "CQREncode", "Notifications", "WebServer",
+                "HomeAssistant", "Outgoing", "Pauses", logging,
             ]),
         // The style and the script of a capture's report, as bytes of the program.
         .target(name: "CReport", exclude: ["pages"]),
@@ -142,7 +142,7 @@ let package = Package(
             ]),
         command(
             "waterh-tracker",
-            ["Desktop", "Escaping", "Pauses", "CommandSupport", "TrackerService", "TrackerCore", "Store"]),
+            ["Notifications", "Escaping", "Pauses", "CommandSupport", "TrackerService", "TrackerCore", "Store"]),
 
         // Measures what the project promises; not a product.
         .executableTarget(
@@ -183,7 +183,7 @@ let package = Package(
         .target(
             name: "DBusSupport", dependencies: ["DBus", "Support"], path: "Tests/DBusSupport", swiftSettings: strict),
         tests("DBusTests", ["DBus", "DBusSupport"]),
-        tests("DesktopTests", ["Desktop", "DBus", "DBusSupport", "TrackerCore", "TrackerService", "Store"]),
+        tests("DesktopTests", ["Notifications", "DBus", "DBusSupport", "TrackerCore", "TrackerService", "Store"]),
         tests("BlueZTests", ["BlueZ", "Bluetooth", "DBus", "DBusSupport"]),
         tests("MQTTTests", ["HomeAssistant"]),
         tests("MQTTSurfaceTests", ["HomeAssistant", "TrackerService", "Store", "TrackerCore"]),

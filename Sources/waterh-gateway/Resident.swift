@@ -1,10 +1,9 @@
 import CommandSupport
-import Desktop
+import Notifications
 import Gateway
 import WebServer
 import Logging
 import HomeAssistant
-import Notifications
 import Store
 import TrackerService
 import Synchronization

@@ -1,4 +1,4 @@
-import Desktop
+import Notifications
 import Foundation
 import Logging
 import TrackerCore

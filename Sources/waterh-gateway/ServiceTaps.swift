@@ -1,4 +1,4 @@
-import Desktop
+import Notifications
 import Pauses
 import TrackerCore
 

@@ -1,6 +1,6 @@
 import ArgumentParser
 import CommandSupport
-import Desktop
+import Notifications
 import Foundation
 import Store
 import TrackerCore

@@ -1,5 +1,5 @@
 import CommandSupport
-import Desktop
+import Notifications
 import Foundation
 import Pauses
 import TrackerCore

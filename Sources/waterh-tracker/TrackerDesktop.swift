@@ -1,5 +1,5 @@
 import CommandSupport
-import Desktop
+import Notifications
 import TrackerCore
 import TrackerService
 

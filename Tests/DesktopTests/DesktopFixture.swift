@@ -8,7 +8,7 @@ import Testing
 import TrackerCore
 import TrackerService
 
-@testable import Desktop
+@testable import Notifications
 
 /// A bus of our own, a day in memory, and desktops that show it.
 final class DesktopFixture: Sendable {

@@ -4,7 +4,7 @@ import Support
 import Testing
 import TrackerCore
 
-@testable import Desktop
+@testable import Notifications
 
 /// A real notification server judges: Debian's dunst on a display that nobody sees. `hardware/bench desktop` installs
 /// both and runs this.

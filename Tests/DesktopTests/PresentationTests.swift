@@ -7,7 +7,7 @@ import Testing
 import TrackerCore
 import TrackerService
 
-@testable import Desktop
+@testable import Notifications
 
 /// Tracker law C, its rows and its checks (2) to (4), against a server on a bus of our own.
 @Suite("Notifications on the desktop", .timeLimit(.minutes(2)))

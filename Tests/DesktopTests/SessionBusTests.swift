@@ -1,7 +1,7 @@
 import DBus
 import Testing
 
-@testable import Desktop
+@testable import Notifications
 
 @Suite("Where the session's bus is")
 struct SessionBusTests {

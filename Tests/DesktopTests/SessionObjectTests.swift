@@ -4,7 +4,7 @@ import Support
 import Testing
 import TrackerCore
 
-@testable import Desktop
+@testable import Notifications
 
 /// The day on the session's bus, as busctl asks for it.
 @Suite("The session-bus object", .timeLimit(.minutes(2)))
