@@ -75,7 +75,6 @@ let package = Package(
         target("Store", ["Cryptography", "Descriptors", "Escaping", "TrackerCore", grdb]),
         // The one way out over HTTP.
         .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
-        target("Outgoing", ["CCurl"]),
         .systemLibrary(name: "CDBus", pkgConfig: "dbus-1", providers: [.apt(["libdbus-1-dev"])]),
         .systemLibrary(name: "CBluetooth", pkgConfig: "bluez", providers: [.apt(["libbluetooth-dev"])]),
         .systemLibrary(name: "CTimex"),
@@ -94,7 +93,7 @@ let package = Package(
         target("ESPHome", ["Bluetooth", "Cryptography"]),
 
         // What a person can do with a store, by name, for every surface: command line, HTTP, MQTT, D-Bus.
-        target("TrackerService", ["Store", "Gateway", "TrackerCore", "Outgoing", "CArchive", "CLibXML2"]),
+        target("TrackerService", ["Store", "Gateway", "TrackerCore", "CArchive", "CLibXML2", "CCurl"]),
 
         // The commands' way to the store: the configuration file, where the store lies, its errors as exit codes.
         target(
@@ -120,7 +119,7 @@ let package = Package(
         // Notifications in a person's pocket.
         target(
             "Notifications",
-            ["Cryptography", "TrackerService", "Store", "TrackerCore", "Outgoing", "Pauses", "DBus", "Escaping"]),
+            ["Cryptography", "TrackerService", "Store", "TrackerCore", "Pauses", "DBus", "Escaping"]),
 
         command(
             "waterh-emulator",
@@ -130,7 +129,7 @@ let package = Package(
             [
                 "Escaping", "Gateway", "CommandSupport", "Emulator", "BottleProtocol", "Bluetooth", "Captures", "BlueZ",
                 "Store", "TrackerService", "TrackerCore", "CTimex", "CQREncode", "Notifications", "WebServer",
-                "HomeAssistant", "Outgoing", "Pauses", logging,
+                "HomeAssistant", "Pauses", logging,
             ]),
         // The style and the script of a capture's report, as bytes of the program.
         .target(name: "CReport", exclude: ["pages"]),
@@ -177,9 +176,9 @@ let package = Package(
         tests(
             "HTTPAPITests",
             ["WebServer", "TrackerService", "Store", "TrackerCore", hummingbird, nio, logging]),
-        tests("OutgoingTests", ["Outgoing"]),
+        tests("OutgoingTests", ["TrackerService"]),
         tests("CryptographyTests", ["CCrypto", "Cryptography"]),
-        tests("SyncTests", ["Outgoing", "TrackerService", "Store", "TrackerCore"], exclude: ["server.py"]),
+        tests("SyncTests", ["TrackerService", "Store", "TrackerCore"], exclude: ["server.py"]),
         .target(
             name: "DBusSupport", dependencies: ["DBus", "Support"], path: "Tests/DBusSupport", swiftSettings: strict),
         tests("DBusTests", ["DBus", "DBusSupport"]),

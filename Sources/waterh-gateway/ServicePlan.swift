@@ -2,7 +2,7 @@ import BottleProtocol
 import CommandSupport
 import Foundation
 import WebServer
-import Outgoing
+import TrackerService
 import Notifications
 import TrackerCore
 

@@ -2,7 +2,7 @@ import Foundation
 import Support
 import Testing
 
-@testable import Outgoing
+@testable import TrackerService
 
 /// The one way out over HTTP, with a real server in another process.
 @Suite("The way out over HTTP")

@@ -1,8 +1,7 @@
 import Foundation
-import Outgoing
+import TrackerService
 import Store
 import Support
-import TrackerService
 import Testing
 import TrackerCore
 

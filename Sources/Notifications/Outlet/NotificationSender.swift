@@ -1,8 +1,7 @@
-import Outgoing
+import TrackerService
 import Pauses
 import Store
 import TrackerCore
-import TrackerService
 
 /// Sends a person's notifications to ntfy or a webhook while a service runs, and follows changes of the settings
 /// (tracker law Section 10.8).

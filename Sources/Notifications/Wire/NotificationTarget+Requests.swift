@@ -1,8 +1,7 @@
 import Foundation
-import Outgoing
+import TrackerService
 import Store
 import TrackerCore
-import TrackerService
 
 extension NotificationTarget {
     /// What sends a message.

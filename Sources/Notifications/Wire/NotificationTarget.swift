@@ -1,5 +1,5 @@
 import Foundation
-import Outgoing
+import TrackerService
 import Store
 import TrackerCore
 

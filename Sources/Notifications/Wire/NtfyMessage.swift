@@ -1,8 +1,7 @@
 import Foundation
-import Outgoing
+import TrackerService
 import Store
 import TrackerCore
-import TrackerService
 
 /// A notification as ntfy takes it (docs.ntfy.sh, "Publish as JSON", "Action buttons", "Updating and deleting
 /// notifications").

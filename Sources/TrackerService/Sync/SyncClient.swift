@@ -1,5 +1,4 @@
 import Foundation
-import Outgoing
 import Store
 import TrackerCore
 
