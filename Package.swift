@@ -65,7 +65,7 @@ let package = Package(
         // Anybody's texts within a language: HTML, a table, a shell's word.
         target("Escaping"),
         target("TrackerCore", ["Escaping"]),
-        target("Pauses"),
+        target("Utilities"),
         target("Emulator", ["BottleProtocol", "Bluetooth"]),
         target("Gateway", ["BottleProtocol", "Bluetooth", "TrackerCore"]),
         // What captures mean: attribution, drinks, and captures that answer as a bottle.
@@ -85,7 +85,7 @@ let package = Package(
         .systemLibrary(name: "CMosquitto", pkgConfig: "libmosquitto", providers: [.apt(["libmosquitto-dev"])]),
         // A message bus, the system's or the user's: connection, calls, signals, objects of our own.
         target("DBus", ["CDBus", "Descriptors"]),
-        target("BlueZ", ["Bluetooth", "DBus", "Descriptors", "Pauses", "CBluetooth"]),
+        target("BlueZ", ["Bluetooth", "DBus", "Descriptors", "Utilities", "CBluetooth"]),
         // Encryption, key agreement, signatures and digests.
         .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
         target("Cryptography", ["CCrypto"]),
@@ -114,12 +114,12 @@ let package = Package(
             ]),
 
         // The same at an MQTT broker, and what Home Assistant is told of it.
-        target("HomeAssistant", ["TrackerService", "Store", "TrackerCore", "Pauses", "CMosquitto"]),
+        target("HomeAssistant", ["TrackerService", "Store", "TrackerCore", "Utilities", "CMosquitto"]),
 
         // Notifications in a person's pocket.
         target(
             "Notifications",
-            ["Cryptography", "TrackerService", "Store", "TrackerCore", "Pauses", "DBus", "Escaping"]),
+            ["Cryptography", "TrackerService", "Store", "TrackerCore", "Utilities", "DBus", "Escaping"]),
 
         command(
             "waterh-emulator",
@@ -129,7 +129,7 @@ let package = Package(
             [
                 "Escaping", "Gateway", "CommandSupport", "Emulator", "BottleProtocol", "Bluetooth", "Captures", "BlueZ",
                 "Store", "TrackerService", "TrackerCore", "CTimex", "CQREncode", "Notifications", "WebServer",
-                "HomeAssistant", "Pauses", logging,
+                "HomeAssistant", "Utilities", logging,
             ]),
         // The style and the script of a capture's report, as bytes of the program.
         .target(name: "CReport", exclude: ["pages"]),
@@ -141,7 +141,7 @@ let package = Package(
             ]),
         command(
             "waterh-tracker",
-            ["Notifications", "Escaping", "Pauses", "CommandSupport", "TrackerService", "TrackerCore", "Store"]),
+            ["Notifications", "Escaping", "Utilities", "CommandSupport", "TrackerService", "TrackerCore", "Store"]),
 
         // Measures what the project promises; not a product.
         .executableTarget(
@@ -172,7 +172,7 @@ let package = Package(
         tests("StoreTests", ["Store", "TrackerCore", "GatewaySupport", "TrackerService", grdb]),
         tests(
             "TrackerDeskTests",
-            ["Pauses", "TrackerService", "Store", "TrackerCore", "Gateway", "GatewaySupport", "Bluetooth"]),
+            ["Utilities", "TrackerService", "Store", "TrackerCore", "Gateway", "GatewaySupport", "Bluetooth"]),
         tests(
             "HTTPAPITests",
             ["WebServer", "TrackerService", "Store", "TrackerCore", hummingbird, nio, logging]),
@@ -195,7 +195,7 @@ let package = Package(
         .target(
             name: "Simulation",
             dependencies: [
-                "Gateway", "GatewaySupport", "Pauses", "Emulator", "BottleProtocol", "Bluetooth", "TrackerCore",
+                "Gateway", "GatewaySupport", "Utilities", "Emulator", "BottleProtocol", "Bluetooth", "TrackerCore",
                 "Support",
             ],
             path: "Tests/Simulation", swiftSettings: strict),

@@ -1,5 +1,5 @@
 import Notifications
-import Pauses
+import Utilities
 import TrackerCore
 
 /// What was tapped on the service's own desktop: done in its order. Where the store is held by another program, or its

@@ -2,7 +2,7 @@ import CommandSupport
 import Foundation
 import WebServer
 import Logging
-import Pauses
+import Utilities
 import Synchronization
 import TrackerService
 

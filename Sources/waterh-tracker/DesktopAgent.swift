@@ -1,7 +1,7 @@
 import CommandSupport
 import Notifications
 import Foundation
-import Pauses
+import Utilities
 import TrackerCore
 import TrackerService
 

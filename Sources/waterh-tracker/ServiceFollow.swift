@@ -1,5 +1,5 @@
 import CommandSupport
-import Pauses
+import Utilities
 import TrackerService
 
 /// `status --follow` where only the service may read the store: it tells each change.

@@ -1,5 +1,5 @@
 import Bluetooth
-import Pauses
+import Utilities
 import TrackerCore
 
 /// The service's connection with the broker of the house, on simulated time: one message after the other, each so long

@@ -1,4 +1,4 @@
-import Pauses
+import Utilities
 import Testing
 
 @Suite struct BackoffTests {

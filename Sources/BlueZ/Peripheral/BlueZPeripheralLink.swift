@@ -1,7 +1,7 @@
 import Bluetooth
 import DBus
 import Dispatch
-import Pauses
+import Utilities
 
 /// The bottle's way to the air through bluetoothd: a GATT application and an advertisement, `bluez`, `bluez:hci1`.
 ///

@@ -1,4 +1,4 @@
-import Pauses
+import Utilities
 import Store
 import Synchronization
 import TrackerCore

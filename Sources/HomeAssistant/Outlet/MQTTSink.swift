@@ -1,5 +1,5 @@
 import Foundation
-import Pauses
+import Utilities
 import Store
 import Synchronization
 import TrackerCore

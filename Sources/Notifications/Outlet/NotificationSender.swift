@@ -1,5 +1,5 @@
 import TrackerService
-import Pauses
+import Utilities
 import Store
 import TrackerCore
 
