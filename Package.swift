@@ -62,9 +62,7 @@ let package = Package(
         target("Descriptors", ["CEpoll"]),
         target("Bluetooth", ["Descriptors"]),
         target("Captures"),
-        // Anybody's texts within a language: HTML, a table, a shell's word.
-        target("Escaping"),
-        target("TrackerCore", ["Escaping"]),
+        target("TrackerCore", ["Utilities"]),
         target("Utilities"),
         target("Emulator", ["BottleProtocol", "Bluetooth"]),
         target("Gateway", ["BottleProtocol", "Bluetooth", "TrackerCore"]),
@@ -72,7 +70,7 @@ let package = Package(
         target("Replay", ["BottleProtocol", "Bluetooth", "Captures", "Emulator", "CArchive"]),
 
         // One heavy dependency each.
-        target("Store", ["Cryptography", "Descriptors", "Escaping", "TrackerCore", grdb]),
+        target("Store", ["Cryptography", "Descriptors", "Utilities", "TrackerCore", grdb]),
         // The one way out over HTTP.
         .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .systemLibrary(name: "CDBus", pkgConfig: "dbus-1", providers: [.apt(["libdbus-1-dev"])]),
@@ -100,7 +98,7 @@ let package = Package(
             "CommandSupport",
             [
                 "Store", "TrackerCore", "BottleProtocol", .product(name: "TOMLKit", package: "TOMLKit"), "Descriptors",
-                "Escaping", argumentParser, "Bluetooth", "Captures", "Replay", "Emulator", "BlueZ", "DBus", "ESPHome",
+                "Utilities", argumentParser, "Bluetooth", "Captures", "Replay", "Emulator", "BlueZ", "DBus", "ESPHome",
                 logging,
             ]),
 
@@ -109,7 +107,7 @@ let package = Package(
         target(
             "WebServer",
             [
-                "Escaping", "TrackerService", "Store", "TrackerCore", "CDashboard", hummingbird, hummingbirdCore,
+                "Utilities", "TrackerService", "Store", "TrackerCore", "CDashboard", hummingbird, hummingbirdCore,
                 httpTypes, nio, nioHTTP, logging,
             ]),
 
@@ -119,7 +117,7 @@ let package = Package(
         // Notifications in a person's pocket.
         target(
             "Notifications",
-            ["Cryptography", "TrackerService", "Store", "TrackerCore", "Utilities", "DBus", "Escaping"]),
+            ["Cryptography", "TrackerService", "Store", "TrackerCore", "Utilities", "DBus"]),
 
         command(
             "waterh-emulator",
@@ -127,21 +125,21 @@ let package = Package(
         command(
             "waterh-gateway",
             [
-                "Escaping", "Gateway", "CommandSupport", "Emulator", "BottleProtocol", "Bluetooth", "Captures", "BlueZ",
-                "Store", "TrackerService", "TrackerCore", "CTimex", "CQREncode", "Notifications", "WebServer",
-                "HomeAssistant", "Utilities", logging,
+                "Utilities", "Gateway", "CommandSupport", "Emulator", "BottleProtocol", "Bluetooth", "Captures",
+                "BlueZ", "Store", "TrackerService", "TrackerCore", "CTimex", "CQREncode", "Notifications", "WebServer",
+                "HomeAssistant", logging,
             ]),
         // The style and the script of a capture's report, as bytes of the program.
         .target(name: "CReport", exclude: ["pages"]),
         command(
             "waterh-replay",
             [
-                "Replay", "Escaping", "Captures", "Bluetooth", "BottleProtocol", "CommandSupport", "Emulator", "BlueZ",
+                "Replay", "Utilities", "Captures", "Bluetooth", "BottleProtocol", "CommandSupport", "Emulator", "BlueZ",
                 "CReport",
             ]),
         command(
             "waterh-tracker",
-            ["Notifications", "Escaping", "Utilities", "CommandSupport", "TrackerService", "TrackerCore", "Store"]),
+            ["Notifications", "Utilities", "CommandSupport", "TrackerService", "TrackerCore", "Store"]),
 
         // Measures what the project promises; not a product.
         .executableTarget(
@@ -153,7 +151,7 @@ let package = Package(
         .target(name: "Support", path: "Tests/Support", exclude: ["peer.py"], swiftSettings: strict),
         tests("BottleProtocolTests", ["BottleProtocol"]),
         tests("DescriptorsTests", ["Descriptors"]),
-        tests("EscapingTests", ["Escaping"]),
+        tests("EscapingTests", ["Utilities"]),
         tests("BluetoothTests", ["Bluetooth"]),
         tests("CapturesTests", ["Captures"]),
         tests("ReplayTests", ["Replay", "Captures", "Bluetooth", "BottleProtocol", "Emulator"]),

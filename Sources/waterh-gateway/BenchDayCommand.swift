@@ -5,7 +5,7 @@ import CommandSupport
 import Foundation
 import Gateway
 import TrackerCore
-import Escaping
+import Utilities
 
 struct BenchDayCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

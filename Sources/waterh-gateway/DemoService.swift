@@ -8,7 +8,7 @@ import WebServer
 import Logging
 import Store
 import TrackerCore
-import Escaping
+import Utilities
 
 /// The demo's second part: the service as it is, on a bottle that is drunk from by itself, in days that pass quickly.
 struct DemoService: Sendable {

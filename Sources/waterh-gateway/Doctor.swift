@@ -7,7 +7,7 @@ import HomeAssistant
 import Store
 import TrackerCore
 import TrackerService
-import Escaping
+import Utilities
 
 struct Doctor: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

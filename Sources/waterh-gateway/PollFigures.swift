@@ -1,4 +1,4 @@
-import Escaping
+import Utilities
 
 /// The metrics of the service's polls.
 struct PollFigures: Sendable {

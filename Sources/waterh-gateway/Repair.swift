@@ -1,6 +1,6 @@
 import CommandSupport
 import Foundation
-import Escaping
+import Utilities
 
 /// What a doctor did about a finding, or the line that somebody else types.
 struct Repair {

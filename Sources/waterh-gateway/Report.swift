@@ -3,7 +3,7 @@ import CommandSupport
 import Foundation
 import Store
 import TrackerCore
-import Escaping
+import Utilities
 
 struct Report: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

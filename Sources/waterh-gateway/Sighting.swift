@@ -2,7 +2,7 @@ import Bluetooth
 import CommandSupport
 import Gateway
 import TrackerCore
-import Escaping
+import Utilities
 
 /// A bottle that a scan has seen, and who it is, for the commands that only look.
 struct Sighting {

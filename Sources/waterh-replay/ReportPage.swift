@@ -1,6 +1,6 @@
 import CommandSupport
 import CReport
-import Escaping
+import Utilities
 
 /// The page of a report: style, data and script in one file that asks for nothing.
 ///

@@ -1,6 +1,6 @@
 import Bluetooth
 import CommandSupport
-import Escaping
+import Utilities
 import Replay
 
 /// A capture's statistics as one table of comma-separated values (RFC 4180).

@@ -1,5 +1,5 @@
 import CommandSupport
-import Escaping
+import Utilities
 import Store
 import Synchronization
 import TrackerCore

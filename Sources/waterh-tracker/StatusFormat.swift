@@ -1,5 +1,5 @@
 import ArgumentParser
-import Escaping
+import Utilities
 import TrackerService
 
 /// How a status bar reads a line.

@@ -1,4 +1,4 @@
-import Escaping
+import Utilities
 import Testing
 
 /// A sign that joins with the one beside it hides nothing.

@@ -1,4 +1,4 @@
-import Escaping
+import Utilities
 import Logging
 
 /// One event of a service as one line, whatever is in it.

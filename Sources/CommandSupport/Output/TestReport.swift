@@ -1,4 +1,4 @@
-import Escaping
+import Utilities
 import Foundation
 
 /// What a run of checks found, for the machines that show such things: JUnit's XML, as continuous integration reads it,

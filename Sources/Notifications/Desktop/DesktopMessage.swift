@@ -1,5 +1,5 @@
 import DBus
-import Escaping
+import Utilities
 import TrackerCore
 
 /// A notification in the words of the desktop (Desktop Notifications Specification 1.2; tracker law C).

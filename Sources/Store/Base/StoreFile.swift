@@ -1,4 +1,4 @@
-import Escaping
+import Utilities
 import Foundation
 
 /// What lies at a store's path, learnt by asking for its status: never by opening it.

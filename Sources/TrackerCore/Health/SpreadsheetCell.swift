@@ -1,4 +1,4 @@
-import Escaping
+import Utilities
 
 /// Cells that spreadsheets show and do not run. What begins with one of a few characters is a formula to them, whoever
 /// wrote it, and a name or a key may come from anybody: an apostrophe before it makes it a text (OWASP, "CSV

@@ -1,4 +1,4 @@
-import Escaping
+import Utilities
 
 /// Volumes in ounces and millilitres.
 public enum Ounces {

@@ -1,4 +1,4 @@
-import Escaping
+import Utilities
 import TrackerCore
 import TrackerService
 
