@@ -59,18 +59,17 @@ let package = Package(
         target("BottleProtocol"),
         // When a descriptor can be read or written.
         .systemLibrary(name: "CEpoll"),
-        target("Descriptors", ["CEpoll"]),
-        target("Bluetooth", ["Descriptors"]),
+        target("Bluetooth", ["Utilities"]),
         target("Captures"),
         target("TrackerCore", ["Utilities"]),
-        target("Utilities"),
+        target("Utilities", ["CEpoll"]),
         target("Emulator", ["BottleProtocol", "Bluetooth"]),
         target("Gateway", ["BottleProtocol", "Bluetooth", "TrackerCore"]),
         // What captures mean: attribution, drinks, and captures that answer as a bottle.
         target("Replay", ["BottleProtocol", "Bluetooth", "Captures", "Emulator", "CArchive"]),
 
         // One heavy dependency each.
-        target("Store", ["Cryptography", "Descriptors", "Utilities", "TrackerCore", grdb]),
+        target("Store", ["Cryptography", "Utilities", "TrackerCore", grdb]),
         // The one way out over HTTP.
         .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .systemLibrary(name: "CDBus", pkgConfig: "dbus-1", providers: [.apt(["libdbus-1-dev"])]),
@@ -82,8 +81,8 @@ let package = Package(
         .systemLibrary(name: "CArchive", pkgConfig: "libarchive", providers: [.apt(["libarchive-dev", "zlib1g-dev"])]),
         .systemLibrary(name: "CMosquitto", pkgConfig: "libmosquitto", providers: [.apt(["libmosquitto-dev"])]),
         // A message bus, the system's or the user's: connection, calls, signals, objects of our own.
-        target("DBus", ["CDBus", "Descriptors"]),
-        target("BlueZ", ["Bluetooth", "DBus", "Descriptors", "Utilities", "CBluetooth"]),
+        target("DBus", ["CDBus", "Utilities"]),
+        target("BlueZ", ["Bluetooth", "DBus", "Utilities", "CBluetooth"]),
         // Encryption, key agreement, signatures and digests.
         .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
         target("Cryptography", ["CCrypto"]),
@@ -97,9 +96,8 @@ let package = Package(
         target(
             "CommandSupport",
             [
-                "Store", "TrackerCore", "BottleProtocol", .product(name: "TOMLKit", package: "TOMLKit"), "Descriptors",
-                "Utilities", argumentParser, "Bluetooth", "Captures", "Replay", "Emulator", "BlueZ", "DBus", "ESPHome",
-                logging,
+                "Store", "TrackerCore", "BottleProtocol", .product(name: "TOMLKit", package: "TOMLKit"), "Utilities",
+                argumentParser, "Bluetooth", "Captures", "Replay", "Emulator", "BlueZ", "DBus", "ESPHome", logging,
             ]),
 
         // The pages, as bytes of the program; and the server that shows them and everything a desk can do.
@@ -150,7 +148,7 @@ let package = Package(
         // Tests: one target per subject, the simulation, and the built commands.
         .target(name: "Support", path: "Tests/Support", exclude: ["peer.py"], swiftSettings: strict),
         tests("BottleProtocolTests", ["BottleProtocol"]),
-        tests("DescriptorsTests", ["Descriptors"]),
+        tests("DescriptorsTests", ["Utilities"]),
         tests("EscapingTests", ["Utilities"]),
         tests("BluetoothTests", ["Bluetooth"]),
         tests("CapturesTests", ["Captures"]),

@@ -1,5 +1,5 @@
 import CDBus
-import Descriptors
+import Utilities
 import Dispatch
 import Glibc
 

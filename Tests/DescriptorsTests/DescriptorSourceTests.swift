@@ -1,4 +1,4 @@
-@testable import Descriptors
+@testable import Utilities
 import Dispatch
 import Foundation
 import Glibc

@@ -1,6 +1,6 @@
 import Bluetooth
 import CBluetooth
-import Descriptors
+import Utilities
 import Dispatch
 import Glibc
 

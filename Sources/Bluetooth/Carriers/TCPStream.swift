@@ -1,4 +1,4 @@
-import Descriptors
+import Utilities
 import Dispatch
 import Glibc
 
