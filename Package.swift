@@ -58,11 +58,11 @@ let package = Package(
         // Pure: no time of day, no files, no radio.
         target("BottleProtocol"),
         // When a descriptor can be read or written.
-        .systemLibrary(name: "CEpoll"),
+        .systemLibrary(name: "CLinux"),
         target("Bluetooth", ["Utilities"]),
         target("Captures"),
         target("TrackerCore", ["Utilities"]),
-        target("Utilities", ["CEpoll"]),
+        target("Utilities", ["CLinux"]),
         target("Emulator", ["BottleProtocol", "Bluetooth"]),
         target("Gateway", ["BottleProtocol", "Bluetooth", "TrackerCore"]),
         // What captures mean: attribution, drinks, and captures that answer as a bottle.
@@ -74,7 +74,6 @@ let package = Package(
         .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .systemLibrary(name: "CDBus", pkgConfig: "dbus-1", providers: [.apt(["libdbus-1-dev"])]),
         .systemLibrary(name: "CBluetooth", pkgConfig: "bluez", providers: [.apt(["libbluetooth-dev"])]),
-        .systemLibrary(name: "CTimex"),
         .systemLibrary(name: "CQREncode", pkgConfig: "libqrencode", providers: [.apt(["libqrencode-dev"])]),
         .systemLibrary(name: "CLibXML2", pkgConfig: "libxml-2.0", providers: [.apt(["libxml2-dev"])]),
         // Archives and compressed files.
@@ -124,7 +123,7 @@ let package = Package(
             "waterh-gateway",
             [
                 "Utilities", "Gateway", "CommandSupport", "Emulator", "BottleProtocol", "Bluetooth", "Captures",
-                "BlueZ", "Store", "TrackerService", "TrackerCore", "CTimex", "CQREncode", "Notifications", "WebServer",
+                "BlueZ", "Store", "TrackerService", "TrackerCore", "CLinux", "CQREncode", "Notifications", "WebServer",
                 "HomeAssistant", logging,
             ]),
         // The style and the script of a capture's report, as bytes of the program.

@@ -1,4 +1,4 @@
-import CTimex
+import CLinux
 import CommandSupport
 import Foundation
 import TrackerCore
