@@ -1,13 +1,13 @@
 /// Names under which bottles advertise (protocol law P1.2).
-public enum BottleName {
+package enum BottleName {
     /// Whether somebody of that name is a bottle: the prefix, letters of either case.
-    public static func isBottle(_ name: String) -> Bool { name.lowercased().hasPrefix("waterh") }
+    package static func isBottle(_ name: String) -> Bool { name.lowercased().hasPrefix("waterh") }
 }
 
 extension BottleModel {
     /// What a name as advertised says about the model (protocol law P1.2): `WaterH-Boost-24oz` and `WaterH-Bottle-B003`
     /// are Boosts, `WaterH-Bottle-1` is a Vita. `nil`: nothing.
-    public init?(advertisedName name: String) {
+    package init?(advertisedName name: String) {
         let words = name.lowercased().unicodeScalars.split { !($0.properties.isAlphabetic || ("0"..."9").contains($0)) }
             .map(String.init)
         guard let first = words.first, BottleName.isBottle(first) else { return nil }
@@ -29,7 +29,7 @@ extension BottleModel {
 
 extension BottleModel {
     /// What a bottle of this model is called when it is bought.
-    public var usualName: String {
+    package var usualName: String {
         switch self {
         case .boost: "WaterH-Boost-24oz"
         case .vita: "WaterH-Bottle-1"
@@ -37,7 +37,7 @@ extension BottleModel {
     }
 
     /// The model's name for people.
-    public var title: String {
+    package var title: String {
         switch self {
         case .boost: "Boost"
         case .vita: "Vita"

@@ -1,15 +1,15 @@
 /// A characteristic with a 16-bit UUID as discovery found it.
-public struct OfferedCharacteristic: Hashable, Sendable {
+package struct OfferedCharacteristic: Hashable, Sendable {
     /// The service that it stands in, by its 16-bit UUID.
-    public var service: UInt16
+    package var service: UInt16
     /// Its own 16-bit UUID.
-    public var uuid: UInt16
+    package var uuid: UInt16
     /// Of the value.
-    public var handle: UInt16
+    package var handle: UInt16
     /// The bit field of its declaration (Core 5.4, Vol 3 Part G, 3.3.1.1).
-    public var properties: UInt8
+    package var properties: UInt8
 
-    public init(service: UInt16, uuid: UInt16, handle: UInt16, properties: UInt8) {
+    package init(service: UInt16, uuid: UInt16, handle: UInt16, properties: UInt8) {
         self.service = service
         self.uuid = uuid
         self.handle = handle
@@ -27,30 +27,30 @@ public struct OfferedCharacteristic: Hashable, Sendable {
 ///
 /// Short UUIDs such as FFE0 are shared by countless gadgets, so a service of the right name proves nothing: the
 /// characteristics must be there with the properties that the profile needs.
-public struct ProfileHandles: Hashable, Sendable {
+package struct ProfileHandles: Hashable, Sendable {
     /// The profile whose characteristics were found.
-    public var profile: BottleProfile
+    package var profile: BottleProfile
     /// Handle of the command characteristic's value.
-    public var command: UInt16
+    package var command: UInt16
     /// How the command characteristic is written.
-    public var commandWithResponse: Bool
+    package var commandWithResponse: Bool
     /// The other way of writing is offered too.
-    public var commandBothWays: Bool
+    package var commandBothWays: Bool
     /// Handle of the response characteristic's value.
-    public var response: UInt16
+    package var response: UInt16
     /// Responses come by notification or indication.
-    public var responseNotifies: Bool
+    package var responseNotifies: Bool
     /// Responses can be read: the draft profile's second way.
-    public var responseReads: Bool
+    package var responseReads: Bool
 
     /// Why a table is no bottle's: a sentence for each profile.
-    public struct NoBottle: Error, Hashable, Sendable {
+    package struct NoBottle: Error, Hashable, Sendable {
         /// One sentence for each profile that was looked for, the retail one first.
-        public var reasons: [String]
+        package var reasons: [String]
     }
 
     /// Both profiles in one table: the retail one says more, so it is tried first.
-    public init(matching offered: [OfferedCharacteristic]) throws(NoBottle) {
+    package init(matching offered: [OfferedCharacteristic]) throws(NoBottle) {
         var reasons: [String] = []
         for profile in [BottleProfile.retail, .draft] {
             do {

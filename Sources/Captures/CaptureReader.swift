@@ -7,14 +7,14 @@
 ///     while … { consumed = try reader.read(window, isLast: atEnd) { packet, bytes in … } }
 ///
 /// What the file is is found from its first bytes, never from its name.
-public struct CaptureReader {
+package struct CaptureReader {
     /// No format has a record (or line) longer than this; a longer one is refused, so that no window grows beyond it.
-    public static let longestRecord = Int(longestPacket) + 65_536
+    package static let longestRecord = Int(longestPacket) + 65_536
     /// What is known of the file so far. `format` is set as soon as the content was recognised.
-    public private(set) var facts = CaptureFileFacts()
+    package private(set) var facts = CaptureFileFacts()
     /// Reads the interfaces' use ahead, where the file can be read twice: asked when a pcapng section describes two
     /// that may be one.
-    public var surveyInterfaces: (() -> InterfaceSurvey?)?
+    package var surveyInterfaces: (() -> InterfaceSurvey?)?
     private var parser = Parser.undecided
 
     private indirect enum Parser {
@@ -37,7 +37,7 @@ public struct CaptureReader {
     private let takesUTF16: Bool
 
     /// A reader at the beginning of a file of whatever format.
-    public init() { takesUTF16 = true }
+    package init() { takesUTF16 = true }
 
     private init(takesUTF16: Bool) { self.takesUTF16 = takesUTF16 }
 
@@ -49,7 +49,7 @@ public struct CaptureReader {
     ///   - body: called for each record in order. The bytes are borrowed for the time of the call.
     /// - Returns: how many bytes of the window are done with. Without new bytes it makes no sense to call again.
     /// - Throws: `CaptureError`, once, after everything before it was delivered; or whatever `body` throws.
-    public mutating func read(_ window: RawSpan, isLast: Bool, _ body: (CapturePacket, RawSpan) throws -> Void) throws
+    package mutating func read(_ window: RawSpan, isLast: Bool, _ body: (CapturePacket, RawSpan) throws -> Void) throws
         -> Int
     {
         if case .undecided = parser {

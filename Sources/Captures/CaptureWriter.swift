@@ -1,14 +1,14 @@
 /// Writes a capture: packets in, bytes out, streaming.
 ///
 /// Packets of the format's level are written as they are; for another level, Replay goes by way of the conversation.
-public struct CaptureWriter {
+package struct CaptureWriter {
     /// What is written; packets of another level are refused.
-    public let format: CaptureFormat
+    package let format: CaptureFormat
     /// Bytes written and not yet taken.
-    public private(set) var output: [UInt8] = []
+    package private(set) var output: [UInt8] = []
     /// How many records got another time, because the format cannot say theirs: they are counted from the first of them
     /// on, which is given the format's first instant (1970).
-    public private(set) var retimed = 0
+    package private(set) var retimed = 0
     private var firstRetimed: Duration?
     private var encoder: Encoder
 
@@ -22,7 +22,7 @@ public struct CaptureWriter {
     }
 
     /// - Parameter facts: name, address and profile for the head of a text capture.
-    public init(_ format: CaptureFormat, facts: CaptureFileFacts = CaptureFileFacts()) {
+    package init(_ format: CaptureFormat, facts: CaptureFileFacts = CaptureFileFacts()) {
         self.format = format
         switch format.container {
         case .btsnoop: encoder = .btsnoop(BtsnoopEncoder(linkType: format.linkType, &output))
@@ -44,7 +44,7 @@ public struct CaptureWriter {
     /// - Throws: `CaptureError` of kind `cannotCarry` where traffic would be lost: a packet of another level, a stump
     ///   that the format could not mark as one.
     @discardableResult
-    public mutating func write(_ packet: CapturePacket, _ bytes: RawSpan) throws(CaptureError) -> Bool {
+    package mutating func write(_ packet: CapturePacket, _ bytes: RawSpan) throws(CaptureError) -> Bool {
         switch packet.content {
         case .unknown: return false
         case .note where format.level != .hci: return false
@@ -81,7 +81,7 @@ public struct CaptureWriter {
     }
 
     /// The bytes written since the last call.
-    public mutating func takeOutput() -> [UInt8] {
+    package mutating func takeOutput() -> [UInt8] {
         var taken: [UInt8] = []
         swap(&taken, &output)
         output.reserveCapacity(taken.capacity)
@@ -92,7 +92,7 @@ public struct CaptureWriter {
 extension CaptureFormat {
     /// Whether the format tells packets of several adapters apart. Where it does not, two adapters with one handle
     /// would become one: such a capture has to be converted by way of the conversation, which gives new handles.
-    public var keepsAdapters: Bool {
+    package var keepsAdapters: Bool {
         switch (container, linkType) {
         case (.pcapng, _), (_, .monitor): true
         default: level != .hci
@@ -100,7 +100,7 @@ extension CaptureFormat {
     }
 
     /// Whether reading a file of this format back gives the packets' directions.
-    public var keepsDirection: Bool {
+    package var keepsDirection: Bool {
         switch (container, linkType) {
         case (.pcap, .h4), (_, .linkLayer): false
         default: true
@@ -108,7 +108,7 @@ extension CaptureFormat {
     }
 
     /// A format that `CaptureWriter` writes.
-    public var isWritable: Bool {
+    package var isWritable: Bool {
         Self.named.contains { $0.format.container == container && $0.format.linkType == linkType }
     }
 }

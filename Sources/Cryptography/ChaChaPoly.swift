@@ -1,17 +1,17 @@
 import CCrypto
 
 /// Authenticated encryption with ChaCha20-Poly1305 (RFC 8439).
-public enum ChaChaPoly {
+package enum ChaChaPoly {
     /// Size of a key in bytes.
-    public static let keySize = 32
+    package static let keySize = 32
     /// Size of a nonce in bytes. A nonce must not be used twice with one key.
-    public static let nonceSize = 12
+    package static let nonceSize = 12
     /// Size of the authentication tag at the end of the ciphertext, in bytes.
-    public static let tagSize = 16
+    package static let tagSize = 16
 
     /// The ciphertext, followed by its tag.
     /// - Parameter extra: additional data that is authenticated and not encrypted.
-    public static func seal(
+    package static func seal(
         _ plaintext: [UInt8], key: [UInt8], nonce: [UInt8], authenticating extra: [UInt8] = []
     ) throws(CryptographyError) -> [UInt8] {
         try withContext(key, nonce, encrypts: true) { context throws(CryptographyError) in
@@ -29,7 +29,7 @@ public enum ChaChaPoly {
 
     /// The plaintext of a ciphertext that is followed by its tag.
     /// - Throws: an error of kind `refused` if the tag does not match key, nonce, ciphertext and additional data.
-    public static func open(
+    package static func open(
         _ sealed: [UInt8], key: [UInt8], nonce: [UInt8], authenticating extra: [UInt8] = []
     ) throws(CryptographyError) -> [UInt8] {
         try withContext(key, nonce, encrypts: false) { context throws(CryptographyError) in

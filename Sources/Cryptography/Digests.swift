@@ -1,12 +1,12 @@
 import CCrypto
 
 /// SHA-256 (FIPS 180-4).
-public enum SHA256 {
+package enum SHA256 {
     /// Size of a digest in bytes.
-    public static let size = 32
+    package static let size = 32
 
     /// The digest of the message, 32 bytes.
-    public static func digest(_ message: some Sequence<UInt8>) -> [UInt8] {
+    package static func digest(_ message: some Sequence<UInt8>) -> [UInt8] {
         LibCrypto.begin()
         let message = Array(message)
         var (digest, count) = ([UInt8](repeating: 0, count: size), UInt32(0))
@@ -18,16 +18,16 @@ public enum SHA256 {
     }
 
     /// The digest of the message as 64 hexadecimal digits.
-    public static func hex(_ message: some Sequence<UInt8>) -> String {
+    package static func hex(_ message: some Sequence<UInt8>) -> String {
         digest(message).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
     }
 }
 
 /// HMAC with SHA-256 (RFC 2104).
-public enum HMAC {
+package enum HMAC {
     /// The authentication code of the message, 32 bytes.
     /// - Parameter key: of any length.
-    public static func code(of message: [UInt8], key: [UInt8]) -> [UInt8] {
+    package static func code(of message: [UInt8], key: [UInt8]) -> [UInt8] {
         LibCrypto.begin()
         var (code, count) = ([UInt8](repeating: 0, count: SHA256.size), 0)
         let result = EVP_Q_mac(

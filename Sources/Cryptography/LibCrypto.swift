@@ -1,9 +1,9 @@
 import CCrypto
 
 /// An error of an encryption, a decryption or a key agreement.
-public struct CryptographyError: Error, Hashable, Sendable, CustomStringConvertible {
+package struct CryptographyError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The cause of the error.
-    public enum Kind: String, Hashable, Sendable {
+    package enum Kind: String, Hashable, Sendable {
         /// A key or a nonce has the wrong length.
         case wrongLength
         /// Bytes of the peer are invalid: changed, truncated, encrypted with another key, or not a public key.
@@ -13,9 +13,9 @@ public struct CryptographyError: Error, Hashable, Sendable, CustomStringConverti
     }
 
     /// The cause of the error.
-    public let kind: Kind
+    package let kind: Kind
     /// One sentence for people, without a full stop.
-    public let description: String
+    package let description: String
 
     init(_ kind: Kind, _ description: String) { (self.kind, self.description) = (kind, description) }
 }

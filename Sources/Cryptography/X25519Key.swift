@@ -1,21 +1,21 @@
 import CCrypto
 
 /// A private key for key agreement over Curve25519 (RFC 7748).
-public struct X25519Key: Sendable {
+package struct X25519Key: Sendable {
     /// Size of a private key, a public key and a shared secret in bytes.
-    public static let size = 32
+    package static let size = 32
     /// The public key, 32 bytes.
-    public let publicKey: [UInt8]
+    package let publicKey: [UInt8]
     private let raw: [UInt8]
 
     /// A random key.
-    public init() throws(CryptographyError) {
+    package init() throws(CryptographyError) {
         var generator = SystemRandomNumberGenerator()
         try self.init(checked: (0..<Self.size).map { _ in .random(in: .min ... .max, using: &generator) })
     }
 
     /// The key of these 32 bytes; `nil` for another length.
-    public init?(raw: [UInt8]) throws(CryptographyError) {
+    package init?(raw: [UInt8]) throws(CryptographyError) {
         guard raw.count == Self.size else { return nil }
         try self.init(checked: raw)
     }
@@ -35,7 +35,7 @@ public struct X25519Key: Sendable {
     /// The secret that this key shares with the peer's public key, 32 bytes.
     /// - Throws: an error of kind `refused` for a public key of another length or of small order (RFC 7748,
     ///   section 6.1).
-    public func sharedSecret(with peer: [UInt8]) throws(CryptographyError) -> [UInt8] {
+    package func sharedSecret(with peer: [UInt8]) throws(CryptographyError) -> [UInt8] {
         LibCrypto.begin()
         guard peer.count == Self.size else {
             throw CryptographyError(.refused, "an X25519 public key has \(Self.size) bytes, not \(peer.count)")

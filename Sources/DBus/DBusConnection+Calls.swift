@@ -7,7 +7,7 @@ extension DBusConnection {
     }
 
     /// Calls a method and waits for its answer, at most `limit`. Cancelling the task gives the call up.
-    public func call(_ call: DBusCall, limit: Duration = .seconds(25)) async throws(DBusFailure) -> [DBusValue] {
+    package func call(_ call: DBusCall, limit: Duration = .seconds(25)) async throws(DBusFailure) -> [DBusValue] {
         let number = nextNumber()
         let result: Result<[DBusValue], DBusFailure> = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
@@ -21,7 +21,7 @@ extension DBusConnection {
     }
 
     /// Calls a method; `then` runs on the queue, in order with the signals around the answer.
-    public func call(
+    package func call(
         _ call: DBusCall, limit: Duration = .seconds(25),
         then: @escaping @Sendable (Result<[DBusValue], DBusFailure>) -> Void
     ) {

@@ -3,23 +3,23 @@ import CDBus
 extension DBusConnection {
     /// Exports an object. A manager answers GetManagedObjects for what is below it, and tells of what comes and goes
     /// there.
-    public func export(_ path: String, _ interfaces: [DBusInterface] = [], isManager: Bool = false) {
+    package func export(_ path: String, _ interfaces: [DBusInterface] = [], isManager: Bool = false) {
         emit(tree.add(path, interfaces, isManager: isManager))
     }
 
     /// Takes the object away, and says so where somebody manages objects above it.
-    public func unexport(_ path: String) {
+    package func unexport(_ path: String) {
         emit(tree.remove(path))
     }
 
     /// Gives a property of ours a new value and tells everybody (PropertiesChanged).
-    public func setProperty(_ path: String, _ interface: String, _ property: String, _ value: DBusValue) {
+    package func setProperty(_ path: String, _ interface: String, _ property: String, _ value: DBusValue) {
         emit(tree.set(path, interface, property, value))
     }
 
     /// Answers an invocation whose handler said `later`. A second answer, or one after the connection's end, is
     /// ignored.
-    public func answer(_ token: DBusInvocation.Token, _ answer: Result<[DBusValue], DBusFailure>) {
+    package func answer(_ token: DBusInvocation.Token, _ answer: Result<[DBusValue], DBusFailure>) {
         guard let call = unanswered.removeValue(forKey: token) else { return }
         reply(to: call.pointer, answer)
     }

@@ -10,7 +10,7 @@ extension DBusConnection {
     }
 
     /// Names a subscription, to end it.
-    public struct SubscriptionID: Hashable, Sendable {
+    package struct SubscriptionID: Hashable, Sendable {
         let number: UInt64
     }
 
@@ -18,14 +18,14 @@ extension DBusConnection {
     private static let noOwner = "org.freedesktop.DBus.Error.NameHasNoOwner"
 
     /// The bus' own number, which no other bus has: a bus that was started anew is another.
-    public func busID() async throws(DBusFailure) -> String { try await askBus("GetId", []).first?.text ?? "" }
+    package func busID() async throws(DBusFailure) -> String { try await askBus("GetId", []).first?.text ?? "" }
 
     private func askBus(_ member: String, _ arguments: [DBusValue]) async throws(DBusFailure) -> [DBusValue] {
         try await call(DBusCall(Self.bus, "/org/freedesktop/DBus", Self.bus, member, arguments))
     }
 
     /// Calls back on the queue for every signal that matches, in order. Returns once the bus delivers them.
-    public func subscribe(
+    package func subscribe(
         _ match: DBusMatch, handler: @escaping @Sendable (DBusSignal) -> Void
     ) async throws(DBusFailure) -> SubscriptionID {
         try await subscribe(match, handler: handler, end: nil)
@@ -48,7 +48,7 @@ extension DBusConnection {
     }
 
     /// No more signals for this subscription; without effect where it has ended.
-    public func unsubscribe(_ id: SubscriptionID) {
+    package func unsubscribe(_ id: SubscriptionID) {
         guard let subscription = subscriptions.removeValue(forKey: id.number) else { return }
         call(DBusCall(Self.bus, "/org/freedesktop/DBus", Self.bus, "RemoveMatch", [.string(subscription.match.rule)])) {
             _ in
@@ -59,7 +59,7 @@ extension DBusConnection {
     ///
     /// A reader that falls `limit` signals behind gets an error (`DBusFailure.overflow`) after those that were kept:
     /// signals are never left out in silence.
-    public func signals(_ match: DBusMatch, limit: Int = 4096) async throws(DBusFailure) -> AsyncThrowingStream<
+    package func signals(_ match: DBusMatch, limit: Int = 4096) async throws(DBusFailure) -> AsyncThrowingStream<
         DBusSignal, any Error
     > {
         let (stream, continuation) = AsyncThrowingStream.makeStream(
@@ -82,7 +82,7 @@ extension DBusConnection {
 
     /// The present owner of a name, `nil` when there is none. From then on it is followed.
     @discardableResult
-    public func watchOwner(of name: String) async throws(DBusFailure) -> String? {
+    package func watchOwner(of name: String) async throws(DBusFailure) -> String? {
         guard !name.hasPrefix(":"), name != Self.bus else { return name }
         if watchedNames.insert(name).inserted {
             unknownOwners.insert(name)
@@ -120,7 +120,7 @@ extension DBusConnection {
     }
 
     /// Calls back on the queue whenever a name gets a new owner (its unique name) or loses it (`nil`).
-    public func watchName(_ name: String, handler: @escaping @Sendable (_ owner: String?) -> Void)
+    package func watchName(_ name: String, handler: @escaping @Sendable (_ owner: String?) -> Void)
         async throws(DBusFailure) -> SubscriptionID
     {
         try await watchOwner(of: name)
@@ -136,7 +136,7 @@ extension DBusConnection {
     }
 
     /// Whether somebody has that name now; of a unique name (`:1.42`): whether that connection is still there.
-    public func hasOwner(_ name: String) async throws(DBusFailure) -> Bool { try await owner(of: name) != nil }
+    package func hasOwner(_ name: String) async throws(DBusFailure) -> Bool { try await owner(of: name) != nil }
 
     private func owner(of name: String) async throws(DBusFailure) -> String? {
         do throws(DBusFailure) {
@@ -149,7 +149,7 @@ extension DBusConnection {
 
     /// Asks for a well-known name; `false` when somebody else has it.
     /// - Parameter waits: gets it when that one lets go, or dies.
-    public func requestName(_ name: String, waits: Bool = false) async throws(DBusFailure) -> Bool {
+    package func requestName(_ name: String, waits: Bool = false) async throws(DBusFailure) -> Bool {
         // DBUS_NAME_FLAG_DO_NOT_QUEUE
         let flags: UInt32 = waits ? 0 : 4
         let answer = try await askBus("RequestName", [.string(name), .uint32(flags)]).first?.integer
@@ -178,7 +178,7 @@ extension DBusConnection {
     }
 
     /// Sends a signal to everybody who listens.
-    public func emit(path: String, interface: String, _ signal: String, _ arguments: [DBusValue] = [])
+    package func emit(path: String, interface: String, _ signal: String, _ arguments: [DBusValue] = [])
         throws(DBusFailure)
     {
         let message = try OwnedMessage(path: path, interface: interface, signal: signal, arguments)

@@ -6,9 +6,9 @@ import Glibc
 ///
 /// Handlers of signals and exported methods run on that queue, in the order of arrival. An actor that shares `executor`
 /// may be entered from them with `assumeIsolated`.
-public actor DBusConnection {
+package actor DBusConnection {
     /// Where a bus listens.
-    public enum Bus: Sendable, Hashable {
+    package enum Bus: Sendable, Hashable {
         /// The system bus: `DBUS_SYSTEM_BUS_ADDRESS`, or its usual place.
         case system
         /// The user's own bus: `DBUS_SESSION_BUS_ADDRESS`, or its usual place below `XDG_RUNTIME_DIR`.
@@ -32,13 +32,13 @@ public actor DBusConnection {
     }
 
     /// The queue on which everything of this connection runs.
-    public nonisolated let executor: QueueExecutor
+    package nonisolated let executor: QueueExecutor
     /// The same, for the language.
-    public nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+    package nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
     /// Our own name on the bus: `:1.42`.
-    public private(set) var uniqueName = ""
+    package private(set) var uniqueName = ""
     /// Whether messages can still be sent.
-    public private(set) var isOpen = true
+    package private(set) var isOpen = true
 
     let connection: OpaquePointer
     private let loop: DBusLoop
@@ -62,7 +62,7 @@ public actor DBusConnection {
     static let messageLimit = 16 << 20
 
     /// Connects and says hello.
-    public static func open(
+    package static func open(
         _ bus: Bus, on executor: QueueExecutor, limit: Duration = .seconds(10)
     ) async throws(DBusFailure) -> DBusConnection {
         var error = DBusError()
@@ -132,12 +132,12 @@ public actor DBusConnection {
     }
 
     /// Calls back once when the connection ends, also when the bus ended it; at once when it already has.
-    public func whenClosed(_ handler: @escaping @Sendable () -> Void) {
+    package func whenClosed(_ handler: @escaping @Sendable () -> Void) {
         if isOpen { closeHandlers.append(handler) } else { handler() }
     }
 
     /// Ends the connection: every call fails, every stream of signals ends, nothing is exported any more.
-    public func close() {
+    package func close() {
         guard isOpen else { return }
         isOpen = false
         loop.stop()

@@ -1,20 +1,20 @@
 import CDBus
 
 /// A method call, before it is sent.
-public struct DBusCall: Sendable {
+package struct DBusCall: Sendable {
     /// The bus name that is called.
-    public var destination: String
+    package var destination: String
     /// The object there.
-    public var path: String
+    package var path: String
     /// The interface of that object.
-    public var interface: String
+    package var interface: String
     /// The method of that interface.
-    public var member: String
+    package var member: String
     /// What the method gets, in order.
-    public var arguments: [DBusValue]
+    package var arguments: [DBusValue]
 
     /// A call of a method of an interface of an object at a bus name.
-    public init(
+    package init(
         _ destination: String, _ path: String, _ interface: String, _ member: String, _ arguments: [DBusValue] = []
     ) {
         self.destination = destination
@@ -26,37 +26,37 @@ public struct DBusCall: Sendable {
 }
 
 /// A signal that arrived.
-public struct DBusSignal: Sendable, Hashable {
+package struct DBusSignal: Sendable, Hashable {
     /// The sender's unique name (`:1.42`), or `org.freedesktop.DBus` for the bus itself.
-    public var sender: String
+    package var sender: String
     /// The object that sent it.
-    public var path: String
+    package var path: String
     /// The interface that it belongs to.
-    public var interface: String
+    package var interface: String
     /// Its name.
-    public var member: String
+    package var member: String
     /// What came with it.
-    public var arguments: [DBusValue]
+    package var arguments: [DBusValue]
     /// The number that its sender gave it: the same for everybody who hears it.
-    public var serial: UInt32 = 0
+    package var serial: UInt32 = 0
 }
 
 /// Which signals are meant: what is `nil` matches anything.
-public struct DBusMatch: Hashable, Sendable {
+package struct DBusMatch: Hashable, Sendable {
     /// A well-known name is followed to its present owner, so that a signal from anybody else does not count.
-    public var sender: String?
+    package var sender: String?
     /// The object that sends.
-    public var path: String?
+    package var path: String?
     /// Matches this path and everything below it.
-    public var pathNamespace: String?
+    package var pathNamespace: String?
     /// The interface that the signal belongs to.
-    public var interface: String?
+    package var interface: String?
     /// The signal's name.
-    public var member: String?
+    package var member: String?
     /// The first argument, where it is a string.
-    public var firstArgument: String?
+    package var firstArgument: String?
 
-    public init(
+    package init(
         sender: String? = nil, path: String? = nil, pathNamespace: String? = nil, interface: String? = nil,
         member: String? = nil,
         firstArgument: String? = nil

@@ -1,5 +1,5 @@
 /// A single complete type of the D-Bus type system (D-Bus specification, "Type System").
-public indirect enum DBusType: Hashable, Sendable {
+package indirect enum DBusType: Hashable, Sendable {
     case byte, boolean, int16, uint16, int32, uint32, int64, uint64, double
     case string, objectPath, signature, fileDescriptor, variant
     case array(DBusType)
@@ -8,17 +8,17 @@ public indirect enum DBusType: Hashable, Sendable {
     case structure([DBusType])
 
     /// A text that is no list of complete types; `offset` says where it goes wrong.
-    public struct Malformed: Error, Hashable, CustomStringConvertible {
+    package struct Malformed: Error, Hashable, CustomStringConvertible {
         /// The text that was given.
-        public let text: String
+        package let text: String
         /// Where it goes wrong: a character, from 0.
-        public let offset: Int
+        package let offset: Int
         /// The text, and where it goes wrong.
-        public var description: String { "'\(text)' is no D-Bus signature: it goes wrong at character \(offset)" }
+        package var description: String { "'\(text)' is no D-Bus signature: it goes wrong at character \(offset)" }
     }
 
     /// Type codes as D-Bus writes them: `as`, `a{sv}`, `(iu)`.
-    public var signature: String {
+    package var signature: String {
         switch self {
         case .byte: "y"
         case .boolean: "b"
@@ -50,7 +50,7 @@ public indirect enum DBusType: Hashable, Sendable {
 
     /// Reads a signature of any number of complete types. The specification's limits hold: 255 characters, 32 arrays
     /// deep, 32 structures deep.
-    public static func list(_ signature: String) throws(Malformed) -> [DBusType] {
+    package static func list(_ signature: String) throws(Malformed) -> [DBusType] {
         var parser = SignatureParser(text: signature)
         var types: [DBusType] = []
         guard parser.codes.count <= 255 else { throw parser.malformed }

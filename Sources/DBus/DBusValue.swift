@@ -1,5 +1,5 @@
 /// A value of any D-Bus type. Arrays and dictionaries carry their element types, so that empty ones can be sent.
-public indirect enum DBusValue: Hashable, Sendable {
+package indirect enum DBusValue: Hashable, Sendable {
     case byte(UInt8)
     case boolean(Bool)
     case int16(Int16)
@@ -22,20 +22,20 @@ public indirect enum DBusValue: Hashable, Sendable {
     case structure([DBusValue])
 
     /// A key of a dictionary, with its value.
-    public struct Entry: Hashable, Sendable {
+    package struct Entry: Hashable, Sendable {
         /// A value of a basic type.
-        public var key: DBusValue
+        package var key: DBusValue
         /// What stands under it.
-        public var value: DBusValue
+        package var value: DBusValue
         /// A key with its value.
-        public init(_ key: DBusValue, _ value: DBusValue) {
+        package init(_ key: DBusValue, _ value: DBusValue) {
             self.key = key
             self.value = value
         }
     }
 
     /// Its type, also of an empty array.
-    public var type: DBusType {
+    package var type: DBusType {
         switch self {
         case .byte: .byte
         case .boolean: .boolean
@@ -59,31 +59,31 @@ public indirect enum DBusValue: Hashable, Sendable {
     }
 
     /// `a{sv}` from names and values, sorted by name so that a message is the same each time.
-    public static func properties(_ values: [String: DBusValue]) -> DBusValue {
+    package static func properties(_ values: [String: DBusValue]) -> DBusValue {
         .dictionary(
             .string, .variant, values.sorted { $0.key < $1.key }.map { Entry(.string($0.key), .variant($0.value)) })
     }
 
     /// An array of strings, `as`.
-    public static func strings(_ values: [String]) -> DBusValue { .array(.string, values.map { .string($0) }) }
+    package static func strings(_ values: [String]) -> DBusValue { .array(.string, values.map { .string($0) }) }
 }
 
 /// What is asked of a value that somebody else sent: the answer, or `nil` where it is of another type.
 extension DBusValue {
     /// The value without the variants around it.
-    public var unwrapped: DBusValue {
+    package var unwrapped: DBusValue {
         if case .variant(let inner) = self { inner.unwrapped } else { self }
     }
 
     /// A boolean.
-    public var bool: Bool? { if case .boolean(let value) = unwrapped { value } else { nil } }
+    package var bool: Bool? { if case .boolean(let value) = unwrapped { value } else { nil } }
     /// Bytes.
-    public var byteArray: [UInt8]? { if case .bytes(let value) = unwrapped { value } else { nil } }
+    package var byteArray: [UInt8]? { if case .bytes(let value) = unwrapped { value } else { nil } }
     /// A file descriptor, owned by whoever holds the value.
-    public var descriptor: OwnedDescriptor? { if case .fileDescriptor(let value) = unwrapped { value } else { nil } }
+    package var descriptor: OwnedDescriptor? { if case .fileDescriptor(let value) = unwrapped { value } else { nil } }
 
     /// A string, an object path or a signature.
-    public var text: String? {
+    package var text: String? {
         switch unwrapped {
         case .string(let value), .objectPath(let value), .signature(let value): value
         default: nil
@@ -91,7 +91,7 @@ extension DBusValue {
     }
 
     /// Any whole number that fits.
-    public var integer: Int? {
+    package var integer: Int? {
         switch unwrapped {
         case .byte(let value): Int(value)
         case .int16(let value): Int(value)
@@ -105,7 +105,7 @@ extension DBusValue {
     }
 
     /// Members of an array or a structure.
-    public var elements: [DBusValue]? {
+    package var elements: [DBusValue]? {
         switch unwrapped {
         case .array(_, let values), .structure(let values): values
         case .bytes(let bytes): bytes.map { .byte($0) }
@@ -114,10 +114,10 @@ extension DBusValue {
     }
 
     /// The texts of an array; what is no text is left out.
-    public var texts: [String]? { elements?.compactMap(\.text) }
+    package var texts: [String]? { elements?.compactMap(\.text) }
 
     /// A dictionary with text keys; the values without the variants around them.
-    public var named: [String: DBusValue]? {
+    package var named: [String: DBusValue]? {
         guard case .dictionary(_, _, let entries) = unwrapped else { return nil }
         var result: [String: DBusValue] = [:]
         for entry in entries {

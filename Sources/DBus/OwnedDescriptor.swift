@@ -2,12 +2,12 @@ import Glibc
 import Synchronization
 
 /// A file descriptor with an owner: closed with the last reference, unless somebody took it.
-public final class OwnedDescriptor: Sendable {
+package final class OwnedDescriptor: Sendable {
     private let held: Mutex<Int32?>
 
     /// - Parameter descriptor: an open descriptor that nobody else will close. A negative one is none: libdbus hands
     ///   that out when the process has no descriptors left, and nobody may watch it.
-    public init(_ descriptor: Int32) {
+    package init(_ descriptor: Int32) {
         held = Mutex(descriptor >= 0 ? descriptor : nil)
     }
 
@@ -18,7 +18,7 @@ public final class OwnedDescriptor: Sendable {
     }
 
     /// Hands the descriptor over: the caller closes it. `nil` when somebody else already took it.
-    public func take() -> Int32? {
+    package func take() -> Int32? {
         held.withLock { descriptor in
             defer { descriptor = nil }
             return descriptor
@@ -26,10 +26,10 @@ public final class OwnedDescriptor: Sendable {
     }
 
     /// The number, while it is held. Valid as long as this object is referenced.
-    public var number: Int32? { held.withLock { $0 } }
+    package var number: Int32? { held.withLock { $0 } }
 }
 
 extension OwnedDescriptor: Hashable {
-    public static func == (left: OwnedDescriptor, right: OwnedDescriptor) -> Bool { left === right }
-    public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+    package static func == (left: OwnedDescriptor, right: OwnedDescriptor) -> Bool { left === right }
+    package func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }

@@ -4,21 +4,21 @@ import Dispatch
 ///
 /// Everything that shares this executor runs one at a time and in order, so a signal handler can call into an actor at
 /// once, and the state that it sees is that of the moment when the signal arrived.
-public final class QueueExecutor: SerialExecutor {
+package final class QueueExecutor: SerialExecutor {
     /// The queue itself.
-    public let queue: DispatchQueue
+    package let queue: DispatchQueue
 
     /// On a queue of that name.
-    public init(_ label: String) {
+    package init(_ label: String) {
         queue = DispatchQueue(label: label)
     }
 
-    public func enqueue(_ job: consuming ExecutorJob) {
+    package func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
         queue.async { job.runSynchronously(on: self.asUnownedSerialExecutor()) }
     }
 
-    public func checkIsolated() {
+    package func checkIsolated() {
         dispatchPrecondition(condition: .onQueue(queue))
     }
 }

@@ -3,13 +3,13 @@ import Dispatch
 
 /// A central behind an ESPHome Bluetooth proxy: `esphome:HOST`. The bottle is in the kitchen, the server in the cellar,
 /// and a device of ESPHome's between them.
-public final class ESPHomeCentralLink: CentralLink {
+package final class ESPHomeCentralLink: CentralLink {
     /// `esphome:` with the place.
-    public let name: String
+    package let name: String
     /// Always: the device has one.
-    public let hasRadio = true
+    package let hasRadio = true
     /// What happens, for one consumer.
-    public let events: AsyncStream<CentralEvent>
+    package let events: AsyncStream<CentralEvent>
     private let driver: ProxyDriver
 
     /// Dials when it is first asked to look or to connect.
@@ -17,7 +17,8 @@ public final class ESPHomeCentralLink: CentralLink {
     /// - Parameter key: the device's encryption key as its configuration has it: 32 bytes in Base64. `nil`: the device
     ///   speaks in the clear.
     /// - Throws: `LinkError` where the key is none.
-    public init(_ place: NetworkPlace, key: String?, instruments: LinkInstruments = LinkInstruments()) throws(LinkError)
+    package init(_ place: NetworkPlace, key: String?, instruments: LinkInstruments = LinkInstruments())
+        throws(LinkError)
     {
         name = "esphome:\(place)"
         let bytes = try key.map { text throws(LinkError) in
@@ -36,13 +37,13 @@ public final class ESPHomeCentralLink: CentralLink {
     deinit { driver.events.finish() }
 
     /// Asks for something; the answer is an event.
-    public func perform(_ request: CentralRequest) {
+    package func perform(_ request: CentralRequest) {
         let driver = driver
         driver.queue.async { driver.feed(.request(request)) }
     }
 
     /// Disconnects, and says goodbye to the device.
-    public func close() async { await driver.close() }
+    package func close() async { await driver.close() }
 
     /// Base64 (RFC 4648, section 4) with its padding; `nil`: it is none.
     static func bytes(base64 text: String) -> [UInt8]? {

@@ -15,18 +15,18 @@ import Synchronization
 /// While nothing is asked for, nothing is said, and nothing is lost.
 ///
 /// What it keeps is locked, and the handler runs on the queue only; that is what makes it safe to send.
-public final class DescriptorSource: @unchecked Sendable {
+package final class DescriptorSource: @unchecked Sendable {
     /// What can be done with a descriptor, or is waited for.
-    public struct Interest: OptionSet, Hashable, Sendable {
+    package struct Interest: OptionSet, Hashable, Sendable {
         /// There are bytes, a message or a connection to take, or the end of them.
-        public static let reading = Interest(rawValue: 1)
+        package static let reading = Interest(rawValue: 1)
         /// The system takes bytes, or has ended a `connect(2)` that was under way, well or not.
-        public static let writing = Interest(rawValue: 2)
+        package static let writing = Interest(rawValue: 2)
         /// Bits of the two above.
-        public let rawValue: UInt8
+        package let rawValue: UInt8
 
         /// - Parameter rawValue: bits of `reading` and `writing`.
-        public init(rawValue: UInt8) { self.rawValue = rawValue }
+        package init(rawValue: UInt8) { self.rawValue = rawValue }
     }
 
     private struct State {
@@ -52,7 +52,7 @@ public final class DescriptorSource: @unchecked Sendable {
     ///     forgotten.
     ///   - queue: serial.
     ///   - handler: on the queue, for what is ready of the interest; never after `cancel` on the queue has returned.
-    public convenience init(owning descriptor: Int32, queue: DispatchQueue, handler: @escaping (Interest) -> Void) {
+    package convenience init(owning descriptor: Int32, queue: DispatchQueue, handler: @escaping (Interest) -> Void) {
         self.init(owning: descriptor, queue: queue, poller: .shared, handler: handler)
     }
 
@@ -68,7 +68,7 @@ public final class DescriptorSource: @unchecked Sendable {
 
     /// What is waited for. Setting it again to the same costs nothing; from within the handler it holds from its end
     /// on.
-    public var interest: Interest {
+    package var interest: Interest {
         get { state.withLock { $0.interest } }
         set {
             state.withLock { state in
@@ -81,11 +81,11 @@ public final class DescriptorSource: @unchecked Sendable {
     }
 
     /// Whether it has ended for good.
-    public var isCancelled: Bool { state.withLock { $0.isCancelled } }
+    package var isCancelled: Bool { state.withLock { $0.isCancelled } }
 
     /// Waits for nothing any more, and closes the descriptor in a later turn of the queue, so that a handler that runs
     /// just now still has it. From any thread.
-    public func cancel() {
+    package func cancel() {
         let isFirst = state.withLock { state in
             defer { state.isCancelled = true }
             guard !state.isCancelled else { return false }

@@ -4,14 +4,14 @@ import Logging
 import TrackerCore
 
 /// The web server of the service: the API, the stream of events, and the pages.
-public struct HTTPServer: Sendable {
+package struct HTTPServer: Sendable {
     /// So many connections at once on each address; more wait in the kernel's queue.
-    public static let connectionLimit = 2500
+    package static let connectionLimit = 2500
     /// So many of them are for other machines at most, and so many for one of those: the rest is for programs of this
     /// one.
     static let peers = PeerPlaces(all: 2000, each: 200)
     /// One address to listen on.
-    public typealias Endpoint = HTTPListener.Endpoint
+    package typealias Endpoint = HTTPListener.Endpoint
 
     private let person: Person
     private let names: @Sendable () -> [String]
@@ -29,7 +29,7 @@ public struct HTTPServer: Sendable {
     ///     sees it.
     ///   - addresses: where other machines find the page, as URLs; empty where only this one does.
     ///   - metrics: the program's metrics in Prometheus' format, in addition to the server's.
-    public init(
+    package init(
         _ person: Person, names: @escaping @Sendable () -> [String], isBehindProxy: Bool = false, log: Logger,
         random: @escaping @Sendable () -> UInt32, passing: (@Sendable () -> Instant)? = nil,
         addresses: @escaping @Sendable () -> [String] = { [] },
@@ -46,7 +46,7 @@ public struct HTTPServer: Sendable {
 
     /// Serves until the task is cancelled.
     /// - Parameter ready: told once, with the port in use.
-    public func run(
+    package func run(
         on endpoint: Endpoint,
         ready: @escaping @Sendable (_ port: Int?) async -> Void = { _ in }
     ) async throws {

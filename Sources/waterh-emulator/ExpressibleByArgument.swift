@@ -14,14 +14,14 @@ extension LinkFactory.NotificationWay: ExpressibleByArgument {}
 
 extension BluetoothAddress: ExpressibleByArgument {
     /// From what stands behind an option.
-    public init?(argument: String) { self.init(argument) }
+    package init?(argument: String) { self.init(argument) }
 }
 
 extension LinkName: ExpressibleByArgument {
     /// From what stands behind an option.
-    public init?(argument: String) { try? self.init(argument) }
+    package init?(argument: String) { try? self.init(argument) }
     /// As help shows it.
-    public var defaultValueDescription: String { description }
+    package var defaultValueDescription: String { description }
 }
 
 /// What to do with recorded days.

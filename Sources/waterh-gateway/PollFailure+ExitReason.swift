@@ -3,7 +3,7 @@ import Gateway
 
 extension PollFailure: HasExitReason {
     /// Each kind of failure has its reason.
-    public var exitReason: ExitReason {
+    package var exitReason: ExitReason {
         if kind.isAbsence { return .absent }
         return switch kind {
         case .interrupted: .interrupted

@@ -53,7 +53,7 @@ struct Log: AskingCommand {
 
 extension Amount: ExpressibleByArgument {
     /// From what stands behind an option.
-    public init?(argument: String) { self.init(argument) }
+    package init?(argument: String) { self.init(argument) }
 
     /// As it is typed.
     fileprivate var word: String {

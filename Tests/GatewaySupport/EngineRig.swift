@@ -3,36 +3,36 @@ import Gateway
 import TrackerCore
 
 /// A peer made for a test: takes requests, and says what happens and after how long.
-public protocol ScriptedPeer {
+package protocol ScriptedPeer {
     mutating func handle(_ request: CentralRequest, at now: MonotonicInstant) -> [(
         after: Duration, event: CentralEvent
     )]
 }
 
 /// Runs one engine against one scripted peer and a memory journal, on simulated time.
-public struct EngineRig<Peer: ScriptedPeer> {
-    public var engine: GatewayEngine
-    public var peer: Peer
-    public let journal: MemoryJournal
-    public private(set) var now = MonotonicInstant(nanoseconds: 0)
-    public let start: Instant
+package struct EngineRig<Peer: ScriptedPeer> {
+    package var engine: GatewayEngine
+    package var peer: Peer
+    package let journal: MemoryJournal
+    package private(set) var now = MonotonicInstant(nanoseconds: 0)
+    package let start: Instant
     /// Effects in order, as they were performed.
-    public private(set) var effects: [EngineEffect] = []
-    public var todayTotal: Int?
+    package private(set) var effects: [EngineEffect] = []
+    package var todayTotal: Int?
     /// What the bottle's light is to show, `nil`: as it is.
-    public var light: BottleLight?
+    package var light: BottleLight?
     /// How long the journal takes for an answer: a disk may be busy.
-    public var journalDelay = Duration.zero
+    package var journalDelay = Duration.zero
     /// Answers that the journal owes, and what was written to the bottle meanwhile.
     private var owed = 0
-    public private(set) var writtenMeanwhile: [[UInt8]] = []
+    package private(set) var writtenMeanwhile: [[UInt8]] = []
     private var queue: [(at: MonotonicInstant, event: EngineEvent)] = []
     /// Effects until the kill; never reached from -1.
     private var left = -1
     /// What somebody else does before so many effects have been performed.
-    public var meanwhile: (effects: Int, act: @Sendable () -> Void)?
+    package var meanwhile: (effects: Int, act: @Sendable () -> Void)?
 
-    public init(
+    package init(
         options: PollOptions, peer: Peer, journal: MemoryJournal = MemoryJournal(), start: Instant,
         hasRadio: Bool = false, held: HeldConnection? = nil
     ) {
@@ -42,19 +42,19 @@ public struct EngineRig<Peer: ScriptedPeer> {
         self.start = start
     }
 
-    public var wall: Instant { Instant(milliseconds: start.milliseconds + now.nanoseconds / 1_000_000) }
-    public var requests: [CentralRequest] {
+    package var wall: Instant { Instant(milliseconds: start.milliseconds + now.nanoseconds / 1_000_000) }
+    package var requests: [CentralRequest] {
         effects.compactMap { if case .link(let request) = $0 { request } else { nil } }
     }
-    public var diagnostics: [Diagnostic] {
+    package var diagnostics: [Diagnostic] {
         effects.compactMap { if case .diagnostic(let diagnostic) = $0 { diagnostic } else { nil } }
     }
 
     /// Time goes by before the poll begins.
-    public mutating func pass(_ time: Duration) { now = now.advanced(by: time) }
+    package mutating func pass(_ time: Duration) { now = now.advanced(by: time) }
 
     /// Queues an event of the test's own.
-    public mutating func schedule(_ event: EngineEvent, after delay: Duration) {
+    package mutating func schedule(_ event: EngineEvent, after delay: Duration) {
         // Latest first, so that the next is at the end.
         let at = now.advanced(by: delay)
         var low = 0
@@ -67,13 +67,13 @@ public struct EngineRig<Peer: ScriptedPeer> {
     }
 
     /// The poll did not end: its engine waits for something that nobody will bring, or for too long.
-    public struct Stuck: Error {
-        public var at: MonotonicInstant
+    package struct Stuck: Error {
+        package var at: MonotonicInstant
     }
 
     /// Runs until the poll is over, for at most `limit` of simulated time.
     @discardableResult
-    public mutating func run(limit: Duration = .seconds(120)) throws -> PollReport {
+    package mutating func run(limit: Duration = .seconds(120)) throws -> PollReport {
         let end = now.advanced(by: limit)
         if let report = perform(.start) { return report }
         while now <= end {
@@ -93,7 +93,7 @@ public struct EngineRig<Peer: ScriptedPeer> {
     }
 
     /// Runs until so many effects have been performed, and drops the engine there, as a kill does.
-    public mutating func run(effects count: Int) {
+    package mutating func run(effects count: Int) {
         left = count
         _ = try? run()
     }

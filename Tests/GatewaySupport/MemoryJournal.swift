@@ -3,7 +3,7 @@ import TrackerCore
 
 /// The journal's memory twin: the same promises without a disk, and writes that fail when told to. It obeys the same
 /// suite as the one on disk (`JournalConformanceTests`), because the simulation proves its promises on this one.
-public final class MemoryJournal: Journal {
+package final class MemoryJournal: Journal {
     /// One record for ever.
     struct Row {
         var id: Int64
@@ -29,8 +29,8 @@ public final class MemoryJournal: Journal {
         var agreement: ClockAgreement?
     }
 
-    public struct WriteFailed: Error, CustomStringConvertible {
-        public let description = "The disk is full (as planned)."
+    package struct WriteFailed: Error, CustomStringConvertible {
+        package let description = "The disk is full (as planned)."
     }
 
     struct State {
@@ -56,32 +56,32 @@ public final class MemoryJournal: Journal {
     }
 
     /// As many pieces of junk as the journal on disk keeps.
-    public static let junkLimit = 1000
+    package static let junkLimit = 1000
 
     private let state = Mutex(State())
     private let failsAt: @Sendable (Int) -> Bool
 
     /// - Parameter failsAt: whether the n-th write (from 0) fails.
-    public init(failsAt: @escaping @Sendable (Int) -> Bool = { _ in false }) {
+    package init(failsAt: @escaping @Sendable (Int) -> Bool = { _ in false }) {
         self.failsAt = failsAt
     }
 
     /// Every record, with its present reading and date.
-    public var entries: [JournalEntry] { state.withLock { $0.rows.filter { !$0.isSuperseded }.map(\.entry) } }
-    public var polls: [PollRecord] { state.withLock { $0.polls } }
+    package var entries: [JournalEntry] { state.withLock { $0.rows.filter { !$0.isSuperseded }.map(\.entry) } }
+    package var polls: [PollRecord] { state.withLock { $0.polls } }
     /// Bytes that are no record.
-    public var quarantine: [[UInt8]] { state.withLock { $0.quarantine } }
-    public var appends: Int { state.withLock { $0.appends } }
+    package var quarantine: [[UInt8]] { state.withLock { $0.quarantine } }
+    package var appends: Int { state.withLock { $0.appends } }
 
     /// Whether the journal has these bytes as a record, in some form. Junk is no record, also where it equals one.
-    public func holds(_ raw: [UInt8]) -> Bool {
+    package func holds(_ raw: [UInt8]) -> Bool {
         state.withLock { state in state.rows.contains { $0.entry.raw == raw } }
     }
 
     /// A person puts an empty backup back: no record is there any more.
-    public func restoreNothing() { state.withLock { ($0.rows, $0.index) = ([], [:]) } }
+    package func restoreNothing() { state.withLock { ($0.rows, $0.index) = ([], [:]) } }
 
-    public func append(_ entries: [JournalEntry]) throws -> [JournalOutcome] {
+    package func append(_ entries: [JournalEntry]) throws -> [JournalOutcome] {
         try write { state in
             state.appends += 1
             return try entries.map { entry in
@@ -94,11 +94,11 @@ public final class MemoryJournal: Journal {
         }
     }
 
-    public func recall(_ names: BottleNames) throws -> BottleMemory {
+    package func recall(_ names: BottleNames) throws -> BottleMemory {
         state.withLock { $0.memory(of: names.identity) }
     }
 
-    public func adopt(_ names: BottleNames) throws {
+    package func adopt(_ names: BottleNames) throws {
         guard state.withLock({ !$0.isOwn(names) }) else { return }
         try write { state in
             if names.wasOwn, let bottle = state.known(names.identity), !state.bottles[bottle].isOwn {
@@ -109,19 +109,19 @@ public final class MemoryJournal: Journal {
         }
     }
 
-    public func isOwn(_ bottle: String) throws -> Bool {
+    package func isOwn(_ bottle: String) throws -> Bool {
         state.withLock { state in state.known(bottle).map { state.bottles[$0].isOwn } ?? true }
     }
 
     /// A person lets it go.
-    public func release(_ bottle: String) {
+    package func release(_ bottle: String) {
         state.withLock { state in state.known(bottle).map { state.bottles[$0].isOwn = false } }
     }
 
     /// Identities and aliases of the journal's own bottles.
-    public var own: [Set<String>] { state.withLock { $0.bottles.filter(\.isOwn).map(\.names) } }
+    package var own: [Set<String>] { state.withLock { $0.bottles.filter(\.isOwn).map(\.names) } }
 
-    public func unsettled(
+    package func unsettled(
         of bottle: String, reading: String, since: Int64?, openYears: Bool, ahead: Instant?, after id: Int64, limit: Int
     ) throws -> [UnsettledRecord] {
         state.withLock { state in
@@ -142,7 +142,7 @@ public final class MemoryJournal: Journal {
         }
     }
 
-    public func standing(of records: [[UInt8]], from bottle: String) throws -> [Instant?] {
+    package func standing(of records: [[UInt8]], from bottle: String) throws -> [Instant?] {
         state.withLock { state in
             guard let known = state.known(bottle) else { return records.map { _ in nil } }
             return records.map { raw in
@@ -156,7 +156,7 @@ public final class MemoryJournal: Journal {
         }
     }
 
-    public func likeness(of log: [[UInt8]], to bottle: String) throws -> LogLikeness {
+    package func likeness(of log: [[UInt8]], to bottle: String) throws -> LogLikeness {
         state.withLock { state in
             guard let known = state.known(bottle) else { return LogLikeness(known: 0) }
             let records = Set(state.rows.filter { $0.bottle == known }.map(\.entry.raw))
@@ -165,7 +165,7 @@ public final class MemoryJournal: Journal {
         }
     }
 
-    public func finishPoll(_ report: PollRecord) throws {
+    package func finishPoll(_ report: PollRecord) throws {
         try write { state in
             state.polls.append(report)
             let bottle = state.identifier(of: report.bottle)
@@ -187,14 +187,14 @@ public final class MemoryJournal: Journal {
         }
     }
 
-    public func noteClockSetting(of bottle: String, _ mark: ClockMark, wasNear: Bool) throws {
+    package func noteClockSetting(of bottle: String, _ mark: ClockMark, wasNear: Bool) throws {
         try write { state in
             let setting = ClockSetting(mark: mark, lastRecord: Int64(state.rows.count), wasNear: wasNear)
             state.bottles[state.identifier(of: bottle)].clockSettings.append(setting)
         }
     }
 
-    public func quarantine(bottle: String, bytes: [UInt8], reason: String, received: Instant) throws {
+    package func quarantine(bottle: String, bytes: [UInt8], reason: String, received: Instant) throws {
         try write { state in
             guard !state.quarantine.contains(bytes) else { return }
             state.quarantine.append(bytes)

@@ -4,8 +4,8 @@ import Gateway
 
 /// A bottle written for tests from the protocol's text alone, not with the product's emulator: the pair would otherwise
 /// only prove that it agrees with itself. Misbehaves where its fields say so.
-public struct ScriptedBottle: ScriptedPeer {
-    public enum Acknowledging: Sendable {
+package struct ScriptedBottle: ScriptedPeer {
+    package enum Acknowledging: Sendable {
         /// The oldest of what it sent.
         case drops
         /// The oldest that it has when the acknowledgement comes.
@@ -15,52 +15,52 @@ public struct ScriptedBottle: ScriptedPeer {
         case dropsAndIsLost
     }
 
-    public var profile = BottleProfile.retail
-    public var services: [RemoteService]
-    public var advertisement = Advertisement(peer: PeerID("unix:test.sock"))
-    public var mtu = 517
-    public var name: [UInt8]? = Array("WaterH-Boost-24oz".utf8)
-    public var serial: [UInt8]? = Array("A4:C1:38:01:02:03".utf8)
-    public var records: [[UInt8]]
+    package var profile = BottleProfile.retail
+    package var services: [RemoteService]
+    package var advertisement = Advertisement(peer: PeerID("unix:test.sock"))
+    package var mtu = 517
+    package var name: [UInt8]? = Array("WaterH-Boost-24oz".utf8)
+    package var serial: [UInt8]? = Array("A4:C1:38:01:02:03".utf8)
+    package var records: [[UInt8]]
     /// Payload of the answer to GT FF; `nil`: it does not answer.
-    public var snapshot: [UInt8]?
-    public var recordsPerEntry = 8
+    package var snapshot: [UInt8]?
+    package var recordsPerEntry = 8
     /// Records of one PT frame; the dump has as many frames as it takes.
-    public var recordsPerFrame = 5000
-    public var acknowledging = Acknowledging.drops
+    package var recordsPerFrame = 5000
+    package var acknowledging = Acknowledging.drops
     /// So many commands are ignored at first: they came too soon.
-    public var ignoredCommands = 0
-    public var answersLog = true
+    package var ignoredCommands = 0
+    package var answersLog = true
     /// From the second connection on every command is ignored, and a read gives nothing at all.
-    public var isDeafAfterReconnecting = false
+    package var isDeafAfterReconnecting = false
     /// Everything goes out in pieces of at most so many bytes, as firmware that cuts anywhere does.
-    public var pieceSize = 5000
+    package var pieceSize = 5000
     /// Notifications (by number, from 0, over the bottle's life) that never arrive.
-    public var lost: Set<Int> = []
+    package var lost: Set<Int> = []
     /// Notifications that arrive twice.
-    public var doubled: Set<Int> = []
+    package var doubled: Set<Int> = []
     /// The connection ends before this notification.
-    public var hangsUpBefore: Int?
-    public var spacing = Duration.milliseconds(2)
+    package var hangsUpBefore: Int?
+    package var spacing = Duration.milliseconds(2)
     /// Extra values notified after each log question.
-    public var noise: [[UInt8]] = []
+    package var noise: [[UInt8]] = []
     /// So many questions are answered with it; then it is over.
-    public var noisyDumps = Int.max
-    public var connectFailures: [LinkError] = []
-    public var isSilent = false
-    public var subscribeFails: LinkError?
+    package var noisyDumps = Int.max
+    package var connectFailures: [LinkError] = []
+    package var isSilent = false
+    package var subscribeFails: LinkError?
     /// Draft: what a read gives when there is no next packet: the last one again, or an empty frame.
-    public var repeatsLastPacket = false
+    package var repeatsLastPacket = false
     /// The first of these connects; the others find nobody.
-    public private(set) var commands: [HostCommand] = []
-    public private(set) var connections = 0
+    package private(set) var commands: [HostCommand] = []
+    package private(set) var connections = 0
     /// Records that the ring holds; the oldest fall out.
-    public var ring = 5000
+    package var ring = 5000
     /// Records that are drunk while an acknowledgement is on its way, one lot each time, and what fell out for them.
-    public var sipsBeforeAcknowledgement: [[[UInt8]]] = []
-    public private(set) var overwritten: [[UInt8]] = []
+    package var sipsBeforeAcknowledgement: [[[UInt8]]] = []
+    package private(set) var overwritten: [[UInt8]] = []
     /// Reads give the newest packet of 19 first, as the founding app's bottle does.
-    public var givesNewestFirst = false
+    package var givesNewestFirst = false
     private var notified = 0
     private var subscribed = false
     private var pending: [[UInt8]] = []
@@ -70,11 +70,11 @@ public struct ScriptedBottle: ScriptedPeer {
     private var fallen = 0
 
     static let commandHandle: UInt16 = 0x21
-    public static let responseHandle: UInt16 = 0x31
+    package static let responseHandle: UInt16 = 0x31
     static let nameHandle: UInt16 = 0x03
     static let serialHandle: UInt16 = 0x13
 
-    public init(
+    package init(
         _ profile: BottleProfile = .retail, records: [[UInt8]] = [], properties: CharacteristicProperties? = nil
     ) {
         self.profile = profile
@@ -104,7 +104,7 @@ public struct ScriptedBottle: ScriptedPeer {
         }
     }
 
-    public mutating func handle(_ request: CentralRequest, at now: MonotonicInstant) -> [(
+    package mutating func handle(_ request: CentralRequest, at now: MonotonicInstant) -> [(
         after: Duration, event: CentralEvent
     )] {
         let soon = Duration.milliseconds(1)
@@ -233,7 +233,7 @@ public struct ScriptedBottle: ScriptedPeer {
     }
 
     /// Later records; of more than the ring holds the oldest are gone.
-    public mutating func drink(_ more: [[UInt8]]) {
+    package mutating func drink(_ more: [[UInt8]]) {
         records += more
         let surplus = max(0, records.count - ring)
         overwritten += records.prefix(surplus)
@@ -279,7 +279,7 @@ public struct ScriptedBottle: ScriptedPeer {
 }
 
 /// A record of 2026-02-02 from its minute and amount, with the tail of the verified samples.
-public func record(
+package func record(
     minute: Int, second: Int = 0, amount: Int, hour: Int = 22, day: Int = 2, month: Int = 2, year: UInt8 = 0x1A,
     flag: UInt8 = 0
 ) -> [UInt8] {

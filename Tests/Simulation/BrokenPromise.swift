@@ -1,15 +1,15 @@
 /// A promise that did not hold, and what was seen instead.
-public struct BrokenPromise: Hashable, Sendable, CustomStringConvertible {
+package struct BrokenPromise: Hashable, Sendable, CustomStringConvertible {
     /// Which one, for programs: the same for the same promise.
-    public var code: Code
+    package var code: Code
     /// What did not hold, and what was seen.
-    public var sentence: String
+    package var sentence: String
 
     /// What was found.
-    public init(code: Code, sentence: String) { (self.code, self.sentence) = (code, sentence) }
+    package init(code: Code, sentence: String) { (self.code, self.sentence) = (code, sentence) }
 
     /// Which promise it was.
-    public enum Code: String, Hashable, Sendable, CaseIterable {
+    package enum Code: String, Hashable, Sendable, CaseIterable {
         /// The run itself did not come to an end.
         case endless
         /// A poll took too long.
@@ -37,5 +37,5 @@ public struct BrokenPromise: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// The sentence.
-    public var description: String { sentence }
+    package var description: String { sentence }
 }

@@ -2,21 +2,21 @@ import TrackerCore
 
 /// What a broker heard, and what must hold of it: each drink that counts is known there as it is, nothing else is, and
 /// nothing that was confirmed is told again.
-public struct BrokerEar: Sendable {
+package struct BrokerEar: Sendable {
     /// Of each drink the last that was heard.
     private var known: [String: HeardDrink] = [:]
     /// Drinks in the order in which they were heard of first.
-    public private(set) var first: [HeardDrink] = []
+    package private(set) var first: [HeardDrink] = []
     /// Messages that told of a drink what had been heard of it before.
-    public private(set) var again = 0
+    package private(set) var again = 0
     private var repeated: [HeardDrink] = []
 
     /// Nothing was heard yet.
-    public init() {}
+    package init() {}
 
     /// - Parameter mayRepeat: the connection had ended before it could be confirmed: who told it could not know that it
     ///   was heard.
-    public mutating func hear(_ drink: HeardDrink, mayRepeat: Bool) {
+    package mutating func hear(_ drink: HeardDrink, mayRepeat: Bool) {
         guard let before = known.updateValue(drink, forKey: drink.id) else { return first.append(drink) }
         if before.says(theSameAs: drink) { again += 1 }
         // A change of what is not told is a message of its own.
@@ -24,7 +24,7 @@ public struct BrokerEar: Sendable {
     }
 
     /// What was heard of after one that was drunk later; `nil`: nothing was.
-    public var firstOutOfOrder: String? {
+    package var firstOutOfOrder: String? {
         for (before, drink) in zip(first, first.dropFirst()) {
             if let earlier = before.at, let at = drink.at, at < earlier { return "\(drink.ml ?? 0) ml at \(at)" }
         }
@@ -33,7 +33,7 @@ public struct BrokerEar: Sendable {
 
     /// What does not hold.
     /// - Parameter entries: the journal's.
-    public func broken(_ entries: [JournalEntry]) -> [BrokenPromise] {
+    package func broken(_ entries: [JournalEntry]) -> [BrokenPromise] {
         var broken: [BrokenPromise] = []
         var told: [Sip: Int] = [:]
         for drink in known.values where !drink.isDeleted {
@@ -65,7 +65,7 @@ public struct BrokerEar: Sendable {
     }
 
     /// What a scenario promises of it, and is not so.
-    public func broken(_ promise: ScenarioPromise) -> [String] {
+    package func broken(_ promise: ScenarioPromise) -> [String] {
         var broken: [String] = []
         if let heard = promise.heard, heard != first.count {
             broken.append("heard: \(heard) promised, \(first.count) found")

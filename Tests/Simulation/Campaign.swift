@@ -1,17 +1,17 @@
 import GatewaySupport
 
 /// Many runs from many seeds, side by side.
-public struct Campaign: Sendable {
+package struct Campaign: Sendable {
     /// What came of all runs together.
-    public struct Outcome: Sendable {
-        public var seeds: UInt64 = 0
-        public var polls = 0
+    package struct Outcome: Sendable {
+        package var seeds: UInt64 = 0
+        package var polls = 0
         /// Records dropped that the air had swallowed in every reading: what no gateway can tell.
-        public var swallowed = 0
+        package var swallowed = 0
         /// Broken promises, each with its seed; the first of them.
-        public var violations: [String] = []
+        package var violations: [String] = []
         /// The lowest seed that broke one.
-        public var failed: UInt64?
+        package var failed: UInt64?
 
         mutating func add(_ other: Outcome) {
             seeds += other.seeds
@@ -22,16 +22,16 @@ public struct Campaign: Sendable {
         }
     }
 
-    public var seeds: Range<UInt64>
-    public var workers: Int
+    package var seeds: Range<UInt64>
+    package var workers: Int
 
-    public init(seeds: Range<UInt64>, workers: Int) {
+    package init(seeds: Range<UInt64>, workers: Int) {
         self.seeds = seeds
         self.workers = max(1, workers)
     }
 
     /// Runs all seeds; `progress` hears of the outcome so far now and then.
-    public func run(progress: @escaping @Sendable (Outcome) -> Void = { _ in }) async throws -> Outcome {
+    package func run(progress: @escaping @Sendable (Outcome) -> Void = { _ in }) async throws -> Outcome {
         let part: UInt64 = 500
         var next = seeds.lowerBound
         return try await withThrowingTaskGroup(of: Outcome.self) { group in
@@ -59,7 +59,7 @@ public struct Campaign: Sendable {
     }
 
     /// One seed. `isTracing` prints everything that passes.
-    public static func run(seed: UInt64, isTracing: Bool = false) throws -> Outcome {
+    package static func run(seed: UInt64, isTracing: Bool = false) throws -> Outcome {
         let scenario = Scenario(seed: seed)
         let world = try play(scenario, trace: isTracing ? { print($0) } : nil)
         if isTracing {
@@ -74,7 +74,7 @@ public struct Campaign: Sendable {
 
     /// One day, with journals in memory.
     /// - Parameter spoiled: what a test makes of the journal of the house, to break a promise on purpose.
-    public static func play(
+    package static func play(
         _ scenario: Scenario, trace: ((String) -> Void)? = nil,
         spoiled: @escaping (MemoryJournal) -> any ScenarioJournal = { $0 }
     ) throws -> World {
@@ -86,7 +86,7 @@ public struct Campaign: Sendable {
 
     /// The day of a seed that breaks a promise, with the fewest steps that still do, so that the same promise breaks;
     /// `nil` where it keeps all.
-    public static func shrunk(seed: UInt64, spoiled: @escaping (MemoryJournal) -> any ScenarioJournal = { $0 }) throws
+    package static func shrunk(seed: UInt64, spoiled: @escaping (MemoryJournal) -> any ScenarioJournal = { $0 }) throws
         -> Scenario?
     {
         try ScenarioShrinker { try play($0, spoiled: spoiled).violations }.shrunk(Scenario(seed: seed))
@@ -95,5 +95,5 @@ public struct Campaign: Sendable {
 
 extension MemoryJournal: ScenarioJournal {
     /// A broker is told by the store alone.
-    public func openOutlet() throws -> (any ScenarioOutlet)? { nil }
+    package func openOutlet() throws -> (any ScenarioOutlet)? { nil }
 }

@@ -1,19 +1,19 @@
 import TrackerCore
 
 /// What a broker was told of one drink, or of a change of one.
-public struct HeardDrink: Hashable, Sendable {
+package struct HeardDrink: Hashable, Sendable {
     /// Its place in the order in which the store was written; the same message has the same one.
-    public var sequence: Int64
+    package var sequence: Int64
     /// Which drink.
-    public var id: String
+    package var id: String
     /// How much, and when it was drunk; `nil` where nothing is left of it.
-    public var ml: Int?
+    package var ml: Int?
     /// When it was drunk.
-    public var at: Instant?
+    package var at: Instant?
     /// It does not count any more.
-    public var isDeleted: Bool
+    package var isDeleted: Bool
 
-    public init(sequence: Int64, id: String, ml: Int?, at: Instant?, isDeleted: Bool) {
+    package init(sequence: Int64, id: String, ml: Int?, at: Instant?, isDeleted: Bool) {
         (self.sequence, self.id, self.ml, self.at, self.isDeleted) = (sequence, id, ml, at, isDeleted)
     }
 

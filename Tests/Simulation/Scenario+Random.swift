@@ -9,7 +9,7 @@ extension Scenario {
     private static let sipsInPoll = 3
 
     /// A day of chance.
-    public init(seed: UInt64) {
+    package init(seed: UInt64) {
         self.init(title: "Seed \(seed) of the simulation", seed: seed)
         var random = SeededGenerator(seed: seed)
         func chance(_ percent: Int) -> Bool { Int.random(in: 0..<100, using: &random) < percent }

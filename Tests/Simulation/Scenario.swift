@@ -3,37 +3,37 @@ import TrackerCore
 import Emulator
 
 /// A bad day as a value: who takes part, what happens when, and what must hold at the end.
-public struct Scenario: Hashable, Sendable, CustomStringConvertible {
+package struct Scenario: Hashable, Sendable, CustomStringConvertible {
     /// One line.
-    public var title: String
+    package var title: String
     /// Of everything that chance decides: the same seed gives the same day.
-    public var seed: UInt64
+    package var seed: UInt64
     /// Who the bottle is.
-    public var bottle = VirtualBottle.BottleIdentity()
+    package var bottle = VirtualBottle.BottleIdentity()
     /// What it does wrong all the while.
-    public var habits = BottleFaults()
+    package var habits = BottleFaults()
     /// From one end of the link to the other.
-    public var latency = Duration.milliseconds(2)
+    package var latency = Duration.milliseconds(2)
     /// When it begins.
-    public var start = Scenario.usualStart
+    package var start = Scenario.usualStart
     /// The zone of the host, and of the bottle's clock.
-    public var zone = Zone.utc
+    package var zone = Zone.utc
     /// A time server keeps the host's clock right, and says so while it is.
-    public var hasTimeServer = false
+    package var hasTimeServer = false
     /// In the order in which they happen; at the same time, as they stand.
-    public var steps: [ScenarioStep] = []
+    package var steps: [ScenarioStep] = []
     /// Journal writes (by number from 0, over the whole run) that fail.
-    public var failingWrites: Set<Int> = []
+    package var failingWrites: Set<Int> = []
     /// What must hold at the end.
-    public var promise = ScenarioPromise()
+    package var promise = ScenarioPromise()
 
     /// Steps in one scenario, repetitions counted.
-    public static let stepLimit = 20_000
+    package static let stepLimit = 20_000
     /// 2026-06-15T00:00:00Z.
-    public static let usualStart = Instant(seconds: 1_781_481_600)
+    package static let usualStart = Instant(seconds: 1_781_481_600)
 
     /// Everything that differs from a plain bottle and host, and one line per step.
-    public var description: String {
+    package var description: String {
         var lines = [
             "\(title): \(bottle.profile) \(bottle.model), \(zone.id), latency \(latency)"
                 + (habits.text.isEmpty ? "" : ", faults \(habits.text)") + (hasTimeServer ? ", time server" : "")
@@ -43,18 +43,18 @@ public struct Scenario: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// A day on which nothing happens.
-    public init(title: String, seed: UInt64 = 0) {
+    package init(title: String, seed: UInt64 = 0) {
         self.title = title
         self.seed = seed
     }
 
     /// In order.
-    public var polls: [ScenarioStep.Poll] {
+    package var polls: [ScenarioStep.Poll] {
         steps.compactMap { if case .poll(let poll) = $0.act { poll } else { nil } }
     }
 
     /// Somebody takes the broker away, or something is promised of what it hears: without either there is none.
-    public var hasBroker: Bool {
+    package var hasBroker: Bool {
         promise.heard != nil || promise.heardAgain != nil || promise.hearsInOrder
             || steps.contains { if case .brokerAway = $0.act { true } else { false } }
     }

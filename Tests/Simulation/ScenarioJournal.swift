@@ -1,7 +1,7 @@
 import TrackerCore
 
 /// A journal that can be asked what it holds, so that a world can judge it.
-public protocol ScenarioJournal: Journal {
+package protocol ScenarioJournal: Journal {
     /// Every record, with its present reading and date.
     var entries: [JournalEntry] { get }
     /// What was drunk on a day, in millilitres: asked at each poll, so a journal that can add up does it itself.
@@ -14,7 +14,7 @@ public protocol ScenarioJournal: Journal {
 
 extension ScenarioJournal {
     /// A fold over all records.
-    public func total(on day: LocalDay, in calendar: DayCalendar) -> Int {
+    package func total(on day: LocalDay, in calendar: DayCalendar) -> Int {
         JournalFold.days(entries, calendar)[day] ?? 0
     }
 }

@@ -1,7 +1,7 @@
 import TrackerCore
 
 /// What a journal tells the house's broker: in order, each until the broker has confirmed it.
-public protocol ScenarioOutlet {
+package protocol ScenarioOutlet {
     /// What the broker has not confirmed yet, oldest first, as the broker will hear it; as many as are under way at
     /// once.
     /// - Parameter now: by the host's clock.

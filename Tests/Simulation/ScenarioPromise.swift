@@ -2,34 +2,34 @@ import TrackerCore
 
 /// What must hold when a scenario is over, beside what must hold always: every sip once, none doubled, none invented,
 /// and nothing acknowledged that is not in the journal. What is `nil` may be anything.
-public struct ScenarioPromise: Hashable, Sendable {
+package struct ScenarioPromise: Hashable, Sendable {
     /// Drinks that count in the journal of the house.
-    public var sips: Int?
+    package var sips: Int?
     /// What they come to, ml.
-    public var ml: Int?
+    package var ml: Int?
     /// The same by day; a day that is not named may be anything.
-    public var days: [LocalDay: Int] = [:]
+    package var days: [LocalDay: Int] = [:]
     /// Records that are kept and not counted, since their date is not believed.
-    public var doubted: Int?
+    package var doubted: Int?
     /// Pieces of bytes that are no record, over all polls.
-    public var quarantined: Int?
+    package var quarantined: Int?
     /// Records that the house's polls acknowledged.
-    public var acknowledged: Int?
+    package var acknowledged: Int?
     /// Records that the ring lost before anybody had them.
-    public var lost: Int?
+    package var lost: Int?
     /// Records that somebody else took.
-    public var elsewhere: Int?
+    package var elsewhere: Int?
     /// Polls of the house that failed.
-    public var failedPolls: Int?
+    package var failedPolls: Int?
     /// Drinks that the broker was told of.
-    public var heard: Int?
+    package var heard: Int?
     /// Messages that told the broker nothing that it had not heard of the same drink.
-    public var heardAgain: Int?
+    package var heardAgain: Int?
     /// The broker heard of the drinks in the order in which they were drunk.
-    public var hearsInOrder = false
+    package var hearsInOrder = false
     /// What was told at least once: kinds of failures and codes of warnings.
-    public var told: [String] = []
+    package var told: [String] = []
 
     /// With nothing promised beside what must hold always.
-    public init() {}
+    package init() {}
 }

@@ -6,7 +6,7 @@ import Emulator
 ///
 /// Delta debugging over the timeline (Zeller's ddmin): whole parts are left out, then smaller ones, down to single
 /// steps. The same day always shrinks to the same one.
-public struct ScenarioShrinker {
+package struct ScenarioShrinker {
     private let play: (Scenario) throws -> [BrokenPromise]
     private let limit: Int
     private let isOver: () -> Bool
@@ -15,7 +15,7 @@ public struct ScenarioShrinker {
     ///   - limit: days that are played at most.
     ///   - isOver: asked before each day: whether the smallest so far is small enough, since time is up.
     ///   - play: plays a day, and says what broke.
-    public init(
+    package init(
         limit: Int = 3000, isOver: @escaping () -> Bool = { false },
         play: @escaping (Scenario) throws -> [BrokenPromise]
     ) {
@@ -23,7 +23,7 @@ public struct ScenarioShrinker {
     }
 
     /// `nil` where nothing breaks.
-    public func shrunk(_ scenario: Scenario) throws -> Scenario? {
+    package func shrunk(_ scenario: Scenario) throws -> Scenario? {
         guard let promise = try play(scenario).first else { return nil }
         var search = Search(best: scenario, code: promise.code, left: limit, isOver: isOver, play: play)
         var before: Scenario

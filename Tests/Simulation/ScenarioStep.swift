@@ -2,19 +2,19 @@ import Bluetooth
 import Emulator
 
 /// Something that a person or the world does at a time, counted from the start of the day.
-public struct ScenarioStep: Hashable, Sendable {
+package struct ScenarioStep: Hashable, Sendable {
     /// When, since the day's start.
-    public var at: Duration
+    package var at: Duration
     /// What is done.
-    public var act: Act
+    package var act: Act
 
-    public init(_ at: Duration, _ act: Act) {
+    package init(_ at: Duration, _ act: Act) {
         self.at = at
         self.act = act
     }
 
     /// What happens.
-    public enum Act: Hashable, Sendable {
+    package enum Act: Hashable, Sendable {
         /// Somebody drinks, ml.
         case sip(ml: Int)
         /// Somebody asks the bottle for its log.
@@ -48,19 +48,19 @@ public struct ScenarioStep: Hashable, Sendable {
     }
 
     /// One poll, with what goes wrong in it.
-    public struct Poll: Hashable, Sendable {
+    package struct Poll: Hashable, Sendable {
         /// What goes wrong on its link.
-        public var link: FaultPlan
+        package var link: FaultPlan
         /// Who asks: `nil` is the gateway of the house; any other has a journal of its own.
-        public var other: String?
+        package var other: String?
         /// Nothing is acknowledged.
-        public var keeps: Bool
+        package var keeps: Bool
         /// The gateway dies after so many effects.
-        public var killAfter: Int?
+        package var killAfter: Int?
         /// Whether that kill strikes before the effect at which it comes.
-        public var beforeIt: Bool
+        package var beforeIt: Bool
 
-        public init(
+        package init(
             link: FaultPlan = FaultPlan(), other: String? = nil, keeps: Bool = false, killAfter: Int? = nil,
             beforeIt: Bool = false
         ) {
@@ -75,12 +75,12 @@ public struct ScenarioStep: Hashable, Sendable {
 
 extension ScenarioStep: CustomStringConvertible {
     /// `28800.0 seconds: sip of 120 ml`
-    public var description: String { "\(at): \(act)" }
+    package var description: String { "\(at): \(act)" }
 }
 
 extension ScenarioStep.Act: CustomStringConvertible {
     /// The step without its time.
-    public var description: String {
+    package var description: String {
         switch self {
         case .sip(let ml): "sip of \(ml) ml"
         case .poll(let poll): "poll\(poll)"
@@ -103,7 +103,7 @@ extension ScenarioStep.Act: CustomStringConvertible {
 
 extension ScenarioStep.Poll: CustomStringConvertible {
     /// What is not a plain poll of the gateway, each part after a blank.
-    public var description: String {
+    package var description: String {
         (other.map { " by \($0)" } ?? "") + (link.text.isEmpty ? "" : " with \(link.text)")
             + (keeps ? " without acknowledgement" : "")
             + (killAfter.map { " killed \(beforeIt ? "before" : "after") effect \($0)" } ?? "")

@@ -187,7 +187,7 @@ extension World {
     }
 
     /// What came of it, by the names of the promises.
-    public var outcome: ScenarioOutcome { outcome(journal.entries) }
+    package var outcome: ScenarioOutcome { outcome(journal.entries) }
 
     private func outcome(_ entries: [JournalEntry]) -> ScenarioOutcome {
         var outcome = ScenarioOutcome()

@@ -8,7 +8,7 @@ import Emulator
 ///
 /// The link is the product's own: GATT server and client machines with every PDU through a `FaultyChannel`. Only the
 /// clock, the order of events and the journal's disk belong to the simulation.
-public struct World {
+package struct World {
     /// A message to one of the machines; they take turns, in the order in which messages were sent.
     enum Message {
         case central(CentralMachine.Input)
@@ -37,9 +37,9 @@ public struct World {
     private(set) var bottle: VirtualBottleMachine
     private var habits: BottleFaults
     /// What went wrong so far.
-    public var violations: [BrokenPromise] = []
+    package var violations: [BrokenPromise] = []
     /// What happened, line by line, with when; the first of it.
-    public private(set) var story: [(at: Duration, line: String)] = []
+    package private(set) var story: [(at: Duration, line: String)] = []
     /// Every record that the bottle ever wrote: its bytes, whether its clock showed a date, and when that really was.
     var written: [[UInt8]: (hasDate: Bool, at: Instant)] = [:]
     /// Records that the ring lost before anybody had acknowledged them.
@@ -50,9 +50,9 @@ public struct World {
     var losses: [[UInt8]: Int] = [:]
     /// Records dropped unseen although sent again and again: lost on the air in each of as many readings as the gateway
     /// asks for.
-    public var swallowedForGood: Set<[UInt8]> = []
+    package var swallowedForGood: Set<[UInt8]> = []
     /// Of the house's polls.
-    public private(set) var reports: [PollReport] = []
+    package private(set) var reports: [PollReport] = []
     /// Kinds of failures and codes of warnings that were told.
     var told: Set<String> = []
     private(set) var steps = 0
@@ -91,16 +91,16 @@ public struct World {
     var copies = 0
     var copiesGone = 0
     /// What is told of everything that passes, for the replay of one seed.
-    public var trace: ((String) -> Void)?
+    package var trace: ((String) -> Void)?
 
     /// Keep `story`.
-    public var keepsStory = false
+    package var keepsStory = false
 
     static let storyLimit = 2000
 
     /// - Parameter makeJournal: an empty journal; asked once for the house, and once for everybody else who drains the
     ///   bottle.
-    public init(_ scenario: Scenario, makeJournal: @escaping () throws -> any ScenarioJournal) throws {
+    package init(_ scenario: Scenario, makeJournal: @escaping () throws -> any ScenarioJournal) throws {
         self.scenario = scenario
         self.makeJournal = makeJournal
         journal = try makeJournal()
@@ -142,7 +142,7 @@ public struct World {
 
     /// Runs the scenario, then polls without faults until the bottle is empty. The promises are checked on the way and
     /// at the end.
-    public mutating func run() {
+    package mutating func run() {
         while let next = queue.last {
             let deadline = nextDeadline
             if let deadline, deadline < next.at {

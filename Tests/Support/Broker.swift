@@ -1,14 +1,14 @@
 import Foundation
 
 /// A real mosquitto of a test's own, on a port of its own. It keeps what it was told over a restart.
-public final class Broker: @unchecked Sendable {
-    public let port: Int
-    public let folder: TemporaryFolder
+package final class Broker: @unchecked Sendable {
+    package let port: Int
+    package let folder: TemporaryFolder
     private let lines: [String]
     private var running: RunningProgram?
 
     /// - Parameter lines: what stands in its configuration instead of letting everybody in.
-    public init(_ lines: (TemporaryFolder) throws -> [String] = { _ in ["allow_anonymous true"] }, port: Int? = nil)
+    package init(_ lines: (TemporaryFolder) throws -> [String] = { _ in ["allow_anonymous true"] }, port: Int? = nil)
         async throws
     {
         folder = try TemporaryFolder()
@@ -17,9 +17,9 @@ public final class Broker: @unchecked Sendable {
         try await start()
     }
 
-    public var url: String { "mqtt://127.0.0.1:\(port)" }
+    package var url: String { "mqtt://127.0.0.1:\(port)" }
 
-    public func start() async throws {
+    package func start() async throws {
         guard let program = Program(system: "mosquitto") else {
             throw Missing(description: "mosquitto is not installed: hardware/bench setup test")
         }
@@ -38,21 +38,22 @@ public final class Broker: @unchecked Sendable {
     }
 
     /// What it wrote into its log since it was started last.
-    public var log: String { running?.error ?? "" }
+    package var log: String { running?.error ?? "" }
 
     /// Ends it at once, or as the signal asks.
-    public func stop(_ signal: Int32 = SIGKILL) async throws {
+    package func stop(_ signal: Int32 = SIGKILL) async throws {
         running?.send(signal: signal)
         _ = try await running?.finish(limit: 10)
         running = nil
     }
 
     /// Stops and goes on, as a machine that is swamped.
-    public func signal(_ signal: Int32) { running?.send(signal: signal) }
+    package func signal(_ signal: Int32) { running?.send(signal: signal) }
 
     /// What others hear: a line `R TOPIC PAYLOAD` for each message, R being 1 for one that was kept for late comers.
     /// It returns when the broker has the subscription: what is said from then on is heard.
-    public func listen(_ filter: String = "#", as id: String? = nil, more: [String] = []) async throws -> RunningProgram
+    package func listen(_ filter: String = "#", as id: String? = nil, more: [String] = []) async throws
+        -> RunningProgram
     {
         guard let program = Program(system: "mosquitto_sub") else {
             throw Missing(description: "mosquitto_sub is not installed: hardware/bench setup test")
@@ -69,7 +70,7 @@ public final class Broker: @unchecked Sendable {
         return ear
     }
 
-    public func publish(_ topic: String, _ text: String, more: [String] = []) async throws {
+    package func publish(_ topic: String, _ text: String, more: [String] = []) async throws {
         guard let program = Program(system: "mosquitto_pub") else {
             throw Missing(description: "mosquitto_pub is not installed: hardware/bench setup test")
         }
@@ -80,7 +81,7 @@ public final class Broker: @unchecked Sendable {
     }
 
     /// What stands at the broker for who comes late, in no order.
-    public func kept() async throws -> [String] {
+    package func kept() async throws -> [String] {
         try await publish("end", "x", more: ["-r"])
         let late = try await listen("#")
         _ = try await late.line { $0 == "1 end x" }
@@ -91,9 +92,9 @@ public final class Broker: @unchecked Sendable {
             String.init)
     }
 
-    public struct Missing: Error, CustomStringConvertible {
-        public let description: String
-        public init(description: String) { self.description = description }
+    package struct Missing: Error, CustomStringConvertible {
+        package let description: String
+        package init(description: String) { self.description = description }
     }
 
     /// How often somebody subscribed to these topics, as the broker's log has it: `1795468583: CLIENT 1 TOPICS`.
@@ -116,7 +117,7 @@ public final class Broker: @unchecked Sendable {
     }
 
     /// A port that nobody listens on right now.
-    public static func freePort() throws -> Int {
+    package static func freePort() throws -> Int {
         let socket = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         defer { close(socket) }
         var address = sockaddr_in()
@@ -135,7 +136,7 @@ public final class Broker: @unchecked Sendable {
 
 extension RunningProgram {
     /// Lines of `Broker.listen` at a topic: what was said there, oldest first.
-    public func payloads(at topic: String) -> [String] {
+    package func payloads(at topic: String) -> [String] {
         output.split(separator: "\n").compactMap { line in
             let parts = line.split(separator: " ", maxSplits: 2, omittingEmptySubsequences: false)
             return parts.count > 1 && parts[1] == topic ? parts.count > 2 ? String(parts[2]) : "" : nil

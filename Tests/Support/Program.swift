@@ -1,15 +1,15 @@
 import Foundation
 
 /// A built command of this package, run as a user would run it: arguments in, text and exit code out.
-public struct Program: Sendable {
-    public let path: String
+package struct Program: Sendable {
+    package let path: String
 
     /// The repository's root, found from this file.
-    public static let repository = URL(fileURLWithPath: #filePath)
+    package static let repository = URL(fileURLWithPath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().path
 
     /// The folder with the built products: beside the running test bundle.
-    public static let products: String = {
+    package static let products: String = {
         // SwiftPM runs the tests from <products>/<package>PackageTests.xctest, as argument 0 or behind a helper's flag.
         for argument in CommandLine.arguments where argument.contains("PackageTests.xctest") {
             return URL(fileURLWithPath: argument).resolvingSymlinksInPath().deletingLastPathComponent().path
@@ -18,40 +18,40 @@ public struct Program: Sendable {
     }()
 
     /// - Parameter name: a product of Package.swift, e.g. `waterh-replay`.
-    public init(_ name: String) {
+    package init(_ name: String) {
         path = Self.products + "/" + name
     }
 
     /// A program by its path.
-    public init(path: String) {
+    package init(path: String) {
         self.path = path
     }
 
     /// A program of the system, by name; `nil` where PATH has none.
-    public init?(system name: String) {
+    package init?(system name: String) {
         let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"
         let folders = path.split(separator: ":").map(String.init) + ["/usr/sbin", "/sbin"]
         guard let folder = folders.first(where: { access("\($0)/\(name)", X_OK) == 0 }) else { return nil }
         self.path = "\(folder)/\(name)"
     }
 
-    public struct Result: Sendable {
-        public var exitCode: Int32
+    package struct Result: Sendable {
+        package var exitCode: Int32
         /// Whether a signal ended it; `exitCode` is the signal then.
-        public var signalled: Bool
-        public var outputBytes: [UInt8]
-        public var errorBytes: [UInt8]
-        public var output: String { String(decoding: outputBytes, as: UTF8.self) }
-        public var error: String { String(decoding: errorBytes, as: UTF8.self) }
-        public var lines: [Substring] { output.split(separator: "\n") }
+        package var signalled: Bool
+        package var outputBytes: [UInt8]
+        package var errorBytes: [UInt8]
+        package var output: String { String(decoding: outputBytes, as: UTF8.self) }
+        package var error: String { String(decoding: errorBytes, as: UTF8.self) }
+        package var lines: [Substring] { output.split(separator: "\n") }
     }
 
-    public struct TookTooLong: Error, CustomStringConvertible {
-        public let description: String
+    package struct TookTooLong: Error, CustomStringConvertible {
+        package let description: String
     }
 
     /// Runs to the end. The program is killed, and the test fails, when it takes longer than `limit` seconds.
-    public func run(
+    package func run(
         _ arguments: [String], input: [UInt8] = [], environment: [String: String] = [:], directory: String? = nil,
         limit: Double = 60
     ) async throws -> Result {
@@ -60,7 +60,7 @@ public struct Program: Sendable {
     }
 
     /// Starts it and returns at once, for programs that serve until told to stop.
-    public func start(
+    package func start(
         _ arguments: [String], input: [UInt8] = [], environment: [String: String] = [:], directory: String? = nil
     ) throws -> RunningProgram {
         try RunningProgram(
@@ -69,7 +69,7 @@ public struct Program: Sendable {
 }
 
 /// A program that runs. Its output is collected in files, so that no pipe can fill and nothing blocks.
-public final class RunningProgram: @unchecked Sendable {
+package final class RunningProgram: @unchecked Sendable {
     private let process = Process()
     private let folder: TemporaryFolder
     private let ended: AsyncStream<Void>
@@ -111,18 +111,18 @@ public final class RunningProgram: @unchecked Sendable {
         if process.isRunning { kill(process.processIdentifier, SIGKILL) }
     }
 
-    public var processIdentifier: Int32 { process.processIdentifier }
-    public var isRunning: Bool { process.isRunning }
+    package var processIdentifier: Int32 { process.processIdentifier }
+    package var isRunning: Bool { process.isRunning }
     /// What it has written so far.
-    public var output: String { (try? String(contentsOf: folder.url("output"), encoding: .utf8)) ?? "" }
-    public var error: String { (try? String(contentsOf: folder.url("error"), encoding: .utf8)) ?? "" }
+    package var output: String { (try? String(contentsOf: folder.url("output"), encoding: .utf8)) ?? "" }
+    package var error: String { (try? String(contentsOf: folder.url("error"), encoding: .utf8)) ?? "" }
 
-    public func send(signal: Int32) {
+    package func send(signal: Int32) {
         if process.isRunning { kill(process.processIdentifier, signal) }
     }
 
     /// Waits until its standard output has a line that fits.
-    public func line(limit: Double = 20, where fits: @Sendable (Substring) -> Bool) async throws -> String {
+    package func line(limit: Double = 20, where fits: @Sendable (Substring) -> Bool) async throws -> String {
         let found = await event(within: limit) {
             // The last piece may be half a line.
             self.output.split(separator: "\n", omittingEmptySubsequences: false).dropLast().first(where: fits).map(
@@ -136,7 +136,7 @@ public final class RunningProgram: @unchecked Sendable {
     }
 
     /// Waits for its end.
-    public func finish(limit: Double = 60) async throws -> Program.Result {
+    package func finish(limit: Double = 60) async throws -> Program.Result {
         let inTime = await withTaskGroup(of: Bool.self) { group in
             group.addTask { [ended] in
                 for await _ in ended {}
@@ -163,10 +163,10 @@ public final class RunningProgram: @unchecked Sendable {
 }
 
 /// A folder that goes away with its owner.
-public final class TemporaryFolder: Sendable {
-    public let path: String
+package final class TemporaryFolder: Sendable {
+    package let path: String
 
-    public init() throws {
+    package init() throws {
         path =
             FileManager.default.temporaryDirectory.appendingPathComponent("waterh-test-\(UUID().uuidString.prefix(8))")
             .path
@@ -175,13 +175,13 @@ public final class TemporaryFolder: Sendable {
 
     deinit { try? FileManager.default.removeItem(atPath: path) }
 
-    public func url(_ name: String) -> URL { URL(fileURLWithPath: path + "/" + name) }
-    public func file(_ name: String) -> String { path + "/" + name }
+    package func url(_ name: String) -> URL { URL(fileURLWithPath: path + "/" + name) }
+    package func file(_ name: String) -> String { path + "/" + name }
 }
 
 /// Asks again and again until there is an answer, or the limit (seconds) is over: for events of other processes,
 /// which cannot be awaited any other way.
-public func event<Answer: Sendable>(within limit: Double = 20, _ ask: () async throws -> Answer?) async rethrows
+package func event<Answer: Sendable>(within limit: Double = 20, _ ask: () async throws -> Answer?) async rethrows
     -> Answer?
 {
     let deadline = ContinuousClock.now.advanced(by: .seconds(limit))

@@ -1,13 +1,13 @@
 import Foundation
 
 /// A real HTTP server in another process: keeps every request, and answers as it is told (`peer.py`).
-public final class WebPeer: Sendable {
-    public let port: Int
+package final class WebPeer: Sendable {
+    package let port: Int
     private let program: RunningProgram
     private let scheme: String
 
     /// - Parameter certificate: with its key: then it speaks TLS.
-    public init(port: Int = 0, certificate: (file: String, key: String)? = nil) async throws {
+    package init(port: Int = 0, certificate: (file: String, key: String)? = nil) async throws {
         let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("peer.py").path
         guard let python = Program(system: "python3") else {
             throw Broker.Missing(description: "these tests need python3; apt-get install python3-minimal")
@@ -19,39 +19,39 @@ public final class WebPeer: Sendable {
         self.port = found
     }
 
-    public var url: String { "\(scheme)://127.0.0.1:\(port)" }
+    package var url: String { "\(scheme)://127.0.0.1:\(port)" }
 
     /// A request as it came.
-    public struct Seen: Sendable, Decodable {
-        public var method: String
-        public var path: String
+    package struct Seen: Sendable, Decodable {
+        package var method: String
+        package var path: String
         /// Names in lower case.
-        public var headers: [String: String]
-        public var body: String
+        package var headers: [String: String]
+        package var body: String
         private var base64: String
         /// Seconds since 1970.
-        public var at: Double
+        package var at: Double
 
         /// The body as it came.
-        public var bytes: [UInt8] { Data(base64Encoded: base64).map(Array.init) ?? [] }
+        package var bytes: [UInt8] { Data(base64Encoded: base64).map(Array.init) ?? [] }
 
         /// The body as an object of JSON.
-        public var json: [String: Any] {
+        package var json: [String: Any] {
             (try? JSONSerialization.jsonObject(with: Data(body.utf8)) as? [String: Any]) ?? [:]
         }
     }
 
     /// How the next requests are answered, as a list of JSON.
-    public func answers(_ list: String) async throws { _ = try await control("answers", list) }
+    package func answers(_ list: String) async throws { _ = try await control("answers", list) }
     /// How everything is answered from now on, as an object of JSON.
-    public func rule(_ object: String) async throws { _ = try await control("rule", object) }
+    package func rule(_ object: String) async throws { _ = try await control("rule", object) }
     /// Every request so far, in the order they came.
-    public func seen() async throws -> [Seen] {
+    package func seen() async throws -> [Seen] {
         try JSONDecoder().decode([Seen].self, from: Data(try await control("seen").utf8))
     }
 
     /// Waits for so many requests.
-    public func seen(_ count: Int, within limit: Double = 20) async throws -> [Seen] {
+    package func seen(_ count: Int, within limit: Double = 20) async throws -> [Seen] {
         let found: [Seen]? = try await event(within: limit) {
             let seen = try await seen()
             return seen.count >= count ? seen : nil
@@ -61,7 +61,7 @@ public final class WebPeer: Sendable {
     }
 
     /// Ends it at once.
-    public func stop() async throws {
+    package func stop() async throws {
         program.send(signal: SIGKILL)
         _ = try await program.finish(limit: 10)
     }

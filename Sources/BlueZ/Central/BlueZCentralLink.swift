@@ -6,17 +6,17 @@ import Dispatch
 ///
 /// How notifications come is the choice `NotificationWay`. Nothing polls: every wait is for a signal of bluetoothd,
 /// under a limit.
-public final class BlueZCentralLink: CentralLink {
+package final class BlueZCentralLink: CentralLink {
     /// `bluez`, or `bluez:` with the adapter.
-    public let name: String
+    package let name: String
     /// Always: peers are found by scanning.
-    public let hasRadio = true
+    package let hasRadio = true
     /// What happens, for one consumer.
-    public let events: AsyncStream<CentralEvent>
+    package let events: AsyncStream<CentralEvent>
     private let central: BlueZCentral
 
     /// How values that the peer notifies reach us.
-    public enum NotificationWay: Sendable {
+    package enum NotificationWay: Sendable {
         /// StartNotify: bluetoothd sends a signal for each value, through the bus. None is lost: the bus keeps them.
         case signals
         /// AcquireNotify: a socket from bluetoothd straight to us, faster. bluetoothd drops a value when the socket is
@@ -28,7 +28,7 @@ public final class BlueZCentralLink: CentralLink {
     ///   - adapter: `hci0`, or its address; `nil`: the first with power.
     ///   - log: takes a line for a person about something odd.
     ///   - held: which connections are ours; `nil`: every connection that is there already is somebody else's.
-    public init(
+    package init(
         adapter: String?, bus: DBusConnection.Bus = .system, notifications: NotificationWay = .signals,
         held: HeldConnections? = nil,
         log: @escaping @Sendable (String) -> Void = { _ in }
@@ -42,13 +42,13 @@ public final class BlueZCentralLink: CentralLink {
     /// Who waits for events of a link that was forgotten waits no longer.
     deinit { central.flow.finish() }
 
-    public func perform(_ request: CentralRequest) {
+    package func perform(_ request: CentralRequest) {
         let central = central
         // In order, whoever calls from wherever.
         central.executor.queue.async { central.assumeIsolated { $0.begin(request) } }
     }
 
-    public func close() async { await central.close() }
+    package func close() async { await central.close() }
 }
 
 /// The state behind the link. It shares bluetoothd's queue, so signals are handled at once and in order.

@@ -5,13 +5,13 @@ import Glibc
 /// bluetoothd keeps a connection when the program that asked for it dies, and does not say who asked. So each
 /// connection of ours has a file with a lock on it, as long as it lasts. The kernel lifts the lock of a process that
 /// dies, however it dies: a file without a lock is a connection that a program of ours left behind.
-public struct HeldConnections: Sendable {
+package struct HeldConnections: Sendable {
     private let folder: String?
     /// Peer -> descriptor of its locked file.
     private var files: [String: Int32] = [:]
 
     /// - Parameter folder: one for all programs of this user, writable; `nil`: nothing is remembered.
-    public init(folder: String?) {
+    package init(folder: String?) {
         self.folder = folder
     }
 

@@ -5,29 +5,29 @@ import Dispatch
 import Glibc
 
 /// A packet of the kernel's HCI monitor channel: what any program sends to an adapter, and what comes back.
-public struct MonitorPacket: Sendable, Hashable {
+package struct MonitorPacket: Sendable, Hashable {
     /// As in btsnoop's monitor format: 0 new adapter, 2 command, 3 event, 4 ACL sent, 5 ACL received…
-    public var opcode: UInt16
+    package var opcode: UInt16
     /// Of the adapter; 0xFFFF for what belongs to none.
-    public var adapter: UInt16
+    package var adapter: UInt16
     /// Real time since 1970.
-    public var time: Duration
+    package var time: Duration
     /// HCI bytes, without H4's type byte.
-    public var bytes: [UInt8]
+    package var bytes: [UInt8]
 
     /// What came by the channel is no packet of it.
-    public struct Malformed: Error, Hashable, Sendable, CustomStringConvertible {
+    package struct Malformed: Error, Hashable, Sendable, CustomStringConvertible {
         /// Bytes that a packet like this has, and bytes that there were.
-        public let needed: Int
+        package let needed: Int
         /// Bytes that came.
-        public let found: Int
+        package let found: Int
         /// How many bytes came, and how many should have.
-        public var description: String {
+        package var description: String {
             "the kernel's monitor channel sent a packet of \(found) bytes that should have \(needed)"
         }
     }
 
-    public init(opcode: UInt16, adapter: UInt16, time: Duration, bytes: [UInt8]) {
+    package init(opcode: UInt16, adapter: UInt16, time: Duration, bytes: [UInt8]) {
         self.opcode = opcode
         self.adapter = adapter
         self.time = time
@@ -39,7 +39,7 @@ public struct MonitorPacket: Sendable, Hashable {
     /// ```
     /// opcode 2 · adapter 2 · length 2 · that many bytes      little-endian (BlueZ lib/hci.h, hci_mon_hdr)
     /// ```
-    public init(decoding message: some RandomAccessCollection<UInt8>, at time: Duration) throws(Malformed) {
+    package init(decoding message: some RandomAccessCollection<UInt8>, at time: Duration) throws(Malformed) {
         let header = Array(message.prefix(6))
         guard header.count == 6 else { throw Malformed(needed: 6, found: header.count) }
         func word(_ index: Int) -> UInt16 { UInt16(header[index]) | UInt16(header[index + 1]) << 8 }
@@ -50,15 +50,15 @@ public struct MonitorPacket: Sendable, Hashable {
 }
 
 /// Listens on the kernel's HCI monitor channel, live, beside whatever else uses the adapters. Needs CAP_NET_RAW.
-public final class HCIMonitor: Sendable {
+package final class HCIMonitor: Sendable {
     /// Packets in the order of the kernel. A reader that falls `limit` behind gets an error after those that were kept.
-    public let packets: AsyncThrowingStream<MonitorPacket, any Error>
+    package let packets: AsyncThrowingStream<MonitorPacket, any Error>
     private let source: DescriptorSource
     private let continuation: AsyncThrowingStream<MonitorPacket, any Error>.Continuation
     private let queue = DispatchQueue(label: "hci monitor")
 
     /// - Parameter limit: packets that may wait to be read.
-    public init(limit: Int = 65_536) throws(LinkError) {
+    package init(limit: Int = 65_536) throws(LinkError) {
         let descriptor = socket(
             AF_BLUETOOTH, Int32(SOCK_RAW.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue),
             BTPROTO_HCI)
@@ -105,7 +105,7 @@ public final class HCIMonitor: Sendable {
     deinit { continuation.finish() }
 
     /// Ends `packets` after those that wait.
-    public func close() { continuation.finish() }
+    package func close() { continuation.finish() }
 
     /// The next message that waits at the socket.
     private static func next(_ descriptor: Int32) -> ArraySlice<UInt8>? {

@@ -3,21 +3,21 @@ import CBluetooth
 import Glibc
 
 /// An adapter of this machine as the kernel knows it, for the links and the recording that do without bluetoothd.
-public struct HostAdapter: Sendable, Hashable {
+package struct HostAdapter: Sendable, Hashable {
     /// `hci1` is 1.
-    public var index: UInt16
+    package var index: UInt16
     /// Its own address.
-    public var address: BluetoothAddress
+    package var address: BluetoothAddress
     /// Whether it is switched on.
-    public var isUp: Bool
+    package var isUp: Bool
 
     /// As the kernel calls it: `hci0`.
-    public var name: String { "hci\(index)" }
+    package var name: String { "hci\(index)" }
 
     /// The adapter with that name (`hci1`) or that address.
     ///
     /// - Throws: `LinkError` that says what is there instead, or that this kernel has no Bluetooth.
-    public init(_ text: String) throws(LinkError) {
+    package init(_ text: String) throws(LinkError) {
         let all = try Self.all()
         guard let found = all.first(where: { $0.name == text || $0.address.description == text.uppercased() }) else {
             let there =
@@ -36,7 +36,7 @@ public struct HostAdapter: Sendable, Hashable {
     }
 
     /// The adapters, by index. The kernel allows 16.
-    public static func all() throws(LinkError) -> [HostAdapter] {
+    package static func all() throws(LinkError) -> [HostAdapter] {
         // libbluetooth asks for one device by number; a probe tells whether the kernel has Bluetooth at all.
         let probe = socket(AF_BLUETOOTH, Int32(SOCK_RAW.rawValue) | Int32(SOCK_CLOEXEC.rawValue), BTPROTO_HCI)
         guard probe >= 0 else {
@@ -54,7 +54,7 @@ public struct HostAdapter: Sendable, Hashable {
     }
 
     /// Switches it on, as `hciconfig hci1 up` does. bluetoothd does the same for its adapters.
-    public func switchOn() throws(LinkError) {
+    package func switchOn() throws(LinkError) {
         guard !isUp else { return }
         let descriptor = socket(AF_BLUETOOTH, Int32(SOCK_RAW.rawValue) | Int32(SOCK_CLOEXEC.rawValue), BTPROTO_HCI)
         guard descriptor >= 0 else { throw HostErrors.error(.noAdapter, "This kernel has no Bluetooth", errno) }

@@ -45,14 +45,14 @@ enum L2CAPSocket {
 }
 
 /// The central's end: `l2cap:ADDR`, or `l2cap:ADDR/random` for a peer with a random address.
-public struct L2CAPDialer: SocketDialer {
+package struct L2CAPDialer: SocketDialer {
     /// The peer's address.
-    public let address: BluetoothAddress
+    package let address: BluetoothAddress
     /// Whether that address is a random one.
-    public let isRandom: Bool
+    package let isRandom: Bool
 
     /// - Parameter text: what follows `l2cap:`.
-    public init(_ text: String) throws(LinkError) {
+    package init(_ text: String) throws(LinkError) {
         let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
         guard let address = parts.first.flatMap(BluetoothAddress.init), parts.count == 1 || parts[1] == "random" else {
             throw LinkError(
@@ -68,15 +68,15 @@ public struct L2CAPDialer: SocketDialer {
     }
 
     /// `l2cap:ADDRESS`, with `/random` behind a random one.
-    public var name: String { "l2cap:\(address)\(isRandom ? "/random" : "")" }
+    package var name: String { "l2cap:\(address)\(isRandom ? "/random" : "")" }
     /// Always `false`: it connects to one address, and scans for nobody.
-    public var hasRadio: Bool { false }
+    package var hasRadio: Bool { false }
 
-    public func look() throws(LinkError) -> Advertisement {
+    package func look() throws(LinkError) -> Advertisement {
         Advertisement(peer: PeerID(address.description), address: address)
     }
 
-    public func dial(_ peer: PeerID) throws(LinkError) -> SocketDial {
+    package func dial(_ peer: PeerID) throws(LinkError) -> SocketDial {
         // Without bluetoothd nobody has switched an adapter on.
         let usable = try HostAdapter.all().filter { $0.address != address }
         if !usable.contains(where: \.isUp) { try usable.first?.switchOn() }
@@ -98,7 +98,7 @@ public struct L2CAPDialer: SocketDialer {
         throw explain(error)
     }
 
-    public func explain(_ error: Int32) -> LinkError {
+    package func explain(_ error: Int32) -> LinkError {
         switch error {
         case EHOSTUNREACH, ENODEV:
             HostErrors.error(.noAdapter, "No adapter with power leads to \(address)", error, isTransient: true)
@@ -113,25 +113,25 @@ public struct L2CAPDialer: SocketDialer {
 }
 
 /// The peripheral's end: `l2cap:hci1`, or the adapter's own address. Advertises by itself, because nobody else does.
-public final class L2CAPPeripheralLink: PeripheralLink {
+package final class L2CAPPeripheralLink: PeripheralLink {
     private let listener: L2CAPListener
     private let link: SocketPeripheralLink
 
     /// - Parameter text: what follows `l2cap:`.
-    public init(_ text: String, instruments: LinkInstruments = LinkInstruments()) throws(LinkError) {
+    package init(_ text: String, instruments: LinkInstruments = LinkInstruments()) throws(LinkError) {
         listener = L2CAPListener(adapter: try HostAdapter(text))
         link = SocketPeripheralLink(listener, instruments: instruments)
         instruments.identify?(listener.adapter.address)
     }
 
     /// As it was asked for: `l2cap:hci1`.
-    public var name: String { link.name }
+    package var name: String { link.name }
     /// What happens, for one consumer.
-    public var events: AsyncStream<PeripheralEvent> { link.events }
-    public func perform(_ request: PeripheralRequest) { link.perform(request) }
-    public func caughtUp() async { await link.caughtUp() }
+    package var events: AsyncStream<PeripheralEvent> { link.events }
+    package func perform(_ request: PeripheralRequest) { link.perform(request) }
+    package func caughtUp() async { await link.caughtUp() }
 
-    public func open(_ application: GATTApplication) async throws(LinkError) {
+    package func open(_ application: GATTApplication) async throws(LinkError) {
         listener.advertiser.withLock {
             $0 = RawAdvertiser(
                 adapter: listener.adapter.index, name: application.name, services: application.advertisedServices,
@@ -140,9 +140,9 @@ public final class L2CAPPeripheralLink: PeripheralLink {
         try await link.open(application)
     }
 
-    public func close() async { await link.close() }
+    package func close() async { await link.close() }
 
-    public func ownAddress() async -> BluetoothAddress? { listener.adapter.address }
+    package func ownAddress() async -> BluetoothAddress? { listener.adapter.address }
 }
 
 private final class L2CAPListener: SocketListener {

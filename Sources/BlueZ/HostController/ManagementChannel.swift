@@ -6,14 +6,14 @@ import Glibc
 ///
 /// `Device1.Disconnect` waits 2 s before it ends a connection, for profiles that want to say goodbye (BlueZ 5.66
 /// src/device.c, DISCONNECT_TIMER). A bottle has none, and as long as the connection lasts nobody else can have it.
-public enum ManagementChannel {
+package enum ManagementChannel {
     /// Asks the kernel to end the LE connection with `address` at once. Needs CAP_NET_ADMIN; where that is lacking, or
     /// anything else is in the way, nothing happens, and bluetoothd's own 2 s pass. Never blocks.
     ///
     /// - Parameters:
     ///   - adapter: index, 1 for hci1.
     ///   - isRandom: the kind of the address.
-    public static func disconnect(_ address: BluetoothAddress, isRandom: Bool, adapter: UInt16) {
+    package static func disconnect(_ address: BluetoothAddress, isRandom: Bool, adapter: UInt16) {
         // BTPROTO_HCI of the kernel's include/net/bluetooth/bluetooth.h.
         let protocolNumber: Int32 = 1
         let type = Int32(SOCK_RAW.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)

@@ -9,15 +9,15 @@ import Utilities
 /// sent away. bluetoothd does not say which end asked for a connection, so a device counts as a central of ours when it
 /// connects while we are published; only unpaired ones are ever sent away (a keyboard is paired, a bottle's central is
 /// not).
-public final class BlueZPeripheralLink: PeripheralLink {
+package final class BlueZPeripheralLink: PeripheralLink {
     /// `bluez`, or `bluez:` with the adapter.
-    public let name: String
+    package let name: String
     /// What happens, for one consumer.
-    public let events: AsyncStream<PeripheralEvent>
+    package let events: AsyncStream<PeripheralEvent>
     private let peripheral: BlueZPeripheral
 
     /// How values leave for bluetoothd.
-    public enum NotificationWay: Sendable {
+    package enum NotificationWay: Sendable {
         /// By the socket that AcquireNotify hands over: three times faster, and what BlueZ prefers.
         case socket
         /// By PropertiesChanged.
@@ -27,7 +27,7 @@ public final class BlueZPeripheralLink: PeripheralLink {
     /// - Parameters:
     ///   - adapter: `hci1`; `nil`: the first with power.
     ///   - log: takes a line for a person about something odd.
-    public init(
+    package init(
         adapter: String?, bus: DBusConnection.Bus = .system, notifications: NotificationWay = .socket,
         log: @escaping @Sendable (String) -> Void = { _ in }
     ) {
@@ -39,18 +39,18 @@ public final class BlueZPeripheralLink: PeripheralLink {
     /// Who waits for events of a link that was forgotten waits no longer.
     deinit { peripheral.flow.finish() }
 
-    public func perform(_ request: PeripheralRequest) {
+    package func perform(_ request: PeripheralRequest) {
         let peripheral = peripheral
         peripheral.executor.queue.async { peripheral.assumeIsolated { $0.perform(request) } }
     }
 
-    public func open(_ application: GATTApplication) async throws(LinkError) { try await peripheral.open(application) }
+    package func open(_ application: GATTApplication) async throws(LinkError) { try await peripheral.open(application) }
 
-    public func close() async { await peripheral.close() }
+    package func close() async { await peripheral.close() }
 
-    public func caughtUp() async { await peripheral.flow.caughtUp() }
+    package func caughtUp() async { await peripheral.flow.caughtUp() }
 
-    public func ownAddress() async -> BluetoothAddress? { await peripheral.ownAddress() }
+    package func ownAddress() async -> BluetoothAddress? { await peripheral.ownAddress() }
 }
 
 /// The state behind the link, on bluetoothd's queue.

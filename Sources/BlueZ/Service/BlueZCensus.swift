@@ -2,29 +2,29 @@ import Bluetooth
 import DBus
 
 /// What bluetoothd knows just now: its adapters and the devices on them. For people who look for a fault.
-public struct BlueZCensus: Hashable, Sendable {
+package struct BlueZCensus: Hashable, Sendable {
     /// A Bluetooth adapter of this machine.
-    public struct Adapter: Hashable, Sendable {
+    package struct Adapter: Hashable, Sendable {
         /// `hci0`.
-        public var name: String
+        package var name: String
         /// Its own address, as bluetoothd writes it.
-        public var address: String
+        package var address: String
         /// Whether it is switched on.
-        public var isPowered: Bool
+        package var isPowered: Bool
         /// Somebody scans.
-        public var isDiscovering: Bool
+        package var isDiscovering: Bool
         /// `central`, `peripheral`, `central-peripheral`; empty where bluetoothd does not say (before 5.52).
-        public var roles: [String]
+        package var roles: [String]
         /// Advertisements on the air, and how many more fit; `nil`: it cannot advertise.
-        public var advertisements: (active: Int, free: Int)? { canAdvertise ? (active, free) : nil }
+        package var advertisements: (active: Int, free: Int)? { canAdvertise ? (active, free) : nil }
         /// It serves GATT for applications like the emulator.
-        public var canServe: Bool
+        package var canServe: Bool
         var canAdvertise: Bool
         var active: Int
         var free: Int
 
         /// An adapter as doctors are shown it; `advertisements` is `nil` of one that cannot advertise.
-        public init(
+        package init(
             name: String, address: String, isPowered: Bool, isDiscovering: Bool = false,
             roles: [String] = ["central", "peripheral"],
             canServe: Bool = true, advertisements: (active: Int, free: Int)? = (0, 5)
@@ -42,23 +42,23 @@ public struct BlueZCensus: Hashable, Sendable {
     }
 
     /// A device that bluetoothd knows, near or not.
-    public struct Device: Hashable, Sendable {
+    package struct Device: Hashable, Sendable {
         /// The adapter that knows it: `hci0`.
-        public var adapter: String
+        package var adapter: String
         /// Its address, as bluetoothd writes it.
-        public var address: String
+        package var address: String
         /// The name that it shows, or that somebody gave it.
-        public var name: String?
+        package var name: String?
         /// Whether it is connected now.
-        public var isConnected: Bool
+        package var isConnected: Bool
         /// Whether it is paired.
-        public var isPaired: Bool
+        package var isPaired: Bool
         /// Whether connections with it are refused.
-        public var isBlocked: Bool
+        package var isBlocked: Bool
         /// An advertisement of it was heard by a scan that is under way.
-        public var isHeard: Bool
+        package var isHeard: Bool
 
-        public init(
+        package init(
             adapter: String, address: String, name: String? = nil, isConnected: Bool = false, isPaired: Bool = false,
             isBlocked: Bool = false,
             isHeard: Bool = false
@@ -74,20 +74,20 @@ public struct BlueZCensus: Hashable, Sendable {
     }
 
     /// `5.66`, from the adapters' `Modalias`; `nil` without an adapter.
-    public var version: String?
+    package var version: String?
     /// In the order of their names.
-    public var adapters: [Adapter]
+    package var adapters: [Adapter]
     /// In the order of their addresses.
-    public var devices: [Device]
+    package var devices: [Device]
 
-    public init(version: String?, adapters: [Adapter], devices: [Device]) {
+    package init(version: String?, adapters: [Adapter], devices: [Device]) {
         self.version = version
         self.adapters = adapters
         self.devices = devices
     }
 
     /// Why there is no census.
-    public enum Refusal: Error, Hashable, Sendable {
+    package enum Refusal: Error, Hashable, Sendable {
         case noBus(reason: String)
         case notRunning
         case denied
@@ -95,7 +95,7 @@ public struct BlueZCensus: Hashable, Sendable {
     }
 
     /// Asks bluetoothd, once, for at most `limit` a step.
-    public static func take(bus: DBusConnection.Bus = .system, limit: Duration = .seconds(5)) async -> Result<
+    package static func take(bus: DBusConnection.Bus = .system, limit: Duration = .seconds(5)) async -> Result<
         BlueZCensus, Refusal
     > {
         let connection: DBusConnection

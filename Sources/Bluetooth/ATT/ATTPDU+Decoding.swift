@@ -1,7 +1,7 @@
 extension ATTPDU {
     /// Decodes one whole PDU, opcode first. Short, over-long and empty PDUs are refused with the reason;
     /// the pictures stand beside the encoder.
-    public init(decoding bytes: [UInt8]) throws(MalformedPDU) {
+    package init(decoding bytes: [UInt8]) throws(MalformedPDU) {
         var reader = ByteReader(bytes)
         let opcode = ATTOpcode(try reader.byte("opcode"))
         self = try Self.parameters(of: opcode, &reader)

@@ -3,7 +3,7 @@ extension ATTPDU {
     ///
     /// Lists whose format knows one length for all items must be made of equal items: anything else is a mistake of
     /// ours. UUIDs are written in their 16-bit form where they have one.
-    public var encoded: [UInt8] {
+    package var encoded: [UInt8] {
         var bytes = [opcode.rawValue]
         switch self {
         // 01 | request opcode(1) handle(2) error(1)

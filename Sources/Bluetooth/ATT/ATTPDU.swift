@@ -2,7 +2,7 @@
 /// little-endian.
 ///
 /// Every PDU that GATT uses has a case; whatever else arrives survives as `unknown`.
-public enum ATTPDU: Hashable, Sendable {
+package enum ATTPDU: Hashable, Sendable {
     case errorResponse(request: ATTOpcode, handle: UInt16, error: ATTErrorCode)
     /// The largest PDU that the client takes, in bytes.
     case exchangeMTURequest(mtu: UInt16)
@@ -48,14 +48,14 @@ public enum ATTPDU: Hashable, Sendable {
     case unknown(ATTOpcode, parameters: [UInt8])
 
     /// The ATT MTU before (or without) an exchange, in bytes.
-    public static let defaultMTU = 23
+    package static let defaultMTU = 23
     /// The largest MTU of use: a whole attribute value and the header around it.
-    public static let maximumMTU = 517
+    package static let maximumMTU = 517
     /// No attribute value is longer, in bytes.
-    public static let maximumValueLength = 512
+    package static let maximumValueLength = 512
 
     /// Its first byte on the wire.
-    public var opcode: ATTOpcode {
+    package var opcode: ATTOpcode {
         switch self {
         case .errorResponse: .errorResponse
         case .exchangeMTURequest: .exchangeMTURequest
@@ -94,54 +94,54 @@ public enum ATTPDU: Hashable, Sendable {
 }
 
 /// Handles `first...last` as a request or response names them; whether they make sense is the server's question.
-public struct ATTHandleRange: Hashable, Sendable {
+package struct ATTHandleRange: Hashable, Sendable {
     /// The first handle that is meant.
-    public var first: UInt16
+    package var first: UInt16
     /// The last handle that is meant, itself included.
-    public var last: UInt16
+    package var last: UInt16
     /// From the first through the last.
-    public init(_ first: UInt16, _ last: UInt16) {
+    package init(_ first: UInt16, _ last: UInt16) {
         self.first = first
         self.last = last
     }
 }
 
 /// An attribute's handle and type.
-public struct ATTInformation: Hashable, Sendable {
+package struct ATTInformation: Hashable, Sendable {
     /// The attribute's handle.
-    public var handle: UInt16
+    package var handle: UInt16
     /// The attribute's type.
-    public var type: BluetoothUUID
+    package var type: BluetoothUUID
     /// An attribute of that type at that handle.
-    public init(_ handle: UInt16, _ type: BluetoothUUID) {
+    package init(_ handle: UInt16, _ type: BluetoothUUID) {
         self.handle = handle
         self.type = type
     }
 }
 
 /// An attribute's handle and value.
-public struct ATTHandleValue: Hashable, Sendable {
+package struct ATTHandleValue: Hashable, Sendable {
     /// The attribute's handle.
-    public var handle: UInt16
+    package var handle: UInt16
     /// The value, or as much of it as fits into the PDU.
-    public var value: [UInt8]
+    package var value: [UInt8]
     /// A value at that handle.
-    public init(_ handle: UInt16, _ value: [UInt8]) {
+    package init(_ handle: UInt16, _ value: [UInt8]) {
         self.handle = handle
         self.value = value
     }
 }
 
 /// A group (a service): the handle of its declaration, its last handle, the declaration's value.
-public struct ATTGroupValue: Hashable, Sendable {
+package struct ATTGroupValue: Hashable, Sendable {
     /// Handle of the group's declaration.
-    public var handle: UInt16
+    package var handle: UInt16
     /// Handle of its last attribute.
-    public var end: UInt16
+    package var end: UInt16
     /// Value of the declaration: a service's UUID.
-    public var value: [UInt8]
+    package var value: [UInt8]
     /// A group from its declaration through its last attribute.
-    public init(_ handle: UInt16, _ end: UInt16, _ value: [UInt8]) {
+    package init(_ handle: UInt16, _ end: UInt16, _ value: [UInt8]) {
         self.handle = handle
         self.end = end
         self.value = value
@@ -149,13 +149,13 @@ public struct ATTGroupValue: Hashable, Sendable {
 }
 
 /// A value of a Read Multiple Variable Response. The last one may be cut: then `length` is more than `value.count`.
-public struct ATTLengthValue: Hashable, Sendable {
+package struct ATTLengthValue: Hashable, Sendable {
     /// The length of the whole value, in bytes.
-    public var length: UInt16
+    package var length: UInt16
     /// As much of the value as came.
-    public var value: [UInt8]
+    package var value: [UInt8]
     /// A value, and the length that the server says it has.
-    public init(length: UInt16, _ value: [UInt8]) {
+    package init(length: UInt16, _ value: [UInt8]) {
         self.length = length
         self.value = value
     }

@@ -1,15 +1,15 @@
 /// Bytes that are no PDU, and why: what was being read, where it starts, how much it needs and how much there is.
-public struct MalformedPDU: Error, Hashable, Sendable {
+package struct MalformedPDU: Error, Hashable, Sendable {
     /// What was being read, in words: `handle`, `attribute data list`.
-    public var what: String
+    package var what: String
     /// Where it starts, in bytes from the opcode.
-    public var offset: Int
+    package var offset: Int
     /// How many bytes it needs (at least); for a number out of range, the number that was expected.
-    public var needed: Int
+    package var needed: Int
     /// How many bytes there are; for a number out of range, the number that was found.
-    public var found: Int
+    package var found: Int
 
-    public init(what: String, offset: Int, needed: Int, found: Int) {
+    package init(what: String, offset: Int, needed: Int, found: Int) {
         self.what = what
         self.offset = offset
         self.needed = needed
@@ -19,5 +19,5 @@ public struct MalformedPDU: Error, Hashable, Sendable {
 
 extension MalformedPDU: CustomStringConvertible {
     /// What was read, where, how much it needs and how much there is.
-    public var description: String { "\(what) at byte \(offset): needs \(needed), found \(found)" }
+    package var description: String { "\(what) at byte \(offset): needs \(needed), found \(found)" }
 }

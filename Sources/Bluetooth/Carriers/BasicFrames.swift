@@ -1,9 +1,9 @@
 /// ATT PDUs on a stream of bytes, each in an L2CAP basic frame: length of the PDU and channel 0x0004, both as 16 bits
 /// with the low byte first, then the PDU (Core specification, volume 3, part A, 3.1). Frames for other channels are
 /// skipped, as L2CAP does.
-public struct BasicFrames: Sendable {
+package struct BasicFrames: Sendable {
     /// What the bytes that have come make.
-    public enum Next: Equatable, Sendable {
+    package enum Next: Equatable, Sendable {
         case pdu([UInt8])
         /// More has to come.
         case incomplete
@@ -12,32 +12,32 @@ public struct BasicFrames: Sendable {
     }
 
     /// ATT's fixed channel.
-    public static let channel: UInt16 = 0x0004
+    package static let channel: UInt16 = 0x0004
     /// Bytes of a PDU at most: more than any attribute protocol needs (512 of a value and its header).
-    public static let longest = 1024
+    package static let longest = 1024
     private static let headerSize = 4
 
     private var bytes: [UInt8] = []
     private var start = 0
 
     /// With no byte waiting.
-    public init() {}
+    package init() {}
 
     /// The frame of one PDU.
-    public static func frame(_ pdu: [UInt8]) -> [UInt8] {
+    package static func frame(_ pdu: [UInt8]) -> [UInt8] {
         let length = UInt16(truncatingIfNeeded: pdu.count)
         return [UInt8(length & 0xFF), UInt8(length >> 8), UInt8(channel & 0xFF), UInt8(channel >> 8)] + pdu
     }
 
     /// Takes what came over the carrier, cut anywhere.
-    public mutating func append(_ more: some Sequence<UInt8>) {
+    package mutating func append(_ more: some Sequence<UInt8>) {
         bytes.removeFirst(start)
         start = 0
         bytes.append(contentsOf: more)
     }
 
     /// Takes the next whole PDU out.
-    public mutating func next() -> Next {
+    package mutating func next() -> Next {
         while bytes.count - start >= Self.headerSize {
             let length = Int(bytes[start]) | Int(bytes[start + 1]) << 8
             guard length <= Self.longest else { return .tooLong(length) }

@@ -2,18 +2,18 @@ import Dispatch
 
 /// A central on a controller behind a TCP stream: `hci:HOST:PORT`. Scans, connects and speaks ATT by HCI, without a
 /// kernel's Bluetooth.
-public final class HCICentralLink: CentralLink {
+package final class HCICentralLink: CentralLink {
     /// `hci:` with the place.
-    public let name: String
+    package let name: String
     /// Always: the controller has one, be it a virtual one.
-    public let hasRadio = true
+    package let hasRadio = true
     /// What happens, for one consumer.
-    public let events: AsyncStream<CentralEvent>
+    package let events: AsyncStream<CentralEvent>
     private let driver: CentralDriver
     private let transport: HCICentralTransport
 
     /// Dials when it is first asked to look or to connect.
-    public init(_ place: NetworkPlace, instruments: LinkInstruments = LinkInstruments()) {
+    package init(_ place: NetworkPlace, instruments: LinkInstruments = LinkInstruments()) {
         name = "hci:\(place)"
         let queue = DispatchQueue(label: "central hci:\(place)")
         driver = CentralDriver(queue: queue, instruments: instruments)
@@ -26,13 +26,13 @@ public final class HCICentralLink: CentralLink {
     deinit { driver.events.finish() }
 
     /// Asks for something; the answer is an event.
-    public func perform(_ request: CentralRequest) {
+    package func perform(_ request: CentralRequest) {
         if case .stopScan = request { driver.queue.async { [transport] in transport.stopLooking() } }
         driver.perform(request)
     }
 
     /// Disconnects, and returns when the controller knows.
-    public func close() async {
+    package func close() async {
         await driver.close()
         await withCheckedContinuation { done in
             driver.queue.async { [transport] in transport.leave { done.resume() } }

@@ -2,16 +2,16 @@ import Dispatch
 
 /// A peripheral on a controller behind a TCP stream: `hci:HOST:PORT`. Advertises and serves ATT by HCI, without a
 /// kernel's Bluetooth.
-public final class HCIPeripheralLink: PeripheralLink {
+package final class HCIPeripheralLink: PeripheralLink {
     /// `hci:` with the place.
-    public let name: String
+    package let name: String
     /// What happens, for one consumer.
-    public let events: AsyncStream<PeripheralEvent>
+    package let events: AsyncStream<PeripheralEvent>
     private let driver: PeripheralDriver
     private let transport: HCIPeripheralTransport
 
     /// Dials when it is opened.
-    public init(_ place: NetworkPlace, instruments: LinkInstruments = LinkInstruments()) {
+    package init(_ place: NetworkPlace, instruments: LinkInstruments = LinkInstruments()) {
         name = "hci:\(place)"
         let queue = DispatchQueue(label: "peripheral hci:\(place)")
         driver = PeripheralDriver(queue: queue, instruments: instruments)
@@ -25,12 +25,12 @@ public final class HCIPeripheralLink: PeripheralLink {
     deinit { driver.events.finish() }
 
     /// Asks for something; the answer is an event.
-    public func perform(_ request: PeripheralRequest) { driver.perform(request) }
+    package func perform(_ request: PeripheralRequest) { driver.perform(request) }
     /// Returns when the consumer has taken every event that came so far.
-    public func caughtUp() async { await driver.events.caughtUp() }
+    package func caughtUp() async { await driver.events.caughtUp() }
 
     /// Dials the controller, serves this table, and shows it.
-    public func open(_ application: GATTApplication) async throws(LinkError) {
+    package func open(_ application: GATTApplication) async throws(LinkError) {
         let address = try await transport.ready().get()
         driver.instruments.identify?(address)
         let transport = transport
@@ -38,7 +38,7 @@ public final class HCIPeripheralLink: PeripheralLink {
     }
 
     /// Hides, disconnects, and returns when the controller knows.
-    public func close() async {
+    package func close() async {
         let transport = transport
         await driver.close { transport.hide() }
         await withCheckedContinuation { done in
@@ -47,7 +47,7 @@ public final class HCIPeripheralLink: PeripheralLink {
     }
 
     /// The controller's address.
-    public func ownAddress() async -> BluetoothAddress? { await transport.ownAddress() }
+    package func ownAddress() async -> BluetoothAddress? { await transport.ownAddress() }
 }
 
 /// The controller under the peripheral's driver. All state belongs to the driver's queue.

@@ -2,9 +2,9 @@ import Dispatch
 
 /// A central and a peripheral in one process, with nothing between them but a queue: the same machines as on a socket,
 /// and every PDU in the order in which it was sent.
-public enum MemoryLink {
+package enum MemoryLink {
     /// Two ends of one cable. Faults and observation may be entered at either end.
-    public static func pair(
+    package static func pair(
         name: String = "memory", central: LinkInstruments = LinkInstruments(),
         peripheral: LinkInstruments = LinkInstruments()
     ) -> (central: MemoryCentralLink, peripheral: MemoryPeripheralLink) {
@@ -17,13 +17,13 @@ public enum MemoryLink {
 }
 
 /// The central's end of a `MemoryLink`.
-public final class MemoryCentralLink: CentralLink {
+package final class MemoryCentralLink: CentralLink {
     /// The name that the link was given.
-    public var name: String { cable.name }
+    package var name: String { cable.name }
     /// Always `false`: the one peer is at the other end.
-    public var hasRadio: Bool { false }
+    package var hasRadio: Bool { false }
     /// What happens to the central, for one consumer.
-    public let events: AsyncStream<CentralEvent>
+    package let events: AsyncStream<CentralEvent>
     private let cable: MemoryCable
 
     fileprivate init(_ cable: MemoryCable) {
@@ -34,17 +34,17 @@ public final class MemoryCentralLink: CentralLink {
     /// Who waits for events of a link that was forgotten waits no longer.
     deinit { cable.central.events.finish() }
 
-    public func perform(_ request: CentralRequest) { cable.central.perform(request) }
+    package func perform(_ request: CentralRequest) { cable.central.perform(request) }
 
-    public func close() async { await cable.central.close() }
+    package func close() async { await cable.central.close() }
 }
 
 /// The peripheral's end of a `MemoryLink`.
-public final class MemoryPeripheralLink: PeripheralLink {
+package final class MemoryPeripheralLink: PeripheralLink {
     /// The name that the link was given.
-    public var name: String { cable.name }
+    package var name: String { cable.name }
     /// What happens to the peripheral, for one consumer.
-    public let events: AsyncStream<PeripheralEvent>
+    package let events: AsyncStream<PeripheralEvent>
     private let cable: MemoryCable
 
     fileprivate init(_ cable: MemoryCable) {
@@ -55,13 +55,13 @@ public final class MemoryPeripheralLink: PeripheralLink {
     /// Who waits for events of a link that was forgotten waits no longer.
     deinit { cable.peripheral.events.finish() }
 
-    public func perform(_ request: PeripheralRequest) { cable.peripheral.perform(request) }
+    package func perform(_ request: PeripheralRequest) { cable.peripheral.perform(request) }
 
-    public func open(_ application: GATTApplication) async throws(LinkError) {
+    package func open(_ application: GATTApplication) async throws(LinkError) {
         try await cable.peripheral.open(application) { [cable] () throws(LinkError) in cable.listen() }
     }
 
-    public func close() async {
+    package func close() async {
         await cable.peripheral.close { [cable] in cable.stopListening() }
     }
 }

@@ -1,18 +1,18 @@
 import Dispatch
 
 /// A central on a SEQPACKET socket: `unix:PATH`, or L2CAP with a dialer of its own. One ATT PDU a message.
-public final class SocketCentralLink: CentralLink {
+package final class SocketCentralLink: CentralLink {
     /// Where it connects to: `unix:PATH`, `l2cap:ADDRESS`.
-    public let name: String
+    package let name: String
     /// Whether its dialer scans by radio.
-    public let hasRadio: Bool
+    package let hasRadio: Bool
     /// What happens, for one consumer.
-    public let events: AsyncStream<CentralEvent>
+    package let events: AsyncStream<CentralEvent>
     private let driver: CentralDriver
     private let transport: SocketCentralTransport
 
     /// A link that connects with this dialer, once it is asked to.
-    public init(_ dialer: some SocketDialer, instruments: LinkInstruments = LinkInstruments()) {
+    package init(_ dialer: some SocketDialer, instruments: LinkInstruments = LinkInstruments()) {
         name = dialer.name
         hasRadio = dialer.hasRadio
         driver = CentralDriver(queue: DispatchQueue(label: "central " + dialer.name), instruments: instruments)
@@ -24,9 +24,9 @@ public final class SocketCentralLink: CentralLink {
     /// Who waits for events of a link that was forgotten waits no longer.
     deinit { driver.events.finish() }
 
-    public func perform(_ request: CentralRequest) { driver.perform(request) }
+    package func perform(_ request: CentralRequest) { driver.perform(request) }
 
-    public func close() async { await driver.close() }
+    package func close() async { await driver.close() }
 }
 
 /// The socket under the central's driver. All state belongs to the driver's queue.

@@ -1,5 +1,5 @@
 /// How a central gets a connected SEQPACKET socket: by a path in the file system, or by L2CAP.
-public protocol SocketDialer: Sendable {
+package protocol SocketDialer: Sendable {
     /// For people, as `--link` names it.
     var name: String { get }
     var hasRadio: Bool { get }
@@ -12,7 +12,7 @@ public protocol SocketDialer: Sendable {
 }
 
 /// How far a connection has come.
-public enum SocketDial: Sendable {
+package enum SocketDial: Sendable {
     case connected(Int32)
     /// The descriptor becomes writable when the outcome is known.
     case connecting(Int32)
@@ -21,7 +21,7 @@ public enum SocketDial: Sendable {
 }
 
 /// Where a peripheral waits for connections on a SEQPACKET socket.
-public protocol SocketListener: Sendable {
+package protocol SocketListener: Sendable {
     /// For people, as `--link` names it.
     var name: String { get }
     /// Binds and listens. The descriptor is non-blocking and the caller's to close.
@@ -37,13 +37,13 @@ public protocol SocketListener: Sendable {
 }
 
 /// A file in the file system, told apart from another of the same name.
-public struct SocketMark: Hashable, Sendable {
+package struct SocketMark: Hashable, Sendable {
     /// Number of the device (`st_dev`).
-    public var device: UInt64
+    package var device: UInt64
     /// Number of the file there (`st_ino`).
-    public var file: UInt64
+    package var file: UInt64
 
-    public init(device: UInt64, file: UInt64) {
+    package init(device: UInt64, file: UInt64) {
         self.device = device
         self.file = file
     }

@@ -7,16 +7,16 @@ import Glibc
 ///
 /// While nobody should see the peripheral (`advertise(false)`), new connections wait some time for that to change and
 /// are then hung up on: whoever comes just after another has left gets in, whoever comes beside another does not.
-public final class SocketPeripheralLink: PeripheralLink {
+package final class SocketPeripheralLink: PeripheralLink {
     /// Where it listens: `unix:PATH`, `l2cap:hci1`.
-    public let name: String
+    package let name: String
     /// What happens, for one consumer.
-    public let events: AsyncStream<PeripheralEvent>
+    package let events: AsyncStream<PeripheralEvent>
     private let driver: PeripheralDriver
     private let transport: SocketPeripheralTransport
 
     /// - Parameter patience: how long a connection may wait for the peripheral to be seen again.
-    public init(
+    package init(
         _ listener: some SocketListener, patience: Duration = .seconds(2),
         instruments: LinkInstruments = LinkInstruments()
     ) {
@@ -30,15 +30,15 @@ public final class SocketPeripheralLink: PeripheralLink {
     /// Who waits for events of a link that was forgotten waits no longer.
     deinit { driver.events.finish() }
 
-    public func caughtUp() async { await driver.events.caughtUp() }
+    package func caughtUp() async { await driver.events.caughtUp() }
 
-    public func perform(_ request: PeripheralRequest) { driver.perform(request) }
+    package func perform(_ request: PeripheralRequest) { driver.perform(request) }
 
-    public func open(_ application: GATTApplication) async throws(LinkError) {
+    package func open(_ application: GATTApplication) async throws(LinkError) {
         try await driver.open(application) { [transport] () throws(LinkError) in try transport.open() }
     }
 
-    public func close() async {
+    package func close() async {
         await driver.close { [transport] in transport.close() }
     }
 }

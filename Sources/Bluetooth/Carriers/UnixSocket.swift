@@ -2,9 +2,9 @@ import Glibc
 
 /// A place in the file system where a socket listens: the `unix:` and `stream:` links' way to connect and to be
 /// connected to.
-public struct UnixSocket: Sendable {
+package struct UnixSocket: Sendable {
     /// How PDUs are told apart on the socket.
-    public enum Kind: String, Sendable {
+    package enum Kind: String, Sendable {
         /// SEQPACKET: one message is one ATT PDU.
         case unix
         /// A stream, for languages without SEQPACKET sockets: each PDU in an L2CAP basic frame (`BasicFrames`).
@@ -12,15 +12,15 @@ public struct UnixSocket: Sendable {
     }
 
     /// Where the socket lies.
-    public let path: String
+    package let path: String
     /// Whether the socket keeps message boundaries.
-    public let kind: Kind
+    package let kind: Kind
 
     /// The system's limit for such a path, in bytes.
-    public static let longestPath = 107
+    package static let longestPath = 107
 
     /// Refuses paths that no socket can have.
-    public init(path: String, kind: Kind = .unix) throws(LinkError) {
+    package init(path: String, kind: Kind = .unix) throws(LinkError) {
         guard !path.isEmpty, !path.utf8.contains(0) else {
             throw LinkError(.notFound, "a socket needs a path")
         }
@@ -47,7 +47,7 @@ public struct UnixSocket: Sendable {
     }
 
     /// Calls `body` with this path as the system wants it.
-    public func withAddress<Result>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {
+    package func withAddress<Result>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
         withUnsafeMutableBytes(of: &address.sun_path) { place in
@@ -78,11 +78,11 @@ public struct UnixSocket: Sendable {
 
 extension UnixSocket: SocketDialer {
     /// `unix:PATH` or `stream:PATH`.
-    public var name: String { "\(kind):\(path)" }
+    package var name: String { "\(kind):\(path)" }
     /// Always `false`.
-    public var hasRadio: Bool { false }
+    package var hasRadio: Bool { false }
 
-    public func look() throws(LinkError) -> Advertisement {
+    package func look() throws(LinkError) -> Advertisement {
         guard let file else {
             throw LinkError(.notFound, "there is no socket \(path): start the peripheral first", isTransient: true)
         }
@@ -90,7 +90,7 @@ extension UnixSocket: SocketDialer {
         return Advertisement(peer: PeerID(path))
     }
 
-    public func dial(_ peer: PeerID) throws(LinkError) -> SocketDial {
+    package func dial(_ peer: PeerID) throws(LinkError) -> SocketDial {
         let descriptor = try open()
         let error = withAddress { Glibc.connect(descriptor, $0, $1) == 0 ? 0 : errno }
         switch error {
@@ -104,7 +104,7 @@ extension UnixSocket: SocketDialer {
         throw explain(error)
     }
 
-    public func explain(_ error: Int32) -> LinkError {
+    package func explain(_ error: Int32) -> LinkError {
         switch error {
         case ENOENT:
             Self.system(.notFound, "there is no socket \(path): start the peripheral first", error, isTransient: true)
@@ -128,7 +128,7 @@ extension UnixSocket: SocketDialer {
 
 extension UnixSocket: SocketListener {
     /// Binds and listens. A file that a dead process left is replaced; one where somebody listens is not.
-    public func listen() throws(LinkError) -> Int32 {
+    package func listen() throws(LinkError) -> Int32 {
         try clear()
         let descriptor = try open()
         let error = withAddress { bind(descriptor, $0, $1) == 0 && Glibc.listen(descriptor, 8) == 0 ? 0 : errno }
@@ -166,17 +166,17 @@ extension UnixSocket: SocketListener {
     }
 
     /// Removes the file, if it is still the one that was made.
-    public func withdraw(_ mark: SocketMark?) {
+    package func withdraw(_ mark: SocketMark?) {
         guard let mark, mark == self.mark else { return }
         unlink(path)
     }
 
     /// The file that listens now; `nil` where there is none.
-    public var mark: SocketMark? {
+    package var mark: SocketMark? {
         file.map { SocketMark(device: UInt64($0.st_dev), file: UInt64($0.st_ino)) }
     }
 
-    public func central(_ descriptor: Int32, number: Int) -> CentralID { CentralID("\(number)") }
+    package func central(_ descriptor: Int32, number: Int) -> CentralID { CentralID("\(number)") }
 
-    public func advertise(_ visible: Bool) {}
+    package func advertise(_ visible: Bool) {}
 }

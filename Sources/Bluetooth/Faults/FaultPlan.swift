@@ -2,13 +2,13 @@
 ///
 /// `WORD@N` strikes once, at the N-th of its kind since the link was made (from 1); `WORD=P` strikes each with chance
 /// P. `:TIME` (`500ms`, `2s`) where the word needs one.
-public struct FaultPlan: Hashable, Sendable {
+package struct FaultPlan: Hashable, Sendable {
     /// A kind of fault.
-    public enum Kind: String, CaseIterable, Hashable, Sendable {
+    package enum Kind: String, CaseIterable, Hashable, Sendable {
         case disconnect, lose, `repeat`, delay, swap, late, silent, deaf
 
         /// One line for people.
-        public var meaning: String {
+        package var meaning: String {
             switch self {
             case .disconnect: "the connection ends instead of carrying the N-th PDU, of either direction"
             case .lose: "the N-th notification or indication is lost"
@@ -35,7 +35,7 @@ public struct FaultPlan: Hashable, Sendable {
     }
 
     /// When a fault is entered.
-    public enum Moment: Hashable, Sendable {
+    package enum Moment: Hashable, Sendable {
         /// At the N-th of its kind, from 1.
         case at(Int)
         /// Each, with this chance from 0 to 1.
@@ -43,16 +43,16 @@ public struct FaultPlan: Hashable, Sendable {
     }
 
     /// One fault of a plan, and when it is entered.
-    public struct Fault: Hashable, Sendable {
+    package struct Fault: Hashable, Sendable {
         /// What goes wrong.
-        public var kind: Kind
+        package var kind: Kind
         /// When it strikes: once at a place, or each time by chance.
-        public var moment: Moment
+        package var moment: Moment
         /// How late, for `delay` and `late`.
-        public var time: Duration
+        package var time: Duration
 
         /// Without a time the fault has its kind's own.
-        public init(_ kind: Kind, _ moment: Moment, time: Duration? = nil) {
+        package init(_ kind: Kind, _ moment: Moment, time: Duration? = nil) {
             self.kind = kind
             self.moment = moment
             self.time = time ?? kind.defaultTime
@@ -60,21 +60,21 @@ public struct FaultPlan: Hashable, Sendable {
     }
 
     /// All faults, in the order of the text.
-    public var faults: [Fault]
+    package var faults: [Fault]
     /// No MTU above this is agreed on; `nil`: as the two ends like.
-    public var mtu: Int?
+    package var mtu: Int?
 
-    public init(_ faults: [Fault] = [], mtu: Int? = nil) {
+    package init(_ faults: [Fault] = [], mtu: Int? = nil) {
         self.faults = faults
         self.mtu = mtu
     }
 
     /// Its words that only a link can enter that carries the PDUs itself: a stack (bluetoothd) agrees on the MTU out of
     /// sight.
-    public var wordsForPDUs: [String] { mtu.map { ["mtu=\($0)"] } ?? [] }
+    package var wordsForPDUs: [String] { mtu.map { ["mtu=\($0)"] } ?? [] }
 
     /// Every word with its one line.
-    public static var vocabulary: [(word: String, meaning: String)] {
+    package static var vocabulary: [(word: String, meaning: String)] {
         Kind.allCases.map { kind in
             let time = kind.takesTime ? "[:TIME]" : ""
             return ("\(kind.rawValue)@N\(time) or \(kind.rawValue)=P\(time)", kind.meaning)
@@ -84,23 +84,23 @@ public struct FaultPlan: Hashable, Sendable {
 
 extension FaultPlan {
     /// A plan that nothing can be made of.
-    public struct Malformed: Error, Hashable, Sendable, CustomStringConvertible {
+    package struct Malformed: Error, Hashable, Sendable, CustomStringConvertible {
         /// The word that was not understood.
-        public let word: String
+        package let word: String
         /// What is wrong with it, as the rest of a sentence.
-        public let reason: String
+        package let reason: String
         /// The word and what is wrong with it.
-        public var description: String { "'\(word)' is no fault: \(reason)" }
+        package var description: String { "'\(word)' is no fault: \(reason)" }
     }
 
     /// Whether a word is one of these, right or wrong: other parts of a program may have words of their own.
-    public static func knows(_ word: some StringProtocol) -> Bool {
+    package static func knows(_ word: some StringProtocol) -> Bool {
         let name = word.prefix { $0 != "@" && $0 != "=" && $0 != ":" }
         return name == "mtu" || Kind(rawValue: String(name)) != nil
     }
 
     /// Words with commas between them.
-    public init(_ text: String) throws(Malformed) {
+    package init(_ text: String) throws(Malformed) {
         self.init()
         for word in text.split(separator: ",") { try add(String(word)) }
     }
@@ -146,7 +146,7 @@ extension FaultPlan {
     }
 
     /// The words that it is made of: `init(_:)` reads them.
-    public var text: String {
+    package var text: String {
         var words = faults.map { fault in
             let moment =
                 switch fault.moment {

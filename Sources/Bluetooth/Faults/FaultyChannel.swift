@@ -1,8 +1,8 @@
 /// Enters the faults of a plan between two ends: PDUs go in, what is left of them comes out. Pure: the same plan, seed,
 /// PDUs and times give the same faults, on a socket as in a simulation.
-public struct FaultyChannel: Sendable {
+package struct FaultyChannel: Sendable {
     /// What is left of what went in; to be performed in order.
-    public enum Effect: Hashable, Sendable {
+    package enum Effect: Hashable, Sendable {
         /// This PDU arrives now.
         case deliver(connection: Int, PDUDirection, [UInt8])
         /// This connection ends now.
@@ -27,16 +27,16 @@ public struct FaultyChannel: Sendable {
     private var held: [Held] = []
 
     /// - Parameter seed: of the chances.
-    public init(_ plan: FaultPlan, seed: UInt64) {
+    package init(_ plan: FaultPlan, seed: UInt64) {
         self.plan = plan
         generator = SplitMix64(state: seed)
     }
 
     /// The earliest time at which `tick` has something to deliver.
-    public var nextDeadline: MonotonicInstant? { held.map(\.due).min() }
+    package var nextDeadline: MonotonicInstant? { held.map(\.due).min() }
 
     /// A PDU is sent. `connection` tells several at a time apart; their numbers are the caller's.
-    public mutating func pass(
+    package mutating func pass(
         _ bytes: [UInt8], _ direction: PDUDirection, connection: Int = 1, at now: MonotonicInstant
     ) -> [Effect] {
         let bytes = limitMTU(bytes)
@@ -63,14 +63,14 @@ public struct FaultyChannel: Sendable {
     }
 
     /// What has waited long enough.
-    public mutating func tick(at now: MonotonicInstant) -> [Effect] {
+    package mutating func tick(at now: MonotonicInstant) -> [Effect] {
         let due = held.filter { $0.due <= now }
         held.removeAll { $0.due <= now }
         return due.map { .deliver(connection: $0.connection, $0.direction, $0.bytes) }
     }
 
     /// The connection has ended: what waits on it will never arrive.
-    public mutating func closed(connection: Int) {
+    package mutating func closed(connection: Int) {
         held.removeAll { $0.connection == connection }
     }
 

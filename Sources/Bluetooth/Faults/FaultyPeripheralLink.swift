@@ -4,9 +4,9 @@ import Dispatch
 ///
 /// Links that carry PDUs themselves take a plan in their `LinkInstruments` and need no wrapping. All state belongs to
 /// `queue`; that is what makes it safe to send.
-public final class FaultyPeripheralLink: PeripheralLink, @unchecked Sendable {
+package final class FaultyPeripheralLink: PeripheralLink, @unchecked Sendable {
     /// The base's events, after the faults.
-    public let events: AsyncStream<PeripheralEvent>
+    package let events: AsyncStream<PeripheralEvent>
     private let base: any PeripheralLink
     private let queue = DispatchQueue(label: "faults")
     private let instruments: LinkInstruments
@@ -17,7 +17,7 @@ public final class FaultyPeripheralLink: PeripheralLink, @unchecked Sendable {
     private var seam: FaultySeam
 
     /// - Parameter instruments: the clock, the plan, its seed and the log count.
-    public init(_ base: any PeripheralLink, instruments: LinkInstruments) {
+    package init(_ base: any PeripheralLink, instruments: LinkInstruments) {
         self.base = base
         self.instruments = instruments
         events = out.stream()
@@ -30,26 +30,26 @@ public final class FaultyPeripheralLink: PeripheralLink, @unchecked Sendable {
     }
 
     /// The base's name.
-    public var name: String { base.name }
+    package var name: String { base.name }
 
-    public func perform(_ request: PeripheralRequest) {
+    package func perform(_ request: PeripheralRequest) {
         queue.async { self.apply(self.seam.handle(request, at: self.instruments.clock.now())) }
     }
 
-    public func open(_ application: GATTApplication) async throws(LinkError) {
+    package func open(_ application: GATTApplication) async throws(LinkError) {
         try await base.open(application)
         Task { await pump() }
     }
 
-    public func ownAddress() async -> BluetoothAddress? { await base.ownAddress() }
+    package func ownAddress() async -> BluetoothAddress? { await base.ownAddress() }
 
-    public func caughtUp() async {
+    package func caughtUp() async {
         await base.caughtUp()
         await withCheckedContinuation { continuation in queue.async { continuation.resume() } }
         await out.caughtUp()
     }
 
-    public func close() async {
+    package func close() async {
         await base.close()
         queue.async { self.timer.cancel() }
         out.finish()

@@ -2,9 +2,9 @@
 ///
 /// Speaks `CentralRequest` and `CentralEvent` on one side; on the other a transport that opens, carries PDUs and
 /// closes. Sockets, memory and the simulation drive it alike.
-public struct CentralMachine: Sendable {
+package struct CentralMachine: Sendable {
     /// What is told: by who uses the link, by the transport, by the clock.
-    public enum Input: Hashable, Sendable {
+    package enum Input: Hashable, Sendable {
         case request(CentralRequest)
         /// The answer to `look`: somebody is there, or why nobody is.
         case found(Advertisement)
@@ -20,7 +20,7 @@ public struct CentralMachine: Sendable {
     }
 
     /// What is to be done, in order.
-    public enum Effect: Hashable, Sendable {
+    package enum Effect: Hashable, Sendable {
         /// Is there a peer?
         case look
         case open(PeerID)
@@ -44,12 +44,12 @@ public struct CentralMachine: Sendable {
     private var state = State.idle
 
     /// With nothing connected; offers at most that ATT MTU, 23–517.
-    public init(maximumMTU: Int = ATTPDU.maximumMTU) {
+    package init(maximumMTU: Int = ATTPDU.maximumMTU) {
         self.maximumMTU = maximumMTU
     }
 
     /// The earliest time at which `tick` has something to do.
-    public var nextDeadline: MonotonicInstant? {
+    package var nextDeadline: MonotonicInstant? {
         switch state {
         case .idle: nil
         case .opening(_, let deadline): deadline
@@ -61,7 +61,7 @@ public struct CentralMachine: Sendable {
     /// Takes one input. Time does not go back.
     ///
     /// - Returns: what is to be done now, in order.
-    public mutating func handle(_ input: Input, at now: MonotonicInstant) -> [Effect] {
+    package mutating func handle(_ input: Input, at now: MonotonicInstant) -> [Effect] {
         switch input {
         case .request(let request): return perform(request, at: now)
         case .found(let advertisement): return [.event(.advertised(advertisement))]

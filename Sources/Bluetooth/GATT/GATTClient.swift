@@ -3,9 +3,9 @@
 /// One request is outstanding at a time; one that is not answered in 30 s ends the bearer, because no later answer
 /// could be told from the answer to something else (Core 5.4, Vol 3 Part F, 3.3.3). So does every answer that breaks
 /// the protocol.
-public struct GATTClient: Sendable {
+package struct GATTClient: Sendable {
     /// What is told: by the bearer, by who asks, by the clock.
-    public enum Input: Hashable, Sendable {
+    package enum Input: Hashable, Sendable {
         /// The bearer is there: exchange the MTU.
         case start
         /// One PDU from the server.
@@ -17,7 +17,7 @@ public struct GATTClient: Sendable {
     }
 
     /// What is to be done, in order.
-    public enum Effect: Hashable, Sendable {
+    package enum Effect: Hashable, Sendable {
         case send([UInt8])
         /// The MTU is settled; requests are carried out from now on.
         case ready(mtu: Int)
@@ -52,9 +52,9 @@ public struct GATTClient: Sendable {
     }
 
     /// The ATT MTU that it offers, 23–517.
-    public let maximumMTU: Int
+    package let maximumMTU: Int
     /// The ATT MTU in use.
-    public internal(set) var mtu = ATTPDU.defaultMTU
+    package internal(set) var mtu = ATTPDU.defaultMTU
     /// What the last discovery found, for subscriptions.
     var found = Discovery.Result()
     var procedure: Procedure?
@@ -67,19 +67,19 @@ public struct GATTClient: Sendable {
     private var effects: [Effect] = []
 
     /// On a fresh bearer; offers at most that ATT MTU, 23–517.
-    public init(maximumMTU: Int = ATTPDU.maximumMTU) {
+    package init(maximumMTU: Int = ATTPDU.maximumMTU) {
         self.maximumMTU = min(max(maximumMTU, ATTPDU.defaultMTU), ATTPDU.maximumMTU)
     }
 
     /// The earliest time at which `tick` has something to do.
-    public var nextDeadline: MonotonicInstant? {
+    package var nextDeadline: MonotonicInstant? {
         hasEnded ? nil : [pending?.deadline, pending == nil ? nil : procedureDeadline].compactMap { $0 }.min()
     }
 
     /// Takes one input; silent after `ended`. Time does not go back.
     ///
     /// - Returns: what is to be done now, in order.
-    public mutating func handle(_ input: Input, at now: MonotonicInstant) -> [Effect] {
+    package mutating func handle(_ input: Input, at now: MonotonicInstant) -> [Effect] {
         guard !hasEnded else { return [] }
         switch input {
         case .start:

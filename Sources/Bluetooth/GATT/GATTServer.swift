@@ -4,9 +4,9 @@
 /// What a central may do is bounded: requests waiting, prepared writes, values not taken, lines logged, time to
 /// confirm. `disconnected` ends a central's subscriptions without an `unsubscribed` for each. Source: Bluetooth Core
 /// 5.4, Vol 3 Part F (ATT) and Part G (GATT).
-public struct GATTServer: Sendable {
+package struct GATTServer: Sendable {
     /// What is told: by bearers, by the machine that serves, by the clock.
-    public enum Input: Hashable, Sendable {
+    package enum Input: Hashable, Sendable {
         case opened(CentralID)
         case closed(CentralID)
         /// One PDU from a central.
@@ -20,7 +20,7 @@ public struct GATTServer: Sendable {
     }
 
     /// What is to be done, in order.
-    public enum Effect: Hashable, Sendable {
+    package enum Effect: Hashable, Sendable {
         case send(CentralID, [UInt8])
         case event(PeripheralEvent)
         /// End this bearer; the server has forgotten it already and has said `disconnected`.
@@ -49,9 +49,9 @@ public struct GATTServer: Sendable {
     }
 
     /// What it serves.
-    public let table: GATTTable
+    package let table: GATTTable
     /// The MTU offered to centrals, 23 to 517.
-    public let maximumMTU: Int
+    package let maximumMTU: Int
     var bearers: [ServerBearer] = []
     /// Values handed to `notify`, oldest first, until everybody has them.
     var deliveries: [Delivery] = []
@@ -60,20 +60,20 @@ public struct GATTServer: Sendable {
     private var effects: [Effect] = []
 
     /// - Parameter maximumMTU: `nil`: what the application says.
-    public init(_ application: GATTApplication, maximumMTU: Int? = nil) throws(LinkError) {
+    package init(_ application: GATTApplication, maximumMTU: Int? = nil) throws(LinkError) {
         table = try GATTTable(application)
         self.maximumMTU = min(max(maximumMTU ?? application.maximumMTU, ATTPDU.defaultMTU), ATTPDU.maximumMTU)
     }
 
     /// The earliest time at which `tick` has something to do.
-    public var nextDeadline: MonotonicInstant? {
+    package var nextDeadline: MonotonicInstant? {
         bearers.compactMap(\.deadline).min()
     }
 
     /// Takes one input. Time does not go back.
     ///
     /// - Returns: what is to be done now, in order.
-    public mutating func handle(_ input: Input, at now: MonotonicInstant) -> [Effect] {
+    package mutating func handle(_ input: Input, at now: MonotonicInstant) -> [Effect] {
         switch input {
         case .opened(let id):
             guard index(of: id) == nil else { break }

@@ -3,19 +3,19 @@
 ///
 /// GAP (1800) and GATT (1801) services come first, served by the link itself, unless the application brings its own.
 /// Source: Core 5.4, Vol 3 Part G, 3 (service definitions) and Vol 3 Part C, 12 (GAP service).
-public struct GATTTable: Hashable, Sendable {
+package struct GATTTable: Hashable, Sendable {
     /// One row: what the attribute is, and with it how it is read and written.
-    public struct Attribute: Hashable, Sendable {
+    package struct Attribute: Hashable, Sendable {
         /// Its place in the table, from 1.
-        public let handle: UInt16
+        package let handle: UInt16
         /// Its type: a declaration, a descriptor, or a characteristic's own UUID.
-        public let type: BluetoothUUID
+        package let type: BluetoothUUID
         /// What it is, and so how it is read and written.
-        public let content: Content
+        package let content: Content
     }
 
     /// What an attribute is.
-    public enum Content: Hashable, Sendable {
+    package enum Content: Hashable, Sendable {
         /// A service declaration; `end` is the last handle of the service.
         case service(BluetoothUUID, end: UInt16)
         /// Bytes that anybody may read: a characteristic declaration, a user description.
@@ -27,35 +27,35 @@ public struct GATTTable: Hashable, Sendable {
     }
 
     /// In order of their handles.
-    public let attributes: [Attribute]
+    package let attributes: [Attribute]
     private let valueHandles: [BluetoothUUID: UInt16]
 
     /// Type of a primary service's declaration.
-    public static let primaryService: BluetoothUUID = 0x2800
+    package static let primaryService: BluetoothUUID = 0x2800
     /// Type of a secondary service's declaration.
-    public static let secondaryService: BluetoothUUID = 0x2801
+    package static let secondaryService: BluetoothUUID = 0x2801
     /// Type of an include declaration.
-    public static let include: BluetoothUUID = 0x2802
+    package static let include: BluetoothUUID = 0x2802
     /// Type of a characteristic's declaration.
-    public static let characteristic: BluetoothUUID = 0x2803
+    package static let characteristic: BluetoothUUID = 0x2803
     /// Characteristic User Description: text for people.
-    public static let userDescription: BluetoothUUID = 0x2901
+    package static let userDescription: BluetoothUUID = 0x2901
     /// Client Characteristic Configuration: whether a client wants notifications (bit 0) or indications (bit 1).
-    public static let clientConfiguration: BluetoothUUID = 0x2902
+    package static let clientConfiguration: BluetoothUUID = 0x2902
     /// The GAP service.
-    public static let genericAccess: BluetoothUUID = 0x1800
+    package static let genericAccess: BluetoothUUID = 0x1800
     /// The GATT service.
-    public static let genericAttribute: BluetoothUUID = 0x1801
+    package static let genericAttribute: BluetoothUUID = 0x1801
     /// Device Name, in the GAP service.
-    public static let deviceName: BluetoothUUID = 0x2A00
+    package static let deviceName: BluetoothUUID = 0x2A00
     /// Appearance, in the GAP service: what kind of device it is.
-    public static let appearance: BluetoothUUID = 0x2A01
+    package static let appearance: BluetoothUUID = 0x2A01
     /// Service Changed, in the GATT service.
-    public static let serviceChanged: BluetoothUUID = 0x2A05
+    package static let serviceChanged: BluetoothUUID = 0x2A05
 
     /// Refuses what could not be served: a characteristic whose name occurs twice, a constant longer than 512 bytes,
     /// more attributes than there are handles, handles that do not run upwards.
-    public init(_ application: GATTApplication) throws(LinkError) {
+    package init(_ application: GATTApplication) throws(LinkError) {
         var builder = Builder()
         let own = application.services.map(\.uuid)
         if !application.isWholeTable {
@@ -69,18 +69,18 @@ public struct GATTTable: Hashable, Sendable {
     }
 
     /// The attribute at a handle.
-    public subscript(handle: UInt16) -> Attribute? {
+    package subscript(handle: UInt16) -> Attribute? {
         let index = place(of: handle)
         return index < attributes.count && attributes[index].handle == handle ? attributes[index] : nil
     }
 
     /// Where the value of a characteristic stands, by its name.
-    public func valueHandle(of characteristic: BluetoothUUID) -> UInt16? {
+    package func valueHandle(of characteristic: BluetoothUUID) -> UInt16? {
         valueHandles[characteristic]
     }
 
     /// Where a central subscribes to the value at a handle.
-    public func configurationHandle(of value: UInt16) -> UInt16? {
+    package func configurationHandle(of value: UInt16) -> UInt16? {
         attributes[place(of: value)...].first {
             if case .configuration(of: value, _) = $0.content { true } else { false }
         }?.handle

@@ -3,7 +3,7 @@
 extension AdvertisingBytes {
     /// Flags (general discoverable, no BR/EDR) and the 16-bit services that fit; the name in the scan response, cut to
     /// the 29 bytes that fit, which makes it a shortened one.
-    public init(name: String, services: [BluetoothUUID]) {
+    package init(name: String, services: [BluetoothUUID]) {
         let shorts = services.compactMap(\.short).prefix(13)
         var data: [UInt8] = [2, 0x01, 0x06]
         if !shorts.isEmpty {

@@ -2,9 +2,9 @@
 ///
 /// What a kernel and bluetoothd do for an adapter of this machine is done here for a controller behind a stream (Core
 /// 5.4, Vol 4): reset, scan, advertise, connect, fragments and credits of ACL data, L2CAP's fixed channels.
-public struct HCIHost: Sendable {
+package struct HCIHost: Sendable {
     /// What is told.
-    public enum Input: Sendable {
+    package enum Input: Sendable {
         /// The transport to the controller is there: it is reset and asked who it is.
         case opened
         /// Bytes of the transport, cut anywhere.
@@ -20,7 +20,7 @@ public struct HCIHost: Sendable {
     }
 
     /// What is to be done, or has come about, in order.
-    public enum Effect: Hashable, Sendable {
+    package enum Effect: Hashable, Sendable {
         case send([UInt8])
         /// The controller works; this is its address.
         case ready(BluetoothAddress)
@@ -39,15 +39,15 @@ public struct HCIHost: Sendable {
     }
 
     /// One report of the controller.
-    public struct Sighting: Hashable, Sendable {
+    package struct Sighting: Hashable, Sendable {
         /// Who advertises.
-        public var address: BluetoothAddress
+        package var address: BluetoothAddress
         /// Whether that is a random address, and not a public one.
-        public var isRandom: Bool
+        package var isRandom: Bool
         /// dBm, where the controller knows it.
-        public var rssi: Int?
+        package var rssi: Int?
         /// AD structures.
-        public var data: [UInt8]
+        package var data: [UInt8]
     }
 
     struct Connection {
@@ -79,14 +79,14 @@ public struct HCIHost: Sendable {
     private let fallback: BluetoothAddress
 
     /// - Parameter fallback: a static random address (Core 5.4, Vol 6 Part B, 1.3.2.1), for controllers that have none.
-    public init(fallback: BluetoothAddress) { self.fallback = BluetoothAddress(fallback.value | 0xC000_0000_0000) }
+    package init(fallback: BluetoothAddress) { self.fallback = BluetoothAddress(fallback.value | 0xC000_0000_0000) }
 
     /// Whether a command is under way that the controller has not answered yet.
-    public var isWaiting: Bool { awaited != nil }
+    package var isWaiting: Bool { awaited != nil }
 
     /// Takes one input.
     /// - Returns: what follows, in order.
-    public mutating func handle(_ input: Input) -> [Effect] {
+    package mutating func handle(_ input: Input) -> [Effect] {
         var effects: [Effect] = []
         switch input {
         case .opened:

@@ -1,21 +1,21 @@
 /// A Bluetooth device address, 48 bits. Written with its most significant byte first: `A4:C1:38:01:02:03`.
-public struct BluetoothAddress: Hashable, Sendable {
+package struct BluetoothAddress: Hashable, Sendable {
     /// The 48 bits, as written.
-    public let value: UInt64
+    package let value: UInt64
 
     /// - Parameter value: only the lower 48 bits count.
-    public init(_ value: UInt64) {
+    package init(_ value: UInt64) {
         self.value = value & 0xFFFF_FFFF_FFFF
     }
 
     /// Six bytes as HCI and the air carry them, least significant first. Any other count is no address.
-    public init?(littleEndian bytes: some Collection<UInt8>) {
+    package init?(littleEndian bytes: some Collection<UInt8>) {
         guard bytes.count == 6 else { return nil }
         self.init(bytes.reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) })
     }
 
     /// From `AA:BB:CC:DD:EE:FF`, in either case, with `:` or `-` or `_` between the bytes.
-    public init?(_ text: String) {
+    package init?(_ text: String) {
         let parts = text.split(omittingEmptySubsequences: false) { $0 == ":" || $0 == "-" || $0 == "_" }
         guard parts.count == 6 else { return nil }
         var value: UInt64 = 0
@@ -29,12 +29,12 @@ public struct BluetoothAddress: Hashable, Sendable {
     }
 
     /// Six bytes, least significant first.
-    public var littleEndian: [UInt8] { (0..<6).map { UInt8(truncatingIfNeeded: value >> (8 * $0)) } }
+    package var littleEndian: [UInt8] { (0..<6).map { UInt8(truncatingIfNeeded: value >> (8 * $0)) } }
 }
 
 extension BluetoothAddress: CustomStringConvertible {
     /// Upper case with colons.
-    public var description: String {
+    package var description: String {
         littleEndian.reversed().map { ($0 < 16 ? "0" : "") + String($0, radix: 16, uppercase: true) }.joined(
             separator: ":")
     }

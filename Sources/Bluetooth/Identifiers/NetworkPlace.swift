@@ -1,17 +1,17 @@
 /// A machine and a port on it, as a person writes them: `localhost:7300`, `[::1]:7300`.
-public struct NetworkPlace: Hashable, Sendable, CustomStringConvertible {
+package struct NetworkPlace: Hashable, Sendable, CustomStringConvertible {
     /// A name, or an address without brackets.
-    public let host: String
+    package let host: String
     /// TCP's port, not 0.
-    public let port: UInt16
+    package let port: UInt16
 
     /// From its parts.
-    public init(host: String, port: UInt16) { (self.host, self.port) = (host, port) }
+    package init(host: String, port: UInt16) { (self.host, self.port) = (host, port) }
 
     /// From what a person wrote; `nil`: it is no place.
     ///
     /// - Parameter usual: the port where none is written; `nil`: one must be.
-    public init?(_ text: String, usual: UInt16? = nil) {
+    package init?(_ text: String, usual: UInt16? = nil) {
         var (host, port) = (Substring(text), usual)
         if text.hasPrefix("["), let end = text.firstIndex(of: "]") {
             host = text[text.index(after: text.startIndex)..<end]
@@ -41,5 +41,5 @@ public struct NetworkPlace: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// As a person writes it.
-    public var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
+    package var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
 }

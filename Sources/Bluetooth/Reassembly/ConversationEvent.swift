@@ -2,7 +2,7 @@
 ///
 /// The bytes belonging to an event (the PDU of `att`, the advertising data of `advertised`) are passed beside it,
 /// borrowed.
-public enum ConversationEvent: Sendable, Hashable {
+package enum ConversationEvent: Sendable, Hashable {
     /// A whole ATT PDU.
     case att(ATTObservation)
     /// A connection was made.
@@ -18,24 +18,24 @@ public enum ConversationEvent: Sendable, Hashable {
 }
 
 /// One ATT PDU as a capture shows it, without its bytes.
-public struct ATTObservation: Sendable, Hashable {
+package struct ATTObservation: Sendable, Hashable {
     /// Number of the record in which its last byte came.
-    public var frame: Int
+    package var frame: Int
     /// Time of that record, since 1970.
-    public var time: Duration?
+    package var time: Duration?
     /// The connection on which it passed.
-    public var connection: ObservedConnection
+    package var connection: ObservedConnection
     /// Seen from the host (HCI), the central (link layer), the phone or gateway (text).
-    public var direction: TrafficDirection?
+    package var direction: TrafficDirection?
     /// The L2CAP channel: 4, or a dynamic one of the Enhanced ATT bearer. Each bearer has its own requests and answers.
-    public var bearer: UInt16
+    package var bearer: UInt16
     /// The characteristic that a text capture names; binary captures leave it to the discovery.
-    public var characteristic: BluetoothUUID?
+    package var characteristic: BluetoothUUID?
     /// It is not in the capture: the discovery and acknowledgements that a text capture leaves out are added, so that
     /// everything that reads binary captures reads it too.
-    public var isSynthetic: Bool
+    package var isSynthetic: Bool
 
-    public init(
+    package init(
         frame: Int, time: Duration?, connection: ObservedConnection, direction: TrafficDirection?, bearer: UInt16 = 4,
         characteristic: BluetoothUUID? = nil, isSynthetic: Bool = false
     ) {
@@ -50,33 +50,33 @@ public struct ATTObservation: Sendable, Hashable {
 }
 
 /// Which way something went, seen from the host whose log it is.
-public enum TrafficDirection: UInt8, Sendable, Hashable {
+package enum TrafficDirection: UInt8, Sendable, Hashable {
     case sent
     case received
 
     /// The other way.
-    public var opposite: TrafficDirection { self == .sent ? .received : .sent }
+    package var opposite: TrafficDirection { self == .sent ? .received : .sent }
 }
 
 /// A connection of a capture. A reused handle is a new connection, with a new `id`.
-public struct ObservedConnection: Sendable, Hashable {
+package struct ObservedConnection: Sendable, Hashable {
     /// 1, 2, 3… in order of first sight.
-    public var id: Int
+    package var id: Int
     /// Adapter (monitor formats) or interface (pcapng) that saw it.
-    public var adapter: UInt32
+    package var adapter: UInt32
     /// HCI connection handle (12 bits), or access address on the air.
-    public var handle: UInt32
+    package var handle: UInt32
     /// The other side, seen from the host; on the air the peripheral (the advertiser). `nil` where the capture does not
     /// hold the beginning.
-    public var peer: BluetoothAddress?
+    package var peer: BluetoothAddress?
     /// Whether `peer` is a random address; `nil` where unknown.
-    public var isPeerRandom: Bool?
+    package var isPeerRandom: Bool?
     /// On the air: the central.
-    public var central: BluetoothAddress?
+    package var central: BluetoothAddress?
     /// Whether the capturing host is the central; `nil` where unknown.
-    public var isCentral: Bool?
+    package var isCentral: Bool?
 
-    public init(
+    package init(
         id: Int, adapter: UInt32 = 0, handle: UInt32, peer: BluetoothAddress? = nil, isPeerRandom: Bool? = nil,
         central: BluetoothAddress? = nil, isCentral: Bool? = nil
     ) {
@@ -91,21 +91,21 @@ public struct ObservedConnection: Sendable, Hashable {
 }
 
 /// Who sent an advertisement or scan response, in which record.
-public struct ObservedAdvertiser: Sendable, Hashable {
+package struct ObservedAdvertiser: Sendable, Hashable {
     /// Number of the record.
-    public var frame: Int
+    package var frame: Int
     /// Time of that record, since 1970.
-    public var time: Duration?
+    package var time: Duration?
     /// Who advertised.
-    public var address: BluetoothAddress
+    package var address: BluetoothAddress
     /// Whether the address is a random one.
-    public var isRandom: Bool
+    package var isRandom: Bool
     /// dBm, where the capture says.
-    public var rssi: Int8?
+    package var rssi: Int8?
     /// The answer to a scan request, not the advertisement itself.
-    public var isScanResponse: Bool
+    package var isScanResponse: Bool
 
-    public init(
+    package init(
         frame: Int, time: Duration?, address: BluetoothAddress, isRandom: Bool, rssi: Int8? = nil,
         isScanResponse: Bool = false
     ) {
@@ -119,7 +119,7 @@ public struct ObservedAdvertiser: Sendable, Hashable {
 }
 
 /// Why bytes of a capture became no PDU.
-public enum DropReason: String, Sendable, Hashable, CaseIterable {
+package enum DropReason: String, Sendable, Hashable, CaseIterable {
     case cutRecord = "the capture kept only part of the packet"
     case shortPacket = "the packet is shorter than its own header says"
     case continuationWithoutStart = "a continuation whose beginning is not in the capture"

@@ -2,9 +2,9 @@
 /// connection and direction, with the connections' beginnings and ends.
 ///
 /// Borrows its bytes; allocates per connection, not per packet. What it drops it counts.
-public struct ConversationReassembler {
+package struct ConversationReassembler {
     /// How often something was dropped, and why.
-    public private(set) var drops: [DropReason: Int] = [:]
+    package private(set) var drops: [DropReason: Int] = [:]
 
     var table = ConnectionTable()
     /// Adapters whose host marks its own packets by boundary 0, so that 2 is the controller's; for captures without
@@ -17,18 +17,18 @@ public struct ConversationReassembler {
 
     /// Leaves notifications and indications out: for a reader of discovery only, who has a whole capture to get
     /// through.
-    public var skipsValues = false
+    package var skipsValues = false
 
     /// Knows what frames of some kind may hold; asked only where fragments of both directions mingle and nothing says
     /// whose they are.
     let fits: PartJudge?
 
     /// At the beginning of a capture, with nothing connected.
-    public init(fits: PartJudge? = nil) { self.fits = fits }
+    package init(fits: PartJudge? = nil) { self.fits = fits }
 
     /// Takes the next packet of the capture.
     /// - Parameter emit: called for everything that is now known; the bytes are borrowed for the time of the call.
-    public mutating func receive(
+    package mutating func receive(
         _ packet: ObservedPacket, _ bytes: RawSpan, _ emit: (ConversationEvent, RawSpan) throws -> Void
     ) rethrows {
         switch packet.content {
@@ -44,7 +44,7 @@ public struct ConversationReassembler {
 
     /// Whether ACL data is one whole value of an LE connection with nothing under way in that direction: `skipsValues`
     /// leaves it out, and whoever reads for discovery only is through with most of a long capture by this question.
-    public mutating func leavesOut(acl bytes: RawSpan, adapter: UInt32, direction: TrafficDirection) -> Bool {
+    package mutating func leavesOut(acl bytes: RawSpan, adapter: UInt32, direction: TrafficDirection) -> Bool {
         guard skipsValues, bytes.byteCount > 8, bytes.u16(0) >> 12 & 3 != 1, Int(bytes.u16(2)) + 4 == bytes.byteCount,
             Int(bytes.u16(4)) + 8 == bytes.byteCount,
             bytes.u16(6) == 4,
@@ -59,7 +59,7 @@ public struct ConversationReassembler {
     }
 
     /// Says what was left unfinished at the end of the capture.
-    public mutating func finish(_ emit: (ConversationEvent, RawSpan) throws -> Void) rethrows {
+    package mutating func finish(_ emit: (ConversationEvent, RawSpan) throws -> Void) rethrows {
         for slot in table.open {
             for half in [table.slots[slot].sent, table.slots[slot].received] where half.isOpen {
                 try drop(.unfinishedAtEnd, table.slots[slot].observed, emit)
@@ -72,7 +72,7 @@ public struct ConversationReassembler {
 
     /// The direction of an HCI packet of a capture that does not keep it: commands are sent, events received, ACL data
     /// by their boundary flag and by whose frame is unfinished. Ask before `receive` is given the packet.
-    public mutating func direction(of packet: ObservedPacket, _ bytes: RawSpan) -> TrafficDirection? {
+    package mutating func direction(of packet: ObservedPacket, _ bytes: RawSpan) -> TrafficDirection? {
         if let stated = packet.direction { return stated }
         switch packet.content {
         case .hci(type: 1): return .sent
@@ -90,7 +90,7 @@ public struct ConversationReassembler {
     }
 
     /// Whether a connection is open, as far as was seen: what comes next may belong to it.
-    public var hasOpenConnections: Bool { table.count > 0 }
+    package var hasOpenConnections: Bool { table.count > 0 }
 
     // MARK: HCI ACL
 

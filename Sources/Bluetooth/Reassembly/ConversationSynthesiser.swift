@@ -4,17 +4,17 @@
 /// Makes connection events, ACL headers and connection handles (HCI), or CONNECT_IND, access addresses, sequence
 /// numbers and CRCs (link layer), so that Wireshark dissects the result. The last packet of each PDU has the PDU's own
 /// time.
-public struct ConversationSynthesiser {
+package struct ConversationSynthesiser {
     /// Where the packets seem to have been captured: between host and controller, or on the air.
-    public enum Target: Sendable, Hashable { case hci, linkLayer }
+    package enum Target: Sendable, Hashable { case hci, linkLayer }
 
     /// What kind of packets is made.
-    public let target: Target
+    package let target: Target
     private var hci = HCISynthesis()
     private var air = AirSynthesis()
 
     /// Makes packets of that kind.
-    public init(_ target: Target) { self.target = target }
+    package init(_ target: Target) { self.target = target }
 
     /// Takes the next event of a conversation (`connected`, `att`, `disconnected`, `advertised`; others are of no use
     /// here) and emits packets. An advertisement longer than a legacy one (31 bytes) keeps of its structures those that
@@ -23,7 +23,7 @@ public struct ConversationSynthesiser {
     /// - Parameters:
     ///   - frame, time: of `connected` and `disconnected`, which have none of their own; the others bring theirs.
     ///   - emit: called for each packet, with its bytes.
-    public mutating func receive(
+    package mutating func receive(
         _ event: ConversationEvent, _ bytes: RawSpan, frame: Int, time: Duration?,
         _ emit: (ObservedPacket, RawSpan) throws -> Void
     ) rethrows {

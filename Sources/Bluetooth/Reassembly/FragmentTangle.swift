@@ -2,7 +2,7 @@
 /// reading, and never by chance.
 ///
 /// - Parameters of the call: the frame's first bytes, its header included; where the part would stand in it; the part.
-public typealias PartJudge = @Sendable (_ begun: [UInt8], _ offset: Int, _ part: [UInt8]) -> Bool
+package typealias PartJudge = @Sendable (_ begun: [UInt8], _ offset: Int, _ part: [UInt8]) -> Bool
 
 /// Continuations on one handle of a capture without directions, while both directions have a frame under way: kept
 /// until the lengths tell whose each one is.

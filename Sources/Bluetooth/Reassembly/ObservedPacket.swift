@@ -1,9 +1,9 @@
 /// One packet of a capture as `ConversationReassembler` takes it; its bytes are passed beside it.
 ///
 /// The same facts as `CapturePacket` of the Captures target, which knows nothing of Bluetooth's: Replay joins the two.
-public struct ObservedPacket: Sendable, Hashable {
+package struct ObservedPacket: Sendable, Hashable {
     /// What kind of packet it is, with what only this kind has.
-    public enum Content: Sendable, Hashable {
+    package enum Content: Sendable, Hashable {
         /// HCI, without the H4 type byte: 1 command, 2 ACL, 3 SCO, 4 event, 5 ISO.
         case hci(type: UInt8)
         /// The adapter came, went or was switched: all its connections are over.
@@ -19,25 +19,25 @@ public struct ObservedPacket: Sendable, Hashable {
     }
 
     /// What the sniffer says beside the bytes.
-    public struct AirFacts: Sendable, Hashable {
+    package struct AirFacts: Sendable, Hashable {
         /// RF channel 0–39 (2402 MHz + 2 n); `nil` where the format has none.
-        public var rfChannel: UInt8?
+        package var rfChannel: UInt8?
         /// Strength in dBm.
-        public var signal: Int8?
+        package var signal: Int8?
         /// The sniffer decrypted the payload.
-        public var isDecrypted: Bool
+        package var isDecrypted: Bool
         /// `nil`: not checked by the sniffer.
-        public var isCRCValid: Bool?
+        package var isCRCValid: Bool?
         /// The bytes end without a CRC.
-        public var lacksCRC: Bool
+        package var lacksCRC: Bool
         /// The modulation: airtime depends on it, and on the coded PHY a coding indicator byte follows the access
         /// address.
-        public var phy: PHY
+        package var phy: PHY
 
         /// LE 1M, LE 2M, LE Coded (Core 5.4, Vol 6 Part A, 1).
-        public enum PHY: UInt8, Sendable, Hashable { case le1M, le2M, coded }
+        package enum PHY: UInt8, Sendable, Hashable { case le1M, le2M, coded }
 
-        public init(
+        package init(
             rfChannel: UInt8? = nil, signal: Int8? = nil, isDecrypted: Bool = false, isCRCValid: Bool? = nil,
             lacksCRC: Bool = false, phy: PHY = .le1M
         ) {
@@ -51,21 +51,21 @@ public struct ObservedPacket: Sendable, Hashable {
     }
 
     /// A value from text.
-    public struct ObservedValue: Sendable, Hashable {
+    package struct ObservedValue: Sendable, Hashable {
         /// By which ATT procedure the value travelled.
-        public enum Travel: UInt8, Sendable, Hashable {
+        package enum Travel: UInt8, Sendable, Hashable {
             case writeCommand, writeRequest, notification, indication, read
         }
         /// By which ATT procedure the value travelled.
-        public var travel: Travel
+        package var travel: Travel
         /// `nil` where the text knows only the handle.
-        public var characteristic: BluetoothUUID?
+        package var characteristic: BluetoothUUID?
         /// Handle of the value, where the text knows it.
-        public var handle: UInt16?
+        package var handle: UInt16?
         /// Address of the other side, where the text names it.
-        public var peer: BluetoothAddress?
+        package var peer: BluetoothAddress?
 
-        public init(travel: Travel, characteristic: BluetoothUUID?, handle: UInt16?, peer: BluetoothAddress?) {
+        package init(travel: Travel, characteristic: BluetoothUUID?, handle: UInt16?, peer: BluetoothAddress?) {
             self.travel = travel
             self.characteristic = characteristic
             self.handle = handle
@@ -74,19 +74,19 @@ public struct ObservedPacket: Sendable, Hashable {
     }
 
     /// 1-based record number.
-    public var frame: Int
+    package var frame: Int
     /// Since 1970.
-    public var time: Duration?
+    package var time: Duration?
     /// Adapter (monitor formats) or interface (pcapng); else 0.
-    public var adapter: UInt32
+    package var adapter: UInt32
     /// Which way it went, seen from the host; `nil` where the file does not say.
-    public var direction: TrafficDirection?
+    package var direction: TrafficDirection?
     /// The capture kept only the first bytes.
-    public var isCut: Bool
+    package var isCut: Bool
     /// What the packet is.
-    public var content: Content
+    package var content: Content
 
-    public init(
+    package init(
         frame: Int, time: Duration?, adapter: UInt32 = 0, direction: TrafficDirection?, isCut: Bool = false,
         content: Content
     ) {

@@ -4,17 +4,17 @@
 /// Requests, values, their order and their direction are what really passed. What the stack does out of sight is
 /// written as a GATT client of ours would do it: one response that lists the services, one for each service that lists
 /// its characteristics, and a subscription at the handle behind the value's.
-public struct CentralTranscript: Sendable {
+package struct CentralTranscript: Sendable {
     private var connection = 0
     private var isConnected = false
     /// Writes that are waiting for their response, by handle: one that left without asking for any has none.
     private var commands: Set<UInt16> = []
 
     /// At the beginning of a recording, with nothing connected.
-    public init() {}
+    package init() {}
 
     /// Something was asked of the link.
-    public mutating func note(_ request: CentralRequest, at now: MonotonicInstant) -> [LinkObservation] {
+    package mutating func note(_ request: CentralRequest, at now: MonotonicInstant) -> [LinkObservation] {
         guard isConnected else { return [] }
         switch request {
         case .read(let handle): return [pdu(.toPeripheral, .readRequest(handle: handle), now)]
@@ -31,7 +31,7 @@ public struct CentralTranscript: Sendable {
     }
 
     /// Something happened on the link.
-    public mutating func note(_ event: CentralEvent, at now: MonotonicInstant) -> [LinkObservation] {
+    package mutating func note(_ event: CentralEvent, at now: MonotonicInstant) -> [LinkObservation] {
         if case .connected = event {
             (connection, isConnected, commands) = (connection + 1, true, [])
             return [LinkObservation(connection: connection, at: now, event: .connected)]

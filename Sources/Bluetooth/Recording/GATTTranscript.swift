@@ -3,7 +3,7 @@
 /// Handles are those that our own server would give; a stack gives others. What the stack does out of sight (MTU
 /// exchange, discovery, subscription) is written as a GATT client of ours would do it, so that a reader of the
 /// recording knows what each handle is. Values, their order and their direction are what really passed.
-public struct GATTTranscript: Sendable {
+package struct GATTTranscript: Sendable {
     private struct Central {
         var connection: Int
         var mtu = ATTPDU.defaultMTU
@@ -23,13 +23,13 @@ public struct GATTTranscript: Sendable {
     private var written: [LinkObservation] = []
 
     /// Of a peripheral that shows this; refused where its table could not be served.
-    public init(_ application: GATTApplication) throws(LinkError) {
+    package init(_ application: GATTApplication) throws(LinkError) {
         table = try GATTTable(application)
         discovery = try Self.discovery(of: application)
     }
 
     /// Something happened on the link.
-    public mutating func note(_ event: PeripheralEvent, at now: MonotonicInstant) -> [LinkObservation] {
+    package mutating func note(_ event: PeripheralEvent, at now: MonotonicInstant) -> [LinkObservation] {
         switch event {
         case .connected(let id):
             lastConnection += 1
@@ -68,7 +68,7 @@ public struct GATTTranscript: Sendable {
     }
 
     /// Something was asked of the link.
-    public mutating func note(_ request: PeripheralRequest, at now: MonotonicInstant) -> [LinkObservation] {
+    package mutating func note(_ request: PeripheralRequest, at now: MonotonicInstant) -> [LinkObservation] {
         switch request {
         case .respond(let token, let response): answer(token, response, at: now)
         case .notify(let uuid, let value):

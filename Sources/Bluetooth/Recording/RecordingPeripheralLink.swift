@@ -3,15 +3,15 @@ import Synchronization
 /// A recording around any peripheral link: what passes is told to an observer in ATT (see `GATTTranscript`).
 ///
 /// Links that carry PDUs themselves take an observer in their `LinkInstruments` and need no wrapping.
-public final class RecordingPeripheralLink: PeripheralLink {
+package final class RecordingPeripheralLink: PeripheralLink {
     /// The base's events.
-    public let events: AsyncStream<PeripheralEvent>
+    package let events: AsyncStream<PeripheralEvent>
     private let base: any PeripheralLink
     private let scribe: Scribe
     private let identify: (@Sendable (BluetoothAddress) -> Void)?
 
     /// - Parameter instruments: the clock and the two observers count.
-    public init(_ base: any PeripheralLink, instruments: LinkInstruments) {
+    package init(_ base: any PeripheralLink, instruments: LinkInstruments) {
         self.base = base
         identify = instruments.identify
         let scribe = Scribe(instruments)
@@ -25,24 +25,24 @@ public final class RecordingPeripheralLink: PeripheralLink {
     }
 
     /// The base's name.
-    public var name: String { base.name }
+    package var name: String { base.name }
 
-    public func perform(_ request: PeripheralRequest) {
+    package func perform(_ request: PeripheralRequest) {
         scribe.note { $0.note(request, at: $1) }
         base.perform(request)
     }
 
-    public func open(_ application: GATTApplication) async throws(LinkError) {
+    package func open(_ application: GATTApplication) async throws(LinkError) {
         scribe.begin(try GATTTranscript(application))
         try await base.open(application)
         if let address = await base.ownAddress() { identify?(address) }
     }
 
-    public func ownAddress() async -> BluetoothAddress? { await base.ownAddress() }
+    package func ownAddress() async -> BluetoothAddress? { await base.ownAddress() }
 
-    public func caughtUp() async { await base.caughtUp() }
+    package func caughtUp() async { await base.caughtUp() }
 
-    public func close() async { await base.close() }
+    package func close() async { await base.close() }
 }
 
 /// The transcript and who reads it. One thing at a time, so that the order is kept.

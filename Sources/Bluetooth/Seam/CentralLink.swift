@@ -3,7 +3,7 @@
 /// BlueZ hides ATT behind D-Bus, so the seam is at GATT level. A machine that decides (the gateway's engine)
 /// emits `CentralRequest`s and is fed `CentralEvent`s; it never waits. A link holds one connection at a time.
 /// Every request is answered by exactly one of the events its comment names, unless `disconnected` comes first.
-public protocol CentralLink: AnyObject, Sendable {
+package protocol CentralLink: AnyObject, Sendable {
     /// For people: `unix:/tmp/b.sock`, `bluez:hci0`.
     var name: String { get }
     /// Whether a scan finds peers by radio. Without, `startScan` reports the one peer at the other end.
@@ -17,32 +17,32 @@ public protocol CentralLink: AnyObject, Sendable {
 }
 
 /// A peer as a link names it: an address over the radio, a path on a socket. Opaque to everyone else.
-public struct PeerID: Hashable, Sendable, CustomStringConvertible {
+package struct PeerID: Hashable, Sendable, CustomStringConvertible {
     /// The name as the link writes it.
-    public let text: String
+    package let text: String
     /// The peer of that name.
-    public init(_ text: String) { self.text = text }
+    package init(_ text: String) { self.text = text }
     /// The name.
-    public var description: String { text }
+    package var description: String { text }
 }
 
 /// Somebody seen by a scan.
-public struct Advertisement: Hashable, Sendable {
+package struct Advertisement: Hashable, Sendable {
     /// Who was seen, to connect to.
-    public var peer: PeerID
+    package var peer: PeerID
     /// `nil` on links without a radio: there the bottle's identity is read from the Serial Number String (2A25).
-    public var address: BluetoothAddress?
+    package var address: BluetoothAddress?
     /// The address is a private one: it changes every few minutes, and says nothing of who it is (Core 5.4, Vol 6 Part
     /// B, 1.3.2.2).
-    public var isAddressPrivate = false
+    package var isAddressPrivate = false
     /// The advertised name, whole or shortened.
-    public var name: String?
+    package var name: String?
     /// Services that the advertisement names.
-    public var services: [BluetoothUUID]
+    package var services: [BluetoothUUID]
     /// dBm, where the link knows it.
-    public var rssi: Int?
+    package var rssi: Int?
 
-    public init(
+    package init(
         peer: PeerID, address: BluetoothAddress? = nil, name: String? = nil, services: [BluetoothUUID] = [],
         rssi: Int? = nil
     ) {
@@ -55,38 +55,38 @@ public struct Advertisement: Hashable, Sendable {
 }
 
 /// Characteristic properties: the bit field of the characteristic declaration (Core 5.4, Vol 3 Part G, 3.3.1.1).
-public struct CharacteristicProperties: OptionSet, Hashable, Sendable {
+package struct CharacteristicProperties: OptionSet, Hashable, Sendable {
     /// The bit field as it stands in the declaration.
-    public let rawValue: UInt8
-    public init(rawValue: UInt8) { self.rawValue = rawValue }
+    package let rawValue: UInt8
+    package init(rawValue: UInt8) { self.rawValue = rawValue }
     /// May be broadcast in advertisements.
-    public static let broadcast = Self(rawValue: 0x01)
+    package static let broadcast = Self(rawValue: 0x01)
     /// Can be read.
-    public static let read = Self(rawValue: 0x02)
+    package static let read = Self(rawValue: 0x02)
     /// Takes writes that are never confirmed.
-    public static let writeWithoutResponse = Self(rawValue: 0x04)
+    package static let writeWithoutResponse = Self(rawValue: 0x04)
     /// Takes writes that are confirmed.
-    public static let write = Self(rawValue: 0x08)
+    package static let write = Self(rawValue: 0x08)
     /// Sends values that are not confirmed.
-    public static let notify = Self(rawValue: 0x10)
+    package static let notify = Self(rawValue: 0x10)
     /// Sends values that the client confirms.
-    public static let indicate = Self(rawValue: 0x20)
+    package static let indicate = Self(rawValue: 0x20)
     /// Takes signed writes.
-    public static let signedWrite = Self(rawValue: 0x40)
+    package static let signedWrite = Self(rawValue: 0x40)
     /// A descriptor holds further properties.
-    public static let extended = Self(rawValue: 0x80)
+    package static let extended = Self(rawValue: 0x80)
 }
 
 /// A service found by discovery.
-public struct RemoteService: Hashable, Sendable {
+package struct RemoteService: Hashable, Sendable {
     /// What the service is.
-    public var uuid: BluetoothUUID
+    package var uuid: BluetoothUUID
     /// Handle of the declaration.
-    public var handle: UInt16
+    package var handle: UInt16
     /// Its characteristics, in order of their handles.
-    public var characteristics: [RemoteCharacteristic]
+    package var characteristics: [RemoteCharacteristic]
 
-    public init(uuid: BluetoothUUID, handle: UInt16, characteristics: [RemoteCharacteristic]) {
+    package init(uuid: BluetoothUUID, handle: UInt16, characteristics: [RemoteCharacteristic]) {
         self.uuid = uuid
         self.handle = handle
         self.characteristics = characteristics
@@ -94,15 +94,15 @@ public struct RemoteService: Hashable, Sendable {
 }
 
 /// A characteristic found by discovery. `handle` (of the value) names it in requests and events.
-public struct RemoteCharacteristic: Hashable, Sendable {
+package struct RemoteCharacteristic: Hashable, Sendable {
     /// What the characteristic is.
-    public var uuid: BluetoothUUID
+    package var uuid: BluetoothUUID
     /// Handle of the characteristic's value.
-    public var handle: UInt16
+    package var handle: UInt16
     /// What may be done with its value.
-    public var properties: CharacteristicProperties
+    package var properties: CharacteristicProperties
 
-    public init(uuid: BluetoothUUID, handle: UInt16, properties: CharacteristicProperties) {
+    package init(uuid: BluetoothUUID, handle: UInt16, properties: CharacteristicProperties) {
         self.uuid = uuid
         self.handle = handle
         self.properties = properties
@@ -110,7 +110,7 @@ public struct RemoteCharacteristic: Hashable, Sendable {
 }
 
 /// What a central asks of its link. Behind the arrow stand the events that answer.
-public enum CentralRequest: Hashable, Sendable {
+package enum CentralRequest: Hashable, Sendable {
     /// -> `advertised`* until `stopScan`, or `scanFailed`. Peers are reported again when what is known of them changes.
     case startScan
     /// Silent.
@@ -135,7 +135,7 @@ public enum CentralRequest: Hashable, Sendable {
 }
 
 /// What a link tells a central.
-public enum CentralEvent: Hashable, Sendable {
+package enum CentralEvent: Hashable, Sendable {
     case advertised(Advertisement)
     case scanFailed(LinkError)
     /// `mtu` is the ATT MTU as far as it is known now: 23 until `mtuChanged`.

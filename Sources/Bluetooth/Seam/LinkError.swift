@@ -1,55 +1,55 @@
 /// Why something on a link did not happen, in a form that a retry table can use and a person can read.
-public struct LinkError: Error, Sendable, Hashable {
+package struct LinkError: Error, Sendable, Hashable {
     /// What kind of thing went wrong: an open set, because every operating system finds new ones.
-    public struct Code: Hashable, Sendable, RawRepresentable, CustomStringConvertible {
+    package struct Code: Hashable, Sendable, RawRepresentable, CustomStringConvertible {
         /// The word itself, as it stands in JSON.
-        public let rawValue: String
-        public init(rawValue: String) { self.rawValue = rawValue }
+        package let rawValue: String
+        package init(rawValue: String) { self.rawValue = rawValue }
         /// The code of that word, known or not.
-        public init(_ rawValue: String) { self.rawValue = rawValue }
+        package init(_ rawValue: String) { self.rawValue = rawValue }
         /// The word.
-        public var description: String { rawValue }
+        package var description: String { rawValue }
 
         /// There is no adapter, no bus, no socket to speak through.
-        public static let noAdapter = Code("no-adapter")
+        package static let noAdapter = Code("no-adapter")
         /// The adapter is there and switched off.
-        public static let poweredOff = Code("powered-off")
+        package static let poweredOff = Code("powered-off")
         /// The system does not let us.
-        public static let permissionDenied = Code("permission-denied")
+        package static let permissionDenied = Code("permission-denied")
         /// Nobody answered a scan, or the peer is not there.
-        public static let notFound = Code("not-found")
+        package static let notFound = Code("not-found")
         /// A connection attempt failed or took too long.
-        public static let connectFailed = Code("connect-failed")
+        package static let connectFailed = Code("connect-failed")
         /// Somebody (perhaps a dead process) is already at it.
-        public static let inProgress = Code("in-progress")
+        package static let inProgress = Code("in-progress")
         /// The connection ended.
-        public static let disconnected = Code("disconnected")
+        package static let disconnected = Code("disconnected")
         /// An answer did not come in time.
-        public static let timeout = Code("timeout")
+        package static let timeout = Code("timeout")
         /// The peer said no; `attError` holds its code.
-        public static let refused = Code("refused")
+        package static let refused = Code("refused")
         /// The peer broke the protocol.
-        public static let protocolViolation = Code("protocol-violation")
+        package static let protocolViolation = Code("protocol-violation")
         /// The request makes no sense in this state (write while disconnected…).
-        public static let outOfStep = Code("out-of-step")
+        package static let outOfStep = Code("out-of-step")
         /// bluetoothd or its bus went away.
-        public static let serviceLost = Code("service-lost")
+        package static let serviceLost = Code("service-lost")
         /// Anything else that the system reported.
-        public static let system = Code("system")
+        package static let system = Code("system")
     }
 
     /// What kind of thing went wrong, for the retry table.
-    public var code: Code
+    package var code: Code
     /// One sentence: what was tried and what came back.
-    public var sentence: String
+    package var sentence: String
     /// The underlying name or message as the system gave it, e.g. `org.bluez.Error.InProgress`.
-    public var cause: String?
+    package var cause: String?
     /// Whether trying the same again may help.
-    public var isTransient: Bool
+    package var isTransient: Bool
     /// The ATT error code of a peer that said no.
-    public var attError: UInt8?
+    package var attError: UInt8?
 
-    public init(
+    package init(
         _ code: Code, _ sentence: String, cause: String? = nil, isTransient: Bool = false, attError: UInt8? = nil
     ) {
         self.code = code
@@ -62,5 +62,5 @@ public struct LinkError: Error, Sendable, Hashable {
 
 extension LinkError: CustomStringConvertible {
     /// The sentence, with the cause in brackets where one is known.
-    public var description: String { cause.map { "\(sentence) (\($0))" } ?? sentence }
+    package var description: String { cause.map { "\(sentence) (\($0))" } ?? sentence }
 }

@@ -1,5 +1,5 @@
 /// The way to the air, as `--link` names it (command law C3).
-public enum LinkName: Hashable, Sendable {
+package enum LinkName: Hashable, Sendable {
     /// bluetoothd, on the named adapter (`hci1`) or the first powered one.
     case bluez(adapter: String?)
     /// A Unix SOCK_SEQPACKET socket, one ATT PDU a message.
@@ -16,11 +16,11 @@ public enum LinkName: Hashable, Sendable {
     case capture(file: String)
 
     /// A link name that nothing can be made of.
-    public struct Malformed: Error, Hashable, Sendable, CustomStringConvertible {
+    package struct Malformed: Error, Hashable, Sendable, CustomStringConvertible {
         /// What was given.
-        public let text: String
+        package let text: String
         /// What was given, and which names there are.
-        public var description: String {
+        package var description: String {
             """
             '\(text)' is no link: use bluez, bluez:hci1, unix:PATH, stream:PATH, l2cap:hci1, l2cap:ADDRESS, \
             hci:HOST:PORT, esphome:HOST or capture:FILE
@@ -29,10 +29,10 @@ public enum LinkName: Hashable, Sendable {
     }
 
     /// The port of ESPHome's API where none is named.
-    public static let proxyPort: UInt16 = 6053
+    package static let proxyPort: UInt16 = 6053
 
     /// From what stands behind `--link`.
-    public init(_ text: String) throws(Malformed) {
+    package init(_ text: String) throws(Malformed) {
         let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
         let rest = parts.count > 1 ? String(parts[1]) : nil
         switch (parts.first.map(String.init), rest) {
@@ -55,7 +55,7 @@ public enum LinkName: Hashable, Sendable {
 
 extension LinkName: CustomStringConvertible {
     /// The name as `init(_:)` takes it.
-    public var description: String {
+    package var description: String {
         switch self {
         case .bluez(nil): "bluez"
         case .bluez(let adapter?): "bluez:\(adapter)"

@@ -1,17 +1,17 @@
 import Glibc
 
 /// Where a link's "now" comes from: a parameter, so that a test can bring its own.
-public struct MonotonicClock: Sendable {
+package struct MonotonicClock: Sendable {
     /// What time it is.
-    public var now: @Sendable () -> MonotonicInstant
+    package var now: @Sendable () -> MonotonicInstant
 
     /// A clock that this closure reads; it never goes backwards.
-    public init(now: @escaping @Sendable () -> MonotonicInstant) {
+    package init(now: @escaping @Sendable () -> MonotonicInstant) {
         self.now = now
     }
 
     /// The system's monotonic clock: never set, never stepped.
-    public static let system = MonotonicClock {
+    package static let system = MonotonicClock {
         var time = timespec()
         clock_gettime(CLOCK_MONOTONIC, &time)
         return MonotonicInstant(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))

@@ -1,7 +1,7 @@
 /// The peripheral's side of the seam: what `CentralLink` is to the gateway, this is to the bottle.
 ///
 /// A machine (the virtual bottle) is fed `PeripheralEvent`s and emits `PeripheralRequest`s.
-public protocol PeripheralLink: AnyObject, Sendable {
+package protocol PeripheralLink: AnyObject, Sendable {
     /// For people: `unix:/tmp/b.sock`, `bluez:hci1`.
     var name: String { get }
     /// What happens, in order of happening. One consumer. Ends when the link is closed for good.
@@ -20,27 +20,27 @@ public protocol PeripheralLink: AnyObject, Sendable {
 }
 
 extension PeripheralLink {
-    public func caughtUp() async {}
-    public func ownAddress() async -> BluetoothAddress? { nil }
+    package func caughtUp() async {}
+    package func ownAddress() async -> BluetoothAddress? { nil }
 }
 
 /// What a peripheral shows: name, advertising data, and its services.
-public struct GATTApplication: Hashable, Sendable {
+package struct GATTApplication: Hashable, Sendable {
     /// Device name: advertised, and served as 2A00 where the link serves the GAP service itself.
-    public var name: String
+    package var name: String
     /// Services named in the advertisement (the retail bottle names none).
-    public var advertisedServices: [BluetoothUUID]
+    package var advertisedServices: [BluetoothUUID]
     /// Services in the order in which they stand in the table.
-    public var services: [LocalService]
+    package var services: [LocalService]
     /// The services are all that there is: a link that serves attributes itself adds no GAP (1800) and GATT (1801) of
     /// its own.
-    public var isWholeTable = false
+    package var isWholeTable = false
     /// The ATT MTU offered to centrals, 23–517, where the link and not the system offers it.
-    public var maximumMTU = 517
+    package var maximumMTU = 517
     /// Advertising data as it is to be on the air; `nil`: made of name and advertised services.
-    public var advertisement: AdvertisingBytes?
+    package var advertisement: AdvertisingBytes?
 
-    public init(name: String, advertisedServices: [BluetoothUUID] = [], services: [LocalService]) {
+    package init(name: String, advertisedServices: [BluetoothUUID] = [], services: [LocalService]) {
         self.name = name
         self.advertisedServices = advertisedServices
         self.services = services
@@ -48,51 +48,51 @@ public struct GATTApplication: Hashable, Sendable {
 }
 
 /// AD structures (`length type data`*) of an advertisement and of the answer to a scan request, at most 31 bytes each.
-public struct AdvertisingBytes: Hashable, Sendable {
+package struct AdvertisingBytes: Hashable, Sendable {
     /// Of the advertisement itself.
-    public var data: [UInt8]
+    package var data: [UInt8]
     /// Of the answer to a scan request.
-    public var scanResponse: [UInt8]
+    package var scanResponse: [UInt8]
 
-    public init(data: [UInt8], scanResponse: [UInt8]) {
+    package init(data: [UInt8], scanResponse: [UInt8]) {
         self.data = data
         self.scanResponse = scanResponse
     }
 }
 
 /// A service of ours.
-public struct LocalService: Hashable, Sendable {
+package struct LocalService: Hashable, Sendable {
     /// What the service is.
-    public var uuid: BluetoothUUID
+    package var uuid: BluetoothUUID
     /// Its characteristics, in the order of their handles.
-    public var characteristics: [LocalCharacteristic]
+    package var characteristics: [LocalCharacteristic]
     /// Handle of the declaration; `nil`: the next that is free. Handles of our own count on links that serve attributes
     /// themselves.
-    public var handle: UInt16?
+    package var handle: UInt16?
     /// Last handle of the service; `nil`: its last attribute's.
-    public var end: UInt16?
+    package var end: UInt16?
     /// A secondary service is found only through services that include it.
-    public var isPrimary = true
+    package var isPrimary = true
     /// Services that it includes.
-    public var includes: [LocalInclude] = []
-    public init(uuid: BluetoothUUID, characteristics: [LocalCharacteristic]) {
+    package var includes: [LocalInclude] = []
+    package init(uuid: BluetoothUUID, characteristics: [LocalCharacteristic]) {
         self.uuid = uuid
         self.characteristics = characteristics
     }
 }
 
 /// A service that another one includes, by its handles.
-public struct LocalInclude: Hashable, Sendable {
+package struct LocalInclude: Hashable, Sendable {
     /// Of the include declaration; `nil`: the next that is free.
-    public var handle: UInt16?
+    package var handle: UInt16?
     /// Handle of the included service's declaration.
-    public var start: UInt16
+    package var start: UInt16
     /// Its last handle.
-    public var end: UInt16
+    package var end: UInt16
     /// `nil`: the declaration does not say (128 bits do not fit there).
-    public var uuid: BluetoothUUID?
+    package var uuid: BluetoothUUID?
 
-    public init(handle: UInt16?, start: UInt16, end: UInt16, uuid: BluetoothUUID?) {
+    package init(handle: UInt16?, start: UInt16, end: UInt16, uuid: BluetoothUUID?) {
         self.handle = handle
         self.start = start
         self.end = end
@@ -101,18 +101,18 @@ public struct LocalInclude: Hashable, Sendable {
 }
 
 /// A descriptor of ours beside those that the link makes.
-public struct LocalDescriptor: Hashable, Sendable {
+package struct LocalDescriptor: Hashable, Sendable {
     /// Its type.
-    public var uuid: BluetoothUUID
+    package var uuid: BluetoothUUID
     /// Names it in events: reads and writes are asked of the machine. Of 2902, which is always the link's, it names
     /// nothing.
-    public var name: BluetoothUUID
+    package var name: BluetoothUUID
     /// `nil`: the next that is free.
-    public var handle: UInt16?
+    package var handle: UInt16?
     /// As of a characteristic: some firmwares notify even from there.
-    public var notifiesAnybody = false
+    package var notifiesAnybody = false
 
-    public init(uuid: BluetoothUUID, name: BluetoothUUID, handle: UInt16? = nil) {
+    package init(uuid: BluetoothUUID, name: BluetoothUUID, handle: UInt16? = nil) {
         self.uuid = uuid
         self.name = name
         self.handle = handle
@@ -120,33 +120,33 @@ public struct LocalDescriptor: Hashable, Sendable {
 }
 
 /// A characteristic of ours.
-public struct LocalCharacteristic: Hashable, Sendable {
+package struct LocalCharacteristic: Hashable, Sendable {
     /// What it is.
-    public var uuid: BluetoothUUID
+    package var uuid: BluetoothUUID
     /// How events and requests call it: once in an application. Its UUID, unless that occurs several times.
-    public var name: BluetoothUUID
+    package var name: BluetoothUUID
     /// Handles of declaration and value; `nil`: the next that are free.
-    public var declaration: UInt16?
+    package var declaration: UInt16?
     /// Handle of the value; `nil`: the next that is free.
-    public var handle: UInt16?
+    package var handle: UInt16?
     /// In order. With 2902 among them the link makes no other one.
-    public var descriptors: [LocalDescriptor] = []
+    package var descriptors: [LocalDescriptor] = []
     /// Its values go to everybody who is connected, subscribed or not: some firmwares notify what they do not offer to.
     /// On links that serve attributes themselves.
-    public var notifiesAnybody = false
+    package var notifiesAnybody = false
     /// Reads reach the machine although the properties do not offer them.
-    public var acceptsAnyRead = false
+    package var acceptsAnyRead = false
     /// What its declaration says may be done with its value.
-    public var properties: CharacteristicProperties
+    package var properties: CharacteristicProperties
     /// Text of the Characteristic User Description descriptor (2901); `nil`: there is none.
-    public var userDescription: String?
+    package var userDescription: String?
     /// A constant that the link serves by itself; `nil`: each read is asked of the machine as `read`.
-    public var constant: [UInt8]?
+    package var constant: [UInt8]?
     /// Writes of every kind reach the machine although the properties do not offer them: some firmwares check nothing,
     /// and the bottle hangs up on writes to its response characteristic rather than refuse them.
-    public var acceptsAnyWrite: Bool
+    package var acceptsAnyWrite: Bool
 
-    public init(
+    package init(
         uuid: BluetoothUUID, properties: CharacteristicProperties, userDescription: String? = nil,
         constant: [UInt8]? = nil,
         acceptsAnyWrite: Bool = false
@@ -161,17 +161,17 @@ public struct LocalCharacteristic: Hashable, Sendable {
 }
 
 /// A connected central, as the link tells them apart.
-public struct CentralID: Hashable, Sendable, CustomStringConvertible {
+package struct CentralID: Hashable, Sendable, CustomStringConvertible {
     /// The name as the link writes it.
-    public let text: String
+    package let text: String
     /// The central of that name.
-    public init(_ text: String) { self.text = text }
+    package init(_ text: String) { self.text = text }
     /// The name.
-    public var description: String { text }
+    package var description: String { text }
 }
 
 /// What a link tells a peripheral.
-public enum PeripheralEvent: Hashable, Sendable {
+package enum PeripheralEvent: Hashable, Sendable {
     case connected(CentralID)
     case disconnected(CentralID)
     case mtuChanged(CentralID, Int)
@@ -191,7 +191,7 @@ public enum PeripheralEvent: Hashable, Sendable {
 }
 
 /// What a peripheral asks of its link.
-public enum PeripheralRequest: Hashable, Sendable {
+package enum PeripheralRequest: Hashable, Sendable {
     /// Answers the read or write with that token: a value, or an ATT error code (Core 5.4, Vol 3 Part F, table 3.4).
     case respond(token: UInt64, Response)
     /// Sends a value to every subscriber; cut to MTU - 3 by the bearer as a real stack cuts it.
@@ -202,7 +202,7 @@ public enum PeripheralRequest: Hashable, Sendable {
     case advertise(Bool)
 
     /// The answer to a read or write: a value, or an ATT error.
-    public enum Response: Hashable, Sendable {
+    package enum Response: Hashable, Sendable {
         case value([UInt8])
         case error(UInt8)
     }

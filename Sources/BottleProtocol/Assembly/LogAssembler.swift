@@ -1,5 +1,5 @@
 /// What a value from the response characteristic turned out to be.
-public enum AssemblyEvent: Hashable, Sendable {
+package enum AssemblyEvent: Hashable, Sendable {
     /// A whole RP or RT frame, also one that stood inside a log transfer.
     case message(Frame)
     /// A PT frame of which all bytes arrived. `records` may be 0: the draft profile ends a dump so.
@@ -21,7 +21,7 @@ public enum AssemblyEvent: Hashable, Sendable {
 ///
 /// Works for notifications of whole entries in any order (parallel bearers shuffle them, `docs/adapters.md`, EATT),
 /// and for logs cut anywhere in order. Memory is bounded by two frames, whatever arrives.
-public struct LogAssembler: Sendable {
+package struct LogAssembler: Sendable {
     private var frame: PartialFrame?
     /// 1–3 bytes of a frame that began so short.
     private var header: [UInt8] = []
@@ -31,15 +31,15 @@ public struct LogAssembler: Sendable {
     private var missing = MissingParts()
 
     /// With nothing under way.
-    public init() {}
+    package init() {}
 
     /// Payload bytes received and announced of the log transfer under way; `nil` outside one.
-    public var progress: (received: Int, expected: Int)? {
+    package var progress: (received: Int, expected: Int)? {
         frame.flatMap { $0.operation == .put ? ($0.payload.count, $0.length) : nil }
     }
 
     /// Takes the next value of the response characteristic.
-    public mutating func receive(_ value: [UInt8]) -> [AssemblyEvent] {
+    package mutating func receive(_ value: [UInt8]) -> [AssemblyEvent] {
         if value == previous, !completesHeader(value) {
             frame?.appendRepeat(value)
             return [.repeated(value)] + (frame?.isComplete == true ? closeFrame() : [])
@@ -61,7 +61,7 @@ public struct LogAssembler: Sendable {
     }
 
     /// Ends whatever is under way, and forgets what came before: the next value starts afresh.
-    public mutating func finish() -> [AssemblyEvent] {
+    package mutating func finish() -> [AssemblyEvent] {
         var events: [AssemblyEvent] = []
         abandonFrame("the transfer ended before all of its frame arrived", &events)
         abandonHeader(&events)

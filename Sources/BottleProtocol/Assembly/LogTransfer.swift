@@ -1,16 +1,16 @@
 /// What came of one PT frame of the drink log: whole, or as far as it got.
-public struct LogTransfer: Hashable, Sendable {
+package struct LogTransfer: Hashable, Sendable {
     /// Whole records as received, 13 bytes each, joined. Equal records stay: the acknowledgement counts them, the
     /// journal does not.
-    public let recordBytes: [UInt8]
+    package let recordBytes: [UInt8]
     /// Entries of other types than `log`, skipped (rule 4).
-    public let skipped: [Entry]
+    package let skipped: [Entry]
     /// All payload bytes received, for quarantine where the transfer is not complete.
-    public let payload: [UInt8]
+    package let payload: [UInt8]
     /// The frame's length field; `nil` for entries whose header never came.
-    public let length: Int?
+    package let length: Int?
     /// All `length` bytes arrived and are entries (rule 5).
-    public let isComplete: Bool
+    package let isComplete: Bool
     /// Whether acknowledging these records drops exactly them. An acknowledgement names the bottle's *oldest* records,
     /// so after an earlier part of the log went missing (an unfinished frame, entries without a header) a later
     /// complete frame must not be acknowledged either, unless it holds all that was seen of the missing part: then the
@@ -19,20 +19,20 @@ public struct LogTransfer: Hashable, Sendable {
     /// What leaves no trace can not be known here: of a dump of *several* PT frames (the draft profile's packets) a
     /// whole frame may be lost on the way. Such a dump may be acknowledged only when a second dump brings the same
     /// records in the same order.
-    public let isAcknowledgeable: Bool
+    package let isAcknowledgeable: Bool
 
     /// Values ended inside records: nothing but the frame's length says that the pieces belong together. Pieces of two
     /// frames, with values lost of both, can add up to that length, and to a record that the bottle never had.
-    public internal(set) var isPieced = false
+    package internal(set) var isPieced = false
 
     /// Number of whole records.
-    public var count: Int { recordBytes.count / DrinkRecord.size }
+    package var count: Int { recordBytes.count / DrinkRecord.size }
 
     /// Byte count to acknowledge: 13 a record. `nil`: nothing may be acknowledged.
-    public var acknowledgement: UInt16? { isAcknowledgeable ? UInt16(exactly: recordBytes.count) : nil }
+    package var acknowledgement: UInt16? { isAcknowledgeable ? UInt16(exactly: recordBytes.count) : nil }
 
     /// The records in the dialect's reading, and those that it refuses with the reason.
-    public func records(
+    package func records(
         dialect: RecordDialect = .calendar, amountWidth: AmountWidth? = nil
     ) -> (accepted: [DrinkRecord], refused: [(raw: [UInt8], reason: DecodeFailure)]) {
         var accepted: [DrinkRecord] = []
@@ -52,7 +52,7 @@ extension DrinkRecord {
     /// Decodes records that stand one after another; a tail shorter than a record is ignored. Allocates nothing by
     /// itself.
     @inlinable
-    public static func decodeAll(
+    package static func decodeAll(
         _ bytes: [UInt8], dialect: RecordDialect = .calendar, amountWidth: AmountWidth? = nil,
         _ body: (Result<DrinkRecord, DecodeFailure>, UnsafeRawBufferPointer.SubSequence) -> Void
     ) {

@@ -1,17 +1,17 @@
 /// Why bytes could not be decoded: what was looked for, where, how much was needed and how much was there.
 ///
 /// Malformed bytes are never retried: the caller quarantines them with this reason and goes on.
-public struct DecodeFailure: Error, Hashable, Sendable, CustomStringConvertible {
+package struct DecodeFailure: Error, Hashable, Sendable, CustomStringConvertible {
     /// One clause for people: `a frame's payload is shorter than its length field says`.
-    public var what: String
+    package var what: String
     /// Byte offset in the decoded bytes at which it went wrong.
-    public var offset: Int
+    package var offset: Int
     /// Bytes (or, where `what` says so, the value) needed at `offset`.
-    public var needed: Int
+    package var needed: Int
     /// Bytes (or the value) found there.
-    public var found: Int
+    package var found: Int
 
-    public init(what: String, offset: Int, needed: Int, found: Int) {
+    package init(what: String, offset: Int, needed: Int, found: Int) {
         self.what = what
         self.offset = offset
         self.needed = needed
@@ -19,7 +19,7 @@ public struct DecodeFailure: Error, Hashable, Sendable, CustomStringConvertible 
     }
 
     /// The sentence with its figures: `a frame is shorter than its header (at byte 2: needed 4, found 2)`.
-    public var description: String { "\(what) (at byte \(offset): needed \(needed), found \(found))" }
+    package var description: String { "\(what) (at byte \(offset): needed \(needed), found \(found))" }
 }
 
 /// `1A 02 0F`: how this project writes bytes for people.

@@ -1,9 +1,9 @@
 // The law's tables of operations and entries (protocol law P2, P2.2) as data, for whatever is made of them.
 
 /// What is known of an entry type: its name, and how its data is read.
-public struct EntryFact: Hashable, Sendable {
+package struct EntryFact: Hashable, Sendable {
     /// How the data of an entry is read.
-    public enum Shape: String, Hashable, Sendable, CaseIterable {
+    package enum Shape: String, Hashable, Sendable, CaseIterable {
         /// One byte, a number.
         case byte
         /// One byte, signed.
@@ -27,21 +27,21 @@ public struct EntryFact: Hashable, Sendable {
     }
 
     /// The type that the fact is about.
-    public var type: EntryType
+    package var type: EntryType
     /// One word in lowerCamelCase.
-    public var key: String
+    package var key: String
     /// For people.
-    public var title: String
+    package var title: String
     /// How the data bytes are read.
-    public var shape: Shape
+    package var shape: Shape
     /// `ml`, `ppm`, `°C`, `percent`; empty where the data has none.
-    public var unit: String
+    package var unit: String
 }
 
 extension EntryType {
     /// Every type that is known, in the order of their numbers. `FF`, which stands for all of them in a GT frame, is
     /// none.
-    public static let known: [EntryFact] = [
+    package static let known: [EntryFact] = [
         EntryFact(type: .temperature, key: "temperature", title: "Water temperature", shape: .signedByte, unit: "°C"),
         EntryFact(type: .battery, key: "battery", title: "Battery", shape: .byte, unit: "percent"),
         EntryFact(type: .clock, key: "clock", title: "Clock", shape: .clock, unit: ""),
@@ -65,7 +65,7 @@ extension EntryType {
 
 extension RegistrationCode {
     /// Every code that is known, with its words.
-    public static let known: [(code: RegistrationCode, title: String)] = [
+    package static let known: [(code: RegistrationCode, title: String)] = [
         (.register, "register"), (.pressButton, "press the button"), (.confirmed, "confirmed on the bottle"),
         (.failed, "failed"), (.clear, "clear the stored log"),
         (.cleared, "done and cleared"),
@@ -74,7 +74,7 @@ extension RegistrationCode {
 
 extension FrameOperation {
     /// Every operation that is known, with its words.
-    public static let known: [(operation: FrameOperation, title: String)] = [
+    package static let known: [(operation: FrameOperation, title: String)] = [
         (.get, "get"), (.put, "put, or the drink log"), (.response, "response, or acknowledgement"),
         (.report, "report"),
     ]

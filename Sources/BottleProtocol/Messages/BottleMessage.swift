@@ -1,7 +1,7 @@
 /// What a bottle notifies beside the log: an answer (RP) or a report (RT), sorted by what it means.
 ///
 /// Decoding loses nothing: what has no name of its own is `answer` or `report` with its entries.
-public enum BottleMessage: Hashable, Sendable {
+package enum BottleMessage: Hashable, Sendable {
     case snapshot(Snapshot)
     /// RP 06 01: records follow as PT frames.
     case logFollows
@@ -17,7 +17,7 @@ public enum BottleMessage: Hashable, Sendable {
     case report([Entry])
 
     /// From an RP or RT frame; a PT frame is the log's, a GT frame is the host's.
-    public init(decoding frame: Frame) throws(DecodeFailure) {
+    package init(decoding frame: Frame) throws(DecodeFailure) {
         let entries = try frame.operation == .response ? Self.answerEntries(frame) : frame.entries()
         switch frame.operation {
         case .report: self = .report(entries)
@@ -52,7 +52,7 @@ public enum BottleMessage: Hashable, Sendable {
     }
 
     /// The frame that says it; a snapshot in the layout of its model (Boost where unknown).
-    public var frame: Frame {
+    package var frame: Frame {
         switch self {
         case .snapshot(let snapshot): snapshot.frame(snapshot.model ?? .boost)
         case .logFollows: Frame(.response, [Entry(.log, [1])])
@@ -65,7 +65,7 @@ public enum BottleMessage: Hashable, Sendable {
     }
 
     /// Goal, clock and reminder taken, in one answer: `52 50 00 0F 03 05 GG GG 02 03 00 07 26 r r r r r r`.
-    public static func settingsTaken(goalMl: UInt16, reminder: ReminderSetting) -> BottleMessage {
+    package static func settingsTaken(goalMl: UInt16, reminder: ReminderSetting) -> BottleMessage {
         .answer([Entry(.goal, goalMl), Entry(.clock, [0]), Entry(.reminder, reminder.encoded)])
     }
 }

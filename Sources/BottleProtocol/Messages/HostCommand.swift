@@ -1,7 +1,7 @@
 /// What a host writes to the command characteristic (protocol law P2.4).
 ///
 /// Decoding never fails and loses nothing: `HostCommand(decoding: bytes).encoded == bytes` for all bytes.
-public enum HostCommand: Hashable, Sendable {
+package enum HostCommand: Hashable, Sendable {
     /// GT FF: everything the bottle knows of itself.
     case snapshot
     /// GT 06: the drink log.
@@ -36,7 +36,7 @@ public enum HostCommand: Hashable, Sendable {
     case unknown([UInt8])
 
     /// Any bytes; what is no known command becomes `unknown` with these bytes.
-    public init(decoding bytes: [UInt8]) {
+    package init(decoding bytes: [UInt8]) {
         if bytes.count == 1, let byte = bytes.first, [0x01, 0x03, 0x04].contains(byte) {
             self = .draftDump(byte)
         } else {
@@ -89,7 +89,7 @@ public enum HostCommand: Hashable, Sendable {
     }
 
     /// Exactly the bytes that a host writes.
-    public var encoded: [UInt8] {
+    package var encoded: [UInt8] {
         switch self {
         case .snapshot: Frame(.get, payload: [EntryType.everything.rawValue]).encoded
         case .drinkLog: Frame(.get, payload: [EntryType.log.rawValue]).encoded
@@ -122,7 +122,7 @@ public enum HostCommand: Hashable, Sendable {
 
 extension HostCommand {
     /// What the command asks, in words for people.
-    public var meaning: String {
+    package var meaning: String {
         switch self {
         case .snapshot: "ask for a snapshot"
         case .drinkLog: "ask for the drink log"

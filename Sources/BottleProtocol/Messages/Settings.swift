@@ -2,21 +2,21 @@
 
 /// The bottle's clock: `YY MM DD hh mm ss`, binary, YY = year - 2000, local wall time. Not validated: a lost clock says
 /// zero.
-public struct BottleClock: Hashable, Sendable {
+package struct BottleClock: Hashable, Sendable {
     /// Years since 2000.
-    public var yearByte: UInt8
+    package var yearByte: UInt8
     /// 1–12 on a clock that runs.
-    public var month: UInt8
+    package var month: UInt8
     /// 1–31 on a clock that runs.
-    public var day: UInt8
+    package var day: UInt8
     /// 0–23.
-    public var hour: UInt8
+    package var hour: UInt8
     /// 0–59.
-    public var minute: UInt8
+    package var minute: UInt8
     /// 0–59.
-    public var second: UInt8
+    package var second: UInt8
 
-    public init(yearByte: UInt8, month: UInt8, day: UInt8, hour: UInt8, minute: UInt8, second: UInt8) {
+    package init(yearByte: UInt8, month: UInt8, day: UInt8, hour: UInt8, minute: UInt8, second: UInt8) {
         self.yearByte = yearByte
         self.month = month
         self.day = day
@@ -26,7 +26,7 @@ public struct BottleClock: Hashable, Sendable {
     }
 
     /// From exactly six bytes.
-    public init?(_ bytes: some Collection<UInt8>) {
+    package init?(_ bytes: some Collection<UInt8>) {
         let field = Array(bytes)
         guard field.count == 6 else { return nil }
         self.init(
@@ -34,12 +34,12 @@ public struct BottleClock: Hashable, Sendable {
     }
 
     /// The six bytes in this order.
-    public var encoded: [UInt8] { [yearByte, month, day, hour, minute, second] }
+    package var encoded: [UInt8] { [yearByte, month, day, hour, minute, second] }
     /// 2000–2255.
-    public var year: Int { 2000 + Int(yearByte) }
+    package var year: Int { 2000 + Int(yearByte) }
 
     /// Whether the fields are a date and a time of day that exist.
-    public var isPossible: Bool {
+    package var isPossible: Bool {
         (1...12).contains(month) && day >= 1 && Int(day) <= DrinkRecord.days(inMonth: Int(month), of: year) && hour < 24
             && minute < 60 && second < 60
     }
@@ -47,28 +47,28 @@ public struct BottleClock: Hashable, Sendable {
 
 extension BottleClock: CustomStringConvertible {
     /// `2026-02-02T22:21:15`.
-    public var description: String {
+    package var description: String {
         func two(_ value: UInt8) -> String { (value < 10 ? "0" : "") + String(value) }
         return "\(year)-\(two(month))-\(two(day))T\(two(hour)):\(two(minute)):\(two(second))"
     }
 }
 
 /// When the bottle reminds by itself: `mode wakeHour wakeMinute sleepHour sleepMinute intervalMinutes`.
-public struct ReminderSetting: Hashable, Sendable {
+package struct ReminderSetting: Hashable, Sendable {
     /// 0 off, 1 periodic, 2 smart.
-    public var mode: UInt8
+    package var mode: UInt8
     /// Hour at which reminding begins, 0–23.
-    public var wakeHour: UInt8
+    package var wakeHour: UInt8
     /// Minute at which reminding begins, 0–59.
-    public var wakeMinute: UInt8
+    package var wakeMinute: UInt8
     /// Hour at which reminding ends, 0–23.
-    public var sleepHour: UInt8
+    package var sleepHour: UInt8
     /// Minute at which reminding ends, 0–59.
-    public var sleepMinute: UInt8
+    package var sleepMinute: UInt8
     /// Minutes between two reminders.
-    public var intervalMinutes: UInt8
+    package var intervalMinutes: UInt8
 
-    public init(
+    package init(
         mode: UInt8, wakeHour: UInt8, wakeMinute: UInt8, sleepHour: UInt8, sleepMinute: UInt8, intervalMinutes: UInt8
     ) {
         self.mode = mode
@@ -80,7 +80,7 @@ public struct ReminderSetting: Hashable, Sendable {
     }
 
     /// From exactly six bytes.
-    public init?(_ bytes: some Collection<UInt8>) {
+    package init?(_ bytes: some Collection<UInt8>) {
         let field = Array(bytes)
         guard field.count == 6 else { return nil }
         self.init(
@@ -89,19 +89,19 @@ public struct ReminderSetting: Hashable, Sendable {
     }
 
     /// Off, 08:00–20:00, every 60 minutes.
-    public static let standard = Self(
+    package static let standard = Self(
         mode: 0, wakeHour: 8, wakeMinute: 0, sleepHour: 20, sleepMinute: 0, intervalMinutes: 60)
 
     /// The six bytes in this order.
-    public var encoded: [UInt8] { [mode, wakeHour, wakeMinute, sleepHour, sleepMinute, intervalMinutes] }
+    package var encoded: [UInt8] { [mode, wakeHour, wakeMinute, sleepHour, sleepMinute, intervalMinutes] }
 
     /// By their number.
-    public static let modeNames = ["off", "periodic", "smart"]
+    package static let modeNames = ["off", "periodic", "smart"]
 }
 
 extension ReminderSetting: CustomStringConvertible {
     /// `periodic, 08:00-20:00, every 60 min`.
-    public var description: String {
+    package var description: String {
         func two(_ value: UInt8) -> String { (value < 10 ? "0" : "") + String(value) }
         let word = Int(mode) < Self.modeNames.count ? Self.modeNames[Int(mode)] : "mode \(mode)"
         return
@@ -113,17 +113,17 @@ extension ReminderSetting: CustomStringConvertible {
 }
 
 /// The reminder light: `mode red green blue`.
-public struct ReminderLight: Hashable, Sendable {
+package struct ReminderLight: Hashable, Sendable {
     /// 0 blue, 1 breathe, 2 calm, 3 rainbow, 5 warmth, 6 christmas.
-    public var mode: UInt8
+    package var mode: UInt8
     /// Share of red, 0–255.
-    public var red: UInt8
+    package var red: UInt8
     /// Share of green, 0–255.
-    public var green: UInt8
+    package var green: UInt8
     /// Share of blue, 0–255.
-    public var blue: UInt8
+    package var blue: UInt8
 
-    public init(mode: UInt8, red: UInt8, green: UInt8, blue: UInt8) {
+    package init(mode: UInt8, red: UInt8, green: UInt8, blue: UInt8) {
         self.mode = mode
         self.red = red
         self.green = green
@@ -131,46 +131,46 @@ public struct ReminderLight: Hashable, Sendable {
     }
 
     /// From exactly four bytes.
-    public init?(_ bytes: some Collection<UInt8>) {
+    package init?(_ bytes: some Collection<UInt8>) {
         let field = Array(bytes)
         guard field.count == 4 else { return nil }
         self.init(mode: field[0], red: field[1], green: field[2], blue: field[3])
     }
 
     /// The four bytes in this order.
-    public var encoded: [UInt8] { [mode, red, green, blue] }
+    package var encoded: [UInt8] { [mode, red, green, blue] }
 
     /// The modes that owners have named.
-    public static let modeNames: [(mode: UInt8, name: String)] = [
+    package static let modeNames: [(mode: UInt8, name: String)] = [
         (0, "blue"), (1, "breathe"), (2, "calm"), (3, "rainbow"), (5, "warmth"), (6, "christmas"),
     ]
 }
 
 extension ReminderLight: CustomStringConvertible {
     /// `rainbow, colour 00 80 FF`.
-    public var description: String {
+    package var description: String {
         let name = Self.modeNames.first { $0.mode == mode }?.name ?? "mode \(mode)"
         return "\(name), colour \(hexText([red, green, blue]))"
     }
 }
 
 /// Data byte of a charging entry (type 17). An open set.
-public struct ChargingState: Hashable, Sendable, RawRepresentable {
+package struct ChargingState: Hashable, Sendable, RawRepresentable {
     /// The data byte as it came.
-    public let rawValue: UInt8
-    public init(rawValue: UInt8) { self.rawValue = rawValue }
+    package let rawValue: UInt8
+    package init(rawValue: UInt8) { self.rawValue = rawValue }
 
     /// On battery.
-    public static let no = Self(rawValue: 0)
+    package static let no = Self(rawValue: 0)
     /// On its cradle, not full yet.
-    public static let charging = Self(rawValue: 1)
+    package static let charging = Self(rawValue: 1)
     /// Full, and still on its cradle.
-    public static let charged = Self(rawValue: 2)
+    package static let charged = Self(rawValue: 2)
 }
 
 extension ChargingState: CustomStringConvertible {
     /// In words; a number that is not known as the number.
-    public var description: String {
+    package var description: String {
         switch self {
         case .no: "not charging"
         case .charging: "charging"

@@ -7,33 +7,33 @@
 ///
 /// The layout as entries is derived [D], the offsets of battery, clock, firmware, charging, temperature, TDS and level
 /// are published [P]: where a payload of a known length is no sequence of entries, the published offsets decide.
-public struct Snapshot: Hashable, Sendable {
+package struct Snapshot: Hashable, Sendable {
     /// Told by the payload's length or by what only a Vita measures; `nil`: by nothing.
-    public var model: BottleModel?
+    package var model: BottleModel?
     /// Charge of the battery as the bottle says it, 0–100 where it tells the truth.
-    public var batteryPercent: Int?
+    package var batteryPercent: Int?
     /// Whether it is on its cradle.
-    public var charging: ChargingState?
+    package var charging: ChargingState?
     /// The bottle's clock at the moment of the answer.
-    public var clock: BottleClock?
+    package var clock: BottleClock?
     /// The daily goal that is set in the bottle.
-    public var goalMl: Int?
+    package var goalMl: Int?
     /// What the bottle counts as drunk today.
-    public var amountMl: Int?
+    package var amountMl: Int?
     /// Two bytes, as they are.
-    public var firmware: UInt16?
+    package var firmware: UInt16?
     /// Water temperature, signed. Vita only.
-    public var temperatureC: Int?
+    package var temperatureC: Int?
     /// Dissolved solids in parts per million. Vita only.
-    public var tdsPpm: Int?
+    package var tdsPpm: Int?
     /// Water that is in the bottle. Vita only.
-    public var levelMl: Int?
+    package var levelMl: Int?
     /// When the bottle reminds by itself.
-    public var reminder: ReminderSetting?
+    package var reminder: ReminderSetting?
     /// Number of its language, whose meaning is not known.
-    public var language: UInt8?
+    package var language: UInt8?
     /// Entries of types that are not known, as they came.
-    public var unknownEntries: [Entry] = []
+    package var unknownEntries: [Entry] = []
 
     /// Types that this emulator chooses for the snapshot's undeciphered entries (`xx` [?]); the decoder goes by place,
     /// not by them.
@@ -41,10 +41,10 @@ public struct Snapshot: Hashable, Sendable {
     static let emptyType = EntryType(0x0C)
 
     /// With nothing known.
-    public init() {}
+    package init() {}
 
     /// From an RP frame that holds a battery entry, or has a snapshot's published length.
-    public init(decoding frame: Frame) throws(DecodeFailure) {
+    package init(decoding frame: Frame) throws(DecodeFailure) {
         guard frame.operation == .response else {
             throw DecodeFailure(
                 what: "a snapshot is an RP frame", offset: 0, needed: Int(FrameOperation.response.rawValue),
@@ -104,7 +104,7 @@ public struct Snapshot: Hashable, Sendable {
 
     /// The frame a bottle of that model sends; what is not known goes out as zero. Numbers outside their field are cut
     /// to its range.
-    public func frame(_ model: BottleModel) -> Frame {
+    package func frame(_ model: BottleModel) -> Frame {
         func byte(_ value: Int?) -> [UInt8] { [UInt8(clamping: value ?? 0)] }
         func number(_ value: Int?) -> UInt16 { UInt16(clamping: value ?? 0) }
         let zeroClock = BottleClock(yearByte: 0, month: 0, day: 0, hour: 0, minute: 0, second: 0)
@@ -131,7 +131,7 @@ public struct Snapshot: Hashable, Sendable {
 
 extension BottleModel {
     /// Payload bytes of its snapshot (protocol law P2.8).
-    public var snapshotLength: Int {
+    package var snapshotLength: Int {
         switch self {
         case .boost: 0x27
         case .vita: 0x31

@@ -3,19 +3,19 @@
 extension DrinkRecord {
     /// Whether month, day, hour, minute and second can occur together. 29 February needs a leap year where the year is
     /// known.
-    public var isDatePossible: Bool { firstImpossibleField == nil }
+    package var isDatePossible: Bool { firstImpossibleField == nil }
 
     /// Before there was no such bottle.
-    public static let plausibleYears = 2015...2099
+    package static let plausibleYears = 2015...2099
 
     /// Whether the record's own year lies in 2015–2099. Always so in `strict`, whose records carry none.
-    public var isYearPlausible: Bool { year.map { Self.plausibleYears.contains($0) } ?? true }
+    package var isYearPlausible: Bool { year.map { Self.plausibleYears.contains($0) } ?? true }
 
     /// Kept, never counted: an impossible date or an implausible year, as after a power loss of the bottle's clock.
-    public var isSuspect: Bool { !isDatePossible || !isYearPlausible }
+    package var isSuspect: Bool { !isDatePossible || !isYearPlausible }
 
     /// The words to say about `isSuspect`.
-    public var suspicion: String? {
+    package var suspicion: String? {
         if let wrong = firstImpossibleField {
             return "its \(wrong.name) is \(wrong.value): the bottle's clock was lost"
         }
@@ -47,17 +47,17 @@ extension DrinkRecord {
 
     /// Water temperature in whole °C: the signed byte 10 of a Vita. A Boost has no thermometer, an unknown model shows
     /// none.
-    public func temperatureC(_ model: BottleModel?) -> Int? {
+    package func temperatureC(_ model: BottleModel?) -> Int? {
         model?.measuresWater == true ? Int(Int8(bitPattern: byte(10))) : nil
     }
 
     /// Battery percent: a Boost writes 01 and the percentage into bytes 10–11.
-    public func batteryPercent(_ model: BottleModel?) -> Int? {
+    package func batteryPercent(_ model: BottleModel?) -> Int? {
         model?.measuresWater == false && byte(10) == 1 && byte(11) <= 100 ? Int(byte(11)) : nil
     }
 
     /// Dissolved solids in ppm, where the model measures them.
-    public func tdsPpm(model: BottleModel?) -> Int? {
+    package func tdsPpm(model: BottleModel?) -> Int? {
         model?.measuresWater == true ? tdsPpm : nil
     }
 }

@@ -8,27 +8,27 @@
 /// ```
 ///
 /// Held inline in two words, so that decoding allocates nothing.
-public struct DrinkRecord: Hashable, Sendable {
+package struct DrinkRecord: Hashable, Sendable {
     /// Bytes of a record.
-    public static let size = 13
+    package static let size = 13
     /// Byte 0 of every drink record in the strict dialect.
-    public static let strictTypeByte: UInt8 = 0x1A
+    package static let strictTypeByte: UInt8 = 0x1A
 
     /// Bytes 0–7, the first one topmost.
     let head: UInt64
     /// Bytes 8–12 in the lower 40 bits, byte 8 topmost.
     let tail: UInt64
     /// How the bytes are read.
-    public let dialect: RecordDialect
+    package let dialect: RecordDialect
     /// Which bytes hold the amount.
-    public let amountWidth: AmountWidth
+    package let amountWidth: AmountWidth
 
     /// Decodes the first 13 bytes; what follows them is ignored (A1-05).
     ///
     /// `calendar` accepts all 13-byte values: impossible dates are for `isSuspect`. `strict` refuses a byte 0 other
     /// than 1A and impossible dates, as the founding documents do (A1-02, A1-11, A1-12).
     @inlinable
-    public init(
+    package init(
         decoding bytes: some Collection<UInt8>, dialect: RecordDialect = .calendar, amountWidth: AmountWidth? = nil
     ) throws(DecodeFailure) {
         guard bytes.count >= Self.size else {
@@ -79,7 +79,7 @@ public struct DrinkRecord: Hashable, Sendable {
     /// - Parameters:
     ///   - yearByte: year - 2000.
     ///   - sensor: bytes 10 and 11: 01 and battery percent on a Boost, °C and 00 on a Vita.
-    public init(
+    package init(
         yearByte: UInt8, month: UInt8, day: UInt8, hour: UInt8, minute: UInt8, second: UInt8,
         amountMl: UInt16, tdsPpm: UInt16 = 0, sensor: (UInt8, UInt8), flag: UInt8 = 0
     ) {
@@ -97,32 +97,32 @@ public struct DrinkRecord: Hashable, Sendable {
     }
 
     /// The 13 bytes.
-    public var raw: [UInt8] { (0..<Self.size).map(byte) }
+    package var raw: [UInt8] { (0..<Self.size).map(byte) }
     /// The 13 bytes, for the air.
-    public var encoded: [UInt8] { raw }
+    package var encoded: [UInt8] { raw }
 
     /// Byte 0: year - 2000 (`calendar`), 1A (`strict`).
-    public var yearByte: Int { Int(byte(0)) }
+    package var yearByte: Int { Int(byte(0)) }
     /// 2000 + byte 0 in `calendar`; `nil` in `strict`, where the host's clock supplies it.
-    public var year: Int? { dialect == .calendar ? 2000 + yearByte : nil }
+    package var year: Int? { dialect == .calendar ? 2000 + yearByte : nil }
     /// Byte 1, 1–12 where the date is possible.
-    public var month: Int { Int(byte(1)) }
+    package var month: Int { Int(byte(1)) }
     /// Byte 2, 1–31 where the date is possible.
-    public var day: Int { Int(byte(2)) }
+    package var day: Int { Int(byte(2)) }
     /// Byte 3, 0–23 where the time is possible.
-    public var hour: Int { Int(byte(3)) }
+    package var hour: Int { Int(byte(3)) }
     /// Byte 4, 0–59 where the time is possible.
-    public var minute: Int { Int(byte(4)) }
+    package var minute: Int { Int(byte(4)) }
     /// Byte 5, 0–59 where the time is possible.
-    public var second: Int { Int(byte(5)) }
+    package var second: Int { Int(byte(5)) }
     /// Millilitres: bytes 6–7, or byte 7 alone, per `amountWidth`.
-    public var amountMl: Int { Int(head & (amountWidth == .u16be ? 0xFFFF : 0xFF)) }
+    package var amountMl: Int { Int(head & (amountWidth == .u16be ? 0xFFFF : 0xFF)) }
     /// Byte 6 is not zero although it is read as a separator (`u8`): worth a diagnostic (A1-10).
-    public var separatorNotZero: Bool { amountWidth == .u8 && byte(6) != 0 }
+    package var separatorNotZero: Bool { amountWidth == .u8 && byte(6) != 0 }
     /// Dissolved solids, ppm: bytes 8–9 as they are. Noise on a Boost; see `tdsPpm(model:)`.
-    public var tdsPpm: Int { Int(tail >> 24 & 0xFFFF) }
+    package var tdsPpm: Int { Int(tail >> 24 & 0xFFFF) }
     /// Byte 12: 00 is a drink, anything else a bookkeeping entry.
-    public var flag: Int { Int(byte(12)) }
+    package var flag: Int { Int(byte(12)) }
     /// Whether the record is a drink, not bookkeeping.
-    public var isDrink: Bool { flag == 0 }
+    package var isDrink: Bool { flag == 0 }
 }

@@ -3,10 +3,10 @@
 ///
 /// This is what an app written to those documents does; the emulator's tests hold it against the bottle. The gateway
 /// goes by the frame's length instead.
-public enum FoundingPacket {
+package enum FoundingPacket {
     /// Records that the strict dialect accepts. One that it refuses still takes its 13 bytes; a shorter tail is
     /// ignored.
-    public static func records(in packet: [UInt8]) -> [DrinkRecord] {
+    package static func records(in packet: [UInt8]) -> [DrinkRecord] {
         guard packet.count >= 6, packet[0] == 0x50, packet[1] == 0x54 else { return [] }
         return stride(from: 6, through: packet.count - DrinkRecord.size, by: DrinkRecord.size).compactMap { start in
             try? DrinkRecord(decoding: packet[start..<(start + DrinkRecord.size)], dialect: .strict)

@@ -1,20 +1,20 @@
 /// A field of the 13-byte drink record (protocol law P3) as data, for whatever is made of it.
-public struct RecordField: Hashable, Sendable {
+package struct RecordField: Hashable, Sendable {
     /// One word in lowerCamelCase.
-    public var key: String
+    package var key: String
     /// For people.
-    public var title: String
+    package var title: String
     /// Of its first byte in the record, and how many bytes it has: one, or two, big-endian.
-    public var offset: Int
+    package var offset: Int
     /// How many bytes it has: 1, or 2 with the high byte first.
-    public var size: Int
+    package var size: Int
     /// `ml`, `ppm`; empty where it has none.
-    public var unit: String
+    package var unit: String
 }
 
 extension DrinkRecord {
     /// Every field, in the order of the bytes; together they are the whole record.
-    public static let fields: [RecordField] = [
+    package static let fields: [RecordField] = [
         RecordField(key: "year", title: "Year - 2000", offset: 0, size: 1, unit: ""),
         RecordField(key: "month", title: "Month", offset: 1, size: 1, unit: ""),
         RecordField(key: "day", title: "Day", offset: 2, size: 1, unit: ""),

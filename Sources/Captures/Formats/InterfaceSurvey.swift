@@ -2,7 +2,7 @@
 ///
 /// `mergecap -I none` gives each of its files an interface. Whether two of a kind are two adapters at one time, or
 /// parts of one capture, only the rest of the file tells.
-public struct InterfaceSurvey: Sendable {
+package struct InterfaceSurvey: Sendable {
     /// By the interface's number over all sections.
     private var spans: [Int: (first: Int, last: Int)] = [:]
     private var packets = 0
@@ -16,10 +16,10 @@ public struct InterfaceSurvey: Sendable {
     private var isOver = false
 
     /// At the beginning of a file, with no interface met.
-    public init() {}
+    package init() {}
 
     /// Takes the next bytes of the file.
-    public mutating func take(_ piece: RawSpan) {
+    package mutating func take(_ piece: RawSpan) {
         var at = 0
         while at < piece.byteCount, !isOver {
             let skipped = min(toSkip, piece.byteCount - at)

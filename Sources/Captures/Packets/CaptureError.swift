@@ -1,7 +1,7 @@
 /// Why a capture could not be read (or written) any further. Everything before `offset` has been delivered.
-public struct CaptureError: Error, Sendable, Hashable {
+package struct CaptureError: Error, Sendable, Hashable {
     /// What kind of trouble it is.
-    public enum Kind: Sendable, Hashable {
+    package enum Kind: Sendable, Hashable {
         /// No format that this project reads; the sentence says what it looks like.
         case unrecognised
         /// A known format with something in it that is not read (a link type, a version); named.
@@ -15,14 +15,14 @@ public struct CaptureError: Error, Sendable, Hashable {
     }
 
     /// What kind of trouble it is, for a program to decide by.
-    public var kind: Kind
+    package var kind: Kind
     /// Byte offset in the file at which the trouble begins.
-    public var offset: Int
+    package var offset: Int
     /// One sentence: what is wrong, and what to do where something can be done.
-    public var sentence: String
+    package var sentence: String
 
     /// The trouble, the byte of the file at which it begins, and the words for a person.
-    public init(_ kind: Kind, at offset: Int, _ sentence: String) {
+    package init(_ kind: Kind, at offset: Int, _ sentence: String) {
         self.kind = kind
         self.offset = offset
         self.sentence = sentence
@@ -31,7 +31,7 @@ public struct CaptureError: Error, Sendable, Hashable {
 
 extension CaptureError: CustomStringConvertible {
     /// The sentence, with the byte offset where one helps.
-    public var description: String {
+    package var description: String {
         kind == .unrecognised || kind == .cannotCarry ? sentence : "\(sentence) (at byte \(offset))"
     }
 }

@@ -1,34 +1,34 @@
 /// What a capture file says about itself, as far as it has been read.
-public struct CaptureFileFacts: Sendable, Hashable {
+package struct CaptureFileFacts: Sendable, Hashable {
     /// Container and first link type; `nil` until the content was recognised.
-    public var format: CaptureFormat?
+    package var format: CaptureFormat?
     /// Every link type met, in order of first use.
-    public var linkTypes: [LinkType] = []
+    package var linkTypes: [LinkType] = []
     /// Records delivered.
-    public var packets = 0
+    package var packets = 0
     /// Records whose link type or packet type is not read.
-    public var unreadable = 0
+    package var unreadable = 0
     /// Bytes consumed.
-    public var offset = 0
+    package var offset = 0
     /// Name of the device, from the head of a text capture.
-    public var name: String?
+    package var name: String?
     /// Names of devices by address (48 bits as written), from text captures.
-    public var names: [UInt64: String] = [:]
+    package var names: [UInt64: String] = [:]
     /// Address of the device, 48 bits as written, from the head of a text capture.
-    public var address: UInt64?
+    package var address: UInt64?
     /// The word after `profile:` in the head of a text capture.
-    public var profile: String?
+    package var profile: String?
     /// Notes that a person should see (a descriptive sentence each): times without a date, an obsolete block, …
-    public var remarks: [String] = []
+    package var remarks: [String] = []
 
     /// No capture names more devices than this; what comes after is left out.
     static let mostNames = 4096
 
     /// Of a file of which nothing was read yet.
-    public init() {}
+    package init() {}
 
     /// Lines of a text that were not understood, and the first of them.
-    public private(set) var passedLines = 0
+    package private(set) var passedLines = 0
     private var firstPassed = ""
 
     /// Counts a line that was not understood.
@@ -38,7 +38,7 @@ public struct CaptureFileFacts: Sendable, Hashable {
     }
 
     /// The lines that were not understood, as a sentence; `nil`: all were.
-    public var passedSentence: String? {
+    package var passedSentence: String? {
         guard passedLines > 0 else { return nil }
         return "\(passedLines) \(passedLines == 1 ? "line was" : "lines were") not understood, first \(firstPassed)"
     }

@@ -2,36 +2,36 @@
 ///
 /// Held as a `Duration` (attoseconds in 128 bits), so that neither the microseconds since the year 0 of btsnoop nor the
 /// picoseconds of a pcapng interface lose a digit, and no timestamp of a hostile file overflows.
-public struct CaptureTime: Hashable, Sendable, Comparable {
+package struct CaptureTime: Hashable, Sendable, Comparable {
     /// Time since 1970; negative before.
-    public var sinceEpoch: Duration
+    package var sinceEpoch: Duration
 
     /// That long after 1970-01-01T00:00:00Z; before it where negative.
-    public init(sinceEpoch: Duration) { self.sinceEpoch = sinceEpoch }
+    package init(sinceEpoch: Duration) { self.sinceEpoch = sinceEpoch }
 
     /// - Parameters: `nanoseconds` is added to `seconds`; it may be any number, also negative.
-    public init(seconds: Int64, nanoseconds: Int64 = 0) {
+    package init(seconds: Int64, nanoseconds: Int64 = 0) {
         sinceEpoch = .seconds(seconds) + .nanoseconds(nanoseconds)
     }
 
     /// Whole seconds since 1970, rounded down.
-    public var seconds: Int64 {
+    package var seconds: Int64 {
         let (seconds, attoseconds) = sinceEpoch.components
         return attoseconds < 0 && seconds > .min ? seconds - 1 : seconds
     }
 
     /// Nanoseconds after `seconds`, 0..<1 000 000 000; finer digits are cut.
-    public var nanosecond: Int64 {
+    package var nanosecond: Int64 {
         let attoseconds = sinceEpoch.components.attoseconds
         return (attoseconds < 0 ? attoseconds + 1_000_000_000_000_000_000 : attoseconds) / 1_000_000_000
     }
 
-    public static func < (left: CaptureTime, right: CaptureTime) -> Bool { left.sinceEpoch < right.sinceEpoch }
+    package static func < (left: CaptureTime, right: CaptureTime) -> Bool { left.sinceEpoch < right.sinceEpoch }
 }
 
 extension CaptureTime: CustomStringConvertible {
     /// Seconds since 1970 with nine digits after the point, as tshark's `frame.time_epoch`: `1612150079.092423000`.
-    public var description: String {
+    package var description: String {
         let (whole, attoseconds) = sinceEpoch.components
         let fraction = String((attoseconds < 0 ? -attoseconds : attoseconds) / 1_000_000_000)
         let sign = sinceEpoch < .zero && whole == 0 ? "-" : ""

@@ -5,22 +5,22 @@ import Replay
 import Emulator
 
 /// The records of a recorded bottle, to fill a virtual one with.
-public struct CaptureFill: Sendable {
+package struct CaptureFill: Sendable {
     /// 13 bytes each, in the order in which the bottle delivered them, each once; bookkeeping entries and impossible
     /// dates included.
-    public var records: [[UInt8]]
+    package var records: [[UInt8]]
     /// As far as the captures tell.
-    public var model: BottleModel?
+    package var model: BottleModel?
     /// What a person should know: other bottles left out, a capture that ends early.
-    public var remarks: [String] = []
+    package var remarks: [String] = []
     /// Bottles whose records were left out, a sentence each.
-    public private(set) var leftOut: [String] = []
+    package private(set) var leftOut: [String] = []
 
     /// Reads captures of any format the project knows.
     ///
     /// - Parameter wanted: the bottle to take, where several are there; otherwise the one with the most records.
     /// - Throws: where a file can not be opened or is no capture. One that breaks off counts as far as it goes.
-    public init(files: [String], wanted: BluetoothAddress? = nil) throws {
+    package init(files: [String], wanted: BluetoothAddress? = nil) throws {
         var found: [String: (model: BottleModel?, records: [[UInt8]])] = [:]
         var options = DrinkReader.Options(hostYear: 2026)
         options.isRaw = true
@@ -54,7 +54,7 @@ public struct CaptureFill: Sendable {
 
     /// Shifts the recorded times so that the newest of them is `now`. Records without a possible date stay as they are.
     /// In the strict dialect byte 0 is no year: it stays 1A whatever the year.
-    public mutating func restamp(newestTo now: LocalTime, dialect: RecordDialect = .calendar) {
+    package mutating func restamp(newestTo now: LocalTime, dialect: RecordDialect = .calendar) {
         let times = records.map { raw in BottleClock(raw.prefix(6)).flatMap { LocalTime($0) } }
         guard let newest = times.compactMap({ $0?.milliseconds }).max() else { return }
         for (index, time) in times.enumerated() {

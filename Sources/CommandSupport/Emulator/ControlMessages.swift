@@ -5,15 +5,15 @@ import Emulator
 
 /// What `waterh-emulator control` says to a running emulator: one JSON object a line, `{"do":"sip","value":"120"}`;
 /// the answer is one, too: `{"ok":true,"status":{…}}` or `{"ok":false,"error":"…"}`.
-public enum ControlMessages {
+package enum ControlMessages {
     /// Words that are no action, or a value that it can not take.
-    public struct Malformed: Error, Sendable, CustomStringConvertible {
+    package struct Malformed: Error, Sendable, CustomStringConvertible {
         /// What is wrong with the words.
-        public let description: String
+        package let description: String
     }
 
     /// One line each, for help.
-    public static let actions: [(words: String, meaning: String)] = [
+    package static let actions: [(words: String, meaning: String)] = [
         ("sip ML", "somebody drinks: a record with the bottle's clock, and live reports"),
         ("refill", "the bottle is full again"),
         ("battery PERCENT", "the battery's charge"),
@@ -26,7 +26,7 @@ public enum ControlMessages {
     ]
 
     /// From what a person types.
-    public static func action(_ word: String, _ value: String?) throws(Malformed) -> ControlAction {
+    package static func action(_ word: String, _ value: String?) throws(Malformed) -> ControlAction {
         switch (word, value) {
         case ("refill", nil): return .refill
         case ("power-loss", nil): return .powerLoss
@@ -61,12 +61,12 @@ public enum ControlMessages {
     }
 
     /// A request line as an object: what to do, and the value where there is one.
-    public static func request(_ word: String, _ value: String?) -> JSONValue {
+    package static func request(_ word: String, _ value: String?) -> JSONValue {
         value.map { ["do": .string(word), "value": .string($0)] } ?? ["do": .string(word)]
     }
 
     /// The action of a request line; a value may be a number, too.
-    public static func action(line: Data) throws(Malformed) -> ControlAction {
+    package static func action(line: Data) throws(Malformed) -> ControlAction {
         let request: Request
         do {
             request = try JSONDecoder().decode(Request.self, from: line)
@@ -98,7 +98,7 @@ public enum ControlMessages {
     }
 
     /// The answer as an object: `ok`, and `status` or `error`.
-    public static func answer(_ reply: ControlReply) -> JSONValue {
+    package static func answer(_ reply: ControlReply) -> JSONValue {
         switch reply {
         case .done(let status): ["ok": true, "status": json(status)]
         case .refused(let why): ["ok": false, "error": .string(why)]
@@ -106,7 +106,7 @@ public enum ControlMessages {
     }
 
     /// The bottle as its owner sees it, as an object.
-    public static func json(_ status: BottleStatus) -> JSONValue {
+    package static func json(_ status: BottleStatus) -> JSONValue {
         [
             "name": .string(status.identity.name), "address": .string(status.identity.address.description),
             "profile": .string(status.identity.profile.rawValue), "model": .string(status.identity.model.rawValue),

@@ -6,13 +6,13 @@ import Emulator
 /// Listens for `waterh-emulator control` on a socket that only its owner may use.
 ///
 /// All state belongs to the queue; that is what makes it safe to send.
-public final class ControlServer: @unchecked Sendable {
+package final class ControlServer: @unchecked Sendable {
     /// Why nobody can listen there.
-    public struct Failure: Error, Sendable, CustomStringConvertible {
+    package struct Failure: Error, Sendable, CustomStringConvertible {
         /// Somebody else listens there already.
-        public let isInUse: Bool
+        package let isInUse: Bool
         /// What the system said of the path.
-        public let description: String
+        package let description: String
     }
 
     /// Then the one that was silent longest makes room: a test that never hangs up must not keep the next one out.
@@ -21,7 +21,7 @@ public final class ControlServer: @unchecked Sendable {
     private static let mostWaiting = 64
 
     /// Where the socket lies.
-    public let path: String
+    package let path: String
     private let queue = DispatchQueue(label: "control")
     private let listener: Int32
     private let mark: ControlSocket.Mark?
@@ -45,7 +45,7 @@ public final class ControlServer: @unchecked Sendable {
     }
 
     /// Listens at once. A socket that a dead process left behind is replaced.
-    public init(path: String, handler: @escaping @Sendable (ControlAction) async -> ControlReply) throws(Failure) {
+    package init(path: String, handler: @escaping @Sendable (ControlAction) async -> ControlReply) throws(Failure) {
         self.path = path
         self.handler = handler
         do {
@@ -60,7 +60,7 @@ public final class ControlServer: @unchecked Sendable {
     }
 
     /// Ends all conversations and removes the socket.
-    public func stop() {
+    package func stop() {
         queue.sync {
             source?.cancel()
             source = nil

@@ -1,13 +1,13 @@
 import Foundation
 
 /// The two ends of the control socket, as the system has them.
-public enum ControlSocket {
+package enum ControlSocket {
     /// The socket could not be opened, and why.
-    public struct Failure: Error, Sendable, CustomStringConvertible {
+    package struct Failure: Error, Sendable, CustomStringConvertible {
         /// Another emulator listens there.
-        public let isInUse: Bool
+        package let isInUse: Bool
         /// What the system said of the path.
-        public let description: String
+        package let description: String
     }
 
     /// Tells one file from another at the same path.
@@ -93,7 +93,7 @@ public enum ControlSocket {
     }
 
     /// Sends one line and waits for the line that answers it, `limit` seconds at most.
-    public static func ask(_ path: String, _ line: String, limit: Int = 5) throws(Failure) -> Data {
+    package static func ask(_ path: String, _ line: String, limit: Int = 5) throws(Failure) -> Data {
         let descriptor = try dial(path)
         defer { close(descriptor) }
         var time = timeval(tv_sec: limit, tv_usec: 0)

@@ -2,15 +2,15 @@ import Foundation
 import Emulator
 
 /// The bottle's flash in a file: JSON, replaced as a whole, durable when `save` returns, whenever the process dies.
-public final class FlashStore: Sendable {
+package final class FlashStore: Sendable {
     /// Why the file can not be used.
-    public struct Failure: HasExitReason, Sendable, CustomStringConvertible {
+    package struct Failure: HasExitReason, Sendable, CustomStringConvertible {
         /// The file's content is bad, rather than the way to it.
-        public let isBadContent: Bool
+        package let isBadContent: Bool
         /// The file, and what is wrong with it.
-        public let description: String
+        package let description: String
         /// `damaged` where its content is wrong, else `failed`.
-        public var exitReason: ExitReason { isBadContent ? .damaged : .failed }
+        package var exitReason: ExitReason { isBadContent ? .damaged : .failed }
     }
 
     private struct Content: Codable {
@@ -20,13 +20,13 @@ public final class FlashStore: Sendable {
     }
 
     /// Where the file lies.
-    public let path: String
+    package let path: String
     /// Held open and locked: one emulator a store.
     private let lock: Int32
 
     /// Takes the file for this process. It need not exist; its directory is made. A symbolic link is followed; what is
     /// no ordinary file is refused, as it would be replaced.
-    public init(path: String) throws(Failure) {
+    package init(path: String) throws(Failure) {
         var status = stat()
         let exists = stat(path, &status) == 0
         guard !exists || status.st_mode & S_IFMT == S_IFREG else {
@@ -57,7 +57,7 @@ public final class FlashStore: Sendable {
     deinit { close(lock) }
 
     /// What was saved last; `nil` where nothing was.
-    public func load() throws(Failure) -> BottleFlash? {
+    package func load() throws(Failure) -> BottleFlash? {
         guard access(path, F_OK) == 0 else { return nil }
         let content: Content
         do {
@@ -75,7 +75,7 @@ public final class FlashStore: Sendable {
     }
 
     /// Writes beside the file, forces it to the disk, and puts it in the file's place.
-    public func save(_ flash: BottleFlash) throws {
+    package func save(_ flash: BottleFlash) throws {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys]
         let data = try encoder.encode(Content(flash: flash))

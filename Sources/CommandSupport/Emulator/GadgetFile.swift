@@ -2,26 +2,26 @@ import Foundation
 import Emulator
 
 /// A gadget in a file: JSON, checked when it is read.
-public enum GadgetFile {
+package enum GadgetFile {
     /// Larger documents are refused unread, in bytes.
-    public static let largest = 256 << 20
+    package static let largest = 256 << 20
 
     /// A file that holds no gadget: where it is wrong, and in what.
-    public struct Failure: HasExitReason, Sendable, Hashable, CustomStringConvertible {
+    package struct Failure: HasExitReason, Sendable, Hashable, CustomStringConvertible {
         /// The file.
-        public var path: String
+        package var path: String
         /// What is wrong with it.
-        public var sentence: String
+        package var sentence: String
         /// The system refused; else the content is wrong.
-        public var isBadContent: Bool
+        package var isBadContent: Bool
         /// The file, and what is wrong with it.
-        public var description: String { "\(path): \(sentence)" }
+        package var description: String { "\(path): \(sentence)" }
         /// `damaged` where its content is wrong, else `failed`.
-        public var exitReason: ExitReason { isBadContent ? .damaged : .failed }
+        package var exitReason: ExitReason { isBadContent ? .damaged : .failed }
     }
 
     /// - Throws: `Failure`.
-    public static func load(_ path: String) throws(Failure) -> Gadget {
+    package static func load(_ path: String) throws(Failure) -> Gadget {
         let data: Data
         do {
             let size = try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int ?? 0
@@ -49,7 +49,7 @@ public enum GadgetFile {
     /// The gadget that a document describes.
     ///
     /// - Parameter path: for what is said when there is none.
-    public static func decode(_ data: Data, path: String) throws(Failure) -> Gadget {
+    package static func decode(_ data: Data, path: String) throws(Failure) -> Gadget {
         do {
             let gadget = try JSONDecoder().decode(Gadget.self, from: data)
             try gadget.check()
@@ -65,7 +65,7 @@ public enum GadgetFile {
     }
 
     /// The document of a gadget, keys in order, for people too.
-    public static func encode(_ gadget: Gadget) throws -> Data {
+    package static func encode(_ gadget: Gadget) throws -> Data {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
         return try encoder.encode(gadget) + Data("\n".utf8)

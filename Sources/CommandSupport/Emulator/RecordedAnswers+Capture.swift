@@ -7,7 +7,7 @@ extension RecordedAnswers {
     /// What the bottle of these captures answered; of several bottles the wanted one, else the one that was asked most.
     ///
     /// - Throws: where a capture can not be read, or no bottle speaks in it.
-    public init(_ mode: Mode, captures: [String], wanted: BluetoothAddress?) throws {
+    package init(_ mode: Mode, captures: [String], wanted: BluetoothAddress?) throws {
         var exchanges: [(request: [UInt8], values: [[UInt8]])] = []
         for path in mode == .model ? [] : captures {
             let scripts = try AnsweringScript.read(path).scripts

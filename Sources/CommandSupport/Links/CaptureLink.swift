@@ -7,13 +7,13 @@ import Emulator
 /// address, and answers at once.
 ///
 /// Looks like a radio: a recording may hold several bottles, and the central chooses. All state belongs to `queue`.
-public final class CaptureLink: CentralLink, @unchecked Sendable {
+package final class CaptureLink: CentralLink, @unchecked Sendable {
     /// `capture:` with the file.
-    public let name: String
+    package let name: String
     /// Always: its bottles are seen like those on the air.
-    public var hasRadio: Bool { true }
+    package var hasRadio: Bool { true }
     /// What happens, for one consumer.
-    public let events: AsyncStream<CentralEvent>
+    package let events: AsyncStream<CentralEvent>
 
     private let continuation: AsyncStream<CentralEvent>.Continuation
     private let queue = DispatchQueue(label: "capture link")
@@ -30,7 +30,7 @@ public final class CaptureLink: CentralLink, @unchecked Sendable {
     ///   - given: handles of the characteristics, where the capture hides the discovery.
     ///   - hostTime: the host's local wall clock, for what the recording does not answer.
     /// - Throws: `LinkError` with a sentence where the file cannot be read or holds no bottle.
-    public init(
+    package init(
         file: String, given: GivenHandles = GivenHandles(), hostTime: LocalTime,
         instruments: LinkInstruments = LinkInstruments()
     ) throws(LinkError) {
@@ -57,11 +57,11 @@ public final class CaptureLink: CentralLink, @unchecked Sendable {
 
     deinit { timer.cancel() }
 
-    public func perform(_ request: CentralRequest) {
+    package func perform(_ request: CentralRequest) {
         queue.async { self.handle(request) }
     }
 
-    public func close() async {
+    package func close() async {
         await withCheckedContinuation { done in
             queue.async {
                 self.connected = nil

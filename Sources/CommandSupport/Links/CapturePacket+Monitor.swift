@@ -4,7 +4,7 @@ import BlueZ
 extension CapturePacket {
     /// A packet of the monitor channel as a record of btsnoop's monitor format: its opcodes are the same
     /// (`capture-formats`, btsnoop).
-    public init(_ packet: MonitorPacket, number: Int) {
+    package init(_ packet: MonitorPacket, number: Int) {
         let content: PacketContent =
             switch packet.opcode {
             case 2: .hci(.command)

@@ -2,7 +2,7 @@ import Bluetooth
 
 /// What a person can try about an error on this command line, by the kind of way to the bottle: a recording cannot be
 /// shaken awake.
-public struct LinkAdvice: Sendable {
+package struct LinkAdvice: Sendable {
     private enum Way {
         /// bluetoothd.
         case radio
@@ -21,7 +21,7 @@ public struct LinkAdvice: Sendable {
     }
 
     /// Who gives it.
-    public enum Adviser: Sendable {
+    package enum Adviser: Sendable {
         case gateway
         /// A bottle: no recording is a link of its.
         case emulator
@@ -35,7 +35,7 @@ public struct LinkAdvice: Sendable {
     /// - Parameters:
     ///   - linkName: as in `unix:/tmp/b.sock`.
     ///   - hasRadio: counts where the name says nothing.
-    public init(linkName: String, hasRadio: Bool, by adviser: Adviser = .gateway) {
+    package init(linkName: String, hasRadio: Bool, by adviser: Adviser = .gateway) {
         self.adviser = adviser
         switch try? LinkName(linkName) {
         case .bluez: way = .radio
@@ -49,7 +49,7 @@ public struct LinkAdvice: Sendable {
     }
 
     /// For an error of this class.
-    public func about(_ code: LinkError.Code) -> String {
+    package func about(_ code: LinkError.Code) -> String {
         let usual = radio(code)
         return switch way {
         case .radio: usual
@@ -63,7 +63,7 @@ public struct LinkAdvice: Sendable {
     }
 
     /// For a conversation that broke off or was never through; `comfort` says what is not lost.
-    public func brokenOff(_ comfort: String) -> String {
+    package func brokenOff(_ comfort: String) -> String {
         switch way {
         case .radio, .channel, .controller, .proxy: "Bring the bottle nearer and poll again: \(comfort)"
         case .socket: "See what the program at the other end says, and poll again: \(comfort)"
@@ -73,7 +73,7 @@ public struct LinkAdvice: Sendable {
     }
 
     /// For a bottle that says nothing.
-    public var silent: String {
+    package var silent: String {
         switch way {
         case .radio, .channel, .controller, .proxy: "Wake the bottle (lid or a shake) and poll again: nothing was lost."
         case .socket, .recording, .cable: brokenOff("nothing was lost.")
@@ -82,7 +82,7 @@ public struct LinkAdvice: Sendable {
 
     /// For a connection that carries too little at a time.
     /// - Parameter mtu: what it needs.
-    public func smallMTU(_ mtu: String) -> String {
+    package func smallMTU(_ mtu: String) -> String {
         switch way {
         case .radio:
             """

@@ -3,9 +3,9 @@ import Bluetooth
 import ESPHome
 
 /// From what a person types after `--link` to the link itself.
-public enum LinkFactory {
+package enum LinkFactory {
     /// How notified values travel between bluetoothd and us. Over the air they are the same.
-    public enum NotificationWay: String, CaseIterable, Sendable {
+    package enum NotificationWay: String, CaseIterable, Sendable {
         /// By a socket that bluetoothd hands over (AcquireNotify).
         case socket
         /// By signals on the bus (StartNotify, PropertiesChanged).
@@ -19,7 +19,7 @@ public enum LinkFactory {
     ///   - proxyKey: the encryption key of an ESPHome device; `nil`: it speaks in the clear.
     ///   - runtimeFolder: over BlueZ only: where it is kept which connections are ours (`HeldConnections`).
     /// - Throws: `LinkError` with a sentence for a link that this build, or this machine, does not have.
-    public static func central(
+    package static func central(
         _ name: LinkName, notifications: NotificationWay? = nil, runtimeFolder: String? = nil, proxyKey: String? = nil,
         instruments: LinkInstruments = LinkInstruments()
     ) throws(LinkError) -> any CentralLink {
@@ -46,7 +46,7 @@ public enum LinkFactory {
     /// - Parameter notifications: over BlueZ only; `nil`: the link's own choice.
     /// - Throws: `LinkError` with a sentence for a link that this build, or this machine, does not have, and for faults
     ///   that it cannot enter.
-    public static func peripheral(
+    package static func peripheral(
         _ name: LinkName, notifications: NotificationWay? = nil, instruments: LinkInstruments = LinkInstruments()
     ) throws(LinkError) -> any PeripheralLink {
         if let plan = instruments.faults, let refusal = refusal(of: plan, on: name) {
@@ -65,7 +65,7 @@ public enum LinkFactory {
     }
 
     /// Why a plan's faults cannot all be entered into a link; `nil` where they can.
-    public static func refusal(of plan: FaultPlan, on name: LinkName) -> String? {
+    package static func refusal(of plan: FaultPlan, on name: LinkName) -> String? {
         guard case .bluez = name, !plan.wordsForPDUs.isEmpty else { return nil }
         let words = plan.wordsForPDUs.joined(separator: ", ")
         return

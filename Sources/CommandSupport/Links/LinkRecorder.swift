@@ -9,7 +9,7 @@ import Replay
 ///
 /// Its `observe` goes into `LinkInstruments`. Each packet is in the file when the next one comes, so that a killed
 /// process leaves a readable file. All state belongs to the queue; that is what makes it safe to send.
-public final class LinkRecorder: @unchecked Sendable {
+package final class LinkRecorder: @unchecked Sendable {
     private let queue = DispatchQueue(label: "recorder")
     private let path: String
     private let descriptor: Int32
@@ -32,7 +32,7 @@ public final class LinkRecorder: @unchecked Sendable {
     ///   - peer: the bottle's address; where the link knows it better, `identify` follows.
     ///   - isPeerRandom: the kind of that address.
     ///   - epoch: real time since 1970 at zero of the clock that stamps the observations.
-    public init(
+    package init(
         path: String, peer: BluetoothAddress, isPeerRandom: Bool = false, epoch: Duration,
         log: @escaping @Sendable (String) -> Void
     ) throws {
@@ -59,7 +59,7 @@ public final class LinkRecorder: @unchecked Sendable {
 
     /// From here on the file is this recording. To be called when the link is there: who is refused a link must not
     /// have taken away what another recorded on it.
-    public func begin() {
+    package func begin() {
         queue.sync {
             // Nobody can shorten a pipe.
             _ = ftruncate(descriptor, 0)
@@ -89,7 +89,7 @@ public final class LinkRecorder: @unchecked Sendable {
     }
 
     /// From the next connection on the bottle has this address.
-    public func identify(_ peer: BluetoothAddress) {
+    package func identify(_ peer: BluetoothAddress) {
         queue.async {
             self.peer = peer
             self.isPeerRandom = false
@@ -97,7 +97,7 @@ public final class LinkRecorder: @unchecked Sendable {
     }
 
     /// Writes down what the peripheral shows to whoever scans, as if it had been seen at that time.
-    public func observe(_ advertisement: AdvertisingBytes, at time: MonotonicInstant) {
+    package func observe(_ advertisement: AdvertisingBytes, at time: MonotonicInstant) {
         queue.async {
             let time = self.epoch + .nanoseconds(time.nanoseconds)
             for (data, isScanResponse) in [(advertisement.data, false), (advertisement.scanResponse, true)]
@@ -112,12 +112,12 @@ public final class LinkRecorder: @unchecked Sendable {
     }
 
     /// Takes an observation; returns at once.
-    public func observe(_ observation: LinkObservation) {
+    package func observe(_ observation: LinkObservation) {
         queue.async { self.record(observation) }
     }
 
     /// Waits until everything observed is in the file.
-    public func finish() {
+    package func finish() {
         queue.sync { flush() }
     }
 

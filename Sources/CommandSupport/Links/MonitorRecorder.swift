@@ -5,7 +5,7 @@ import Replay
 
 /// Writes packets of the monitor channel into a capture, all of them, an adapter's or only a bottle's, and counts what
 /// it sees.
-public struct MonitorRecorder {
+package struct MonitorRecorder {
     private let adapter: UInt16?
     private var filter: BottleFilter?
     private var writer: CaptureWriter
@@ -18,7 +18,7 @@ public struct MonitorRecorder {
     /// - Parameters:
     ///   - adapter: its number; `nil`: every adapter's traffic.
     ///   - bottle: only what concerns this one.
-    public init(_ format: CaptureFormat, adapter: UInt16?, bottle: BluetoothAddress?) {
+    package init(_ format: CaptureFormat, adapter: UInt16?, bottle: BluetoothAddress?) {
         self.adapter = adapter
         filter = bottle.map(BottleFilter.init)
         writer = CaptureWriter(format)
@@ -27,7 +27,7 @@ public struct MonitorRecorder {
     }
 
     /// For people: `120 packets, 1 connection, 33 ATT PDUs, 40 drinks`.
-    public var line: String {
+    package var line: String {
         func count(_ number: Int, _ noun: String) -> String { "\(number) \(noun)\(number == 1 ? "" : "s")" }
         return
             """
@@ -37,10 +37,10 @@ public struct MonitorRecorder {
     }
 
     /// What is to be written into the file.
-    public mutating func takeOutput() -> [UInt8] { writer.takeOutput() }
+    package mutating func takeOutput() -> [UInt8] { writer.takeOutput() }
 
     /// Takes a packet of the monitor; those of other adapters, and those that are not wanted, are passed over.
-    public mutating func take(_ packet: MonitorPacket) throws {
+    package mutating func take(_ packet: MonitorPacket) throws {
         guard adapter.map({ $0 == packet.adapter }) ?? true else { return }
         let made = CapturePacket(packet, number: packets + 1)
         guard filter?.wants(made.content, packet.bytes) ?? true else { return }

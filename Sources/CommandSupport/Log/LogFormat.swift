@@ -1,7 +1,7 @@
 import Foundation
 
 /// How the lines of a service look (`--log-format`).
-public enum LogFormat: String, CaseIterable, Sendable {
+package enum LogFormat: String, CaseIterable, Sendable {
     /// For a person: `warning: What happened. [bottle=A4:C1:38:01:02:03]`; where no terminal shows it, behind the time
     /// (UTC).
     case text
@@ -12,7 +12,7 @@ public enum LogFormat: String, CaseIterable, Sendable {
 
     /// Where nobody says otherwise: `journal` where standard error is the journal's (`JOURNAL_STREAM` names its device
     /// and inode), else `text`.
-    public static func usual(
+    package static func usual(
         _ environment: [String: String] = ProcessInfo.processInfo.environment, descriptor: Int32 = STDERR_FILENO
     ) -> LogFormat {
         var status = stat()

@@ -4,9 +4,9 @@ import Synchronization
 /// Where the lines of a log go. A service outlives its log: a disk that is full for an hour, a reader that stalls or is
 /// started anew cost the lines of that time and nothing else. The first line that can be written again comes behind one
 /// that tells how many are missing.
-public final class LogOutput: Sendable {
+package final class LogOutput: Sendable {
     /// Standard error.
-    public static let standard = LogOutput(descriptor: STDERR_FILENO)
+    package static let standard = LogOutput(descriptor: STDERR_FILENO)
 
     private struct State {
         /// Lines that could not be written since the last one that could.
@@ -27,7 +27,7 @@ public final class LogOutput: Sendable {
     private let state = Mutex(State())
 
     /// To that descriptor, which stays open.
-    public init(descriptor: Int32) { self.descriptor = descriptor }
+    package init(descriptor: Int32) { self.descriptor = descriptor }
 
     /// Writes one line at once; whatever is in the text, it stays one.
     /// - Parameter gap: the line that tells of those that are missing: how many, and why, in the system's words.

@@ -3,11 +3,11 @@ import Logging
 
 /// The back end of swift-log for our services: one line an event on standard error, with nothing in it that a terminal
 /// would obey.
-public struct ServiceLogHandler: LogHandler {
+package struct ServiceLogHandler: LogHandler {
     /// What is less important than this is not written.
-    public var logLevel: Logger.Level
+    package var logLevel: Logger.Level
     /// What stands on every line.
-    public var metadata: Logger.Metadata = [:]
+    package var metadata: Logger.Metadata = [:]
     private let format: LogFormat
     private let isTimed: Bool
     private let output: LogOutput
@@ -17,7 +17,7 @@ public struct ServiceLogHandler: LogHandler {
     ///   - isTimed: whether a line of text begins with its time: in a file, say. JSON has it always, and the journal
     ///     has its own.
     ///   - time: when an event is said to have happened.
-    public init(
+    package init(
         _ format: LogFormat, level: Logger.Level = .info, isTimed: Bool = false, output: LogOutput,
         time: @escaping @Sendable () -> Date
     ) {
@@ -29,12 +29,12 @@ public struct ServiceLogHandler: LogHandler {
     }
 
     /// One piece of that.
-    public subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+    package subscript(metadataKey key: String) -> Logger.Metadata.Value? {
         get { metadata[key] }
         set { metadata[key] = newValue }
     }
 
-    public func log(event: LogEvent) {
+    package func log(event: LogEvent) {
         let all = metadata.merging(event.metadata ?? [:]) { $1 }
         let line = LogLine(
             level: event.level, message: "\(event.message)",

@@ -5,7 +5,7 @@ import Logging
 extension LogFormat: ExpressibleByArgument {}
 
 /// How a service says what happens: the same for every service of ours.
-public struct ServiceLogOptions: ParsableArguments, Sendable {
+package struct ServiceLogOptions: ParsableArguments, Sendable {
     /// As it was asked for.
     @Option(
         name: .customLong("log-format"),
@@ -18,13 +18,13 @@ public struct ServiceLogOptions: ParsableArguments, Sendable {
     var format: LogFormat?
 
     /// Nothing is asked for.
-    public init() {}
+    package init() {}
 
     /// - Parameters:
     ///   - label: the program.
     ///   - link: stands on every line, where there is one.
     ///   - isTalkative: the course of things, too.
-    public func logger(_ label: String, link: String? = nil, isTalkative: Bool = false) -> Logger {
+    package func logger(_ label: String, link: String? = nil, isTalkative: Bool = false) -> Logger {
         let handler = ServiceLogHandler(
             format ?? .usual(), level: isTalkative ? .debug : .info, isTimed: isatty(STDERR_FILENO) == 0,
             output: .standard, time: { Date() })
@@ -35,7 +35,7 @@ public struct ServiceLogOptions: ParsableArguments, Sendable {
 
     /// From here on what the program would say beside its answer goes the same way, so that a journal knows how much
     /// each line matters. As text it stays as it is.
-    public func takeOver(_ label: String) {
+    package func takeOver(_ label: String) {
         guard format ?? .usual() != .text else { return }
         let log = logger(label)
         Diagnostics.hand { weight, text in

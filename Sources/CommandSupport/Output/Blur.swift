@@ -5,7 +5,7 @@ import Synchronization
 ///
 /// In this order: what is known to be somebody's (names, credentials), names of bottles on the air, links, e-mail
 /// addresses, Bluetooth addresses, rows of bytes, IP addresses, homes, amounts, and whatever looks like a credential.
-public final class Blur: Sendable {
+package final class Blur: Sendable {
     private let known: [(text: String, standIn: String)]
     private let numbers = Mutex<[String: [String: Int]]>([:])
 
@@ -13,7 +13,7 @@ public final class Blur: Sendable {
     ///   - names: of people, bottles, machines, topics: one digit or small letter is left alone, or little of the text
     ///     would remain.
     ///   - secrets: credentials.
-    public init(names: some Sequence<String>, secrets: some Sequence<String>) {
+    package init(names: some Sequence<String>, secrets: some Sequence<String>) {
         var known: [(String, String)] = []
         for secret in Set(secrets) where secret.count > 1 { known.append((secret, "SECRET")) }
         for (number, name) in Set(names).sorted().enumerated() where Self.isTelling(name) {
@@ -34,7 +34,7 @@ public final class Blur: Sendable {
     }
 
     /// The text with stand-ins in the place of names and addresses, the same one for the same name.
-    public func text(_ text: String) -> String {
+    package func text(_ text: String) -> String {
         var text = text
         for (name, standIn) in known { text = Self.replacing(name, in: text, with: standIn) }
         // What its own name or its beginning gives away.

@@ -2,10 +2,10 @@ import ArgumentParser
 import Foundation
 
 /// Runs a command from its arguments to its exit code. Each executable's `main` is one call of this.
-public enum CommandRunner {
+package enum CommandRunner {
     /// Parses, runs, flushes standard output and exits. Errors go to standard error as sentences; ArgumentParser's 64
     /// becomes 2.
-    public static func main<Root: ParsableCommand>(_ root: Root.Type) async -> Never {
+    package static func main<Root: ParsableCommand>(_ root: Root.Type) async -> Never {
         // A reader that closes its pipe must not kill a service; writing then fails and is noticed.
         signal(SIGPIPE, SIG_IGN)
         occupyStandardDescriptors()
@@ -38,7 +38,7 @@ public enum CommandRunner {
     }
 
     /// As `main`, but returns the exit code.
-    public static func run<Root: ParsableCommand>(_ root: Root.Type, _ arguments: [String]) async -> Int32 {
+    package static func run<Root: ParsableCommand>(_ root: Root.Type, _ arguments: [String]) async -> Int32 {
         do {
             var command = try root.parseAsRoot(arguments)
             if var asynchronous = command as? any AsyncParsableCommand {

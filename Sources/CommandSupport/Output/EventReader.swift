@@ -1,18 +1,18 @@
 /// Reads server-sent events (WHATWG HTML) out of an HTTP/1.1 answer, piece by piece as it arrives. What is no such
 /// answer, or has no end, is an error.
-public struct EventReader: Sendable {
+package struct EventReader: Sendable {
     /// One event of the stream.
-    public struct Event: Hashable, Sendable {
+    package struct Event: Hashable, Sendable {
         /// Its type; `message` where the stream names none.
-        public var name: String
+        package var name: String
         /// Its data; lines are joined by line feeds.
-        public var data: String
+        package var data: String
     }
 
     /// The stream holds what is no event; `description` says what.
-    public struct Malformed: Error, Hashable, CustomStringConvertible {
+    package struct Malformed: Error, Hashable, CustomStringConvertible {
         /// What is wrong with the stream.
-        public let description: String
+        package let description: String
     }
 
     /// The longest head, and the longest line of an event.
@@ -35,11 +35,11 @@ public struct EventReader: Sendable {
     private var data: [String] = []
 
     /// In front of the answer's first byte.
-    public init() {}
+    package init() {}
 
     /// - Returns: what was completed by these bytes.
     /// - Throws: `Malformed`; its words are for a person.
-    public mutating func read(_ new: some Sequence<UInt8>) throws(Malformed) -> [Event] {
+    package mutating func read(_ new: some Sequence<UInt8>) throws(Malformed) -> [Event] {
         bytes += new
         var events: [Event] = []
         while let end = try step(&events) { bytes.removeFirst(end) }

@@ -1,6 +1,6 @@
 /// Why a command ends, as far as exit codes tell it apart. Here alone a reason becomes its code, for every command
 /// (command law C2).
-public enum ExitReason: String, Hashable, Sendable, CaseIterable {
+package enum ExitReason: String, Hashable, Sendable, CaseIterable {
     /// No bottle, adapter or link: nobody was there to talk to.
     case absent
     /// What was asked for is not there, in a store or a list.
@@ -20,7 +20,7 @@ public enum ExitReason: String, Hashable, Sendable, CaseIterable {
     case failed
 
     /// The code that it has for every command.
-    public var status: ExitStatus {
+    package var status: ExitStatus {
         switch self {
         case .absent: .noLink
         case .notFound, .refused: .refused

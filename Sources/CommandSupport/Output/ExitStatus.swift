@@ -1,5 +1,5 @@
 /// Exit codes of all commands (command law C2).
-public enum ExitStatus: Int32, Sendable {
+package enum ExitStatus: Int32, Sendable {
     case done = 0
     /// It failed; the message says what, why, and what to try.
     case failed = 1
@@ -15,7 +15,7 @@ public enum ExitStatus: Int32, Sendable {
     case interrupted = 130
 
     /// All of them in one line, for the help of every command.
-    public static let help =
+    package static let help =
         """
         Exit codes: 0 done, 1 failed, 2 wrong use, 3 refused by a rule, 4 bad file or bytes, 5 no bottle, adapter \
         or link, 130 interrupted.
@@ -25,17 +25,17 @@ public enum ExitStatus: Int32, Sendable {
 }
 
 /// A failure that ends a command: what happened and why, and what the user can try, each a sentence.
-public struct CommandFailure: Error, Sendable, CustomStringConvertible {
+package struct CommandFailure: Error, Sendable, CustomStringConvertible {
     /// The code to end with.
-    public var status: ExitStatus
+    package var status: ExitStatus
     /// What happened, and why.
-    public var sentence: String
+    package var sentence: String
     /// What the user can try; `nil` where nothing helps.
-    public var advice: String?
+    package var advice: String?
     /// A stable name for programs, where it has one: of a refusal the rule's.
-    public var code: String?
+    package var code: String?
 
-    public init(_ status: ExitStatus, _ sentence: String, advice: String? = nil, code: String? = nil) {
+    package init(_ status: ExitStatus, _ sentence: String, advice: String? = nil, code: String? = nil) {
         self.status = status
         self.sentence = sentence
         self.advice = advice
@@ -43,5 +43,5 @@ public struct CommandFailure: Error, Sendable, CustomStringConvertible {
     }
 
     /// The sentence, and the advice on a line of its own.
-    public var description: String { advice.map { "\(sentence)\n\($0)" } ?? sentence }
+    package var description: String { advice.map { "\(sentence)\n\($0)" } ?? sentence }
 }

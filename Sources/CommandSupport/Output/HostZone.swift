@@ -1,12 +1,12 @@
 import Foundation
 
 /// The zone that this machine's clock on the wall is in, now: whoever travels with a running program changes it.
-public enum HostZone {
+package enum HostZone {
     /// The IANA id: what `TZ` names, else where `/etc/localtime` leads, else what `/etc/timezone` says, else
     /// Foundation's answer, which it remembers from the start of the process.
     /// - Parameter variable: what `TZ` says. It alone is read: a service asks with every answer, and the whole
     ///   environment is a dictionary to be made.
-    public static func id(
+    package static func id(
         variable: String? = getenv("TZ").map { String(cString: $0) }, localtime: String = "/etc/localtime",
         timezone: String = "/etc/timezone"
     ) -> String {

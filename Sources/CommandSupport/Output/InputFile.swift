@@ -1,7 +1,7 @@
 import Foundation
 
 /// A file, or `-` for standard input, read chunk by chunk, with a line of progress for who watches.
-public final class InputFile {
+package final class InputFile {
     private let name: String
     private let descriptor: Int32
     /// Bytes, where it is an ordinary file.
@@ -9,7 +9,7 @@ public final class InputFile {
 
     /// - Parameter sparing: files that must not be opened, whatever name they are given by, such as the open store.
     /// - Throws: `CommandFailure`.
-    public init(_ path: String, sparing: [String] = []) throws {
+    package init(_ path: String, sparing: [String] = []) throws {
         name = path == "-" ? "standard input" : path
         var found = stat()
         if path == "-" {
@@ -39,7 +39,7 @@ public final class InputFile {
     deinit { if descriptor > STDERR_FILENO { close(descriptor) } }
 
     /// Hands out the bytes to the end.
-    public func read(_ take: (UnsafeRawBufferPointer) throws -> Void) throws {
+    package func read(_ take: (UnsafeRawBufferPointer) throws -> Void) throws {
         var progress = ProgressLine()
         defer { progress.clear() }
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 16, alignment: 16)

@@ -1,5 +1,5 @@
 /// A JSON value that keeps the order of its keys, so that output is stable and can be compared as text.
-public indirect enum JSONValue: Hashable, Sendable {
+package indirect enum JSONValue: Hashable, Sendable {
     case null
     case bool(Bool)
     case int(Int)
@@ -10,36 +10,36 @@ public indirect enum JSONValue: Hashable, Sendable {
     case object([Member])
 
     /// A name of an object, with its value.
-    public struct Member: Hashable, Sendable {
+    package struct Member: Hashable, Sendable {
         /// The name.
-        public let key: String
+        package let key: String
         /// The value.
-        public let value: JSONValue
+        package let value: JSONValue
         /// A name with a value.
-        public init(_ key: String, _ value: JSONValue) {
+        package init(_ key: String, _ value: JSONValue) {
             self.key = key
             self.value = value
         }
     }
 
     /// `nil` becomes null.
-    public init(_ value: Int?) { self = value.map(JSONValue.int) ?? .null }
+    package init(_ value: Int?) { self = value.map(JSONValue.int) ?? .null }
     /// `nil` becomes null.
-    public init(_ value: String?) { self = value.map(JSONValue.string) ?? .null }
+    package init(_ value: String?) { self = value.map(JSONValue.string) ?? .null }
     /// `nil` becomes null.
-    public init(_ value: Bool?) { self = value.map(JSONValue.bool) ?? .null }
+    package init(_ value: Bool?) { self = value.map(JSONValue.bool) ?? .null }
     /// `nil` becomes null.
-    public init(_ value: Double?) { self = value.map(JSONValue.double) ?? .null }
+    package init(_ value: Double?) { self = value.map(JSONValue.double) ?? .null }
 
     /// On one line, without spaces.
-    public var text: String {
+    package var text: String {
         var bytes: [UInt8] = []
         append(to: &bytes)
         return String(decoding: bytes, as: UTF8.self)
     }
 
     /// The value of a key, where this is an object that has it.
-    public subscript(_ key: String) -> JSONValue? {
+    package subscript(_ key: String) -> JSONValue? {
         guard case .object(let members) = self else { return nil }
         return members.first { $0.key == key }?.value
     }
@@ -100,18 +100,18 @@ extension JSONValue: ExpressibleByDictionaryLiteral, ExpressibleByArrayLiteral, 
     ExpressibleByNilLiteral
 {
     /// Keeps the order in which the keys are written.
-    public init(dictionaryLiteral elements: (String, JSONValue)...) { self = .object(elements.map(Member.init)) }
+    package init(dictionaryLiteral elements: (String, JSONValue)...) { self = .object(elements.map(Member.init)) }
     /// `[1, 2]`.
-    public init(arrayLiteral elements: JSONValue...) { self = .array(elements) }
+    package init(arrayLiteral elements: JSONValue...) { self = .array(elements) }
     /// `"text"`.
-    public init(stringLiteral value: String) { self = .string(value) }
+    package init(stringLiteral value: String) { self = .string(value) }
     /// `nil` is null.
-    public init(nilLiteral: ()) { self = .null }
+    package init(nilLiteral: ()) { self = .null }
 }
 
 extension JSONValue: ExpressibleByIntegerLiteral, ExpressibleByBooleanLiteral {
     /// `7`.
-    public init(integerLiteral value: Int) { self = .int(value) }
+    package init(integerLiteral value: Int) { self = .int(value) }
     /// `true`.
-    public init(booleanLiteral value: Bool) { self = .bool(value) }
+    package init(booleanLiteral value: Bool) { self = .bool(value) }
 }

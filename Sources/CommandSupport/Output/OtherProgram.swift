@@ -2,26 +2,26 @@ import Foundation
 import Synchronization
 
 /// A program of the system that is asked for something: within a time, with as much of its output as somebody reads.
-public struct OtherProgram: Sendable {
+package struct OtherProgram: Sendable {
     /// What a program that has ended left behind.
-    public struct Result: Sendable {
+    package struct Result: Sendable {
         /// The code it ended with; of a signal 128 and its number, as a shell has it.
-        public var exitCode: Int32
+        package var exitCode: Int32
         /// Standard output and standard error, as they came; cut at a mebibyte.
-        public var output: String
+        package var output: String
     }
 
     private static let limitBytes = 1 << 20
     private let path: String
 
     /// `nil` where PATH has none of this name.
-    public init?(_ name: String) {
+    package init?(_ name: String) {
         guard let found = Self.path(of: name) else { return nil }
         path = found
     }
 
     /// Where PATH has a program of this name, or where programs of the system lie beside it.
-    public static func path(of name: String) -> String? {
+    package static func path(of name: String) -> String? {
         let folders =
             (ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin").split(separator: ":").map(String.init) + [
                 "/usr/sbin", "/sbin",
@@ -30,11 +30,11 @@ public struct OtherProgram: Sendable {
     }
 
     /// One by its path.
-    public init(path: String) { self.path = path }
+    package init(path: String) { self.path = path }
 
     /// Runs it to its end, or until `limit` seconds are over. `nil` where it could not be started, or had to be
     /// stopped.
-    public func run(_ arguments: [String], limit: Double = 20) async -> Result? {
+    package func run(_ arguments: [String], limit: Double = 20) async -> Result? {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: path)
         process.arguments = arguments

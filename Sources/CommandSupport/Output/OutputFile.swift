@@ -5,7 +5,7 @@ import Foundation
 /// An ordinary file is written beside its name, brought to the disk and then renamed over it; it keeps its mode and
 /// owner, and whatever goes wrong, the old one stays. A symbolic link is followed: what it points to is replaced. A
 /// FIFO or a device is written to. `-` is standard output.
-public final class OutputFile {
+package final class OutputFile {
     private let path: String
     private var descriptor: Int32
     private var way: Way
@@ -29,7 +29,7 @@ public final class OutputFile {
     ///   - replacesBackups: an older backup may be replaced, which is a database at rest. Otherwise no database is: it
     ///     may be somebody's store.
     /// - Throws: `CommandFailure`. Nothing has been changed until `commit`.
-    public init(_ path: String, mode: mode_t = 0o600, sparing: [String] = [], replacesBackups: Bool = false) throws {
+    package init(_ path: String, mode: mode_t = 0o600, sparing: [String] = [], replacesBackups: Bool = false) throws {
         self.path = path
         if path == "-" {
             (descriptor, way) = (STDOUT_FILENO, .through)
@@ -88,15 +88,15 @@ public final class OutputFile {
     }
 
     /// - Throws: `CommandFailure`, or `OutputFile.NobodyReads`.
-    public func write(_ bytes: UnsafeRawBufferPointer) throws { try Self.write(bytes, to: descriptor, path) }
+    package func write(_ bytes: UnsafeRawBufferPointer) throws { try Self.write(bytes, to: descriptor, path) }
 
     /// - Throws: `CommandFailure`, or `OutputFile.NobodyReads`.
-    public func write(_ bytes: [UInt8]) throws { try bytes.withUnsafeBytes { try write($0) } }
+    package func write(_ bytes: [UInt8]) throws { try bytes.withUnsafeBytes { try write($0) } }
 
     /// The same; what was written is gone from `bytes`, also where the rest could not be: it can be written on from
     /// there.
     /// - Throws: `CommandFailure`, or `OutputFile.NobodyReads`.
-    public func drain(_ bytes: inout [UInt8]) throws {
+    package func drain(_ bytes: inout [UInt8]) throws {
         var written = 0
         defer { bytes.removeFirst(written) }
         try bytes.withUnsafeBytes { try Self.write($0, to: descriptor, path) { written += $0 } }
@@ -104,7 +104,7 @@ public final class OutputFile {
 
     /// What has been written takes its place now, and what is written from here on shows there at once: a recording
     /// that others may look at while it grows.
-    public func publish() throws {
+    package func publish() throws {
         // A FIFO or a device has nothing to bring to a disk.
         if fsync(descriptor) != 0, errno != EINVAL, errno != EROFS, errno != ENOTSUP { throw Self.failure(path, errno) }
         switch way {
@@ -115,7 +115,7 @@ public final class OutputFile {
     }
 
     /// The file is whole: it takes its place, and stays there when the power fails.
-    public func commit() throws {
+    package func commit() throws {
         try publish()
         guard descriptor != STDOUT_FILENO else { return }
         defer { descriptor = -1 }
@@ -123,9 +123,9 @@ public final class OutputFile {
     }
 
     /// Who read the output has closed it (`| head`): no failure, and no reason to go on.
-    public struct NobodyReads: Error {
+    package struct NobodyReads: Error {
         /// There is nothing more to say of it.
-        public init() {}
+        package init() {}
     }
 
     // MARK: - Parts

@@ -1,19 +1,19 @@
 import Foundation
 
 /// Where things lie by default (command law C8; XDG base directories).
-public enum Paths {
+package enum Paths {
     /// The store: `$XDG_STATE_HOME/waterh/waterh.sqlite`, by default below `~/.local/state`.
-    public static var store: String { base("XDG_STATE_HOME", "\(home)/.local/state") + "/waterh/waterh.sqlite" }
+    package static var store: String { base("XDG_STATE_HOME", "\(home)/.local/state") + "/waterh/waterh.sqlite" }
 
     /// The store of a system service.
-    public static let serviceStore = "/var/lib/waterh/waterh.sqlite"
+    package static let serviceStore = "/var/lib/waterh/waterh.sqlite"
 
     /// The store of an instance of `waterh-gateway@.service` whose configuration does not name one.
-    public static func serviceStore(ofInstance name: String) -> String { "/var/lib/waterh/\(name).sqlite" }
+    package static func serviceStore(ofInstance name: String) -> String { "/var/lib/waterh/\(name).sqlite" }
 
     /// The configuration: that of the instance `$WATERH_INSTANCE`, else `$XDG_CONFIG_HOME/waterh/waterh.toml` where it
     /// exists, else `/etc/waterh/waterh.toml` where that exists, else the second.
-    public static var configuration: String {
+    package static var configuration: String {
         if let instance { return configuration(ofInstance: instance) }
         let own = base("XDG_CONFIG_HOME", "\(home)/.config") + "/waterh/waterh.toml"
         let system = systemConfiguration + "/waterh.toml"
@@ -22,15 +22,15 @@ public enum Paths {
     }
 
     /// The instance of `waterh-gateway@.service` that this process is, or asks: `$WATERH_INSTANCE`.
-    public static var instance: String? {
+    package static var instance: String? {
         ProcessInfo.processInfo.environment["WATERH_INSTANCE"].flatMap { $0.isEmpty ? nil : $0 }
     }
 
     /// The configuration of an instance, `/etc/waterh/NAME.toml`.
-    public static func configuration(ofInstance name: String) -> String { "\(systemConfiguration)/\(name).toml" }
+    package static func configuration(ofInstance name: String) -> String { "\(systemConfiguration)/\(name).toml" }
 
     /// The instance that uses a configuration; `nil` for `waterh.toml` and for every file elsewhere.
-    public static func instance(ofConfiguration path: String) -> String? {
+    package static func instance(ofConfiguration path: String) -> String? {
         let url = URL(fileURLWithPath: path).standardizedFileURL
         guard url.pathExtension == "toml", url.deletingLastPathComponent().path == systemConfiguration else {
             return nil
@@ -40,7 +40,7 @@ public enum Paths {
     }
 
     /// The instances that have a configuration on this machine.
-    public static var instances: [String] {
+    package static var instances: [String] {
         let files = (try? FileManager.default.contentsOfDirectory(atPath: systemConfiguration)) ?? []
         return files.compactMap { instance(ofConfiguration: "\(systemConfiguration)/\($0)") }
     }
@@ -51,12 +51,12 @@ public enum Paths {
     }
 
     /// A socket of this user, as `ofSession`.
-    public static func socket(_ name: String) -> String { ofSession(name) }
+    package static func socket(_ name: String) -> String { ofSession(name) }
 
     /// For what lasts as long as this user's session: below `$XDG_RUNTIME_DIR`, else in a folder of the user's own in
     /// the temporary directory, where everybody may put things under names that can be guessed. Where somebody else has
     /// that one, in a folder beside the store.
-    public static func ofSession(_ name: String) -> String {
+    package static func ofSession(_ name: String) -> String {
         if let directory = variable("XDG_RUNTIME_DIR") { return "\(directory)/\(name)" }
         let usual = "\(variable("TMPDIR") ?? "/tmp")/waterh-\(geteuid())"
         guard !OwnFolder.make(usual) else { return "\(usual)/\(name)" }
@@ -67,15 +67,17 @@ public enum Paths {
 
     /// For what lasts as long as this machine runs: systemd's folder for a service, else `$XDG_RUNTIME_DIR`, else the
     /// temporary directory.
-    public static var runtime: String {
+    package static var runtime: String {
         ofService ?? variable("XDG_RUNTIME_DIR") ?? variable("TMPDIR") ?? "/tmp"
     }
 
     /// The runtime folder that systemd made for this service; `nil` where there is none.
-    public static var ofService: String? { variable("RUNTIME_DIRECTORY")?.split(separator: ":").first.map(String.init) }
+    package static var ofService: String? {
+        variable("RUNTIME_DIRECTORY")?.split(separator: ":").first.map(String.init)
+    }
 
     /// Makes the directories above a file.
-    public static func makeParent(of file: String) throws {
+    package static func makeParent(of file: String) throws {
         let parent = URL(fileURLWithPath: file).deletingLastPathComponent()
         try FileManager.default.createDirectory(at: parent, withIntermediateDirectories: true)
     }

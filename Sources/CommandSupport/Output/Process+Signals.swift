@@ -5,7 +5,7 @@ extension Process {
     /// Dispatch blocks some: such a child could not be asked to end, and a shell that hears of no child's end waits for
     /// ever.
     /// - Throws: as `run`.
-    public func runHearingSignals() throws {
+    package func runHearingSignals() throws {
         var (none, before) = (sigset_t(), sigset_t())
         sigemptyset(&none)
         pthread_sigmask(SIG_SETMASK, &none, &before)

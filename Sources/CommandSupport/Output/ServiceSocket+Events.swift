@@ -7,7 +7,7 @@ extension ServiceSocket {
 
     /// What a service tells, event by event, for as long as it is listened to. Ends with an error when the service
     /// goes, or says nothing for longer than it ever should; giving the stream up hangs up. One thread waits for it.
-    public func events(_ target: String) -> AsyncThrowingStream<EventReader.Event, any Error> {
+    package func events(_ target: String) -> AsyncThrowingStream<EventReader.Event, any Error> {
         let (stream, continuation) = AsyncThrowingStream.makeStream(
             of: EventReader.Event.self, bufferingPolicy: .bufferingOldest(Self.eventLimit))
         // The thread closes it; whoever gives up only wakes the thread.

@@ -6,7 +6,7 @@ extension ServiceSocket {
 
     /// Asks, and writes what is answered into a new file, which only this user may read. It is there whole, or an error
     /// is thrown.
-    public func get(_ target: String, to file: String) throws {
+    package func get(_ target: String, to file: String) throws {
         let descriptor = try request("GET \(target)", "\r\n")
         defer { close(descriptor) }
         var head = Data()

@@ -2,19 +2,19 @@ import Foundation
 
 /// Where a running service can be asked, and how: HTTP over a socket that only its user can open. One request, one
 /// answer.
-public struct ServiceSocket: Sendable {
+package struct ServiceSocket: Sendable {
     /// How long an answer may take, seconds.
     private static let patience = 40
     /// The largest answer that is read, bytes.
     private static let limit = 1 << 20
 
     /// Where the socket lies.
-    public let path: String
+    package let path: String
     /// What can be tried about a refusal, by its code.
     private let advice: @Sendable (_ code: String) -> String?
 
     /// The socket there; `advice` has the words for a problem's code.
-    public init(path: String, advice: @escaping @Sendable (_ code: String) -> String? = { _ in nil }) {
+    package init(path: String, advice: @escaping @Sendable (_ code: String) -> String? = { _ in nil }) {
         (self.path, self.advice) = (path, advice)
     }
 
@@ -24,20 +24,20 @@ public struct ServiceSocket: Sendable {
     /// Where the service that keeps a store listens: in the folder that systemd made for it, else in the user's own;
     /// one for each store.
     /// - Returns: and whether its group may open it, as it may a system service's.
-    public static func own(forStore store: String) -> (path: String, isGroups: Bool) {
+    package static func own(forStore store: String) -> (path: String, isGroups: Bool) {
         guard let folder = Paths.ofService else { return (file(forStore: store, "sock"), false) }
         return (folder + "/" + name(store, "sock"), true)
     }
 
     /// Where the service that keeps a store is asked: this user's own, else the system's.
-    public static func path(forStore store: String) -> String {
+    package static func path(forStore store: String) -> String {
         let (own, system) = (own(forStore: store).path, systemFolder + "/" + name(store, "sock"))
         return access(own, F_OK) != 0 && access(system, F_OK) == 0 ? system : own
     }
 
     /// What belongs to the programs of a store and lasts as long as this user's session.
     /// - Parameter kind: the end of its name.
-    public static func file(forStore store: String, _ kind: String) -> String { Paths.ofSession(name(store, kind)) }
+    package static func file(forStore store: String, _ kind: String) -> String { Paths.ofSession(name(store, kind)) }
 
     private static func name(_ store: String, _ kind: String) -> String {
         let url = URL(fileURLWithPath: store).standardizedFileURL.resolvingSymlinksInPath()
@@ -47,7 +47,7 @@ public struct ServiceSocket: Sendable {
     }
 
     /// Whether a service listens there.
-    public var isAnswering: Bool {
+    package var isAnswering: Bool {
         guard let descriptor = try? open() else { return false }
         close(descriptor)
         return true
@@ -56,7 +56,7 @@ public struct ServiceSocket: Sendable {
     /// Posts JSON and returns what is answered.
     /// - Parameter surface: by what the person said it, where it is handed on: `dbus`, `notification`.
     /// - Throws: `CommandFailure`, also for an answer that says no.
-    public func post(_ target: String, _ body: JSONValue = [:], by surface: String? = nil) throws -> Data {
+    package func post(_ target: String, _ body: JSONValue = [:], by surface: String? = nil) throws -> Data {
         let by = surface.map { "Waterh-Surface: \($0)\r\n" } ?? ""
         return try ask(
             "POST \(target)",
@@ -65,7 +65,7 @@ public struct ServiceSocket: Sendable {
 
     /// Asks and returns what is answered.
     /// - Throws: as `post`.
-    public func get(_ target: String) throws -> Data { try ask("GET \(target)", "\r\n") }
+    package func get(_ target: String) throws -> Data { try ask("GET \(target)", "\r\n") }
 
     private func ask(_ what: String, _ rest: String) throws -> Data {
         let descriptor = try request(what, rest)

@@ -4,10 +4,10 @@ import Foundation
 import Synchronization
 
 /// SIGINT and SIGTERM as a stream, so that a command ends itself cleanly.
-public enum StopSignals {
+package enum StopSignals {
     /// The signals as they come; none is lost from the moment this returns, and none of them kills the process any
     /// more.
-    public static func stream(_ numbers: [Int32] = [SIGINT, SIGTERM]) -> AsyncStream<Int32> {
+    package static func stream(_ numbers: [Int32] = [SIGINT, SIGTERM]) -> AsyncStream<Int32> {
         let (stream, continuation) = AsyncStream<Int32>.makeStream(bufferingPolicy: .bufferingNewest(8))
         SignalPipe.shared.add(continuation, for: numbers)
         return stream
@@ -15,7 +15,7 @@ public enum StopSignals {
 
     /// What ends a command that a person waits for: both of them, and SIGHUP, which a terminal that is closed or a
     /// connection that breaks brings; not where whoever started us had it ignored (nohup).
-    public static var interrupting: [Int32] {
+    package static var interrupting: [Int32] {
         var inherited = sigaction()
         let isHeard =
             sigaction(SIGHUP, nil, &inherited) == 0
@@ -27,7 +27,7 @@ public enum StopSignals {
     private static let ignoring = 1
 
     /// The exit code that a signal asks for: 130 when a person interrupts, 0 when a supervisor stops a service.
-    public static func status(for number: Int32) -> ExitStatus {
+    package static func status(for number: Int32) -> ExitStatus {
         number == SIGINT || number == SIGHUP ? .interrupted : .done
     }
 }

@@ -1,21 +1,21 @@
 import Foundation
 
 /// Tells systemd how the service is (`sd_notify`): datagrams to the socket that it names, silence where it names none.
-public struct Supervisor: Sendable {
+package struct Supervisor: Sendable {
     private let path: String?
     /// How often systemd wants a sign of life, in microseconds.
     private let watchdog: Int?
 
     /// - Parameter environment: `NOTIFY_SOCKET` (a path, or an abstract name after `@`), `WATCHDOG_USEC`,
     ///   `WATCHDOG_PID`.
-    public init(_ environment: [String: String] = ProcessInfo.processInfo.environment) {
+    package init(_ environment: [String: String] = ProcessInfo.processInfo.environment) {
         path = environment["NOTIFY_SOCKET"].flatMap { $0.hasPrefix("/") || $0.hasPrefix("@") ? $0 : nil }
         let isOurs = environment["WATCHDOG_PID"].map { $0 == "\(getpid())" } ?? true
         watchdog = isOurs ? environment["WATCHDOG_USEC"].flatMap(Int.init).flatMap { $0 > 0 ? $0 : nil } : nil
     }
 
     /// Sends one message as it stands, as in `READY=1`. What a person's text adds must not begin another line.
-    public func tell(_ message: String) {
+    package func tell(_ message: String) {
         guard let path else { return }
         let descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { return }
@@ -37,13 +37,13 @@ public struct Supervisor: Sendable {
     }
 
     /// One line about how things stand.
-    public func tell(status: String) {
+    package func tell(status: String) {
         tell("STATUS=" + String(String.UnicodeScalarView(status.unicodeScalars.map { $0.value < 0x20 ? " " : $0 })))
     }
 
     /// Signs of life, three times as often as asked for, until cancelled: each only when `isAlive` says, now, that work
     /// gets on. Where the answer does not come, or is no, systemd hears nothing and restarts the service.
-    public func keepAlive(while isAlive: @Sendable () async -> Bool) async {
+    package func keepAlive(while isAlive: @Sendable () async -> Bool) async {
         guard let watchdog, path != nil else { return }
         repeat {
             if await isAlive() { tell("WATCHDOG=1") }

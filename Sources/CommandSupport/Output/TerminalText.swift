@@ -1,11 +1,11 @@
 /// Text as it may go to a terminal. Names come from the air and from files: a control character among them could move
 /// the cursor, change the title or turn the direction of the line.
-public enum TerminalText {
+package enum TerminalText {
     /// The text with every control character written out as `\u001b`: C0 and C1, the ones that set the direction of
     /// text or are not seen at all (two names with and without one look alike), line separators, and Unicode's
     /// noncharacters. Inside JSON that is the same string.
     /// - Parameter keepsLines: for blocks of several lines, whose line breaks are meant.
-    public static func safe(_ text: String, keepsLines: Bool = false) -> String {
+    package static func safe(_ text: String, keepsLines: Bool = false) -> String {
         var bytes: [UInt8] = []
         append(text, to: &bytes, keepsLines: keepsLines, isColoured: false)
         return String(decoding: bytes, as: UTF8.self)
@@ -54,7 +54,7 @@ public enum TerminalText {
 
 /// The colours of the commands. A painted text carries marks, not escapes: only `TextOutput` makes escapes of them, so
 /// that none can come from anywhere else.
-public enum TextColour: String, CaseIterable, Sendable {
+package enum TextColour: String, CaseIterable, Sendable {
     case blue = "34"
     case amber = "33"
     case red = "31"
@@ -63,7 +63,7 @@ public enum TextColour: String, CaseIterable, Sendable {
     case bold = "1"
 
     /// The text between marks.
-    public func paint(_ text: String) -> String {
+    package func paint(_ text: String) -> String {
         Self.mark(Self.allCases.firstIndex(of: self) ?? 0) + text + Self.mark(Self.end)
     }
 

@@ -3,17 +3,17 @@ import Foundation
 
 /// What a run of checks found, for the machines that show such things: JUnit's XML, as continuous integration reads it,
 /// and the Test Anything Protocol, version 13.
-public struct TestReport: Sendable {
+package struct TestReport: Sendable {
     /// One check.
-    public struct Case: Sendable {
+    package struct Case: Sendable {
         /// What was checked, in a sentence.
-        public var name: String
+        package var name: String
         /// How long it took, in seconds.
-        public var seconds: Double
+        package var seconds: Double
         /// What was wrong, a sentence each; none where it is as it should be.
-        public var failures: [String]
+        package var failures: [String]
 
-        public init(name: String, seconds: Double, failures: [String]) {
+        package init(name: String, seconds: Double, failures: [String]) {
             self.name = name
             self.seconds = seconds
             self.failures = failures
@@ -21,17 +21,17 @@ public struct TestReport: Sendable {
     }
 
     /// What they have in common, as `waterh-replay verify`.
-    public var suite: String
+    package var suite: String
     /// In the order in which they were checked.
-    public var cases: [Case] = []
+    package var cases: [Case] = []
 
     /// Of a suite of that name, with no check yet.
-    public init(suite: String) {
+    package init(suite: String) {
         self.suite = suite
     }
 
     /// One `testsuite` with a `testcase` for each check; what XML cannot hold stands as U+FFFD.
-    public var junit: String {
+    package var junit: String {
         let suite = Self.attribute(suite)
         var text = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
         text +=
@@ -61,7 +61,7 @@ public struct TestReport: Sendable {
     }
 
     /// A plan, then a line for each check, with what was wrong as comments below it.
-    public var tap: String {
+    package var tap: String {
         var lines = ["TAP version 13", "1..\(cases.count)"]
         for (number, each) in cases.enumerated() {
             lines.append("\(each.failures.isEmpty ? "ok" : "not ok") \(number + 1) - \(Self.line(each.name))")

@@ -3,9 +3,9 @@ import Synchronization
 
 /// Text to a file descriptor: whole lines, buffered unless a terminal reads them. Nothing but text gets out: control
 /// characters are written out (`TerminalText`).
-public final class TextOutput: Sendable {
+package final class TextOutput: Sendable {
     /// Standard output.
-    public static let standard = TextOutput(descriptor: STDOUT_FILENO)
+    package static let standard = TextOutput(descriptor: STDOUT_FILENO)
 
     private struct State {
         var buffer: [UInt8] = []
@@ -16,21 +16,21 @@ public final class TextOutput: Sendable {
     private static let capacity = 1 << 16
     private let descriptor: Int32
     /// A person may be watching.
-    public let isTerminal: Bool
+    package let isTerminal: Bool
     private let state = Mutex(State())
 
     /// To that descriptor, which stays open.
-    public init(descriptor: Int32) {
+    package init(descriptor: Int32) {
         self.descriptor = descriptor
         isTerminal = isatty(descriptor) == 1
     }
 
     /// Nobody reads any more (`| head`): a command may stop early.
-    public var isClosed: Bool { state.withLock { $0.isClosed } }
+    package var isClosed: Bool { state.withLock { $0.isClosed } }
 
     /// Ends when nobody can read any more (a pipe whose reader has gone), also while nothing is written. One thread
     /// waits for it.
-    public func readerLeaves() -> AsyncStream<Never> {
+    package func readerLeaves() -> AsyncStream<Never> {
         let (stream, continuation) = AsyncStream.makeStream(of: Never.self)
         let descriptor = descriptor
         Thread.detachNewThread {
@@ -46,16 +46,16 @@ public final class TextOutput: Sendable {
 
     /// Why what was said could not be written, in the system's words (a full disk, a closed descriptor); `nil` while
     /// all is well, and where a reader has simply gone.
-    public var trouble: String? { state.withLock { $0.trouble }.map { String(cString: strerror($0)) } }
+    package var trouble: String? { state.withLock { $0.trouble }.map { String(cString: strerror($0)) } }
 
     /// One line; a line break in it is written out like any other control character.
-    public func line(_ text: String) { put(text, keepsLines: false, end: "\n") }
+    package func line(_ text: String) { put(text, keepsLines: false, end: "\n") }
 
     /// A text of several lines, whose line breaks are meant.
-    public func block(_ text: String) { put(text, keepsLines: true, end: "\n") }
+    package func block(_ text: String) { put(text, keepsLines: true, end: "\n") }
 
     /// A question: no line break, shown at once.
-    public func prompt(_ text: String) {
+    package func prompt(_ text: String) {
         put(text, keepsLines: false, end: "")
         flush()
     }
@@ -71,10 +71,10 @@ public final class TextOutput: Sendable {
     }
 
     /// One JSON object on a line of its own.
-    public func line(_ value: JSONValue) { line(value.text) }
+    package func line(_ value: JSONValue) { line(value.text) }
 
     /// Writes what is held back.
-    public func flush() {
+    package func flush() {
         state.withLock { state in
             if let trouble = writeAll(state.buffer, to: descriptor) {
                 state.isClosed = true
@@ -86,18 +86,18 @@ public final class TextOutput: Sendable {
 }
 
 /// Diagnostics and progress: standard error only.
-public enum Diagnostics {
+package enum Diagnostics {
     /// Whether colour and progress lines are welcome: a terminal, and no `NO_COLOR`.
-    public static let isLively =
+    package static let isLively =
         isatty(STDERR_FILENO) == 1 && (ProcessInfo.processInfo.environment["NO_COLOR"] ?? "").isEmpty
 
     /// How much a line matters.
-    public enum Weight: Sendable { case line, warning, error }
+    package enum Weight: Sendable { case line, warning, error }
 
     private static let voice = Mutex<(@Sendable (Weight, String) -> Void)?>(nil)
 
     /// From here on somebody else says it all: the log of a service.
-    public static func hand(to voice: @escaping @Sendable (Weight, String) -> Void) {
+    package static func hand(to voice: @escaping @Sendable (Weight, String) -> Void) {
         Self.voice.withLock { $0 = voice }
     }
 
@@ -109,20 +109,20 @@ public enum Diagnostics {
     }
 
     /// One line for a person, on standard error.
-    public static func line(_ text: String) { if !isSaid(.line, text) { put("", text) } }
+    package static func line(_ text: String) { if !isSaid(.line, text) { put("", text) } }
 
     /// A text of several lines, whose line breaks are meant.
-    public static func block(_ text: String) { if !isSaid(.line, text) { put("", text, keepsLines: true) } }
+    package static func block(_ text: String) { if !isSaid(.line, text) { put("", text, keepsLines: true) } }
 
     /// `error: WHAT` and, on a line of its own, what to try.
-    public static func error(_ sentence: String, advice: String? = nil) {
+    package static func error(_ sentence: String, advice: String? = nil) {
         if isSaid(.error, advice.map { "\(sentence) \($0)" } ?? sentence) { return }
         put(label("error:", .red), sentence)
         if let advice { line("  " + advice) }
     }
 
     /// `warning: WHAT`, on standard error.
-    public static func warning(_ sentence: String) {
+    package static func warning(_ sentence: String) {
         if !isSaid(.warning, sentence) { put(label("warning:", .amber), sentence) }
     }
 
@@ -140,15 +140,15 @@ public enum Diagnostics {
 }
 
 /// A line that is written over and over while something long runs. Silent unless a person watches.
-public struct ProgressLine: Sendable {
+package struct ProgressLine: Sendable {
     private var width = 0
     private let isShown: Bool
 
     /// Shown where diagnostics go to a terminal, unless it is said otherwise.
-    public init(isShown: Bool = Diagnostics.isLively) { self.isShown = isShown }
+    package init(isShown: Bool = Diagnostics.isLively) { self.isShown = isShown }
 
     /// Writes the text over the last one; nothing where it is not shown.
-    public mutating func show(_ text: String) {
+    package mutating func show(_ text: String) {
         guard isShown else { return }
         let text = TerminalText.safe(text)
         let padding = String(repeating: " ", count: max(0, width - text.count))
@@ -157,7 +157,7 @@ public struct ProgressLine: Sendable {
     }
 
     /// Wipes the line, so that what follows starts clean.
-    public mutating func clear() {
+    package mutating func clear() {
         guard isShown, width > 0 else { return }
         _ = writeAll(Array(("\r" + String(repeating: " ", count: width) + "\r").utf8), to: STDERR_FILENO)
         width = 0

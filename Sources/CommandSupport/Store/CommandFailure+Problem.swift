@@ -2,7 +2,7 @@ import TrackerCore
 
 extension CommandFailure {
     /// A problem with its exit code (command law C2), and what this command can do about it.
-    public init(_ problem: any Problem, advice: String? = nil) {
+    package init(_ problem: any Problem, advice: String? = nil) {
         self.init(
             Self.reason(of: problem).status, problem.sentence, advice: advice ?? StoreAdvice.about(problem),
             code: problem.code)

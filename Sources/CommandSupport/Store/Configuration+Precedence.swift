@@ -4,26 +4,26 @@ import Foundation
 // `StorePlace`.
 extension Configuration {
     /// The link where nobody names one: bluetoothd's.
-    public static let usualLink = "bluez"
+    package static let usualLink = "bluez"
 
     /// By which link bottles are met: the flag, `WATERH_LINK`, the file, and else bluetoothd's.
-    public func link(flag: String?, environment: [String: String] = ProcessInfo.processInfo.environment) -> String {
+    package func link(flag: String?, environment: [String: String] = ProcessInfo.processInfo.environment) -> String {
         flag ?? Self.said("WATERH_LINK", environment) ?? link ?? Self.usualLink
     }
 
     /// Which bottle is meant: the flag, `WATERH_BOTTLE`, the file; `nil` where nobody says.
-    public func bottle(flag: String?, environment: [String: String] = ProcessInfo.processInfo.environment) -> String? {
+    package func bottle(flag: String?, environment: [String: String] = ProcessInfo.processInfo.environment) -> String? {
         flag ?? Self.said("WATERH_BOTTLE", environment) ?? bottle
     }
 
     /// The zone that is named anywhere but in the settings: the flag, `WATERH_ZONE`, the file; `nil` where nobody says.
-    public func zone(flag: String?, environment: [String: String] = ProcessInfo.processInfo.environment) -> String? {
+    package func zone(flag: String?, environment: [String: String] = ProcessInfo.processInfo.environment) -> String? {
         flag ?? Self.said("WATERH_ZONE", environment) ?? zone
     }
 
     /// The encryption key of the ESPHome device that a link leads to: `WATERH_ESPHOME_KEY`. No flag, which others on
     /// the machine could read.
-    public static func proxyKey(environment: [String: String] = ProcessInfo.processInfo.environment) -> String? {
+    package static func proxyKey(environment: [String: String] = ProcessInfo.processInfo.environment) -> String? {
         said("WATERH_ESPHOME_KEY", environment)
     }
 

@@ -23,46 +23,46 @@ import TrackerCore
 /// share-waterline = false                # whether Waterline is shown beyond this machine
 /// public-url = "https://shelf.example"   # where a phone finds this service: buttons of notifications lead there
 /// ```
-public struct Configuration: Equatable, Sendable {
+package struct Configuration: Equatable, Sendable {
     /// The link that bottles are reached by.
-    public var link: String?
+    package var link: String?
     /// The bottle that is meant, by address or name.
-    public var bottle: String?
+    package var bottle: String?
     /// Several bottles, by address or name: no other one is polled.
-    public var bottles: [String] = []
+    package var bottles: [String] = []
     /// Path of the store.
-    public var store: String?
+    package var store: String?
     /// IANA id of the zone of days.
-    public var zone: String?
+    package var zone: String?
     /// How byte 0 of a record is read.
-    public var dialect: RecordDialect?
+    package var dialect: RecordDialect?
     /// Whether polls leave the log in the bottle.
-    public var keep: Bool?
+    package var keep: Bool?
     /// Whether a poll may switch the adapter off and on.
-    public var allowPowerCycle: Bool?
+    package var allowPowerCycle: Bool?
     /// Address and port of the page; `off`: nowhere.
-    public var listen: String?
+    package var listen: String?
     /// Names by which other machines call this one.
-    public var names: [String]?
+    package var names: [String]?
     /// Whether a proxy on this machine hands on what comes from elsewhere.
-    public var proxy: Bool?
+    package var proxy: Bool?
     /// Whether Waterline is shown beyond this machine.
-    public var shareWaterline: Bool?
+    package var shareWaterline: Bool?
     /// In what amounts are shown where a store says nothing.
-    public var units: AmountUnits?
+    package var units: AmountUnits?
     /// The instance of `waterh-gateway@.service` that uses this file; `nil` for every other configuration.
-    public var instance: String?
+    package var instance: String?
     /// What stands under `[mqtt]`: the settings `mqtt.…` by their names, as texts.
-    public var mqtt: [String: String] = [:]
+    package var mqtt: [String: String] = [:]
     /// What stands under `[ntfy]` and `[webhook]`: settings likewise.
-    public var pocket: [String: String] = [:]
+    package var pocket: [String: String] = [:]
     /// Where a phone finds the service from anywhere.
-    public var publicURL: String?
+    package var publicURL: String?
     /// There is one, and this user may not read it.
-    public private(set) var isHidden = false
+    package private(set) var isHidden = false
 
     /// What may stand in it.
-    public static let keys = [
+    package static let keys = [
         "link", "bottle", "bottles", "store", "zone", "dialect", "keep", "allow-power-cycle", "listen", "names",
         "proxy", "share-waterline", "units", "public-url", "mqtt", "ntfy", "webhook",
     ]
@@ -77,7 +77,7 @@ public struct Configuration: Equatable, Sendable {
     ///
     /// A file of the usual places that this user may not read is a service's own: it is left out, and `isHidden` says
     /// so.
-    public static func load(_ path: String?) throws -> Configuration {
+    package static func load(_ path: String?) throws -> Configuration {
         let file = path ?? Paths.configuration
         var status = stat()
         guard stat(file, &status) == 0 else {
@@ -115,16 +115,16 @@ public struct Configuration: Equatable, Sendable {
 
     /// Whether a store without a bottle takes the first one that answers. Where a machine has several services, that
     /// bottle could belong to another one.
-    public var mayMeet: Bool { instance == nil && Paths.instances.isEmpty }
+    package var mayMeet: Bool { instance == nil && Paths.instances.isEmpty }
 
     /// A name that unit files, D-Bus names and MQTT topics can contain.
     static func isInstance(_ text: String) -> Bool { text.wholeMatch(of: /[A-Za-z][A-Za-z0-9_-]{0,31}/) != nil }
 
     /// Nothing is said.
-    public init() {}
+    package init() {}
 
     /// - Parameter name: what errors call the text.
-    public init(text: String, name: String) throws {
+    package init(text: String, name: String) throws {
         let table = try Self.table(text, name)
         if let split = try SplitConfiguration(table, file: name) { throw split.failure(file: name) }
         try take(table, name)

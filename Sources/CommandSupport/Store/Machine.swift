@@ -3,25 +3,25 @@ import Synchronization
 import TrackerCore
 
 /// The machine that a command runs on: its clock, its zone, its environment. Read here and nowhere else.
-public enum Machine {
+package enum Machine {
     /// The time of day; in a demonstration the time that is played.
-    public static func now() -> Instant {
+    package static func now() -> Instant {
         let real = realNow
         return play.withLock { $0.map { $0.time(at: real) } } ?? real
     }
 
     /// Only in a demonstration: time passes so much faster from now on in all of this process, beginning at `start`
     /// where it is given.
-    public static func passTime(at speed: Double, from start: Instant? = nil) {
+    package static func passTime(at speed: Double, from start: Instant? = nil) {
         let (real, now) = (realNow, now())
         play.withLock { $0 = Play(since: real, shows: start ?? now, speed: speed) }
     }
 
     /// How many seconds pass in one; 1 but in a demonstration.
-    public static var speed: Double { play.withLock { $0?.speed } ?? 1 }
+    package static var speed: Double { play.withLock { $0?.speed } ?? 1 }
 
     /// By how much a demonstration is ahead of the true time, milliseconds; `nil` outside of one.
-    public static var leadOfPlay: Int64? {
+    package static var leadOfPlay: Int64? {
         let real = realNow
         return play.withLock { $0.map { $0.time(at: real).milliseconds - real.milliseconds } }
     }
@@ -39,7 +39,7 @@ public enum Machine {
     private static var realNow: Instant { Instant(milliseconds: Int64(Date().timeIntervalSince1970 * 1000)) }
 
     /// The zone of the machine's wall clock; UTC, with a warning, where it has no IANA name.
-    public static func zone() -> Zone {
+    package static func zone() -> Zone {
         let id = HostZone.id()
         if let zone = try? Zone(id) { return zone }
         Diagnostics.warning(
@@ -52,7 +52,7 @@ public enum Machine {
     }
 
     /// An environment variable that is set and not empty.
-    public static func variable(_ name: String) -> String? {
+    package static func variable(_ name: String) -> String? {
         ProcessInfo.processInfo.environment[name].flatMap { $0.isEmpty ? nil : $0 }
     }
 }

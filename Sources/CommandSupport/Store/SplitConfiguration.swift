@@ -2,24 +2,24 @@ import TOMLKit
 
 /// A configuration of 0.9 that lists several people (`[[person]]`), as one configuration per person. Each person has a
 /// service, `waterh-gateway@NAME`, with the configuration `/etc/waterh/NAME.toml`.
-public struct SplitConfiguration: Sendable {
+package struct SplitConfiguration: Sendable {
     /// One person's configuration.
-    public struct Part: Equatable, Sendable {
+    package struct Part: Equatable, Sendable {
         /// The instance name of the person's service.
-        public let name: String
+        package let name: String
         /// The text of `NAME.toml`.
-        public let text: String
+        package let text: String
 
         /// The file for the system service.
-        public var path: String { Paths.configuration(ofInstance: name) }
+        package var path: String { Paths.configuration(ofInstance: name) }
     }
 
     /// In the order of the list.
-    public let parts: [Part]
+    package let parts: [Part]
 
     /// - Returns: `nil` when the text does not list people.
     /// - Parameter name: the file's name in errors.
-    public init?(text: String, name: String) throws {
+    package init?(text: String, name: String) throws {
         try self.init(Configuration.table(text, name), file: name)
     }
 

@@ -4,7 +4,7 @@ extension StorePlace {
     /// Why nothing can be written into a store that can be read, and what to do; `nil` where nothing stands in the way.
     /// Writes nothing.
     /// - Parameter path: the store's file, which is there.
-    public static func writingTrouble(_ path: String) -> (words: String, advice: String)? {
+    package static func writingTrouble(_ path: String) -> (words: String, advice: String)? {
         // SQLite writes its log beside the file, and drinks need some room.
         let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
         guard access(path, W_OK) == 0, access(folder, W_OK) == 0 else {

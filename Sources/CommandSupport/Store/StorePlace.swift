@@ -6,20 +6,20 @@ import TrackerCore
 ///
 /// In this order: the flag, `WATERH_STORE`, the configuration, the user's own store where there is one, the store of a
 /// system service where there is one, and else the user's own, to be made.
-public struct StorePlace: Equatable, Sendable {
+package struct StorePlace: Equatable, Sendable {
     /// Who said so.
-    public enum Origin: Sendable { case flag, environment, configuration, own, service }
+    package enum Origin: Sendable { case flag, environment, configuration, own, service }
 
     /// The store's path.
-    public var path: String
+    package var path: String
     /// What named it.
-    public var origin: Origin
+    package var origin: Origin
     /// Where a system service keeps another day, beside the user's own.
-    public var beside: String?
+    package var beside: String?
     /// In what amounts are shown where the store says nothing.
-    public var units: AmountUnits?
+    package var units: AmountUnits?
 
-    public init(path: String, origin: Origin = .flag, beside: String? = nil) {
+    package init(path: String, origin: Origin = .flag, beside: String? = nil) {
         self.path = path
         self.origin = origin
         self.beside = beside
@@ -30,7 +30,7 @@ public struct StorePlace: Equatable, Sendable {
     ///   - own, service: the usual places.
     ///   - isServed: whether there is a service whose day is kept where this user may not look.
     /// - Throws: `CommandFailure` where only a file that this user may not read says which store it is.
-    public static func find(
+    package static func find(
         _ flag: String?, _ configuration: Configuration,
         environment: [String: String] = ProcessInfo.processInfo.environment,
         own: String = Paths.store, service: String = Paths.serviceStore,
@@ -66,7 +66,7 @@ public struct StorePlace: Equatable, Sendable {
     }
 
     /// Opens it. What goes wrong is told with what to do.
-    public func open(hostZone: String?, for access: TrackerStore.Access) throws -> TrackerStore {
+    package func open(hostZone: String?, for access: TrackerStore.Access) throws -> TrackerStore {
         do {
             let store = try TrackerStore(path: path, hostZone: hostZone, for: access)
             store.usualUnits = units
@@ -82,7 +82,7 @@ public struct StorePlace: Equatable, Sendable {
 
     /// Whether there is a system service on this machine: its unit, or its sockets while it runs. What a purge leaves
     /// (drinks) or a removal (the configuration) is no service.
-    public static var hasService: Bool {
+    package static var hasService: Bool {
         let units = [
             "/etc/systemd/system", "/usr/local/lib/systemd/system", "/usr/lib/systemd/system", "/lib/systemd/system",
         ].map { $0 + "/waterh-gateway.service" }
@@ -109,7 +109,7 @@ public struct StorePlace: Equatable, Sendable {
     }
 
     /// Whether this user may not open it so, because it is another's.
-    public func isShut(for access: TrackerStore.Access) -> Bool {
+    package func isShut(for access: TrackerStore.Access) -> Bool {
         let wanted = access == .looking ? R_OK : R_OK | W_OK
         return Glibc.access(path, wanted) != 0 && errno == EACCES
     }

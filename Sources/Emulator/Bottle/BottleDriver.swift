@@ -1,7 +1,7 @@
 import Bluetooth
 
 /// Runs a virtual bottle on a link: the one loop that performs the machine's effects.
-public actor BottleDriver {
+package actor BottleDriver {
     private var machine: VirtualBottleMachine
     private let link: any PeripheralLink
     private let clock: MonotonicClock
@@ -16,7 +16,7 @@ public actor BottleDriver {
     ///   - save: makes the flash durable before it returns; what it throws is logged, and nothing is answered that
     ///     depended on it.
     ///   - log: one line for a person who watches.
-    public init(
+    package init(
         _ machine: VirtualBottleMachine, on link: any PeripheralLink, clock: MonotonicClock = .system,
         save: @escaping @Sendable (BottleFlash) throws -> Void = { _ in },
         log: @escaping @Sendable (String) -> Void = { _ in }
@@ -29,18 +29,18 @@ public actor BottleDriver {
     }
 
     /// Publishes the bottle; returns once connections are accepted.
-    public func open() async throws(LinkError) {
+    package func open() async throws(LinkError) {
         try await link.open(machine.application)
     }
 
     /// Serves until the link is closed.
-    public func run() async {
+    package func run() async {
         for await event in link.events { feed(.link(event)) }
         timer?.cancel()
     }
 
     /// Acts on the bottle itself, after all that centrals have done to it until now.
-    public func control(_ action: ControlAction) async -> ControlReply {
+    package func control(_ action: ControlAction) async -> ControlReply {
         await link.caughtUp()
         lastControl += 1
         feed(.control(action, id: lastControl))
@@ -48,7 +48,7 @@ public actor BottleDriver {
     }
 
     /// Whether the bottle gets on: no deadline of its machine has passed for longer than `grace` without being served.
-    public func isOnTime(grace: Duration) -> Bool {
+    package func isOnTime(grace: Duration) -> Bool {
         guard let deadline = machine.nextDeadline else { return true }
         return clock.now() <= deadline.advanced(by: grace)
     }

@@ -2,7 +2,7 @@ import BottleProtocol
 import Bluetooth
 
 /// What a person does to the bottle in hand: drinks, refills, charges, presses its button.
-public enum ControlAction: Hashable, Sendable {
+package enum ControlAction: Hashable, Sendable {
     case sip(ml: Int)
     case refill
     case battery(percent: Int)
@@ -19,52 +19,52 @@ public enum ControlAction: Hashable, Sendable {
 }
 
 /// What became of an action.
-public enum ControlReply: Hashable, Sendable {
+package enum ControlReply: Hashable, Sendable {
     case done(BottleStatus)
     /// Not done, and why.
     case refused(String)
 }
 
 /// The bottle as its owner sees it.
-public struct BottleStatus: Hashable, Sendable {
+package struct BottleStatus: Hashable, Sendable {
     /// Who it is.
-    public var identity: BottleIdentity
+    package var identity: BottleIdentity
     /// Records waiting in the log.
-    public var records: Int
+    package var records: Int
     /// Records pushed out of the ring unseen.
-    public var overwritten: Int
+    package var overwritten: Int
     /// Records acknowledged or cleared.
-    public var dropped: Int
+    package var dropped: Int
     /// Charge of its battery.
-    public var batteryPercent: Int
+    package var batteryPercent: Int
     /// Whether it is on its cradle.
-    public var charging: ChargingState
+    package var charging: ChargingState
     /// What its clock shows.
-    public var clock: BottleClock
+    package var clock: BottleClock
     /// The daily goal that is set in it.
-    public var goalMl: Int
+    package var goalMl: Int
     /// What it counts as drunk today.
-    public var amountMl: Int
+    package var amountMl: Int
     /// Water that is in it.
-    public var levelMl: Int
+    package var levelMl: Int
     /// When it reminds by itself; `nil`: it was never told.
-    public var reminder: ReminderSetting?
+    package var reminder: ReminderSetting?
     /// Its reminder light; `nil`: it was never told.
-    public var light: ReminderLight?
+    package var light: ReminderLight?
     /// A host has been confirmed by its button.
-    public var isRegistered: Bool
+    package var isRegistered: Bool
     /// How often the light blinked because somebody wrote settings.
-    public var blinks: Int
+    package var blinks: Int
     /// Connections since it was switched on.
-    public var connections: Int
+    package var connections: Int
     /// Who is connected.
-    public var central: CentralID?
+    package var central: CentralID?
     /// The ATT MTU of that connection.
-    public var mtu: Int?
+    package var mtu: Int?
     /// Somebody hears its responses.
-    public var isSubscribed: Bool
+    package var isSubscribed: Bool
     /// Why nobody can see or reach it; `nil`: it is on the air.
-    public var offAir: LinkError?
+    package var offAir: LinkError?
 }
 
 extension VirtualBottleMachine {
@@ -152,7 +152,7 @@ extension VirtualBottleMachine {
     }
 
     /// The bottle as it is now.
-    public func status(at now: MonotonicInstant) -> BottleStatus {
+    package func status(at now: MonotonicInstant) -> BottleStatus {
         BottleStatus(
             identity: identity, records: flash.records.count, overwritten: flash.overwritten, dropped: flash.dropped,
             batteryPercent: Int(flash.batteryPercent), charging: ChargingState(rawValue: flash.charging),

@@ -6,9 +6,9 @@ import Bluetooth
 /// What it does is protocol law P1, P2, P3 and P4 with the habits of real bottles; what it does wrong is the
 /// `BottleFaults`. Effects are to be performed in order; `.save` comes first, so that nothing leaves that a power cut
 /// could take back.
-public struct VirtualBottleMachine: Sendable {
+package struct VirtualBottleMachine: Sendable {
     /// What the bottle is told.
-    public enum Event: Hashable, Sendable {
+    package enum Event: Hashable, Sendable {
         case link(PeripheralEvent)
         /// Somebody acts on the bottle itself; answered by `.reply` with the same number.
         case control(ControlAction, id: UInt64)
@@ -17,7 +17,7 @@ public struct VirtualBottleMachine: Sendable {
     }
 
     /// What is to be done, in order.
-    public enum Effect: Hashable, Sendable {
+    package enum Effect: Hashable, Sendable {
         case link(PeripheralRequest)
         /// Make this durable before performing what follows.
         case save(BottleFlash)
@@ -27,11 +27,11 @@ public struct VirtualBottleMachine: Sendable {
     }
 
     /// Who it is.
-    public let identity: BottleIdentity
+    package let identity: BottleIdentity
     /// What to publish on the link before the first event.
-    public let application: GATTApplication
+    package let application: GATTApplication
     /// What survives its restart.
-    public internal(set) var flash: BottleFlash
+    package internal(set) var flash: BottleFlash
     var clock: RunningClock
     var injector: FaultInjector
     var recorded: RecordedAnswers
@@ -57,7 +57,7 @@ public struct VirtualBottleMachine: Sendable {
     ///   - hasRadio: whether centrals see an address of the bottle's; without, it serves one as its serial number.
     ///   - answers: of a recorded bottle, for what this one does not know.
     ///   - hostTime: the host's local wall clock at `now`; the bottle's own clock stands against it as the flash says.
-    public init(
+    package init(
         _ identity: BottleIdentity, flash: BottleFlash = BottleFlash(), faults: BottleFaults = BottleFaults(),
         seed: UInt64 = 0,
         answers: RecordedAnswers = .none, hasRadio: Bool = false, hostTime: LocalTime, at now: MonotonicInstant
@@ -81,14 +81,14 @@ public struct VirtualBottleMachine: Sendable {
     var plan: BottleFaults { injector.plan }
 
     /// The earliest time at which `tick` has something to do.
-    public var nextDeadline: MonotonicInstant? {
+    package var nextDeadline: MonotonicInstant? {
         ([session?.deadline, registrationDeadline] + scheduled.map { $0.at }).compactMap { $0 }.min()
     }
 
     /// Takes one event. Time does not go back.
     ///
     /// - Returns: what is to be done now, in order.
-    public mutating func handle(_ event: Event, at now: MonotonicInstant) -> [Effect] {
+    package mutating func handle(_ event: Event, at now: MonotonicInstant) -> [Effect] {
         switch event {
         case .link(let event): handle(event, at: now)
         case .control(let action, let id): emit(.reply(id: id, perform(action, at: now)))

@@ -3,7 +3,7 @@ import Bluetooth
 import TrackerCore
 
 /// Everything that can happen to a `GatewayEngine`.
-public enum EngineEvent: Hashable, Sendable {
+package enum EngineEvent: Hashable, Sendable {
     /// Begin. Exactly once, first.
     case start
     /// Something happened on the link.
@@ -22,7 +22,7 @@ public enum EngineEvent: Hashable, Sendable {
 }
 
 /// Everything that a `GatewayEngine` wants done. To be performed in order.
-public enum EngineEffect: Hashable, Sendable {
+package enum EngineEffect: Hashable, Sendable {
     case link(CentralRequest)
     /// Answered by exactly one `EngineEvent.journal`, in order.
     case journal(JournalRequest)
@@ -44,7 +44,7 @@ public enum EngineEffect: Hashable, Sendable {
 }
 
 /// What the engine asks of the journal: the methods of `Journal`, by name. Each is answered once, in order.
-public enum JournalRequest: Hashable, Sendable {
+package enum JournalRequest: Hashable, Sendable {
     case recall(BottleNames)
     case adopt(BottleNames)
     case append([JournalEntry])
@@ -59,7 +59,7 @@ public enum JournalRequest: Hashable, Sendable {
 }
 
 /// What the journal answers: of each request its own case, or that it failed.
-public enum JournalReply: Hashable, Sendable {
+package enum JournalReply: Hashable, Sendable {
     case recalled(BottleMemory)
     case adopted
     case appended([JournalOutcome])
@@ -77,7 +77,7 @@ public enum JournalReply: Hashable, Sendable {
 
 extension Journal {
     /// Performs an engine's request.
-    public func answer(_ request: JournalRequest) -> JournalReply {
+    package func answer(_ request: JournalRequest) -> JournalReply {
         do {
             switch request {
             case .recall(let names): return .recalled(try recall(names))
@@ -113,25 +113,25 @@ extension Journal {
 }
 
 /// A sentence for people, and how much it matters.
-public struct Diagnostic: Hashable, Sendable {
+package struct Diagnostic: Hashable, Sendable {
     /// How much a line matters.
-    public enum Severity: String, Hashable, Sendable, Comparable {
+    package enum Severity: String, Hashable, Sendable, Comparable {
         /// What is being done.
         case info
         /// Worth knowing: something is not as it should be, and the poll goes on.
         case warning
 
-        public static func < (left: Severity, right: Severity) -> Bool { left == .info && right == .warning }
+        package static func < (left: Severity, right: Severity) -> Bool { left == .info && right == .warning }
     }
 
     /// How much it matters.
-    public var severity: Severity
+    package var severity: Severity
     /// What is so, and what can be done about it.
-    public var sentence: String
+    package var sentence: String
     /// Where something particular can be done about it: the surface says what.
-    public var code: String?
+    package var code: String?
 
-    public init(_ severity: Severity, _ sentence: String, code: String? = nil) {
+    package init(_ severity: Severity, _ sentence: String, code: String? = nil) {
         self.severity = severity
         self.sentence = sentence
         self.code = code
@@ -139,32 +139,32 @@ public struct Diagnostic: Hashable, Sendable {
 }
 
 /// Where a poll stands, for a progress line.
-public struct PollProgress: Hashable, Sendable {
+package struct PollProgress: Hashable, Sendable {
     /// The states of tracker law A8, and `storing`.
-    public enum Stage: String, Hashable, Sendable {
+    package enum Stage: String, Hashable, Sendable {
         case scanning, connecting, connected, polling, storing, disconnecting
     }
 
     /// What is under way.
-    public var stage: Stage
+    package var stage: Stage
     /// Records received so far in this poll.
-    public var records: Int
+    package var records: Int
     /// Bytes of the running log transfer that have arrived, and that its header announced.
-    public var transfer: Transfer?
+    package var transfer: Transfer?
 
     /// How far a log has come over, in records.
-    public struct Transfer: Hashable, Sendable {
+    package struct Transfer: Hashable, Sendable {
         /// Records that came, each counted once.
-        public var received: Int
+        package var received: Int
         /// Records that the bottle said would come.
-        public var announced: Int
-        public init(received: Int, announced: Int) {
+        package var announced: Int
+        package init(received: Int, announced: Int) {
             self.received = received
             self.announced = announced
         }
     }
 
-    public init(stage: Stage, records: Int, transfer: Transfer? = nil) {
+    package init(stage: Stage, records: Int, transfer: Transfer? = nil) {
         self.stage = stage
         self.records = records
         self.transfer = transfer

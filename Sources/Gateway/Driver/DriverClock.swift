@@ -2,15 +2,15 @@ import Bluetooth
 import TrackerCore
 
 /// The clocks of a driver: monotonic for deadlines, wall for data. Parameters, so that tests bring their own.
-public struct DriverClock: Sendable {
+package struct DriverClock: Sendable {
     /// Monotonic, for deadlines.
-    public var now: @Sendable () -> MonotonicInstant
+    package var now: @Sendable () -> MonotonicInstant
     /// The host's wall clock: only data.
-    public var wall: @Sendable () -> Instant
+    package var wall: @Sendable () -> Instant
     /// Returns at `deadline`, or earlier when the task is cancelled.
-    public var sleep: @Sendable (_ deadline: MonotonicInstant) async -> Void
+    package var sleep: @Sendable (_ deadline: MonotonicInstant) async -> Void
 
-    public init(
+    package init(
         now: @escaping @Sendable () -> MonotonicInstant, wall: @escaping @Sendable () -> Instant,
         sleep: @escaping @Sendable (MonotonicInstant) async -> Void
     ) {
@@ -20,7 +20,7 @@ public struct DriverClock: Sendable {
     }
 
     /// Deadlines on the system's clock that goes on while it sleeps; the wall clock is the caller's.
-    public static func system(wall: @escaping @Sendable () -> Instant) -> DriverClock {
+    package static func system(wall: @escaping @Sendable () -> Instant) -> DriverClock {
         let clock = ContinuousClock()
         let start = clock.now
         let now: @Sendable () -> MonotonicInstant = {

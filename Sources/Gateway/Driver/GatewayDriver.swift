@@ -4,40 +4,40 @@ import TrackerCore
 
 /// Performs what `GatewayEngine` decides, over a link and a journal: one event at a time, each taken from the link only
 /// when the one before is dealt with, so that a peer that floods us is slowed down instead of filling our memory.
-public actor GatewayDriver {
+package actor GatewayDriver {
     /// Where sentences and figures go while a poll runs. Called between events: must return soon.
-    public struct Outlets: Sendable {
+    package struct Outlets: Sendable {
         /// A sentence for people.
-        public var diagnostic: @Sendable (Diagnostic) -> Void = { _ in }
+        package var diagnostic: @Sendable (Diagnostic) -> Void = { _ in }
         /// How far the poll is.
-        public var progress: @Sendable (PollProgress) -> Void = { _ in }
+        package var progress: @Sendable (PollProgress) -> Void = { _ in }
         /// Entries that the journal has taken, each with what became of it.
-        public var journaled: @Sendable ([JournalEntry], [JournalOutcome]) -> Void = { _, _ in }
+        package var journaled: @Sendable ([JournalEntry], [JournalOutcome]) -> Void = { _, _ in }
         /// A report that the bottle sent by itself.
-        public var report: @Sendable (Frame) -> Void = { _ in }
+        package var report: @Sendable (Frame) -> Void = { _ in }
         /// The bottle at the other end said something by itself, in a poll or on a connection that was kept.
-        public var stirred: @Sendable () -> Void = {}
+        package var stirred: @Sendable () -> Void = {}
         /// A connection that was kept has ended by itself.
-        public var lost: @Sendable () -> Void = {}
+        package var lost: @Sendable () -> Void = {}
         /// Today's counted total in ml, where somebody keeps one.
-        public var todayTotal: @Sendable () throws -> Int? = { nil }
+        package var todayTotal: @Sendable () throws -> Int? = { nil }
         /// What the light of this bottle is to show, `nil` where it shows it already; and that it was told.
-        public var light: @Sendable (_ bottle: String) throws -> BottleLight? = { _ in nil }
+        package var light: @Sendable (_ bottle: String) throws -> BottleLight? = { _ in nil }
         /// A bottle's light or screen was set: remember it.
-        public var lit: @Sendable (_ bottle: String, BottleLight) throws -> Void = { _, _ in }
+        package var lit: @Sendable (_ bottle: String, BottleLight) throws -> Void = { _, _ in }
 
         /// That throw everything away.
-        public init() {}
+        package init() {}
     }
 
     /// Whom a poll is for: where what the bottle says is kept, and who is told.
-    public struct Party: Sendable {
+    package struct Party: Sendable {
         /// Where what the bottle says is kept.
-        public var journal: any Journal
+        package var journal: any Journal
         /// Who is told meanwhile.
-        public var outlets: Outlets
+        package var outlets: Outlets
 
-        public init(journal: any Journal, outlets: Outlets = Outlets()) {
+        package init(journal: any Journal, outlets: Outlets = Outlets()) {
             self.journal = journal
             self.outlets = outlets
         }
@@ -59,19 +59,19 @@ public actor GatewayDriver {
 
     /// - Parameter observe: hears in ATT what passes in polls (`CentralTranscript`); called between events, so it must
     ///   return soon.
-    public init(link: any CentralLink, clock: DriverClock, observe: (@Sendable (LinkObservation) -> Void)? = nil) {
+    package init(link: any CentralLink, clock: DriverClock, observe: (@Sendable (LinkObservation) -> Void)? = nil) {
         self.link = link
         self.clock = clock
         self.observe = observe
     }
 
     /// Whether a connection is kept right now.
-    public var isHolding: Bool { held != nil }
+    package var isHolding: Bool { held != nil }
 
     /// One poll, from scan to disconnect, or to a connection that is kept and taken up by the next poll of that bottle.
     /// Never throws: what went wrong stands in the report. Cancelling the task stops the poll politely: disconnect,
     /// keep what came, acknowledge nothing more. Polls of one driver never overlap.
-    public func poll(_ options: PollOptions, for party: Party) async -> PollReport {
+    package func poll(_ options: PollOptions, for party: Party) async -> PollReport {
         precondition(engine == nil, "polls of one driver never overlap")
         self.party = party
         startPump()
@@ -89,19 +89,19 @@ public actor GatewayDriver {
     }
 
     /// Stops the poll under way politely, as cancelling its task does. Without one nothing happens.
-    public func stop() {
+    package func stop() {
         if engine != nil { take(.cancel) }
     }
 
     /// Whether a poll gets on: none of its deadlines has passed for longer than `grace` without being served. Without a
     /// poll: yes.
-    public func isOnTime(grace: Duration) -> Bool {
+    package func isOnTime(grace: Duration) -> Bool {
         guard let deadline = engine?.nextDeadline else { return true }
         return clock.now() <= deadline.advanced(by: grace)
     }
 
     /// Closes the link. The driver is spent.
-    public func close() async {
+    package func close() async {
         await link.close()
         timer?.task.cancel()
     }

@@ -10,7 +10,7 @@ import TrackerCore
 ///
 /// It keeps the three promises: nothing is acknowledged before the journal has it; a drink is who the bottle says it
 /// is; totals are the journal's business. Time is handed in, so a simulation can hand in any.
-public struct GatewayEngine {
+package struct GatewayEngine {
     enum Phase: Hashable {
         case idle
         case scanning
@@ -49,32 +49,32 @@ public struct GatewayEngine {
     /// The connection that an earlier poll kept, until it is taken up or ended.
     var resumed: HeldConnection?
     /// The connection that this poll keeps, once it is over.
-    public internal(set) var held: HeldConnection?
+    package internal(set) var held: HeldConnection?
 
     /// - Parameters:
     ///   - linkName: the link in words, `unix:/tmp/b.sock`; part of a bottle's stand-in identity.
     ///   - hasRadio: whether a scan finds peers by radio (`CentralLink.hasRadio`).
     ///   - held: the connection that an earlier poll kept, where it stands still.
-    public init(options: PollOptions, linkName: String, hasRadio: Bool, held: HeldConnection? = nil) {
+    package init(options: PollOptions, linkName: String, hasRadio: Bool, held: HeldConnection? = nil) {
         resumed = held
         work = PollWork(options: options, linkName: linkName, hasRadio: hasRadio)
         work.report.history = options.history
     }
 
     /// When `tick` is due at the latest.
-    public var nextDeadline: MonotonicInstant? {
+    package var nextDeadline: MonotonicInstant? {
         guard phase != .over, phase != .idle else { return nil }
         let budget = isOutOfTime ? nil : started?.advanced(by: work.limits.poll)
         return [phaseDeadline, phase == .session ? session?.deadline : nil, budget].compactMap { $0 }.min()
     }
 
     /// Nothing more will happen; the report is complete.
-    public var isOver: Bool { phase == .over }
+    package var isOver: Bool { phase == .over }
 
     /// - Parameters:
     ///   - now: for deadlines.
     ///   - wall: when records count as received, and what the bottle's clock is compared with.
-    public mutating func handle(_ event: EngineEvent, at now: MonotonicInstant, wall: Instant) -> [EngineEffect] {
+    package mutating func handle(_ event: EngineEvent, at now: MonotonicInstant, wall: Instant) -> [EngineEffect] {
         guard phase != .over else { return [] }
         work.effects = []
         work.now = now

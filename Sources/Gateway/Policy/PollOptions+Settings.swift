@@ -7,7 +7,7 @@ extension PollOptions {
     /// - Parameters:
     ///   - zone: the zone of days, where the settings name none for the bottle.
     ///   - goalMl: the day's goal, where it is known.
-    public init(settings: BottleSettings, zone: Zone, goalMl: Int? = nil) {
+    package init(settings: BottleSettings, zone: Zone, goalMl: Int? = nil) {
         self.init(zone: zone)
         (dayZone, dayGoalMl) = (zone, goalMl)
         alias = settings.alias
@@ -32,7 +32,7 @@ extension PollOptions {
     }
 
     /// The same options for one of the store's own bottles, by its own settings.
-    public func following(_ bottle: OwnBottle?) -> PollOptions {
+    package func following(_ bottle: OwnBottle?) -> PollOptions {
         var options = self
         if let settings = bottle?.settings { options.follow(settings) }
         return options

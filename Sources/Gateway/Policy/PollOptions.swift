@@ -3,9 +3,9 @@ import BottleProtocol
 import TrackerCore
 
 /// What one poll is to do, and within which limits.
-public struct PollOptions: Sendable {
+package struct PollOptions: Sendable {
     /// What is done with the bottle.
-    public enum Job: Hashable, Sendable {
+    package enum Job: Hashable, Sendable {
         /// The polite sync of protocol law P4.
         case poll
         /// Connect, send these commands one by one, show the answers, disconnect.
@@ -18,64 +18,64 @@ public struct PollOptions: Sendable {
     }
 
     /// What the poll is for.
-    public var job = Job.poll
+    package var job = Job.poll
     /// The bottle meant: its address or its name. `nil`: the first one found.
-    public var bottle: String?
+    package var bottle: String?
     /// What a person calls it (`bottle.alias`); its drinks are kept under its own identity all the same.
-    public var alias: String?
+    package var alias: String?
     /// The bottles of this store. Where there are any and none is named by `bottle`, no other one is drained or told
     /// anything.
-    public var own: [OwnBottle] = []
+    package var own: [OwnBottle] = []
     /// Bottles of this store that this poll is not for: they are nobody else's, and left to their own polls.
-    public var others: [OwnBottle] = []
+    package var others: [OwnBottle] = []
     /// How byte 0 of a record is read.
-    public var dialect = BottleProtocol.RecordDialect.calendar
+    package var dialect = BottleProtocol.RecordDialect.calendar
     /// A person named the dialect for this poll: no bottle's own setting changes it.
-    public var isReadingNamed = false
+    package var isReadingNamed = false
     /// `nil`: what the dialect says.
-    public var amountWidth: BottleProtocol.AmountWidth?
+    package var amountWidth: BottleProtocol.AmountWidth?
     /// The zone in which the bottle's clock is read and set.
-    public var zone: Zone
+    package var zone: Zone
     /// The zone of days, where the bottle's follows from it; `nil`: `zone` was named as it is.
-    public internal(set) var dayZone: Zone?
+    package internal(set) var dayZone: Zone?
     /// Records older than this are kept as suspects; days, 1–360.
-    public var maxRecordAgeDays = 180
+    package var maxRecordAgeDays = 180
     /// Acknowledge nothing: the bottle keeps its log.
-    public var keep = false
+    package var keep = false
     /// Set the bottle's clock when it is off by more than this; `nil`: only report the drift. Setting it makes the
     /// light blink, so small drift is left alone (protocol law P3.6).
-    public var correctClockBeyond: Duration? = .seconds(120)
+    package var correctClockBeyond: Duration? = .seconds(120)
     /// What this computer knew of its own clock when the poll began; `nil`: no more than its time.
-    public var host: ClockMark?
+    package var host: ClockMark?
     /// The host's clock is right, whatever store and bottle say: a person has looked.
-    public var trustsClock = false
+    package var trustsClock = false
     /// A recording answers, of another day: see `answeredByRecording`.
-    public private(set) var isRecording = false
+    package private(set) var isRecording = false
     /// Stay connected where all went well: `HeldConnection`.
-    public var keepsConnection = false
+    package var keepsConnection = false
     /// Goal and reminder, where the owner wants the gateway to manage them.
-    public var settings: ManagedSettings?
+    package var settings: ManagedSettings?
     /// Show the day's total on the bottle's screen, before and after the log, where somebody keeps one.
-    public var managesTodayAmount = true
+    package var managesTodayAmount = true
     /// Let the bottle's light show what it is to show, where somebody says.
-    public var managesLight = true
+    package var managesLight = true
     /// The day's goal, for bottles whose settings want it on their screen (`bottle.showGoal`).
     var dayGoalMl: Int?
     /// Allow the rung of the recovery ladder that disturbs everybody on the adapter.
-    public var allowPowerCycle = false
+    package var allowPowerCycle = false
     /// How long each step may take, and what bounds memory.
-    public var limits = PollLimits()
+    package var limits = PollLimits()
     /// What earlier polls left behind.
-    public var history = PollHistory()
+    package var history = PollHistory()
 
     /// A poll with every default, of a bottle whose clock shows this zone.
-    public init(zone: Zone) {
+    package init(zone: Zone) {
         self.zone = zone
     }
 
     /// What a recording answers says nothing of any bottle here and now: its records count, dated by its own clock, and
     /// it is nobody's, so that it neither becomes the store's own nor takes its alias.
-    public mutating func answeredByRecording() {
+    package mutating func answeredByRecording() {
         isRecording = true
         (trustsClock, correctClockBeyond) = (true, nil)
         (own, others, alias) = ([], [], nil)
@@ -86,21 +86,21 @@ public struct PollOptions: Sendable {
 }
 
 /// A bottle that belongs to the store.
-public struct OwnBottle: Hashable, Sendable {
+package struct OwnBottle: Hashable, Sendable {
     /// Addresses, serial numbers and what stood in for them. Empty where it was only ever known by an alias.
-    public var identities: Set<String>
+    package var identities: Set<String>
     /// What people call it, and called it.
-    public var aliases: Set<String>
+    package var aliases: Set<String>
     /// What of that they call it now; `nil`: nothing.
-    public var alias: String?
+    package var alias: String?
     /// The name that it shows on the air.
-    public var advertisedName: String?
+    package var advertisedName: String?
     /// How it is read, where it has settings of its own; `nil`: as the store's settings say.
-    public var settings: BottleSettings?
+    package var settings: BottleSettings?
     /// When it brought the first of its records here, milliseconds UTC; `nil`: it brought none yet.
-    public var since: Int64?
+    package var since: Int64?
 
-    public init(
+    package init(
         identities: Set<String>, aliases: Set<String> = [], alias: String? = nil, advertisedName: String? = nil,
         settings: BottleSettings? = nil, since: Int64? = nil
     ) {
@@ -113,7 +113,7 @@ public struct OwnBottle: Hashable, Sendable {
     }
 
     /// Who is meant by a word that names a bottle: an alias means the bottle's address.
-    public static func meant(_ text: String?, among own: [OwnBottle]) -> String? {
+    package static func meant(_ text: String?, among own: [OwnBottle]) -> String? {
         guard let text, let bottle = own.first(where: { $0.aliases.contains(text) }) else { return text }
         return bottle.identities.sorted().first { BluetoothAddress($0) != nil } ?? bottle.identities.sorted().first
             ?? text
@@ -126,74 +126,74 @@ public struct OwnBottle: Hashable, Sendable {
 }
 
 /// Settings that the gateway writes to the bottle when they differ from what it says.
-public struct ManagedSettings: Hashable, Sendable {
+package struct ManagedSettings: Hashable, Sendable {
     /// Daily goal, ml.
-    public var goalMl: UInt16
+    package var goalMl: UInt16
     /// When the bottle reminds by itself; `nil`: that is left alone.
-    public var reminder: ReminderSetting?
+    package var reminder: ReminderSetting?
 
-    public init(goalMl: UInt16, reminder: ReminderSetting? = nil) {
+    package init(goalMl: UInt16, reminder: ReminderSetting? = nil) {
         self.goalMl = goalMl
         self.reminder = reminder
     }
 }
 
 /// The time limits of a poll, each with its source; and what bounds its memory.
-public struct PollLimits: Hashable, Sendable {
+package struct PollLimits: Hashable, Sendable {
     /// Founding documents: scan time-out.
-    public var scan = Duration.seconds(10)
+    package var scan = Duration.seconds(10)
     /// Founding documents: connect time-out.
-    public var connect = Duration.seconds(5)
+    package var connect = Duration.seconds(5)
     /// Discovery of all services. Over radio about 1 s; 30 s is ATT's own limit for one transaction, and our whole
     /// budget.
-    public var discover = Duration.seconds(8)
+    package var discover = Duration.seconds(8)
     /// One read, write or subscription.
-    public var request = Duration.seconds(3)
+    package var request = Duration.seconds(3)
     /// Founding documents: between the draft command 01 and the first read of the response.
-    public var beforeRead = Duration.milliseconds(500)
+    package var beforeRead = Duration.milliseconds(500)
     /// Until a command counts as ignored and is sent again: bottles ignore what comes too soon after the subscription,
     /// and owners space commands 0.5–1 s apart.
-    public var answer = Duration.milliseconds(1000)
+    package var answer = Duration.milliseconds(1000)
     /// For a person to press the bottle's button, where a command asks for it.
-    public var button = Duration.seconds(30)
+    package var button = Duration.seconds(30)
     /// How often a command is sent before its answer is given up.
-    public var sendings = 3
+    package var sendings = 3
     /// Silence in the middle of a log transfer after which it counts as broken off.
-    public var silence = Duration.milliseconds(3000)
+    package var silence = Duration.milliseconds(3000)
     /// Silence after a whole log frame that may be followed by another.
-    public var linger = Duration.milliseconds(250)
+    package var linger = Duration.milliseconds(250)
     /// The same without a radio in between, where frames follow within a millisecond.
-    public var lingerWithoutRadio = Duration.milliseconds(15)
+    package var lingerWithoutRadio = Duration.milliseconds(15)
     /// tracker law A8: the whole poll, then "Bottle did not answer".
-    public var poll = Duration.seconds(30)
+    package var poll = Duration.seconds(30)
     /// After that, to store and disconnect.
-    public var closing = Duration.seconds(3)
+    package var closing = Duration.seconds(3)
     /// A real bottle holds some 500 records; a poll takes this many and leaves politely.
-    public var records = 4096
+    package var records = 4096
     /// Notifications that are no log: reports, answers, noise.
-    public var notifications = 20_000
+    package var notifications = 20_000
     /// Pieces of unreadable bytes kept in one poll; the rest is counted.
-    public var quarantined = 64
+    package var quarantined = 64
     /// Dumps of the log asked for on one connection.
-    public var dumps = 16
+    package var dumps = 16
     /// Of those, dumps that broke off or were damaged.
-    public var flawedDumps = 6
+    package var flawedDumps = 6
     /// Connections in one poll.
-    public var sessions = 5
+    package var sessions = 5
 
     /// Every limit at its default.
-    public init() {}
+    package init() {}
 }
 
 /// What one poll leaves to the next, beside the journal: kept by the service, empty for a single poll.
-public struct PollHistory: Hashable, Sendable {
+package struct PollHistory: Hashable, Sendable {
     /// Polls in a row in which the scan found nothing.
-    public var failedScans = 0
+    package var failedScans = 0
     /// The peer whose last session ended badly: the system's memory of it may be stale.
-    public var suspectPeer: String?
+    package var suspectPeer: String?
     /// A goal that the bottle was told and did not take.
     var unheededGoalMl: Int?
 
     /// With nothing remembered.
-    public init() {}
+    package init() {}
 }

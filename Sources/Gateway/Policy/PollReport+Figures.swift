@@ -1,6 +1,6 @@
 extension PollReport {
     /// What does not add up in the report's figures, by the rules at `PollReport`; `nil`: nothing.
-    public var contradiction: String? {
+    package var contradiction: String? {
         let stored = new + duplicates
         let figures =
             """

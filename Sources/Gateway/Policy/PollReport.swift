@@ -12,78 +12,78 @@ import TrackerCore
 /// - `acknowledged + unconfirmed <= new + duplicates`: only what the journal has is acknowledged;
 /// - `acknowledged` counts what the bottle was told to forget and no longer has: never more than it dropped;
 /// - `complete` is never true of a poll in which no log was read to its end.
-public struct PollReport: Hashable, Sendable {
+package struct PollReport: Hashable, Sendable {
     /// What the bottle is called: its alias, or else its identity. `nil`: none was met.
-    public var bottle: String?
+    package var bottle: String?
     /// The bottle's identity, under which its records are kept: its address, its serial number, or what stands in for
     /// them.
-    public var identity: String?
+    package var identity: String?
     /// The store had no bottle before; this one is its own from now on.
-    public var isAdopted = false
+    package var isAdopted = false
     /// The name that the bottle showed on the air.
-    public var name: String?
+    package var name: String?
     /// The profile it was talked to by.
-    public var profile: BottleProfile?
+    package var profile: BottleProfile?
     /// What it is, as far as it is known.
-    public var model: BottleModel?
+    package var model: BottleModel?
     /// What it said of itself, where it was asked.
-    public var snapshot: Snapshot?
+    package var snapshot: Snapshot?
     /// How strongly it was heard before it was connected with, dBm; `nil`: the link did not say, or nobody listened.
-    public var rssi: Int?
+    package var rssi: Int?
     /// Charge of its battery, 0–100, from its snapshot or its reports.
-    public var batteryPercent: Int?
+    package var batteryPercent: Int?
     /// Bottle's clock minus ours, in seconds.
-    public var clockDriftSeconds: Int?
+    package var clockDriftSeconds: Int?
     /// Drink records delivered, repeats included.
-    public var received = 0
+    package var received = 0
     /// Of those, stored for the first time (or dated for the first time).
-    public var new = 0
+    package var new = 0
     /// Of those, known before.
-    public var duplicates = 0
+    package var duplicates = 0
     /// Of those, kept but not counted because their date cannot be trusted.
-    public var suspect = 0
+    package var suspect = 0
     /// Records of earlier polls that have got a date now.
-    public var resolved = 0
+    package var resolved = 0
     /// Pieces of bytes that could not be understood; kept, with the reason, as far as the limit allows.
-    public var quarantined = 0
+    package var quarantined = 0
     /// Records that the bottle was told to forget, and did.
-    public var acknowledged = 0
+    package var acknowledged = 0
     /// Records that the bottle was told to forget last, where nobody could see any more whether it did: the connection
     /// or the poll ended before. The next poll tells: they come again, or not.
-    public var unconfirmed = 0
+    package var unconfirmed = 0
     /// The whole log was read.
-    public var complete = false
+    package var complete = false
     /// Records that the bottle held when its log was last read to the end; `nil`: it was not.
-    public var storedRecords: Int?
+    package var storedRecords: Int?
     /// The connection was kept (`PollOptions.keepsConnection`).
-    public var isConnected = false
+    package var isConnected = false
     /// From start to end.
-    public var duration = Duration.zero
+    package var duration = Duration.zero
     /// When it was over, by the host's clock; `nil` while it runs.
-    public var endedAt: Instant?
+    package var endedAt: Instant?
     /// Rungs of the recovery ladder that were climbed.
-    public var recovery: [RecoveryStep] = []
+    package var recovery: [RecoveryStep] = []
     /// Answers to the commands of `Job.send`, in order.
-    public var answers: [CommandAnswer] = []
+    package var answers: [CommandAnswer] = []
     /// Why it did not do all it should; `nil`: it did.
-    public var failure: PollFailure?
+    package var failure: PollFailure?
     /// For the next poll.
-    public var history = PollHistory()
+    package var history = PollHistory()
 
     /// - Parameter failure: what ended the poll before it began.
-    public init(failure: PollFailure? = nil) { self.failure = failure }
+    package init(failure: PollFailure? = nil) { self.failure = failure }
 }
 
 /// What came back for a command that was sent.
-public struct CommandAnswer: Hashable, Sendable {
+package struct CommandAnswer: Hashable, Sendable {
     /// What was sent.
-    public var command: HostCommand
+    package var command: HostCommand
     /// The frame that answered; `nil` where none came (some commands have no answer).
-    public var answer: Frame?
+    package var answer: Frame?
     /// Whether the command could be written at all.
-    public var sent: Bool
+    package var sent: Bool
 
-    public init(command: HostCommand, answer: Frame? = nil, sent: Bool) {
+    package init(command: HostCommand, answer: Frame? = nil, sent: Bool) {
         self.command = command
         self.answer = answer
         self.sent = sent
@@ -91,16 +91,16 @@ public struct CommandAnswer: Hashable, Sendable {
 }
 
 /// Why a poll did not do all it should: what, why, what to try.
-public struct PollFailure: Problem, Hashable {
+package struct PollFailure: Problem, Hashable {
     /// The conditions of tracker law A8, and those that a journal adds.
-    public enum Kind: String, Hashable, Sendable, CaseIterable {
+    package enum Kind: String, Hashable, Sendable, CaseIterable {
         case notFound, bluetoothOff, permissionDenied, noAdapter, connectFailed, unexpectedResponse, didNotAnswer
         case connectionLost, cannotStore, interrupted
         /// Another bottle than the store's; and a clock that cannot be right.
         case notOurs, clockDoubtful
 
         /// The words of tracker law A8.
-        public var text: String {
+        package var text: String {
             switch self {
             case .notFound: "Bottle not found"
             case .bluetoothOff: "Bluetooth is off"
@@ -126,7 +126,7 @@ public struct PollFailure: Problem, Hashable {
         }
 
         /// Nobody was there to talk to, as opposed to a talk that went wrong.
-        public var isAbsence: Bool {
+        package var isAbsence: Bool {
             switch self {
             case .notFound, .bluetoothOff, .permissionDenied, .noAdapter, .connectFailed: true
             default: false
@@ -135,16 +135,16 @@ public struct PollFailure: Problem, Hashable {
     }
 
     /// What kind of failure it is.
-    public var kind: Kind
+    package var kind: Kind
     /// What came back: one sentence.
-    public var sentence: String
+    package var sentence: String
     /// The kind, or the particular case of it: what can be done is a surface's business.
-    public var code: String
+    package var code: String
     /// `link` and `hasRadio` say over which way; others what the sentence speaks of.
-    public var values: [String: String]
+    package var values: [String: String]
 
     /// What the caller can do about it.
-    public var category: ProblemCategory {
+    package var category: ProblemCategory {
         switch kind {
         case .notFound: .notFound
         case .notOurs, .clockDoubtful: .refused
@@ -153,7 +153,7 @@ public struct PollFailure: Problem, Hashable {
     }
 
     /// - Parameter linkError: the link's own code, where it was the link that failed.
-    public init(
+    package init(
         _ kind: Kind, _ sentence: String, code: String? = nil, linkError: LinkError.Code? = nil,
         values: [String: String] = [:]
     ) {
@@ -167,7 +167,7 @@ public struct PollFailure: Problem, Hashable {
 
 extension PollReport {
     /// What this poll says of the way to the bottle: a problem, that there is none (`.some(nil)`), or nothing.
-    public var connection: ConnectionProblem?? {
+    package var connection: ConnectionProblem?? {
         guard let failure else { return .some(nil) }
         return failure.kind.problem(failure.sentence).map { .some($0) }
     }
@@ -175,5 +175,5 @@ extension PollReport {
 
 extension PollFailure {
     /// The kind's words, then the sentence.
-    public var description: String { "\(kind.text): \(sentence)" }
+    package var description: String { "\(kind.text): \(sentence)" }
 }

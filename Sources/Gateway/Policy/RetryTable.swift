@@ -1,7 +1,7 @@
 import Bluetooth
 
 /// A step of recovery, from the gentlest to the one that disturbs others (zombie links: protocol law P4).
-public enum RecoveryRung: String, Hashable, Sendable, CaseIterable {
+package enum RecoveryRung: String, Hashable, Sendable, CaseIterable {
     /// The same again, after a pause.
     case retry
     /// End what the system believes to be a connection.
@@ -18,15 +18,15 @@ public enum RecoveryRung: String, Hashable, Sendable, CaseIterable {
 }
 
 /// A rung that was climbed, and why.
-public struct RecoveryStep: Hashable, Sendable {
+package struct RecoveryStep: Hashable, Sendable {
     /// Which rung.
-    public var rung: RecoveryRung
+    package var rung: RecoveryRung
     /// What had happened.
-    public var reason: String
+    package var reason: String
     /// What the link said it did, where it said something.
-    public var outcome: String?
+    package var outcome: String?
 
-    public init(rung: RecoveryRung, reason: String, outcome: String? = nil) {
+    package init(rung: RecoveryRung, reason: String, outcome: String? = nil) {
         self.rung = rung
         self.reason = reason
         self.outcome = outcome
@@ -46,7 +46,7 @@ struct RetryRule: Sendable {
 
 /// Retry policy as data. Errors that the link itself calls final (`isTransient` false) are not retried where the rule
 /// says so.
-public enum RetryTable {
+package enum RetryTable {
     static let rules: [RetryRule] = [
         RetryRule(
             code: .noAdapter, rungs: [], pause: .zero, failure: .noAdapter,

@@ -1,16 +1,16 @@
 /// One bottle that the service polls.
-public struct BottlePlan: Hashable, Sendable, Identifiable {
+package struct BottlePlan: Hashable, Sendable, Identifiable {
     /// Who it is to the service: stays the same over reloads.
-    public var id: String
+    package var id: String
     /// What `--bottle` names, in the meaning of `PollOptions.bottle`.
-    public var wanted: String?
+    package var wanted: String?
     /// The bottles that a poll of this plan may drain. Empty: the store has none, and the first that answers becomes
     /// its own.
-    public var own: [OwnBottle]
+    package var own: [OwnBottle]
     /// The store's other bottles, which have plans of their own.
-    public var others: [OwnBottle]
+    package var others: [OwnBottle]
 
-    public init(
+    package init(
         id: String, wanted: String? = nil, own: [OwnBottle] = [], others: [OwnBottle] = []
     ) {
         self.id = id
@@ -21,7 +21,7 @@ public struct BottlePlan: Hashable, Sendable, Identifiable {
 
     /// The plans of a store: each bottle that a person named, or each of the store's own, or the first that answers.
     /// - Parameter mayMeet: whether a store without a bottle takes the first that answers.
-    public static func plans(
+    package static func plans(
         wanted: [String], own: [OwnBottle], mayMeet: Bool = true
     ) -> [BottlePlan] {
         if !wanted.isEmpty {
@@ -43,13 +43,13 @@ public struct BottlePlan: Hashable, Sendable, Identifiable {
     private static let anyBottle = "the first bottle that answers"
 
     /// What people call it; `nil`: nobody knows yet who will answer.
-    public var name: String? {
+    package var name: String? {
         guard own.count == 1 else { return wanted }
         return own[0].aliases.min() ?? wanted ?? own[0].identities.min()
     }
 
     /// Says in a poll's options who is meant.
-    public func apply(to options: inout PollOptions) {
+    package func apply(to options: inout PollOptions) {
         options.bottle = wanted
         options.own = own
         options.others = others

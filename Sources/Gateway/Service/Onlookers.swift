@@ -2,26 +2,26 @@ import Bluetooth
 import Synchronization
 
 /// Who looks at one person's day right now: streams that are open, and single looks.
-public final class Onlookers: Sendable {
+package final class Onlookers: Sendable {
     private let now: @Sendable () -> MonotonicInstant
     private let state = Mutex((streams: 0, last: MonotonicInstant?.none))
 
     /// With nobody looking, by that clock.
-    public init(now: @escaping @Sendable () -> MonotonicInstant) { self.now = now }
+    package init(now: @escaping @Sendable () -> MonotonicInstant) { self.now = now }
 
     /// Somebody follows what happens, until `end`.
     /// - Returns: whether nobody looked before.
-    public func begin() -> Bool { note { $0 + 1 } }
+    package func begin() -> Bool { note { $0 + 1 } }
 
     /// Somebody who looked looks no more.
-    public func end() { _ = note { max(0, $0 - 1) } }
+    package func end() { _ = note { max(0, $0 - 1) } }
 
     /// Somebody looked once.
     /// - Returns: whether nobody looked before.
-    public func glance() -> Bool { note { $0 } }
+    package func glance() -> Bool { note { $0 } }
 
     /// Until when the bottle's connection is wanted; `nil` or past: not any more.
-    public var until: MonotonicInstant? {
+    package var until: MonotonicInstant? {
         let now = now()
         return state.withLock { state in (state.streams > 0 ? now : state.last)?.advanced(by: HoldTimes.afterLook) }
     }

@@ -2,26 +2,26 @@ import Bluetooth
 import TrackerCore
 
 /// The service: performs what `ServiceMachine` decides, for the bottles of one adapter, until its task is cancelled.
-public actor PollService {
+package actor PollService {
     /// What the service needs of its surroundings. All but `poll` must return soon.
-    public struct Surroundings: Sendable {
+    package struct Surroundings: Sendable {
         /// The bottles there are, and what their days ask for, read anew: other programs may have changed them.
-        public var look: @Sendable () async -> [BottleDay]
+        package var look: @Sendable () async -> [BottleDay]
         /// What a poll of this bottle is to do; `nil` where that cannot be told, and nothing must be taken from any
         /// bottle.
-        public var options: @Sendable (BottlePlan) async -> PollOptions?
+        package var options: @Sendable (BottlePlan) async -> PollOptions?
         /// One poll. Polls of one service never overlap.
-        public var poll: @Sendable (PollOptions) async -> PollReport
+        package var poll: @Sendable (PollOptions) async -> PollReport
         /// Whether a connection is kept.
-        public var isConnected: @Sendable () async -> Bool
+        package var isConnected: @Sendable () async -> Bool
         /// Whether the poll under way gets on.
-        public var isPollOnTime: @Sendable (_ grace: Duration) async -> Bool
+        package var isPollOnTime: @Sendable (_ grace: Duration) async -> Bool
         /// What follows the commits of a poll.
-        public var afterPoll: @Sendable (PollReport, PollOptions) async -> Void
+        package var afterPoll: @Sendable (PollReport, PollOptions) async -> Void
         /// Takes what there is to tell.
-        public var say: @Sendable (ServiceNews) async -> Void
+        package var say: @Sendable (ServiceNews) async -> Void
 
-        public init(
+        package init(
             look: @escaping @Sendable () async -> [BottleDay],
             options: @escaping @Sendable (BottlePlan) async -> PollOptions?,
             poll: @escaping @Sendable (PollOptions) async -> PollReport,
@@ -63,13 +63,13 @@ public actor PollService {
     private static let errandLimit = 8
 
     /// With no bottle yet.
-    public init(_ surroundings: Surroundings, clock: DriverClock) {
+    package init(_ surroundings: Surroundings, clock: DriverClock) {
         self.surroundings = surroundings
         self.clock = clock
     }
 
     /// Polls until the task is cancelled. The poll under way is over when this returns, and no connection is kept.
-    public func run() async {
+    package func run() async {
         var wall = WallClock(clock)
         while !Task.isCancelled {
             await runErrands()
@@ -97,7 +97,7 @@ public actor PollService {
     }
 
     /// Does something else with a bottle than to poll it, such as sending a command, as soon as no poll is under way.
-    public func run(_ options: PollOptions) async -> PollReport {
+    package func run(_ options: PollOptions) async -> PollReport {
         guard !isOver, errands.count < Self.errandLimit else { return Self.notNow }
         return await withCheckedContinuation { done in
             errands.append((options, done))
@@ -106,7 +106,7 @@ public actor PollService {
     }
 
     /// When the next poll begins, as far as is known now; `nil` while a poll is under way.
-    public var untilNextPoll: Duration? { machine.nextPoll.map { max(.zero, clock.now().duration(to: $0)) } }
+    package var untilNextPoll: Duration? { machine.nextPoll.map { max(.zero, clock.now().duration(to: $0)) } }
 
     private func runErrands() async {
         while !errands.isEmpty, !Task.isCancelled {
@@ -123,32 +123,32 @@ public actor PollService {
     }
 
     /// Polls every bottle as soon as possible: settings have changed, or a person asks.
-    public func hurry() {
+    package func hurry() {
         isPoked = true
         pause?.cancel()
     }
 
     /// Somebody begins to look: connections may be wanted now.
-    public func wake() {
+    package func wake() {
         isStirred = true
         pause?.cancel()
     }
 
     /// The bottle at the other end said something by itself.
-    public func bottleStirred() {
+    package func bottleStirred() {
         _ = machine.handle(.liveReport, at: clock.now())
         wake()
     }
 
     /// A connection that was kept may have ended: word of it may be older than the connection of now.
-    public func connectionLost() async {
+    package func connectionLost() async {
         guard await !surroundings.isConnected() else { return }
         _ = machine.handle(.connectionLost, at: clock.now())
         wake()
     }
 
     /// A connection with a bottle is kept.
-    public var isHolding: Bool { machine.isHolding }
+    package var isHolding: Bool { machine.isHolding }
 
     /// Ends the connection that is kept, also where this task is cancelled.
     private func letGo() async {
@@ -162,7 +162,7 @@ public actor PollService {
 
     /// Whether work gets on: no deadline of a poll has passed without being served, and no pause is longer than meant.
     /// An actor that is stuck does not answer at all.
-    public func isOnTime() async -> Bool {
+    package func isOnTime() async -> Bool {
         if let pauseEnds { return clock.now() < pauseEnds.advanced(by: Self.grace) }
         return await surroundings.isPollOnTime(Self.grace)
     }
@@ -217,15 +217,15 @@ public actor PollService {
 }
 
 /// A bottle, and what its person's day asks for at a moment.
-public struct BottleDay: Sendable {
+package struct BottleDay: Sendable {
     /// The bottle.
-    public var plan: BottlePlan
+    package var plan: BottlePlan
     /// How often it is to be polled; `nil` where that cannot be told.
-    public var rhythm: PollRhythm?
+    package var rhythm: PollRhythm?
     /// Whether its connection is wanted beyond the polls.
-    public var wish: HoldWish?
+    package var wish: HoldWish?
 
-    public init(_ plan: BottlePlan, rhythm: PollRhythm?, wish: HoldWish? = nil) {
+    package init(_ plan: BottlePlan, rhythm: PollRhythm?, wish: HoldWish? = nil) {
         self.plan = plan
         self.rhythm = rhythm
         self.wish = wish

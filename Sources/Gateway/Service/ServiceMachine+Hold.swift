@@ -2,13 +2,13 @@ import Bluetooth
 import TrackerCore
 
 /// A bottle's connection is wanted for longer than a poll.
-public struct HoldWish: Hashable, Sendable {
+package struct HoldWish: Hashable, Sendable {
     /// Until then, as far as is known now.
-    public var until: MonotonicInstant
+    package var until: MonotonicInstant
     /// Somebody looks: what is drunk is to be seen at once.
-    public var isWatched: Bool
+    package var isWatched: Bool
 
-    public init(until: MonotonicInstant, isWatched: Bool) {
+    package init(until: MonotonicInstant, isWatched: Bool) {
         self.until = until
         self.isWatched = isWatched
     }
@@ -17,7 +17,7 @@ public struct HoldWish: Hashable, Sendable {
     /// - Parameters:
     ///   - onlookers: until when somebody looks, where somebody does.
     ///   - rhythm: a bottle that rests is left alone, unless somebody looks.
-    public init?(_ hold: BottleHold, onlookers: MonotonicInstant?, rhythm: PollRhythm?, now: MonotonicInstant) {
+    package init?(_ hold: BottleHold, onlookers: MonotonicInstant?, rhythm: PollRhythm?, now: MonotonicInstant) {
         if hold != .never, let onlookers, onlookers > now {
             self.init(until: onlookers, isWatched: true)
         } else if hold == .always, case .every = rhythm {
@@ -29,13 +29,13 @@ public struct HoldWish: Hashable, Sendable {
 }
 
 /// How long a connection is kept, and how often it is read from.
-public enum HoldTimes {
+package enum HoldTimes {
     /// From the last look of anybody until the bottle is let go.
-    public static let afterLook = Duration.seconds(60)
+    package static let afterLook = Duration.seconds(60)
     /// A phone's app wants the single connection, too: the bottle is let go after so long...
-    public static let stretch = Duration.seconds(300)
+    package static let stretch = Duration.seconds(300)
     /// ... for so long.
-    public static let turn = Duration.seconds(30)
+    package static let turn = Duration.seconds(30)
     /// Between two readings of a bottle that reports much; twice as long after each report that meant no drink, up to
     /// `unreported`.
     static let gap = Duration.milliseconds(500)

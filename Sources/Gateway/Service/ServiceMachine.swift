@@ -8,9 +8,9 @@ import TrackerCore
 /// when it is new, when a person asks. Of several that are due the one that has been due longest goes first, so no
 /// bottle waits for more than one poll of each other one, however often somebody asks. Where a connection is wanted for
 /// longer (`HoldWish`), it is kept after a poll, and read from as soon as the bottle reports something by itself.
-public struct ServiceMachine: Sendable {
+package struct ServiceMachine: Sendable {
     /// What the service is told.
-    public enum Event: Sendable {
+    package enum Event: Sendable {
         /// The bottles there are, and how often each is to be polled, as far as that could be found out. Wanted at
         /// `nextDeadline`, and welcome at any time: this begins the next poll, where one is due.
         case plans([BottlePlan], [BottlePlan.ID: PollRhythm], wishes: [BottlePlan.ID: HoldWish] = [:])
@@ -29,7 +29,7 @@ public struct ServiceMachine: Sendable {
     }
 
     /// What the service is to do, in order.
-    public enum Effect: Sendable {
+    package enum Effect: Sendable {
         /// Poll this bottle. Answered by exactly one `pollOver`; no other poll is asked for before it.
         /// `keeps`: the connection is to be kept afterwards.
         case poll(BottlePlan, PollHistory, keeps: Bool)
@@ -86,28 +86,28 @@ public struct ServiceMachine: Sendable {
     private var isStopped = false
 
     /// With no bottle yet.
-    public init() {}
+    package init() {}
 
     /// When `plans` is wanted; `nil` during a poll, and after `stop`.
-    public var nextDeadline: MonotonicInstant? {
+    package var nextDeadline: MonotonicInstant? {
         guard polling == nil, !isStopped else { return nil }
         let look = lookedAt?.advanced(by: Self.lookEvery)
         return (standings.map(due) + [look, letGoDue].compactMap { $0 }).min()
     }
 
     /// When the next poll is due; `nil` during a poll, and where there is no bottle.
-    public var nextPoll: MonotonicInstant? { polling == nil && !isStopped ? standings.map(due).min() : nil }
+    package var nextPoll: MonotonicInstant? { polling == nil && !isStopped ? standings.map(due).min() : nil }
 
     /// A connection is kept.
-    public var isHolding: Bool { kept != nil }
+    package var isHolding: Bool { kept != nil }
 
     /// The bottle that is being polled.
-    public var current: BottlePlan.ID? { polling }
+    package var current: BottlePlan.ID? { polling }
 
     /// Takes one event. Time does not go back.
     ///
     /// - Returns: what is to be done now, in order.
-    public mutating func handle(_ event: Event, at now: MonotonicInstant) -> [Effect] {
+    package mutating func handle(_ event: Event, at now: MonotonicInstant) -> [Effect] {
         var effects: [Effect] = []
         switch event {
         case .plans(let plans, let rhythms, let wishes):
@@ -204,7 +204,7 @@ public struct ServiceMachine: Sendable {
 }
 
 /// What the service has to tell a person, each once until it changes.
-public enum ServiceNews: Sendable {
+package enum ServiceNews: Sendable {
     /// A poll failed; `isNew`: otherwise than the one before.
     case failed(BottlePlan, PollFailure, isNew: Bool)
     /// It did not before.
@@ -215,7 +215,7 @@ public enum ServiceNews: Sendable {
     case brought(BottlePlan, PollReport)
 
     /// Whom it concerns.
-    public var plan: BottlePlan {
+    package var plan: BottlePlan {
         switch self {
         case .failed(let plan, _, _), .answersAgain(let plan), .adopted(let plan, _), .brought(let plan, _): plan
         }

@@ -39,25 +39,25 @@ enum BottleIdentity {
 }
 
 /// Which bottle is meant: by address or by name, in any case.
-public struct BottleSelector: Hashable, Sendable {
+package struct BottleSelector: Hashable, Sendable {
     /// What a person wrote: an address, a name or an alias.
-    public var text: String
+    package var text: String
 
     /// Of what a person wrote.
-    public init(text: String) { self.text = text }
+    package init(text: String) { self.text = text }
 
     /// The address, where it is one.
     var address: BluetoothAddress? { BluetoothAddress(text) }
 
     /// Whether a peer of this address and name is meant: an address decides alone, a name in any case of its letters.
-    public func matches(address: BluetoothAddress?, name: String?) -> Bool {
+    package func matches(address: BluetoothAddress?, name: String?) -> Bool {
         if let wanted = self.address { return wanted == address }
         return name?.lowercased() == text.lowercased()
     }
 
     /// Whether somebody seen by a scan may be a bottle: retail bottles advertise no service, so the name's prefix
     /// tells; draft bottles advertise FF00 (protocol law P1).
-    public static func looksLikeBottle(_ advertisement: Advertisement) -> Bool {
+    package static func looksLikeBottle(_ advertisement: Advertisement) -> Bool {
         advertisement.name.map(BottleName.isBottle) == true
             || BottleProfile.allCases.contains {
                 $0.advertisedService.map { advertisement.services.contains(BluetoothUUID($0)) } == true

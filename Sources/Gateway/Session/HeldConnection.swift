@@ -7,9 +7,9 @@ import TrackerCore
 ///
 /// What happens to it between two polls is noted here; whatever is read from the bottle is read by a poll, so that
 /// there is one way to the journal.
-public struct HeldConnection: Hashable, Sendable {
+package struct HeldConnection: Hashable, Sendable {
     /// What happened between two polls.
-    public enum News: Hashable, Sendable {
+    package enum News: Hashable, Sendable {
         /// The bottle said something by itself: its log is worth a look.
         case stirred
         case lost
@@ -85,7 +85,7 @@ public struct HeldConnection: Hashable, Sendable {
     }
 
     /// Takes note of what happens on the link while no poll is under way.
-    public mutating func note(_ event: CentralEvent) -> News? {
+    package mutating func note(_ event: CentralEvent) -> News? {
         switch event {
         case .disconnected, .unavailable: return .lost
         case .mtuChanged(let size):

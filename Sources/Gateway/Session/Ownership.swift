@@ -3,17 +3,17 @@ import Bluetooth
 /// Which bottles a poll may drain, and a command may be sent to: those of its store. The first that answers an empty
 /// store becomes its own; another one is left alone until a person says that it belongs here too, by `adopt` or by
 /// naming it. A neighbour's bottle, drained once, has lost its log for its owner.
-public struct Ownership: Sendable {
+package struct Ownership: Sendable {
     private let options: PollOptions
 
     /// From a poll's options: what belongs here, and what was named.
-    public init(_ options: PollOptions) {
+    package init(_ options: PollOptions) {
         self.options = options
     }
 
     /// Nobody was named, or one of the store's own: only then says a bottle that is not found something of the store's.
     /// A name that was mistyped does not.
-    public var isAboutOwn: Bool {
+    package var isAboutOwn: Bool {
         guard let wanted = options.bottle else { return true }
         let selector = BottleSelector(text: wanted)
         return options.own.contains { own in
@@ -44,7 +44,7 @@ public struct Ownership: Sendable {
 
     /// Whether somebody seen by a scan may be one of them: an address that changes, or a bottle of which no address is
     /// known, shows itself only on a connection.
-    public func mayBeOwn(_ advertisement: Advertisement) -> Bool {
+    package func mayBeOwn(_ advertisement: Advertisement) -> Bool {
         guard let candidates else { return true }
         if let address = advertisement.address?.description,
             candidates.contains(where: { $0.identities.contains(address) })

@@ -10,7 +10,7 @@ extension PollOptions {
 
 /// What is stored without a date, or read in another dialect, is read and dated again: at each poll, when the clock has
 /// jumped, and when a person asks (tracker law A2, rule 4).
-public enum SecondLook {
+package enum SecondLook {
     /// Records that are looked at in one go.
     static let page = 500
 
@@ -57,7 +57,7 @@ public enum SecondLook {
     /// Looks again at all records of some bottles. Where it is known whose clock this is (`PollOptions.host`), only if
     /// that clock may date them.
     /// - Returns: what was looked at, with what became of it: `promoted` are those that have a date now.
-    public static func run(_ journal: any Journal, bottles: [String], options: PollOptions, now: Instant) throws -> [(
+    package static func run(_ journal: any Journal, bottles: [String], options: PollOptions, now: Instant) throws -> [(
         entry: JournalEntry, outcome: JournalOutcome
     )] {
         var done: [(entry: JournalEntry, outcome: JournalOutcome)] = []

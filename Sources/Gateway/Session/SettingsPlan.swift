@@ -144,7 +144,7 @@ extension HostCommand {
 
 extension BottleClock {
     /// `nil` for years that the clock's byte cannot hold.
-    public init?(_ wall: WallTime) {
+    package init?(_ wall: WallTime) {
         guard let year = UInt8(exactly: wall.year - 2000), let month = UInt8(exactly: wall.month),
             let day = UInt8(exactly: wall.day),
             let hour = UInt8(exactly: wall.hour), let minute = UInt8(exactly: wall.minute),

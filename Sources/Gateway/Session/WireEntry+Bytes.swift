@@ -6,7 +6,7 @@ extension WireEntry {
     /// under false words would take the place of a real drink, which a poll then takes for known and lets the bottle
     /// forget.
     /// - Parameter now: by the clock of who takes it.
-    public func contradiction(now: Instant) -> String? {
+    package func contradiction(now: Instant) -> String? {
         guard let flag = entry.raw.last else { return "raw is empty" }
         switch entry.verdict {
         // It counts nowhere, and a poll that brings the same bytes dates them.

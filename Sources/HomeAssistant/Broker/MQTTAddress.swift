@@ -1,18 +1,18 @@
 /// Where a broker is: `mqtt://host:1883`, `mqtts://host:8883`.
-public struct MQTTAddress: Hashable, Sendable, CustomStringConvertible {
+package struct MQTTAddress: Hashable, Sendable, CustomStringConvertible {
     /// A name, or an address without brackets.
-    public var host: String
+    package var host: String
     /// Usually 1883, encrypted 8883.
-    public var port: UInt16
+    package var port: UInt16
     /// Whether it is spoken to over TLS.
-    public var isEncrypted: Bool
+    package var isEncrypted: Bool
 
-    public init(host: String, port: UInt16, isEncrypted: Bool = false) {
+    package init(host: String, port: UInt16, isEncrypted: Bool = false) {
         (self.host, self.port, self.isEncrypted) = (host, port, isEncrypted)
     }
 
     /// - Throws: `MQTTFailure` that says what is wrong with it.
-    public init(_ text: String) throws(MQTTFailure) {
+    package init(_ text: String) throws(MQTTFailure) {
         func wrong(_ why: String) -> MQTTFailure {
             MQTTFailure(.wrongUse, "\"\(text)\" is no place of a broker: \(why)")
         }
@@ -59,7 +59,7 @@ public struct MQTTAddress: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// `mqtt://host:port` or `mqtts://host:port`.
-    public var description: String {
+    package var description: String {
         "\(isEncrypted ? "mqtts" : "mqtt")://\(host.contains(":") ? "[\(host)]" : host):\(port)"
     }
 }

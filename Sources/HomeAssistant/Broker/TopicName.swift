@@ -1,13 +1,13 @@
 /// What a topic may be called (MQTT 3.1.1, 4.7).
-public enum TopicName {
+package enum TopicName {
     /// A name that can be published at: no wildcards, no NUL.
-    public static func isPublishable(_ name: String) -> Bool {
+    package static func isPublishable(_ name: String) -> Bool {
         !name.isEmpty && name.utf8.count <= 65_535
             && !name.utf8.contains { $0 == 0 || $0 == UInt8(ascii: "+") || $0 == UInt8(ascii: "#") }
     }
 
     /// Whether a name is one that a filter asks for: `+` stands for one level, `#` at the end for all that follow.
-    public static func matches(_ name: String, _ filter: String) -> Bool {
+    package static func matches(_ name: String, _ filter: String) -> Bool {
         var wanted = filter.split(separator: "/", omittingEmptySubsequences: false)[...]
         var given = name.split(separator: "/", omittingEmptySubsequences: false)[...]
         // What the broker says of itself ($SYS) is not meant by a wildcard at the beginning.

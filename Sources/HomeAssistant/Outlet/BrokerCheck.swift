@@ -2,7 +2,7 @@ import Store
 import TrackerCore
 
 /// What a broker says to who only asks: a connection of its own, of which nothing is left there.
-public enum BrokerCheck: Sendable {
+package enum BrokerCheck: Sendable {
     /// It lets us in, and the prefix is the store's own, or nobody's.
     case good(String)
     /// It lets us in, and another store is told where this one would be.
@@ -17,7 +17,7 @@ public enum BrokerCheck: Sendable {
     /// - Parameters:
     ///   - store: only looked at.
     ///   - nonce: tells who asks now from who asks elsewhere.
-    public static func ask(_ plan: MQTTPlan, for store: TrackerStore, nonce: String) async -> BrokerCheck {
+    package static func ask(_ plan: MQTTPlan, for store: TrackerStore, nonce: String) async -> BrokerCheck {
         let own = (try? store.identity(of: MQTTOutlet.name)) ?? nil
         var options = plan.options(id: "doctor-\(nonce)")
         (options.will, options.isForNow, options.limit) = (nil, true, limit)

@@ -6,35 +6,35 @@ import TrackerService
 
 /// Publishes a person's day at a broker for as long as a service runs, and obeys commands from there where that is
 /// switched on (tracker law Section 10.5). Settings are looked at as they change.
-public actor MQTTOutlet {
+package actor MQTTOutlet {
     /// What it is used in.
-    public struct Surroundings: Sendable {
+    package struct Surroundings: Sendable {
         /// A desk of the person, for one thing that is done.
-        public var desk: @Sendable () throws -> TrackerDesk
+        package var desk: @Sendable () throws -> TrackerDesk
         /// What a file says over the settings.
-        public var overlay: @Sendable (Settings) throws -> Settings
+        package var overlay: @Sendable (Settings) throws -> Settings
         /// The service that polls; `nil` where none does.
-        public var service: ServiceDoor?
+        package var service: ServiceDoor?
         /// Whether Waterline is shown beyond this machine.
-        public var sharesWaterline: @Sendable () -> Bool
+        package var sharesWaterline: @Sendable () -> Bool
         /// The program's version, for Home Assistant.
-        public var version: String
+        package var version: String
         /// Called after a command changed something.
-        public var wrote: @Sendable () async -> Void
+        package var wrote: @Sendable () async -> Void
         /// Makes sure that nobody else on this machine speaks to brokers as this client, for as long as the answer is
         /// kept.
-        public var claim: @Sendable (_ client: String) throws -> (any Sendable)?
+        package var claim: @Sendable (_ client: String) throws -> (any Sendable)?
         /// From where the store is told; `nil` for one that nobody can copy.
-        public var home: @Sendable () -> OutletHome?
+        package var home: @Sendable () -> OutletHome?
         /// Tells whenever the store is written, by whatever program; `nil` where nothing does: then it is looked at all
         /// the time.
-        public var watch: @Sendable () -> StoreWatch?
+        package var watch: @Sendable () -> StoreWatch?
         /// Takes what a person should hear.
-        public var say: @Sendable (Word) -> Void
+        package var say: @Sendable (Word) -> Void
         /// From 0 to 1.
-        public var chance: @Sendable () -> Double
+        package var chance: @Sendable () -> Double
 
-        public init(
+        package init(
             desk: @escaping @Sendable () throws -> TrackerDesk,
             overlay: @escaping @Sendable (Settings) throws -> Settings = { $0 }, service: ServiceDoor? = nil,
             sharesWaterline: @escaping @Sendable () -> Bool, version: String,
@@ -52,7 +52,7 @@ public actor MQTTOutlet {
     }
 
     /// What there is to say to people; each once, until it changes.
-    public enum Word: Hashable, Sendable {
+    package enum Word: Hashable, Sendable {
         case connected(String)
         case trouble(String)
         /// Somebody seems to speak to the broker under our name.
@@ -103,18 +103,18 @@ public actor MQTTOutlet {
     let began = ContinuousClock.now
 
     /// For a person, with the place where notifications are shown.
-    public init(_ around: Surroundings, sink: MQTTSink) {
+    package init(_ around: Surroundings, sink: MQTTSink) {
         (self.around, self.sink) = (around, sink)
     }
 
     /// From here on every drink is told, also if there is no connection yet: to be called before anything is stored.
-    public nonisolated func prepare() {
+    package nonisolated func prepare() {
         guard let desk = try? around.desk(), (try? Self.plan(around)) != nil else { return }
         _ = try? open(desk)
     }
 
     /// Goes on until its task is cancelled.
-    public func run() async {
+    package func run() async {
         var backoff = Backoff()
         let following = follow()
         let cleaning = Task { [around] in await BrokerCleaner(around) { await self.voice }.run() }
@@ -157,7 +157,7 @@ public actor MQTTOutlet {
     }
 
     /// Something was written: looks at once.
-    public func poke() {
+    package func poke() {
         isPoked = true
         pause?.cancel()
     }
@@ -182,7 +182,7 @@ public actor MQTTOutlet {
     func restBetweenLooks() async { await rest(isFollowing ? Self.lookAnyway : Self.lookEvery) }
 
     /// Who asks a broker for a store, and with which words in a file over the settings; `nil` where none is named.
-    public static func check(_ store: TrackerStore, overlay: (Settings) throws -> Settings, nonce: String) async throws
+    package static func check(_ store: TrackerStore, overlay: (Settings) throws -> Settings, nonce: String) async throws
         -> BrokerCheck?
     {
         guard let plan = try MQTTPlan(try overlay(store.settings()).service) else { return nil }
@@ -210,14 +210,14 @@ public actor MQTTOutlet {
     // MARK: - Who the store is
 
     /// Under which name brokers know the store, and from which file it was told there last; `nil` where it never was.
-    public static func identity(of store: TrackerStore) throws -> (client: String, path: String?)? {
+    package static func identity(of store: TrackerStore) throws -> (client: String, path: String?)? {
         try store.identity(of: name).map { (MQTTPlan.client($0.id), $0.path) }
     }
 
     /// From here on the store is told from this place, as who it was or as somebody else. A service that waits for it
     /// goes on.
     /// - Parameter overlay: what a file says over the settings.
-    public static func settle(
+    package static func settle(
         _ desk: TrackerDesk, at home: OutletHome, asNew: Bool, overlay: (Settings) throws -> Settings = { $0 }
     ) throws {
         guard asNew else { return try desk.store.move(name, to: home) }
@@ -242,7 +242,7 @@ public actor MQTTOutlet {
     }
 
     /// The code where two stores would be told at the same topics.
-    public static let prefixTaken = "mqttPrefixTaken"
+    package static let prefixTaken = "mqttPrefixTaken"
 
     private static func isCopy(_ error: any Error) -> Bool { (error as? any Problem)?.code == copied }
 

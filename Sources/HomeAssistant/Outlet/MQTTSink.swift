@@ -12,11 +12,11 @@ import TrackerService
 /// What was sent and is not confirmed yet may still arrive: it is not sent again in the same connection, however often
 /// it is asked for. A connection that ends without a confirmation leaves nobody who could tell, and the next one sends
 /// it again.
-public final class MQTTSink: NotificationSink {
+package final class MQTTSink: NotificationSink {
     /// Always `mqtt`.
-    public let name = "mqtt"
+    package let name = "mqtt"
     /// How long a confirmation may take.
-    public let limit: Duration
+    package let limit: Duration
 
     /// What there is to speak to right now.
     struct Connection: Sendable {
@@ -51,16 +51,16 @@ public final class MQTTSink: NotificationSink {
     private let turns = Turns()
 
     /// With the usual limit of six seconds.
-    public convenience init() { self.init(limit: .seconds(6)) }
+    package convenience init() { self.init(limit: .seconds(6)) }
 
     /// - Parameter limit: so long somebody waits for the broker.
     init(limit: Duration) { self.limit = limit }
 
     func connect(_ new: Connection?) { held.withLock { $0 = Held(connection: new, number: $0.number + 1) } }
 
-    public func canShow() async -> Bool { held.withLock { $0.connection.map { $0.session.failure == nil } ?? false } }
+    package func canShow() async -> Bool { held.withLock { $0.connection.map { $0.session.failure == nil } ?? false } }
 
-    public func deliver(_ notification: TrackerNotification) async -> Bool {
+    package func deliver(_ notification: TrackerNotification) async -> Bool {
         let what = notification.announcement
         let answer: Task<Bool, Never>? = held.withLock { held in
             guard let connection = held.connection, connection.session.failure == nil else { return nil }

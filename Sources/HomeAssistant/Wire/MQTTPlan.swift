@@ -3,31 +3,31 @@ import Store
 import TrackerCore
 
 /// What the settings `mqtt.…` ask for (tracker law Section 11).
-public struct MQTTPlan: Hashable, Sendable, CustomStringConvertible {
+package struct MQTTPlan: Hashable, Sendable, CustomStringConvertible {
     /// Where the broker is.
-    public var address: MQTTAddress
+    package var address: MQTTAddress
     /// The names under which the day is published.
-    public var topics: Topics
+    package var topics: Topics
     /// Whether commands are taken from there.
-    public var obeysCommands: Bool
+    package var obeysCommands: Bool
     /// Where Home Assistant is told what there is; `nil`: nowhere.
-    public var discovery: String?
+    package var discovery: String?
     /// Who we are.
-    public var user: String?
+    package var user: String?
     /// The password to that.
-    public var password: String?
+    package var password: String?
     /// The file whose first line it is, where it stands in one.
-    public var passwordFile: String?
+    package var passwordFile: String?
     /// Whom we believe to be the broker: a file in PEM.
-    public var caFile: String?
+    package var caFile: String?
     /// Our certificate: a file in PEM.
-    public var certificateFile: String?
+    package var certificateFile: String?
     /// Its key: a file in PEM.
-    public var keyFile: String?
+    package var keyFile: String?
 
     /// `nil` where no broker is named.
     /// - Throws: what is wrong with the settings, in a sentence.
-    public init?(_ settings: ServiceSettings) throws {
+    package init?(_ settings: ServiceSettings) throws {
         guard let url = settings.mqttURL else { return nil }
         address = try MQTTAddress(url)
         topics = Topics(prefix: settings.mqttPrefix)
@@ -61,7 +61,7 @@ public struct MQTTPlan: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// Without the password.
-    public var description: String {
+    package var description: String {
         let more = [
             user.map { "as \($0)\(password == nil ? "" : " with a password")" }, caFile.map { "authorities \($0)" },
             certificateFile.map { "certificate \($0)" },

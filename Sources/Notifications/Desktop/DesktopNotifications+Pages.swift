@@ -5,7 +5,7 @@ extension DesktopNotifications {
     /// Opens an address in the person's browser: by the desktop's portal, else by whatever the desktop opens addresses
     /// with.
     /// - Parameter token: with it the window may come to the front.
-    public func open(_ address: String, token: String?) async {
+    package func open(_ address: String, token: String?) async {
         guard await !openByPortal(address, token) else { return }
         let opener = Process()
         opener.executableURL = URL(fileURLWithPath: "/usr/bin/env")

@@ -4,12 +4,12 @@ import TrackerCore
 // A presentation, and what becomes of it.
 extension DesktopNotifications {
     /// Shows it in the place of the last of its kind. `false`: nobody has seen it, as far as anybody can tell.
-    public func deliver(_ notification: TrackerNotification) async -> Bool { await show(notification.announcement) }
+    package func deliver(_ notification: TrackerNotification) async -> Bool { await show(notification.announcement) }
 
     /// As `deliver`. What this desktop was shown a moment ago, by whichever of our programs, counts as shown and is not
     /// shown again: whoever asked may have died before it could say so. What one of them is showing right now, and the
     /// server has not answered, is left to that one.
-    public func show(_ notification: Announcement) async -> Bool {
+    package func show(_ notification: Announcement) async -> Bool {
         guard let server = await readyServer() else { return false }
         guard !memory.hasJustShown(notification) else {
             outlets.log("On the desktop already: \(notification.kind.id) (\(notification.id)).")
@@ -61,7 +61,7 @@ extension DesktopNotifications {
     }
 
     /// Takes it away, where it is shown.
-    public func close(id: String) async {
+    package func close(id: String) async {
         memory.end(id)
         guard let server = await readyServer(), let notice = memory.notice(id, owner: server.owner) else { return }
         memory.forget(notice.number, owner: server.owner)
@@ -71,7 +71,7 @@ extension DesktopNotifications {
     }
 
     /// Takes away everything that is shown, as for a person whose desktop this is no more.
-    public func withdraw() async {
+    package func withdraw() async {
         guard let server = await readyServer() else { return }
         for notice in memory.notices(owner: server.owner) {
             memory.forget(notice.number, owner: server.owner)

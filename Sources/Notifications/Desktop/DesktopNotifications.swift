@@ -7,25 +7,25 @@ import TrackerCore
 /// Whoever asks waits for nobody who is not there: without a bus, and without a server, the answer is no, at once. A
 /// server that does not answer is left alone for a while, longer each time, and is asked at once when another takes the
 /// name.
-public actor DesktopNotifications: NotificationSink {
+package actor DesktopNotifications: NotificationSink {
     static let service = "org.freedesktop.Notifications"
     static let path = "/org/freedesktop/Notifications"
     /// How many servers are asked, one after the other, while the name goes from hand to hand.
     private static let questions = 4
 
     /// What a program wants to hear of it.
-    public struct Outlets: Sendable {
+    package struct Outlets: Sendable {
         /// A line for the log: each presentation and each press, with its identifier.
-        public var log: @Sendable (String) -> Void = { _ in }
+        package var log: @Sendable (String) -> Void = { _ in }
         /// What goes wrong, once until it changes.
-        public var trouble: @Sendable (String) -> Void = { _ in }
+        package var trouble: @Sendable (String) -> Void = { _ in }
         /// A button was pressed. Without it no buttons are shown.
-        public var pressed: (@Sendable (DesktopPress) async -> Void)?
+        package var pressed: (@Sendable (DesktopPress) async -> Void)?
         /// A server has come: what nobody could be shown may be shown now.
-        public var appeared: (@Sendable () async -> Void)?
+        package var appeared: (@Sendable () async -> Void)?
 
         /// That throw everything away.
-        public init() {}
+        package init() {}
     }
 
     /// Time limits.
@@ -54,12 +54,12 @@ public actor DesktopNotifications: NotificationSink {
     }
 
     /// Always `desktop`.
-    public nonisolated let name = "desktop"
+    package nonisolated let name = "desktop"
     /// For all servers together.
-    public nonisolated var limit: Duration { limits.whole }
+    package nonisolated var limit: Duration { limits.whole }
     nonisolated let executor = QueueExecutor("desktop")
     /// The queue of the bus, for the language.
-    public nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+    package nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
     private let bus: @Sendable () -> DBusConnection.Bus?
     let memory: NoticeMemory
@@ -82,7 +82,7 @@ public actor DesktopNotifications: NotificationSink {
     var tokens: [UInt32: String] = [:]
 
     /// - Parameter bus: asked each time that there is no connection.
-    public init(
+    package init(
         bus: @escaping @Sendable () -> DBusConnection.Bus? = { SessionBus.find() },
         memory: NoticeMemory = NoticeMemory()
     ) {
@@ -94,10 +94,10 @@ public actor DesktopNotifications: NotificationSink {
     }
 
     /// From now on these hear what happens. Before the first question, so that nothing is missed.
-    public func attend(_ outlets: Outlets) { self.outlets = outlets }
+    package func attend(_ outlets: Outlets) { self.outlets = outlets }
 
     /// Lets go of the bus. What is shown stays.
-    public func stop() async {
+    package func stop() async {
         isStopped = true
         server = nil
         // Who listens holds us in turn.
@@ -107,7 +107,7 @@ public actor DesktopNotifications: NotificationSink {
     }
 
     /// Whether there is a server that answers.
-    public func canShow() async -> Bool { await readyServer() != nil }
+    package func canShow() async -> Bool { await readyServer() != nil }
 
     // MARK: - To a server, and back
 

@@ -9,7 +9,7 @@ import TrackerCore
 /// A number means something to one server only (`owner`: bus and unique name). In a file of the session's runtime
 /// folder all our programs of the session share it, and a program that was started anew goes on where the last one was.
 /// A file that cannot be read or written costs no more than a banner beside another.
-public final class NoticeMemory: Sendable {
+package final class NoticeMemory: Sendable {
     struct Notice: Hashable, Sendable, Codable {
         /// Of whom the number is; `nil` once it is not shown any more.
         var owner: String?
@@ -55,7 +55,7 @@ public final class NoticeMemory: Sendable {
     ///   - day: what the store calls its owner, which a purge gives another name; empty as long as there is none, `nil`
     ///     where that is not known. What another's day was
     ///     shown is none of this one's.
-    public convenience init(file: String? = nil, day: @escaping @Sendable () -> String? = { nil }) {
+    package convenience init(file: String? = nil, day: @escaping @Sendable () -> String? = { nil }) {
         self.init(file: file, day: day, now: { Date().timeIntervalSince1970 })
     }
 
@@ -64,7 +64,7 @@ public final class NoticeMemory: Sendable {
     }
 
     /// Everything was deleted: no word of it stays.
-    public func forgetAll() { change { $0 = Contents(day: $0.day) } }
+    package func forgetAll() { change { $0 = Contents(day: $0.day) } }
 
     /// What is shown under that id by that server.
     func notice(_ id: String, owner: String) -> Notice? { all().notices[id].flatMap { $0.owner == owner ? $0 : nil } }
@@ -79,7 +79,7 @@ public final class NoticeMemory: Sendable {
 
     /// Whether a person was shown this a moment ago; it may be closed by now. What went with its server has to be shown
     /// again.
-    public func hasJustShown(_ announcement: Announcement) -> Bool { hasJustShown(announcement, all()) }
+    package func hasJustShown(_ announcement: Announcement) -> Bool { hasJustShown(announcement, all()) }
 
     private func hasJustShown(_ announcement: Announcement, _ held: Contents) -> Bool {
         guard let notice = held.notices[announcement.kind.id], notice.notificationId == announcement.id, !notice.isLost

@@ -3,12 +3,12 @@ import Foundation
 
 /// Where the bus of the user's session is, where there is one. A system service and a shell without a session have
 /// none.
-public enum SessionBus {
+package enum SessionBus {
     /// Looks anew each time: a session may begin while we run. Nothing is waited for.
     ///
     /// `DBUS_SESSION_BUS_ADDRESS` says where it is, and says "nowhere" where it is empty; without it the usual socket
     /// counts, if it is there.
-    public static func find(
+    package static func find(
         _ environment: [String: String] = ProcessInfo.processInfo.environment, user: UInt32 = getuid(),
         isThere: (String) -> Bool = { FileManager.default.fileExists(atPath: $0) }
     ) -> DBusConnection.Bus? {

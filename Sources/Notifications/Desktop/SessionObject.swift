@@ -4,27 +4,27 @@ import TrackerCore
 /// The day on the session's bus, for launchers, docks and scripts: the four intents and the state (tracker law E9). Of
 /// several programs that offer it one is asked; when that one goes, another takes its place. A service with an instance
 /// name also has a bus name of its own.
-public actor SessionObject {
+package actor SessionObject {
     /// The bus name. An instance also has it with its own name as another element.
-    public static let name = "org.waterh.Tracker"
+    package static let name = "org.waterh.Tracker"
     /// The object's path.
-    public static let path = "/org/waterh/Tracker"
+    package static let path = "/org/waterh/Tracker"
     static let errors = "org.waterh.Error."
 
     /// What is behind it. Each answers with JSON: the session's new state, or the day's.
-    public struct Intents: Sendable {
+    package struct Intents: Sendable {
         /// With a preset's name, or the usual drink.
-        public var logDrink: @Sendable (_ preset: String?) async throws -> String
+        package var logDrink: @Sendable (_ preset: String?) async throws -> String
         /// Logs a glass of water in the session.
-        public var logWater: @Sendable () async throws -> String
+        package var logWater: @Sendable () async throws -> String
         /// Starts a session.
-        public var startSession: @Sendable () async throws -> String
+        package var startSession: @Sendable () async throws -> String
         /// Ends the session.
-        public var endSession: @Sendable () async throws -> String
+        package var endSession: @Sendable () async throws -> String
         /// Tells the day.
-        public var state: @Sendable () async throws -> String
+        package var state: @Sendable () async throws -> String
 
-        public init(
+        package init(
             logDrink: @escaping @Sendable (_ preset: String?) async throws -> String,
             logWater: @escaping @Sendable () async throws -> String,
             startSession: @escaping @Sendable () async throws -> String,
@@ -44,7 +44,7 @@ public actor SessionObject {
     private let instance: String?
 
     /// - Parameter instance: the service's instance name; `nil` when it has none.
-    public init(
+    package init(
         bus: @escaping @Sendable () -> DBusConnection.Bus? = { SessionBus.find() },
         instance: String? = nil, intents: Intents
     ) {
@@ -52,10 +52,10 @@ public actor SessionObject {
     }
 
     /// The bus name of an instance.
-    public static func name(ofInstance instance: String) -> String { "\(name).\(PlainName.of(instance))" }
+    package static func name(ofInstance instance: String) -> String { "\(name).\(PlainName.of(instance))" }
 
     /// Goes on until its task is cancelled. Where there is no session there is nothing to do.
-    public func run() async {
+    package func run() async {
         while !Task.isCancelled {
             if let bus = bus(),
                 let connection = try? await DBusConnection.open(bus, on: QueueExecutor("session object"))

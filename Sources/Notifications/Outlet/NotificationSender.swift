@@ -10,28 +10,28 @@ import TrackerCore
 /// nor repeats it. What the server has accepted counts as told (B7, K-B15). ntfy does not get a notification that is 15
 /// minutes old, whose reason is gone, or that a later one of its kind replaced. A webhook gets every notification that
 /// is less than a day old.
-public actor NotificationSender: NotificationSink {
+package actor NotificationSender: NotificationSink {
     /// What it is used in.
-    public struct Surroundings: Sendable {
+    package struct Surroundings: Sendable {
         /// A desk of the person, for one thing that is done.
-        public var desk: @Sendable () throws -> TrackerDesk
+        package var desk: @Sendable () throws -> TrackerDesk
         /// What a file says over the settings.
-        public var overlay: @Sendable (Settings) throws -> Settings
+        package var overlay: @Sendable (Settings) throws -> Settings
         /// The service's instance name.
-        public var person: String?
+        package var person: String?
         /// Whether Waterline is shown beyond this machine.
-        public var sharesWaterline: @Sendable () -> Bool
+        package var sharesWaterline: @Sendable () -> Bool
         /// Tells whenever the store is written, by whatever program; `nil` where nothing does: then it is looked at all
         /// the time.
-        public var watch: StoreWatch?
+        package var watch: StoreWatch?
         /// Takes what a person should hear.
-        public var say: @Sendable (Word) -> Void
+        package var say: @Sendable (Word) -> Void
         /// From 0 to 1.
-        public var chance: @Sendable () -> Double
+        package var chance: @Sendable () -> Double
         /// How long a server may take.
-        public var limit: Duration
+        package var limit: Duration
 
-        public init(
+        package init(
             desk: @escaping @Sendable () throws -> TrackerDesk,
             overlay: @escaping @Sendable (Settings) throws -> Settings = { $0 }, person: String? = nil,
             sharesWaterline: @escaping @Sendable () -> Bool,
@@ -47,7 +47,7 @@ public actor NotificationSender: NotificationSink {
     }
 
     /// What there is to say to people; each once, until it changes.
-    public enum Word: Hashable, Sendable {
+    package enum Word: Hashable, Sendable {
         case on(String)
         case trouble(String)
         case goesOn
@@ -63,7 +63,7 @@ public actor NotificationSender: NotificationSink {
     nonisolated let channel: NotificationChannel
     nonisolated let around: Surroundings
     /// The channel's name, also in the store.
-    public nonisolated let name: String
+    package nonisolated let name: String
     private let claimant: String
     /// How often settings are looked at, and work of another process.
     private var lookEvery: Duration { DayFollower.lookEvery(isTold: around.watch != nil) }
@@ -80,7 +80,7 @@ public actor NotificationSender: NotificationSink {
     /// What the server has, until the store knows it, by its number in the queue.
     private var unnoted: Set<Int64> = []
 
-    public init(_ channel: NotificationChannel, _ around: Surroundings) {
+    package init(_ channel: NotificationChannel, _ around: Surroundings) {
         (self.channel, self.around, name) = (channel, around, channel.rawValue)
         claimant =
             "\(channel.rawValue)-\((0..<4).map { _ in String(UInt32.random(in: .min ... .max), radix: 36) }.joined())"
@@ -88,7 +88,7 @@ public actor NotificationSender: NotificationSink {
 
     /// Goes on until its task is cancelled.
     /// - Parameter arrivedLate: called after something arrived that nobody waited for any more.
-    public func run(arrivedLate: @Sendable () async -> Void = {}) async {
+    package func run(arrivedLate: @Sendable () async -> Void = {}) async {
         let waking = DayFollower.waking(around.watch) { [weak self] in await self?.poke() }
         defer { waking?.cancel() }
         while !Task.isCancelled {
@@ -109,7 +109,7 @@ public actor NotificationSender: NotificationSink {
     }
 
     /// Something is to be sent, or the settings changed: looks at once.
-    public func poke() {
+    package func poke() {
         isPoked = true
         pause?.cancel()
     }
@@ -117,10 +117,10 @@ public actor NotificationSender: NotificationSink {
     // MARK: - As a sink
 
     /// Whether the settings name a server, and say all that is needed.
-    public nonisolated func canShow() async -> Bool { (try? currentPlan()) != nil }
+    package nonisolated func canShow() async -> Bool { (try? currentPlan()) != nil }
 
     /// Stores it, and waits a few seconds until the server has it. Earlier notifications are sent before it.
-    public func deliver(_ notification: TrackerNotification) async -> Bool {
+    package func deliver(_ notification: TrackerNotification) async -> Bool {
         guard (try? currentPlan()) != nil, channel.takes(notification.kind),
             !notification.kind.isWaterline || around.sharesWaterline()
         else { return false }
@@ -148,7 +148,7 @@ public actor NotificationSender: NotificationSink {
     }
 
     /// Drops what still waits for that place, because its reason is gone. A webhook gets it nevertheless.
-    public func close(id: String) {
+    package func close(id: String) {
         guard !channel.keepsAll else { return }
         try? around.desk().store.dropPosts(id, from: name)
     }

@@ -1,11 +1,11 @@
 import TrackerCore
 
 /// A server that notifications are sent to. The raw value is its name in the store and in the settings.
-public enum NotificationChannel: String, Hashable, Sendable, CaseIterable {
+package enum NotificationChannel: String, Hashable, Sendable, CaseIterable {
     case ntfy, webhook
 
     /// As people write it.
-    public var title: String {
+    package var title: String {
         switch self {
         case .ntfy: "ntfy"
         case .webhook: "Webhook"

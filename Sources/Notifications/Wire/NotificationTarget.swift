@@ -4,10 +4,10 @@ import Store
 import TrackerCore
 
 /// A channel's server and credential, from the settings `ntfy.…` or `webhook.…` (tracker law Section 11).
-public struct NotificationTarget: Hashable, Sendable, CustomStringConvertible {
-    public let channel: NotificationChannel
+package struct NotificationTarget: Hashable, Sendable, CustomStringConvertible {
+    package let channel: NotificationChannel
     /// Its address.
-    public let url: String
+    package let url: String
     let token: String?
     let authorities: String?
     /// Where a phone finds this service; `nil`: nowhere, so that there is nothing to open and nothing to press.
@@ -18,7 +18,7 @@ public struct NotificationTarget: Hashable, Sendable, CustomStringConvertible {
     /// `nil` where the settings name no place.
     /// - Parameter person: the service's instance name.
     /// - Throws: what is wrong with the settings, in a sentence.
-    public init?(_ channel: NotificationChannel, _ settings: ServiceSettings, person: String? = nil) throws {
+    package init?(_ channel: NotificationChannel, _ settings: ServiceSettings, person: String? = nil) throws {
         let own = settings[channel]
         guard let url = own.url else { return nil }
         (self.channel, self.url, self.person) = (channel, url, person)
@@ -38,7 +38,7 @@ public struct NotificationTarget: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// Without anything that is a secret: the topic of ntfy is one.
-    public var description: String {
+    package var description: String {
         return [
             "\(channel.title) at \(OutgoingURL.place(url))",
             token == nil ? nil : channel == .webhook ? "signed" : "with a token",

@@ -9,9 +9,9 @@ import Emulator
 /// gets the next answer recorded for it. The log is answered so that nothing of the recording is left out and nothing
 /// is invented: recorded dumps in their order; after the last, whatever was not acknowledged. What the capture never
 /// saw is answered by the model, or ends the connection.
-public struct AnsweringMachine: Sendable {
+package struct AnsweringMachine: Sendable {
     /// What becomes of a request that the capture does not have.
-    public enum Mode: String, Sendable, CaseIterable {
+    package enum Mode: String, Sendable, CaseIterable {
         /// What the capture never saw is answered by the model.
         case once
         /// What the capture never saw ends the connection, with a message that shows both sides.
@@ -19,7 +19,7 @@ public struct AnsweringMachine: Sendable {
     }
 
     /// How long answers take.
-    public enum Pace: Sendable, Equatable {
+    package enum Pace: Sendable, Equatable {
         /// As recorded, so many times as fast.
         case recorded(speed: Double)
         /// At once.
@@ -27,13 +27,13 @@ public struct AnsweringMachine: Sendable {
     }
 
     /// What the machine is told.
-    public enum Event: Sendable {
+    package enum Event: Sendable {
         case link(PeripheralEvent)
         case tick
     }
 
     /// What is to be done, in order.
-    public enum Effect: Sendable, Equatable {
+    package enum Effect: Sendable, Equatable {
         case link(PeripheralRequest)
         /// One line for a person who watches.
         case log(String)
@@ -42,11 +42,11 @@ public struct AnsweringMachine: Sendable {
     }
 
     /// What it answers from.
-    public let script: AnsweringScript
+    package let script: AnsweringScript
     /// Who it says it is.
-    public let identity: BottleIdentity
+    package let identity: BottleIdentity
     /// What to publish on the link before the first event.
-    public var application: GATTApplication { model.application }
+    package var application: GATTApplication { model.application }
 
     let mode: Mode
     let pace: Pace
@@ -71,7 +71,7 @@ public struct AnsweringMachine: Sendable {
 
     /// - Parameters:
     ///   - hostTime: the host's local wall clock at `now`, for the model.
-    public init(
+    package init(
         _ script: AnsweringScript, mode: Mode = .once, pace: Pace = .recorded(speed: 1), hostTime: LocalTime,
         at now: MonotonicInstant
     ) {
@@ -86,14 +86,14 @@ public struct AnsweringMachine: Sendable {
     }
 
     /// The earliest time at which `tick` has something to do.
-    public var nextDeadline: MonotonicInstant? {
+    package var nextDeadline: MonotonicInstant? {
         [inFlightUntil ?? outbox.first?.due, model.nextDeadline].compactMap { $0 }.min()
     }
 
     /// Takes one event. Time does not go back.
     ///
     /// - Returns: what is to be done now, in order.
-    public mutating func handle(_ event: Event, at now: MonotonicInstant) -> [Effect] {
+    package mutating func handle(_ event: Event, at now: MonotonicInstant) -> [Effect] {
         effects = []
         switch event {
         case .tick: apply(model.handle(.tick, at: now))

@@ -3,49 +3,49 @@ import BottleProtocol
 import Captures
 
 /// What a recorded bottle answered to which request: a capture as test material for whoever talks to bottles.
-public struct AnsweringScript: Sendable {
+package struct AnsweringScript: Sendable {
     /// A value from the response characteristic.
-    public struct Value: Sendable, Equatable {
+    package struct Value: Sendable, Equatable {
         /// The value as it came.
-        public var bytes: [UInt8]
+        package var bytes: [UInt8]
         /// Since the request.
-        public var after: Duration
+        package var after: Duration
     }
 
     /// A request with everything that came until the next one.
-    public struct Exchange: Sendable, Equatable {
+    package struct Exchange: Sendable, Equatable {
         /// As written to the command characteristic.
-        public var request: [UInt8]
+        package var request: [UInt8]
         /// Number of the capture's record that holds the request.
-        public var frame: Int
+        package var frame: Int
         /// What the response characteristic sent until the next request.
-        public var values: [Value] = []
+        package var values: [Value] = []
         /// Whole records of the log among the values, 13 bytes each, in order.
-        public var records: [[UInt8]] = []
+        package var records: [[UInt8]] = []
 
         /// The request as a command.
-        public var command: HostCommand { HostCommand(decoding: request) }
+        package var command: HostCommand { HostCommand(decoding: request) }
     }
 
     /// `nil` where the capture does not show it.
-    public internal(set) var address: BluetoothAddress?
+    package internal(set) var address: BluetoothAddress?
     /// The name that the recorded bottle showed.
-    public internal(set) var name: String?
+    package internal(set) var name: String?
     /// What the recorded bottle is, as far as the capture tells.
-    public internal(set) var model: BottleModel?
+    package internal(set) var model: BottleModel?
     /// The profile in which the recording speaks; `nil` where none could be told.
-    public internal(set) var profile: BottleProfile
+    package internal(set) var profile: BottleProfile
     /// In the order of the capture, over all connections.
-    public internal(set) var exchanges: [Exchange] = []
+    package internal(set) var exchanges: [Exchange] = []
     /// Every distinct record of the log that the capture holds, also those that came unasked or in unfinished
     /// transfers.
-    public internal(set) var records: [[UInt8]] = []
+    package internal(set) var records: [[UInt8]] = []
 
     /// The scripts of all bottles in a capture, in order of first connection.
     ///
     /// - Throws: `AnsweringScriptError` where there is none or too much; what reading throws. A capture that is cut or
     ///   damaged gives what was read before: `trouble` says so.
-    public static func read(
+    package static func read(
         _ path: String, given: GivenHandles = GivenHandles()
     ) throws -> (scripts: [AnsweringScript], trouble: String?) {
         var file = CaptureFile(path: path)
@@ -67,15 +67,15 @@ public struct AnsweringScript: Sendable {
 }
 
 /// No script can be made of this capture.
-public struct AnsweringScriptError: Error, Sendable, CustomStringConvertible {
+package struct AnsweringScriptError: Error, Sendable, CustomStringConvertible {
     /// What is missing in the capture.
-    public var sentence: String
+    package var sentence: String
 
     /// With the words for a person.
-    public init(sentence: String) { self.sentence = sentence }
+    package init(sentence: String) { self.sentence = sentence }
 
     /// The sentence.
-    public var description: String { sentence }
+    package var description: String { sentence }
 }
 
 /// Sorts a capture's traffic into exchanges, bottle by bottle.

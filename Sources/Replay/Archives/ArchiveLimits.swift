@@ -1,21 +1,21 @@
 /// How much may come out of what somebody hands over: beyond it unpacking ends in words.
-public struct ArchiveLimits: Sendable {
+package struct ArchiveLimits: Sendable {
     /// Bytes in all, over everything inside.
-    public var bytes: Int
+    package var bytes: Int
     /// So many bytes may come of each packed one, once more than `freeBytes` came.
-    public var ratio: Int
+    package var ratio: Int
     /// Bytes that stay free where it is unpacked to.
-    public var freeBytes: Int
+    package var freeBytes: Int
     /// Files inside, archives within archives counted.
-    public var members: Int
+    package var members: Int
     /// Captures that are read; each is kept open.
-    public var captures: Int
+    package var captures: Int
     /// Archives in one another: 1 for a plain one.
-    public var nesting: Int
+    package var nesting: Int
     /// How long unpacking may take.
-    public var time: Duration
+    package var time: Duration
 
-    public init(
+    package init(
         bytes: Int = 4 << 30, ratio: Int = 200, freeBytes: Int = 256 << 20, members: Int = 50_000, captures: Int = 64,
         nesting: Int = 2,
         time: Duration = .seconds(120)

@@ -9,25 +9,25 @@ import Glibc
 ///
 /// What is packed is unpacked to files without names in the temporary folder, within limits. A capture that is none of
 /// this is not touched.
-public struct CaptureOpener: Sendable {
+package struct CaptureOpener: Sendable {
     private let limits: ArchiveLimits
 
     /// Within these limits.
-    public init(limits: ArchiveLimits = ArchiveLimits()) { self.limits = limits }
+    package init(limits: ArchiveLimits = ArchiveLimits()) { self.limits = limits }
 
     /// What there is to read, in order.
-    public struct Opened: Sendable {
+    package struct Opened: Sendable {
         /// At least one.
-        public var parts: [CapturePart]
+        package var parts: [CapturePart]
         /// What a person should know, a sentence each: which files were read, which were not.
-        public var remarks: [String] = []
+        package var remarks: [String] = []
     }
 
     /// - Parameter path: as the user wrote it; `-` is standard input. What cannot be opened is left to its reader, who
     ///   says why.
     /// - Throws: `CaptureError` where nothing can be read of what is packed; `CaptureFileError` where there is no place
     ///   for it.
-    public func open(_ path: String) throws -> Opened {
+    package func open(_ path: String) throws -> Opened {
         let descriptor = path == "-" ? STDIN_FILENO : Glibc.open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return Self.plain(path) }
         let source = Source(descriptor, isOwn: path != "-")
@@ -42,7 +42,7 @@ public struct CaptureOpener: Sendable {
     }
 
     /// Puts the parts of one recorder's log in the order of their times, whatever the order in which they were named.
-    public static func sorted(_ parts: [CapturePart]) -> [CapturePart] { CaptureOrder.sorted(parts) { $0.order } }
+    package static func sorted(_ parts: [CapturePart]) -> [CapturePart] { CaptureOrder.sorted(parts) { $0.order } }
 
     private static func plain(_ path: String, _ look: HeadLook = .undecided) -> Opened {
         if case .capture(_, let order) = look { return Opened(parts: [CapturePart(path: path, order: order)]) }

@@ -1,21 +1,21 @@
 import Glibc
 
 /// One capture of what somebody named: the file itself, or what was inside.
-public final class CapturePart: Sendable {
+package final class CapturePart: Sendable {
     /// What to read. Good as long as this object lives.
-    public let path: String
+    package let path: String
     /// As it is shown to people: the file as it was named, and the place inside.
-    public let name: String
+    package let name: String
     /// The same as the user wrote it: `-` for standard input.
-    public let place: String
+    package let place: String
     /// Why there is no more of it, a sentence; `nil`: it is whole, as far as unpacking goes.
-    public let trouble: String?
+    package let trouble: String?
     /// Where it belongs among others.
     let order: CaptureOrder
     private let spool: SpoolBox?
 
     /// A capture as it is.
-    public convenience init(path: String) { self.init(path: path, order: CaptureOrder()) }
+    package convenience init(path: String) { self.init(path: path, order: CaptureOrder()) }
 
     init(path: String, order: CaptureOrder) {
         (self.path, name, place, trouble, spool) = (path, Self.shown(path), path, nil, nil)

@@ -4,45 +4,45 @@ import Bluetooth
 ///
 /// Handles mean something only together with the server that gave them out: both ends of a connection can be servers,
 /// each with a handle space of its own (capture notes, "ATT").
-public struct AttributeTable: Sendable, Equatable {
+package struct AttributeTable: Sendable, Equatable {
     /// A characteristic: its value's handle is its name in requests.
-    public struct Characteristic: Sendable, Equatable {
+    package struct Characteristic: Sendable, Equatable {
         /// What it is.
-        public var uuid: BluetoothUUID
+        package var uuid: BluetoothUUID
         /// What its declaration says may be done with its value.
-        public var properties: CharacteristicProperties
+        package var properties: CharacteristicProperties
         /// Handle of the declaration.
-        public var declaration: UInt16
+        package var declaration: UInt16
     }
 
     /// A service as far as the capture shows it.
-    public struct Service: Sendable, Equatable {
+    package struct Service: Sendable, Equatable {
         /// What it is.
-        public var uuid: BluetoothUUID
+        package var uuid: BluetoothUUID
         /// First handle of the group.
-        public var start: UInt16
+        package var start: UInt16
         /// Its last handle.
-        public var end: UInt16
+        package var end: UInt16
     }
 
     /// By the handle of the value.
-    public private(set) var characteristics: [UInt16: Characteristic] = [:]
+    package private(set) var characteristics: [UInt16: Characteristic] = [:]
     /// By first handle.
-    public private(set) var services: [UInt16: Service] = [:]
+    package private(set) var services: [UInt16: Service] = [:]
     /// Types of all attributes met by handle, descriptors included.
-    public private(set) var types: [UInt16: BluetoothUUID] = [:]
+    package private(set) var types: [UInt16: BluetoothUUID] = [:]
 
     /// With nothing known.
-    public init() {}
+    package init() {}
 
     /// Nothing is known of the server.
-    public var isEmpty: Bool { characteristics.isEmpty && types.isEmpty && services.isEmpty }
+    package var isEmpty: Bool { characteristics.isEmpty && types.isEmpty && services.isEmpty }
 
     /// The type of the attribute at a handle: for a characteristic's value the characteristic's UUID.
-    public func type(at handle: UInt16) -> BluetoothUUID? { characteristics[handle]?.uuid ?? types[handle] }
+    package func type(at handle: UInt16) -> BluetoothUUID? { characteristics[handle]?.uuid ?? types[handle] }
 
     /// The service whose group holds the handle.
-    public func service(at handle: UInt16) -> Service? {
+    package func service(at handle: UInt16) -> Service? {
         services.values.first { $0.start <= handle && handle <= $0.end }
     }
 

@@ -4,29 +4,29 @@ import BottleProtocol
 /// Who stands behind one side of a connection, across all connections with the same address.
 ///
 /// Holds what outlives a connection: name, model, the attribute table last discovered, and which drinks were seen.
-public final class BottlePeer {
+package final class BottlePeer {
     /// `nil` where the capture does not show it.
-    public internal(set) var address: BluetoothAddress?
+    package internal(set) var address: BluetoothAddress?
     /// Number of the first connection with it, to tell peers without an address apart.
-    public let firstConnection: Int
+    package let firstConnection: Int
     /// As advertised, or read from 2A00.
-    public internal(set) var name: String?
+    package internal(set) var name: String?
     /// As the snapshot said, else as the name suggests.
-    public internal(set) var model: BottleModel?
+    package internal(set) var model: BottleModel?
     /// The profile that its table or its traffic fits; `nil` while none is known.
-    public internal(set) var profile: BottleProfile?
+    package internal(set) var profile: BottleProfile?
     /// How the response characteristic was found; `nil`: this is no bottle, as far as is known.
-    public internal(set) var basis: AttributionBasis?
+    package internal(set) var basis: AttributionBasis?
     /// Where its frames come from.
-    public internal(set) var responseHandle: UInt16?
+    package internal(set) var responseHandle: UInt16?
     /// The attribute table, as last discovered.
-    public internal(set) var table = AttributeTable()
+    package internal(set) var table = AttributeTable()
     /// Battery in percent, from the last snapshot or report.
-    public internal(set) var batteryPercent: Int?
+    package internal(set) var batteryPercent: Int?
     /// Frames came from it.
-    public internal(set) var hasSpoken = false
+    package internal(set) var hasSpoken = false
     /// How many commands were written to it.
-    public internal(set) var commandCount = 0
+    package internal(set) var commandCount = 0
     /// Its account in the ledger of `DrinkReader`.
     var account: DrinkLedger.Account?
     /// Its address is a private one, that changes: it tells nobody apart.
@@ -36,7 +36,7 @@ public final class BottlePeer {
     /// Under which `PeerBook` knows it.
     var keys: [PeerBook.Key] = []
     /// The capturing host itself.
-    public let isHost: Bool
+    package let isHost: Bool
     /// Connections with it that are open now.
     var openConnections = 0
 
@@ -48,7 +48,7 @@ public final class BottlePeer {
 
     /// For people: the address, or else the name, or else which connection it was. Nothing in it moves a terminal's
     /// cursor.
-    public var label: String {
+    package var label: String {
         if let address { return address.description }
         if isHost { return "the capturing host" }
         return "\(name.map { $0.withoutControls } ?? "connection \(firstConnection)") (no address)"
@@ -56,7 +56,7 @@ public final class BottlePeer {
 
     /// Whether this is a bottle, as far as is known: it speaks like one, or is named like one. Other gadgets use the
     /// same UUIDs.
-    public var isBottle: Bool { hasSpoken || name.map(BottleName.isBottle) == true }
+    package var isBottle: Bool { hasSpoken || name.map(BottleName.isBottle) == true }
 
     func note(_ profile: BottleProfile?, _ basis: AttributionBasis) {
         if let profile { self.profile = profile }
@@ -84,7 +84,7 @@ public final class BottlePeer {
 
 extension String {
     /// Names come from the air: nothing in them may end a line or colour a terminal.
-    public var withoutControls: String {
+    package var withoutControls: String {
         String(
             String.UnicodeScalarView(
                 unicodeScalars.filter { scalar in
@@ -96,7 +96,7 @@ extension String {
 }
 
 /// How it is known which characteristic carries a bottle's responses.
-public enum AttributionBasis: String, Sendable, CaseIterable {
+package enum AttributionBasis: String, Sendable, CaseIterable {
     /// Discovery on the same connection (or the characteristic's name, in text captures).
     case discovered
     /// Discovery on an earlier connection to the same address.

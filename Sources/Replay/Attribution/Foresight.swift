@@ -7,7 +7,7 @@ import BottleProtocol
 /// Discovery can come late: the bottle was connected before the recording began, and somebody asked for its table in
 /// the middle, or on the next connection only; so can its name, by which its model is known. A pipe can be read only
 /// once; of a file it is worth a second reading, as soon as there is something to ask.
-public struct Foresight {
+package struct Foresight {
     private var tables: [Key: AttributeTable] = [:]
     private var byAddress: [BluetoothAddress: AttributeTable] = [:]
     /// Names of bottles, advertised or read at any time.

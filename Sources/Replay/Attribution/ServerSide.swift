@@ -161,19 +161,19 @@ struct PartialValue {
 }
 
 /// `--command-handle` and `--response-handle`.
-public struct GivenHandles: Sendable, Equatable {
+package struct GivenHandles: Sendable, Equatable {
     /// Handle of the command characteristic's value.
-    public var command: UInt16?
+    package var command: UInt16?
     /// Handle of the response characteristic's value.
-    public var response: UInt16?
+    package var response: UInt16?
 
-    public init(command: UInt16? = nil, response: UInt16? = nil) {
+    package init(command: UInt16? = nil, response: UInt16? = nil) {
         self.command = command
         self.response = response
     }
 
     /// None was given.
-    public var isEmpty: Bool { command == nil && response == nil }
+    package var isEmpty: Bool { command == nil && response == nil }
 
     func role(of handle: UInt16) -> HandleRole? {
         if handle == response { return .response(nil, .given) }

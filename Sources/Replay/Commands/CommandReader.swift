@@ -3,22 +3,22 @@ import BottleProtocol
 import Captures
 
 /// What the host wrote to a bottle.
-public struct ObservedCommand {
+package struct ObservedCommand {
     /// Whom it was written to.
-    public let bottle: BottlePeer
+    package let bottle: BottlePeer
     /// What was written.
-    public let command: HostCommand
+    package let command: HostCommand
     /// As written.
-    public let bytes: [UInt8]
+    package let bytes: [UInt8]
     /// The characteristic it was written to, where the capture tells.
-    public let characteristic: BluetoothUUID?
+    package let characteristic: BluetoothUUID?
     /// Number of the record in which its last byte went.
-    public let frame: Int
+    package let frame: Int
     /// Since 1970.
-    public let time: Duration?
+    package let time: Duration?
 
     /// In words for people.
-    public var meaning: String {
+    package var meaning: String {
         let place = characteristic
         guard let profile = BottleProfile.allCases.first(where: { place == BluetoothUUID($0.responseCharacteristic) })
         else { return command.meaning }
@@ -33,7 +33,7 @@ public struct ObservedCommand {
 }
 
 /// Finds the commands of one capture.
-public final class CommandReader {
+package final class CommandReader {
     private let conversation: ConversationReader
 
     private var gate: TrafficGate?
@@ -41,7 +41,7 @@ public final class CommandReader {
     /// - Parameters:
     ///   - bottle: only this one's.
     ///   - filter: only what these PDUs carry; its device does not count, `bottle` does.
-    public init(
+    package init(
         given: GivenHandles = GivenHandles(), bottle: BluetoothAddress? = nil, filter: TrafficFilter = TrafficFilter(),
         _ sink: @escaping (ObservedCommand) throws -> Void
     ) {
@@ -59,7 +59,7 @@ public final class CommandReader {
     /// Reads a whole capture.
     ///
     /// - Parameter see: called for each event before.
-    public func read(_ file: inout CaptureFile, _ see: (ConversationEvent) -> Void = { _ in }) throws {
+    package func read(_ file: inout CaptureFile, _ see: (ConversationEvent) -> Void = { _ in }) throws {
         let path = file.path
         file.onHead = { [self] in learn($0) }
         lookAhead(in: path)
@@ -83,14 +83,14 @@ public final class CommandReader {
     func lookAhead(in path: String) { conversation.lookAhead = { Foresight(path) } }
 
     /// Takes the next event of a conversation, with the PDU that belongs to it.
-    public func receive(_ event: ConversationEvent, _ bytes: RawSpan) throws {
+    package func receive(_ event: ConversationEvent, _ bytes: RawSpan) throws {
         guard gate?.passes(event, bytes) ?? true else { return }
         try conversation.receive(event, bytes)
     }
     /// What the head of a text capture tells.
-    public func learn(_ head: CaptureFileFacts) { conversation.learn(head) }
+    package func learn(_ head: CaptureFileFacts) { conversation.learn(head) }
     /// The capture has ended: what was put together so far comes out.
-    public func finishCapture() throws { try conversation.finish() }
+    package func finishCapture() throws { try conversation.finish() }
     /// Everybody of the capture who may be a bottle, in the order of first sight.
-    public var peers: [BottlePeer] { conversation.peers }
+    package var peers: [BottlePeer] { conversation.peers }
 }

@@ -1,24 +1,24 @@
 import BottleProtocol
 
 /// One record of a bottle's drink log as a capture shows it.
-public struct Delivery {
+package struct Delivery {
     /// Who delivered it.
-    public let bottle: BottlePeer
+    package let bottle: BottlePeer
     /// Whose drinks these are, over all captures: several peers without an address may be one bottle.
     let account: DrinkLedger.Account
     /// As known when the record arrived; `nil` where nothing tells.
-    public let model: BottleModel?
+    package let model: BottleModel?
     /// The record itself.
-    public let record: DrinkRecord
+    package let record: DrinkRecord
     /// The year the drink counts in: the record's own, or in the strict dialect the latest that the time of the packet
     /// allows.
-    public let year: Int
+    package let year: Int
     /// Number of the capture's record in which its last byte came.
-    public let frame: Int
+    package let frame: Int
     /// Time of that record, since 1970.
-    public let time: Duration?
+    package let time: Duration?
     /// The same drink was delivered before, in this capture or one read before it.
-    public let isDuplicate: Bool
+    package let isDuplicate: Bool
 
     /// Bytes 0–7 and 8–12 of the record, big-endian: the raw bytes without an array.
     let head: UInt64
@@ -32,7 +32,7 @@ public struct Delivery {
     }
 
     /// Local wall time of the bottle's clock, `2026-02-02T22:21:15`; `nil` where the fields are no date.
-    public var at: String? {
+    package var at: String? {
         order.map(Self.text)
     }
 
@@ -45,13 +45,13 @@ public struct Delivery {
 }
 
 /// A record that the dialect refuses.
-public struct RefusedRecord {
+package struct RefusedRecord {
     /// Whose it is.
-    public let bottle: BottlePeer
+    package let bottle: BottlePeer
     /// 13 bytes.
-    public let raw: [UInt8]
+    package let raw: [UInt8]
     /// Which rule of the dialect it broke.
-    public let reason: DecodeFailure
+    package let reason: DecodeFailure
     /// Number of the record of the capture in which its last byte came.
-    public let frame: Int
+    package let frame: Int
 }

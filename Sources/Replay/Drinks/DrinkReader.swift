@@ -6,13 +6,13 @@ import Captures
 /// "Duplicates").
 ///
 /// Deliveries come in the order of their frames, also where two bottles talk at once.
-public final class DrinkReader {
+package final class DrinkReader {
     /// What is read, and of whom.
-    public let options: Options
+    package let options: Options
     /// What was counted until now.
-    public internal(set) var tally = Tally()
+    package internal(set) var tally = Tally()
     /// Called for a record that the strict dialect refuses, at each delivery.
-    public var onRefused: ((RefusedRecord) throws -> Void)?
+    package var onRefused: ((RefusedRecord) throws -> Void)?
     private let sink: (borrowing Delivery) throws -> Void
     /// Who drank what, over all captures read: overlapping captures hold the same drinks.
     let ledger = DrinkLedger()
@@ -45,7 +45,7 @@ public final class DrinkReader {
     private let isGated: Bool
 
     /// Hands each delivery to `sink`, which may throw to end the reading.
-    public init(_ options: Options, _ sink: @escaping (borrowing Delivery) throws -> Void) {
+    package init(_ options: Options, _ sink: @escaping (borrowing Delivery) throws -> Void) {
         self.options = options
         isGated = !options.filter.isEmptyBesideDevice
         gate = TrafficGate(besideDevice: options.filter)
@@ -53,7 +53,7 @@ public final class DrinkReader {
     }
 
     /// Everybody met in the capture that is being read, or was read last.
-    public var peers: [BottlePeer] { conversation?.peers ?? lastPeers }
+    package var peers: [BottlePeer] { conversation?.peers ?? lastPeers }
     private var lastPeers: [BottlePeer] = []
     /// How the capture can be read ahead; set anew for each.
     var lookAhead: (() -> Foresight?)?
@@ -64,7 +64,7 @@ public final class DrinkReader {
     /// - Parameters:
     ///   - isLast: no other follows; otherwise what is under way at its end may be continued, and is delivered later.
     ///   - see: called for each event before.
-    public func read(_ file: inout CaptureFile, isLast: Bool = true, _ see: (ConversationEvent) -> Void = { _ in })
+    package func read(_ file: inout CaptureFile, isLast: Bool = true, _ see: (ConversationEvent) -> Void = { _ in })
         throws
     {
         var course = Course(path: file.path, skipped: tail.goOn(in: file.path))
@@ -134,7 +134,7 @@ public final class DrinkReader {
     }
 
     /// Takes the next event of a capture.
-    public func receive(_ event: ConversationEvent, _ bytes: RawSpan) throws {
+    package func receive(_ event: ConversationEvent, _ bytes: RawSpan) throws {
         if isGated, gate?.passes(event, bytes) == false { return }
         try (conversation ?? makeConversation()).receive(event, bytes)
     }
@@ -145,12 +145,12 @@ public final class DrinkReader {
     }
 
     /// What the head of a text capture tells.
-    public func learn(_ head: CaptureFileFacts) {
+    package func learn(_ head: CaptureFileFacts) {
         (conversation ?? makeConversation()).learn(head)
     }
 
     /// The capture has ended (also in an error): delivers what was unfinished. Another capture may follow.
-    public func finishCapture() throws {
+    package func finishCapture() throws {
         try conversation?.finish()
         place = CapturePlace()
         if doubt == .refuted { rejectDoubtful() } else { try releaseDoubtful() }

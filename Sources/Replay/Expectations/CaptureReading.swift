@@ -7,23 +7,23 @@ import Captures
 /// The first line is about the file (`{"capture":{…}}`), then one for each command (`{"command":{…}}`) and each
 /// delivery of a drink record, duplicates included (`{"drink":{…}}`), with the keys of `waterh-replay commands` and
 /// `drinks --raw`.
-public struct CaptureReading: Sendable, Equatable {
+package struct CaptureReading: Sendable, Equatable {
     /// The line about the file.
-    public var head = ""
+    package var head = ""
     /// A line for each command.
-    public var commands: [String] = []
+    package var commands: [String] = []
     /// A line for each delivery of a drink.
-    public var drinks: [String] = []
+    package var drinks: [String] = []
     /// What stopped the reading; `nil`: it was read to its end.
-    public var trouble: String?
+    package var trouble: String?
 
     /// Of nothing.
-    public init() {}
+    package init() {}
 
     /// Reads a capture whole. Trouble with its bytes is part of the result.
     ///
     /// - Parameter filter: only what these PDUs carry.
-    public init(of path: String, hostYear: Int, filter: TrafficFilter = TrafficFilter()) throws {
+    package init(of path: String, hostYear: Int, filter: TrafficFilter = TrafficFilter()) throws {
         var digest = Digest()
         try digest.take(path)
         var file = CaptureFile(path: path)
@@ -105,7 +105,7 @@ public struct CaptureReading: Sendable, Equatable {
     }
 
     /// The text of an expectation file.
-    public var text: String { ([head] + commands + drinks).map { $0 + "\n" }.joined() }
+    package var text: String { ([head] + commands + drinks).map { $0 + "\n" }.joined() }
 }
 
 /// FNV-1a over a file's bytes: enough to notice a change, not made against forgers.

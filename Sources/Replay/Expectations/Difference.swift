@@ -1,31 +1,31 @@
 import FoundationEssentials
 
 /// One thing in which a capture's reading differs from what was expected, or two captures from each other.
-public struct Difference: Sendable, Equatable, CustomStringConvertible {
+package struct Difference: Sendable, Equatable, CustomStringConvertible {
     /// `drink 7 (2026-02-02T10:00:00, 200 ml)`
-    public var what: String
+    package var what: String
     /// `amountMl is 201, expected 200`
-    public var how: String
+    package var how: String
 
     /// Where they differ, and in what.
-    public var description: String { "\(what): \(how)" }
+    package var description: String { "\(what): \(how)" }
 }
 
 /// Compares readings line by line; where lines differ, key by key.
-public struct ReadingComparison {
+package struct ReadingComparison {
     /// How the two sides are called: `expected` and `found`, or the names of two files.
-    public let names: (expected: String, found: String)
+    package let names: (expected: String, found: String)
     /// Keys that need not agree.
-    public let ignored: Set<String>
+    package let ignored: Set<String>
 
     /// With names for both sides, and keys that are not compared.
-    public init(names: (expected: String, found: String) = ("expected", "found"), ignoring ignored: Set<String> = []) {
+    package init(names: (expected: String, found: String) = ("expected", "found"), ignoring ignored: Set<String> = []) {
         self.names = names
         self.ignored = ignored
     }
 
     /// Everything in which the second reading is not the first; nothing where they agree.
-    public func differences(_ expected: CaptureReading, _ found: CaptureReading) -> [Difference] {
+    package func differences(_ expected: CaptureReading, _ found: CaptureReading) -> [Difference] {
         var all: [Difference] = []
         if !expected.head.isEmpty, let how = compare(expected.head, found.head) {
             all.append(Difference(what: "capture", how: how))
@@ -115,7 +115,7 @@ extension CaptureReading {
     /// From an expectation file's text.
     ///
     /// - Throws: `ExpectationError` for a line that is none of ours.
-    public init(expectation text: String) throws(ExpectationError) {
+    package init(expectation text: String) throws(ExpectationError) {
         self.init()
         for (number, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
             let line = line.hasSuffix("\r") ? String(line.dropLast()) : String(line)
@@ -131,13 +131,13 @@ extension CaptureReading {
 }
 
 /// A line of an expectation file that cannot be used.
-public struct ExpectationError: Error, Sendable, CustomStringConvertible {
+package struct ExpectationError: Error, Sendable, CustomStringConvertible {
     /// Number of the line, from 1.
-    public var line: Int
+    package var line: Int
     /// The line.
-    public var text: String
+    package var text: String
     /// Which line it is, and what it should have been.
-    public var description: String {
+    package var description: String {
         "line \(line) is no {\"capture\":{…}}, {\"command\":{…}} or {\"drink\":{…}}: \(text.prefix(120))"
     }
 }

@@ -2,15 +2,15 @@ import Bluetooth
 import Captures
 
 /// What concerns one bottle: its connections' traffic, and whatever names its address.
-public struct BottleFilter: Sendable {
+package struct BottleFilter: Sendable {
     private let address: [UInt8]
     private var handles: Set<UInt16> = []
 
     /// Keeps what concerns this address.
-    public init(_ address: BluetoothAddress) { self.address = address.littleEndian }
+    package init(_ address: BluetoothAddress) { self.address = address.littleEndian }
 
     /// Whether a packet of an adapter belongs to it. `bytes`: of HCI, without H4's type byte.
-    public mutating func wants(_ content: PacketContent, _ bytes: [UInt8]) -> Bool {
+    package mutating func wants(_ content: PacketContent, _ bytes: [UInt8]) -> Bool {
         switch content {
         case .note: return true
         case .hci(.acl):

@@ -10,7 +10,7 @@ extension CaptureFile {
     ///   throws.
     /// - Returns: what became no PDU, and why.
     @discardableResult
-    public mutating func forEachEvent(
+    package mutating func forEachEvent(
         from open: ConversationReassembler = ConversationReassembler.ofBottles(),
         onPacket: ((CapturePacket) -> Void)? = nil, _ body: (ConversationEvent, RawSpan) throws -> Void
     ) throws -> [DropReason: Int] {

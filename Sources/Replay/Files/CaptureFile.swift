@@ -2,35 +2,35 @@ import Captures
 import Glibc
 
 /// A capture on disk, or `-` for standard input: drives `CaptureReader` over it with a window of fixed size.
-public struct CaptureFile {
+package struct CaptureFile {
     /// As the user wrote it; `-` is standard input.
-    public let path: String
+    package let path: String
     /// What the file said about itself, as far as it was read.
-    public private(set) var facts = CaptureFileFacts()
+    package private(set) var facts = CaptureFileFacts()
     /// Called now and then while reading, with the bytes read so far and the size of the file (`nil` for a pipe).
-    public var onProgress: ((_ read: Int, _ size: Int?) -> Void)?
+    package var onProgress: ((_ read: Int, _ size: Int?) -> Void)?
 
     /// Called with what a text capture says beside its packets (names, addresses): before the first packet, and
     /// whenever the part of the file that is read next says more.
-    public var onHead: ((CaptureFileFacts) -> Void)?
+    package var onHead: ((CaptureFileFacts) -> Void)?
 
     /// So many records at the beginning are not delivered: they were in another capture.
-    public var skipped = 0
+    package var skipped = 0
 
     /// Waits for more at the end of the file, where somebody still writes it.
-    public var growth: FileGrowth?
+    package var growth: FileGrowth?
 
     /// Larger than the longest record, so that a window with room left always gets further.
     private static let windowSize = CaptureReader.longestRecord + 262_144
 
     /// A file, or `-` for standard input. Nothing is opened yet.
-    public init(path: String) { self.path = path }
+    package init(path: String) { self.path = path }
 
     /// Reads the file from its beginning. The bytes are borrowed for the time of a call.
     ///
     /// - Throws: `CaptureError` after everything before the trouble was delivered; `CaptureFileError` where the file
     ///   cannot be opened or read (missing, a directory, no permission); whatever `body` throws.
-    public mutating func forEachPacket(_ body: (CapturePacket, RawSpan) throws -> Void) throws {
+    package mutating func forEachPacket(_ body: (CapturePacket, RawSpan) throws -> Void) throws {
         let onHead = onHead
         try forEachPacket(tellsHead: onHead != nil, { onHead?($0) }, body)
     }
@@ -132,13 +132,13 @@ public struct CaptureFile {
 }
 
 /// The operating system refused.
-public struct CaptureFileError: Error, Sendable, Hashable, CustomStringConvertible {
+package struct CaptureFileError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The file, or `-`.
-    public var path: String
+    package var path: String
     /// What the system said.
-    public var sentence: String
+    package var sentence: String
 
-    public init(path: String, sentence: String) {
+    package init(path: String, sentence: String) {
         self.path = path
         self.sentence = sentence
     }
@@ -149,5 +149,5 @@ public struct CaptureFileError: Error, Sendable, Hashable, CustomStringConvertib
     }
 
     /// The file, and what the system said.
-    public var description: String { "\(path == "-" ? "standard input" : path): \(sentence)" }
+    package var description: String { "\(path == "-" ? "standard input" : path): \(sentence)" }
 }

@@ -6,9 +6,9 @@ import Glibc
 /// One watch belongs to one reading of one file. It sees the file grow, and what would leave a reader waiting for ever,
 /// or reading the middle of something else: that the file is cut, written anew in place, or that another takes its
 /// name.
-public final class FileGrowth {
+package final class FileGrowth {
     /// What ended the waiting.
-    public enum News: Sendable, Hashable {
+    package enum News: Sendable, Hashable {
         /// There is more to read.
         case grown
         /// The file became shorter than what was read of it.
@@ -22,9 +22,9 @@ public final class FileGrowth {
     }
 
     /// What ended the reading; `nil` while there was always more.
-    public private(set) var end: News?
+    package private(set) var end: News?
     /// Called before each wait: what is written so far can go out.
-    public var onWait: (() throws -> Void)?
+    package var onWait: (() throws -> Void)?
     private let path: String
     private let output: CInt?
     private let descriptor: CInt
@@ -35,7 +35,7 @@ public final class FileGrowth {
     ///   - path: of the file, or `-`, of which nothing is told but when it is waited for.
     ///   - output: the waiting ends when nobody reads from this pipe.
     /// - Throws: `CaptureFileError` where the kernel has no watch left.
-    public init(_ path: String, output: CInt? = nil) throws(CaptureFileError) {
+    package init(_ path: String, output: CInt? = nil) throws(CaptureFileError) {
         self.path = path
         self.output = output
         descriptor = inotify_init1(CInt(IN_CLOEXEC) | CInt(IN_NONBLOCK))

@@ -2,7 +2,7 @@ import Bluetooth
 
 extension ConversationReassembler {
     /// The reassembly of captures of bottles: it knows what a drink log can hold.
-    public static func ofBottles() -> ConversationReassembler { ConversationReassembler(fits: LogParts.fits) }
+    package static func ofBottles() -> ConversationReassembler { ConversationReassembler(fits: LogParts.fits) }
 }
 
 /// What can stand where in a notification of the drink log: the months, days, hours, minutes and seconds of its records

@@ -5,7 +5,7 @@ import Captures
 
 extension ObservedPacket {
     /// The same packet in the words of the reassembly.
-    public init(_ packet: CapturePacket) {
+    package init(_ packet: CapturePacket) {
         let direction: TrafficDirection? = packet.direction.map { $0 == .sent ? .sent : .received }
         // Nearly all of a long capture, and made where it stands, without a copy in between: that alone took a tenth of
         // a reading.
@@ -70,7 +70,7 @@ extension ObservedPacket.ObservedValue {
 
 extension CapturePacket {
     /// The way back, for packets that `ConversationSynthesiser` makes. `other` and text values have no packet to go to.
-    public init?(_ packet: ObservedPacket) {
+    package init?(_ packet: ObservedPacket) {
         let content: PacketContent
         switch packet.content {
         case .hci(let type): content = .hci(HCIPacketType(rawValue: type))

@@ -4,14 +4,14 @@ import Glibc
 /// pipe).
 ///
 /// The copy has no name on disk and is gone with this object, however the program ends.
-public final class SpooledCapture {
+package final class SpooledCapture {
     /// What to read instead of the original.
-    public let path: String
+    package let path: String
     private let copy: CInt
 
     /// - Parameter original: as the user wrote it; `-` is standard input. What cannot be opened stays as it is: reading
     ///   it tells why.
-    public init(_ original: String) throws(CaptureFileError) {
+    package init(_ original: String) throws(CaptureFileError) {
         guard original == "-" || CaptureFile.isPipe(original) else {
             (path, copy) = (original, -1)
             return

@@ -7,7 +7,7 @@ import Emulator
 /// Feed it every event of `ConversationReassembler` in order, `beginFile` before each further file, then `finish`.
 /// Discovery, the MTU exchange and everything else that a server answers from its table becomes the table; reads,
 /// writes and what the peripheral sends by itself become the conversations.
-public final class GadgetReader {
+package final class GadgetReader {
     /// What is kept of captures at most.
     private static let mostBytes = 64 << 20
     /// What a peripheral, or a connection, takes beside what was said.
@@ -31,16 +31,16 @@ public final class GadgetReader {
     private var advertisers = 0
 
     /// At the beginning of the first file.
-    public init() {}
+    package init() {}
 
     /// Another file: its connections are others, its addresses are the same.
-    public func beginFile() {
+    package func beginFile() {
         endConnections()
         file += 1
     }
 
     /// - Throws: `GadgetReaderError` where the captures hold more than can be kept.
-    public func receive(_ event: ConversationEvent, _ bytes: RawSpan) throws {
+    package func receive(_ event: ConversationEvent, _ bytes: RawSpan) throws {
         switch event {
         case .advertised(let advertiser): advertised(advertiser, bytes)
         case .connected(let connection): connections[connection.id] = (nil, nil, connection)
@@ -61,7 +61,7 @@ public final class GadgetReader {
     }
 
     /// Everybody met, in order of first sight.
-    public func finish() -> [ObservedGadget] {
+    package func finish() -> [ObservedGadget] {
         endConnections()
         return order.enumerated().compactMap { number, key in
             drafts[key].map { draft in

@@ -1,5 +1,5 @@
 /// What can be told of a PDU, as a person chooses it.
-public enum ATTColumn: String, Sendable, CaseIterable {
+package enum ATTColumn: String, Sendable, CaseIterable {
     /// 1-based record number.
     case frame
     /// Moment of the capture; in JSON seconds since 1970, as text.

@@ -3,7 +3,7 @@ import Bluetooth
 /// Writes ATT PDUs, one a line, as `waterh-replay att` shows them.
 ///
 /// Follows the discovery of all connections, so that a PDU's handle can be shown with the characteristic behind it.
-public final class ATTLines {
+package final class ATTLines {
     let out: LineBuffer
     let isJSON: Bool
     let conversation = ConversationReader(given: GivenHandles(), followsValues: false) { _, _ in }
@@ -26,7 +26,7 @@ public final class ATTLines {
     ///   - filter: only these PDUs are written.
     ///   - columns: what is told of each, with tabs in between; `nil`: the usual line.
     ///   - isColoured: for people, by what a PDU is, with the escapes of a terminal.
-    public init(
+    package init(
         _ out: LineBuffer, isJSON: Bool, filter: TrafficFilter = TrafficFilter(), columns: [ATTColumn]? = nil,
         isColoured: Bool = false
     ) {
@@ -40,18 +40,18 @@ public final class ATTLines {
     }
 
     /// How many PDUs were written.
-    public var count: Int { written }
+    package var count: Int { written }
     /// How many PDUs there were.
-    public var seen: Int { met }
+    package var seen: Int { met }
     // Private, so that the compiler sees that nobody else changes them: the runtime's check costs more than the sum.
     private var written = 0
     private var met = 0
 
     /// Tells the time of a packet, for moments that count from the first one.
-    public func start(at time: Duration?) { gate?.start(at: time) }
+    package func start(at time: Duration?) { gate?.start(at: time) }
 
     /// Writes the PDU of an event, where it is one that is wanted.
-    public func receive(_ event: ConversationEvent, _ pdu: RawSpan) throws {
+    package func receive(_ event: ConversationEvent, _ pdu: RawSpan) throws {
         if case .att(let observation) = event, !observation.isSynthetic {
             met += 1
             var asked: RequestPairs.Request?

@@ -1,20 +1,20 @@
 import BottleProtocol
 
 /// Writes commands, one a line.
-public final class CommandLines {
+package final class CommandLines {
     private let out: LineBuffer
     private let moments = MomentWriter()
 
     private let isColoured: Bool
 
     /// - Parameter isColoured: for people, with the escapes of a terminal: what the command means stands out.
-    public init(_ out: LineBuffer, isColoured: Bool = false) {
+    package init(_ out: LineBuffer, isColoured: Bool = false) {
         self.out = out
         self.isColoured = isColoured
     }
 
     /// A line of `waterh-replay commands --json`.
-    public func json(_ command: ObservedCommand) {
+    package func json(_ command: ObservedCommand) {
         object(command)
         out.endLine()
     }
@@ -34,7 +34,7 @@ public final class CommandLines {
     }
 
     /// Writes a command as a line for people.
-    public func text(_ command: ObservedCommand) {
+    package func text(_ command: ObservedCommand) {
         if let time = command.time {
             moments.text(time, out)
             out.put("  ")

@@ -1,7 +1,7 @@
 import BottleProtocol
 
 /// Writes deliveries, one a line: JSON for scripts, or words for people.
-public final class DrinkLines {
+package final class DrinkLines {
     private let out: LineBuffer
     private let isRaw: Bool
     private let isColoured: Bool
@@ -13,14 +13,14 @@ public final class DrinkLines {
 
     /// - Parameter isColoured: for people, with the escapes of a terminal: suspect ones amber, what does not count
     ///   grey.
-    public init(_ out: LineBuffer, isRaw: Bool, isColoured: Bool = false) {
+    package init(_ out: LineBuffer, isRaw: Bool, isColoured: Bool = false) {
         self.isColoured = isColoured
         self.out = out
         self.isRaw = isRaw
     }
 
     /// A line of `waterh-replay drinks --json`; its keys and their order are stable.
-    public func json(_ delivery: borrowing Delivery) {
+    package func json(_ delivery: borrowing Delivery) {
         object(delivery)
         out.endLine()
     }
@@ -57,7 +57,7 @@ public final class DrinkLines {
     }
 
     /// For people: `2026-02-02 22:21:15    16 ml  A4:C1:38:01:02:03  frame 12`, and what is special about it.
-    public func text(_ delivery: borrowing Delivery) {
+    package func text(_ delivery: borrowing Delivery) {
         if prefixOwner !== delivery.bottle { turn(to: delivery.bottle) }
         let record = delivery.record
         let isPlain = !isColoured || !(record.isSuspect || delivery.isDuplicate || !record.isDrink)

@@ -3,9 +3,9 @@
 /// A capture of 70 MB can hold millions of drinks. `String` and Foundation's formatters cost a microsecond a field,
 /// so the lines of `drinks`, `commands` and `att` are written with these few calls instead. Nothing is allocated per
 /// line, and the memory does not grow with the output.
-public final class LineBuffer {
+package final class LineBuffer {
     /// Takes a full block. The bytes are only valid during the call.
-    public typealias Sink = (UnsafeRawBufferPointer) throws -> Void
+    package typealias Sink = (UnsafeRawBufferPointer) throws -> Void
 
     private let block: UnsafeMutablePointer<UInt8>
     private let capacity: Int
@@ -17,10 +17,10 @@ public final class LineBuffer {
     private var failure: (any Error)?
 
     /// Whether the sink has failed: more output is of no use.
-    public var hasFailed: Bool { failure != nil }
+    package var hasFailed: Bool { failure != nil }
 
     /// - Parameter capacity: bytes collected before the sink sees them, at least 64.
-    public init(capacity: Int = 1 << 17, sink: @escaping Sink) {
+    package init(capacity: Int = 1 << 17, sink: @escaping Sink) {
         self.capacity = max(64, capacity)
         block = .allocate(capacity: self.capacity)
         self.sink = sink
@@ -29,7 +29,7 @@ public final class LineBuffer {
     deinit { block.deallocate() }
 
     /// Hands over what is collected. Throws the sink's first error, also one from before.
-    public func flush() throws {
+    package func flush() throws {
         drain()
         if let failure { throw failure }
     }
@@ -65,7 +65,7 @@ public final class LineBuffer {
 
     /// One byte, as it is.
     @inline(__always)
-    public func put(byte: UInt8) {
+    package func put(byte: UInt8) {
         reserve(1)
         block[count] = byte
         count += 1
@@ -73,18 +73,18 @@ public final class LineBuffer {
 
     /// Text that needs no escaping, known at compile time.
     @inline(__always)
-    public func put(_ text: StaticString) {
+    package func put(_ text: StaticString) {
         put(UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
     }
 
     /// UTF-8 as it is.
-    public func put(text: String) {
+    package func put(text: String) {
         var text = text
         text.withUTF8 { put(UnsafeRawBufferPointer($0)) }
     }
 
     /// Bytes, as they are.
-    public func put(bytes: [UInt8]) {
+    package func put(bytes: [UInt8]) {
         bytes.withUnsafeBytes { put($0) }
     }
 
@@ -107,7 +107,7 @@ public final class LineBuffer {
     }
 
     /// A decimal number without leading zeros.
-    public func put(number: Int) {
+    package func put(number: Int) {
         if number < 0 { put(byte: UInt8(ascii: "-")) }
         put(magnitude: number.magnitude)
     }
@@ -133,7 +133,7 @@ public final class LineBuffer {
     }
 
     /// A decimal number padded with zeros to `width` (at most 20) digits; a longer number is written whole.
-    public func put(number: UInt, width: Int) {
+    package func put(number: UInt, width: Int) {
         var limit: UInt = 10
         for place in 1..<max(2, min(width, 20)) {
             if number < limit {
@@ -149,7 +149,7 @@ public final class LineBuffer {
 
     /// Two decimal digits, 0–99.
     @inline(__always)
-    public func put(two value: UInt8) {
+    package func put(two value: UInt8) {
         reserve(2)
         block[count] = UInt8(ascii: "0") &+ value / 10 % 10
         block[count + 1] = UInt8(ascii: "0") &+ value % 10
@@ -157,7 +157,7 @@ public final class LineBuffer {
     }
 
     /// Hex digits, lower case, two a byte.
-    public func put(hex bytes: RawSpan) {
+    package func put(hex bytes: RawSpan) {
         let size = bytes.byteCount
         var offset = 0
         while offset < size {
@@ -198,13 +198,13 @@ public final class LineBuffer {
     }
 
     /// Two digits for each byte, nothing between them.
-    public func put(hex bytes: [UInt8]) {
+    package func put(hex bytes: [UInt8]) {
         for byte in bytes { put(hex: byte) }
     }
 
     /// Two digits.
     @inline(__always)
-    public func put(hex byte: UInt8) {
+    package func put(hex byte: UInt8) {
         reserve(2)
         block[count] = Self.digit(byte >> 4)
         block[count + 1] = Self.digit(byte & 15)
@@ -217,7 +217,7 @@ public final class LineBuffer {
     }
 
     /// A JSON string with its quotes; everything that JSON cannot carry bare is escaped.
-    public func put(json text: String) {
+    package func put(json text: String) {
         put(byte: UInt8(ascii: "\""))
         for byte in text.utf8 {
             switch byte {
@@ -236,20 +236,20 @@ public final class LineBuffer {
     }
 
     /// A JSON string, or `null`.
-    public func put(json text: String?) {
+    package func put(json text: String?) {
         if let text { put(json: text) } else { put("null") }
     }
 
     /// A JSON number, or `null`.
-    public func put(json number: Int?) {
+    package func put(json number: Int?) {
         if let number { put(number: number) } else { put("null") }
     }
 
     /// `true` or `false`.
-    public func put(json flag: Bool) {
+    package func put(json flag: Bool) {
         if flag { put("true") } else { put("false") }
     }
 
     /// Ends the line.
-    public func endLine() { put(byte: 0x0A) }
+    package func endLine() { put(byte: 0x0A) }
 }

@@ -69,7 +69,7 @@ final class MomentWriter {
 }
 
 /// A capture time as text: `2026-02-02T22:21:20.123Z`.
-public func momentText(_ time: Duration) -> String {
+package func momentText(_ time: Duration) -> String {
     var bytes: [UInt8] = []
     let out = LineBuffer(capacity: 64) { bytes += $0 }
     MomentWriter().text(time, out)

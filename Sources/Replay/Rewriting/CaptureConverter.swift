@@ -6,31 +6,31 @@ import Captures
 ///
 /// Packets go over one by one where both formats are of one level (HCI, air, text). Otherwise the conversation is taken
 /// out of the packets, and packets of the other level are made around it: what is no ATT traffic stays behind then.
-public struct CaptureConverter {
+package struct CaptureConverter {
     /// What became of it.
-    public struct Outcome: Sendable, Equatable {
+    package struct Outcome: Sendable, Equatable {
         /// Records (or lines) written.
-        public var written = 0
+        package var written = 0
         /// Packets for which the other format has no place and no traffic is lost.
-        public var leftOut = 0
+        package var leftOut = 0
         /// Records whose time the other format cannot say: `CaptureWriter.retimed`.
-        public var retimed = 0
+        package var retimed = 0
         /// The conversation was written, not the packets.
-        public var isByConversation = false
+        package var isByConversation = false
     }
 
     /// What is written.
-    public let format: CaptureFormat
+    package let format: CaptureFormat
     /// What went over until now, and what stayed behind.
-    public private(set) var outcome = Outcome()
+    package private(set) var outcome = Outcome()
     /// As `CaptureFile.onProgress`.
-    public var onProgress: ((_ read: Int, _ size: Int?) -> Void)?
+    package var onProgress: ((_ read: Int, _ size: Int?) -> Void)?
 
     private let filter: TrafficFilter
 
     /// - Parameter filter: where it narrows anything down, the conversation is carried over, of the wanted PDUs and of
     ///   what tells whose they are.
-    public init(to format: CaptureFormat, filter: TrafficFilter = TrafficFilter()) {
+    package init(to format: CaptureFormat, filter: TrafficFilter = TrafficFilter()) {
         self.format = format
         self.filter = filter
     }
@@ -42,13 +42,13 @@ public struct CaptureConverter {
     ///
     /// - Throws: `CaptureError` after everything before the trouble was written, `CaptureFileError`, whatever `write`
     ///   throws.
-    public mutating func convert(_ path: String, _ write: ([UInt8]) throws -> Void) throws {
+    package mutating func convert(_ path: String, _ write: ([UInt8]) throws -> Void) throws {
         try convert([path], write)
     }
 
     /// The same of several captures, one after the other. Trouble with the bytes of one is thrown when all were
     /// written.
-    public mutating func convert(_ paths: [String], _ write: ([UInt8]) throws -> Void) throws {
+    package mutating func convert(_ paths: [String], _ write: ([UInt8]) throws -> Void) throws {
         let sources = try paths.map { try SpooledCapture($0) }
         let surveys = sources.map { Survey($0.path, format) }
         var head = surveys.first?.head ?? CaptureFileFacts()

@@ -1,9 +1,9 @@
 import Bluetooth
 
 /// Something in a capture that is not as it should be, in plain sentences.
-public struct Anomaly: Sendable, Equatable {
+package struct Anomaly: Sendable, Equatable {
     /// What is odd.
-    public enum Kind: String, Sendable, CaseIterable {
+    package enum Kind: String, Sendable, CaseIterable {
         case retransmissions
         case lostParts
         case timeouts
@@ -24,17 +24,17 @@ public struct Anomaly: Sendable, Equatable {
     }
 
     /// What kind of thing it is.
-    public var kind: Kind
+    package var kind: Kind
     /// What was seen, with numbers. Names from the capture hold no control characters.
-    public var sentence: String
+    package var sentence: String
     /// What that means, and where it comes from as a rule.
-    public var explanation: String
+    package var explanation: String
     /// How often; 1 where it cannot be counted.
-    public var count: Int
+    package var count: Int
     /// Number of the first record that shows it, where one does.
-    public var frame: Int?
+    package var frame: Int?
     /// The connection that it happened on.
-    public var connection: Int?
+    package var connection: Int?
 }
 
 extension CaptureStatistics {
@@ -42,7 +42,7 @@ extension CaptureStatistics {
     private static let mostOfAKind = 20
 
     /// What is not as it should be, the kinds in the order of `Anomaly.Kind`.
-    public var anomalies: [Anomaly] {
+    package var anomalies: [Anomaly] {
         var found: [Anomaly] = []
         for connection in connections { found += Self.anomalies(of: connection) }
         for characteristic in characteristics { found += Self.anomalies(of: characteristic) }

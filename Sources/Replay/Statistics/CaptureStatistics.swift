@@ -7,41 +7,41 @@ import Captures
 ///
 /// The memory depends on how many connections and characteristics there are, up to a limit, and not on how long the
 /// capture is.
-public final class CaptureStatistics {
+package final class CaptureStatistics {
     /// In order of first sight; at most `mostConnections`.
-    public private(set) var connections: [ConnectionStatistics] = []
+    package private(set) var connections: [ConnectionStatistics] = []
     /// Connections of the capture, also those without figures of their own.
-    public private(set) var connectionCount = 0
+    package private(set) var connectionCount = 0
     /// Further connections have no figures of their own.
-    public static let mostConnections = 1000
+    package static let mostConnections = 1000
     /// By server, then by handle; at most `mostCharacteristics`.
-    public var characteristics: [CharacteristicStatistics] {
+    package var characteristics: [CharacteristicStatistics] {
         attributes.values.sorted {
             ($0.peer.isHost ? 1 : 0, $0.connection, $0.handle) < ($1.peer.isHost ? 1 : 0, $1.connection, $1.handle)
         }
     }
     /// Further characteristics have no figures of their own.
-    public static let mostCharacteristics = 4096
+    package static let mostCharacteristics = 4096
     /// PDUs of characteristics beyond that number.
-    public private(set) var uncountedPDUs = 0
+    package private(set) var uncountedPDUs = 0
     /// Everything together.
-    public private(set) var total = TrafficCounts()
+    package private(set) var total = TrafficCounts()
     /// Requests by opcode, with their answers; indications too.
-    public var requests: [(opcode: ATTOpcode, counts: TrafficCounts)] {
+    package var requests: [(opcode: ATTOpcode, counts: TrafficCounts)] {
         byRequest.sorted { $0.key < $1.key }.map { (ATTOpcode(rawValue: $0), $1) }
     }
     /// Bytes that became no PDU, by reason, over all connections.
-    public private(set) var drops: [DropReason: Int] = [:]
+    package private(set) var drops: [DropReason: Int] = [:]
     /// What bottles said of their clocks, in order of first connection; at most 64.
-    public var clocks: [(peer: BottlePeer, readings: ClockReadings)] { clockBook.clocks }
+    package var clocks: [(peer: BottlePeer, readings: ClockReadings)] { clockBook.clocks }
     /// PDUs whose time is before the one before them on the same adapter: the recorder's clock was set back.
-    public private(set) var backwardSteps = 0
+    package private(set) var backwardSteps = 0
     /// The widest of those steps, and its record.
-    public private(set) var widestStep: (frame: Int, by: Duration)?
+    package private(set) var widestStep: (frame: Int, by: Duration)?
     /// Answers whose request is not in the capture.
-    public private(set) var orphans = 0
+    package private(set) var orphans = 0
     /// The course of it, where that is wanted.
-    public let timeline: Timeline?
+    package let timeline: Timeline?
 
     private var places: [Int: Int] = [:]
     private var last: ConnectionStatistics?
@@ -66,7 +66,7 @@ public final class CaptureStatistics {
     ///   - filter: only these PDUs are counted. Requests and answers are brought together before that.
     ///   - given: where a bottle's characteristics are, for captures that hide the discovery.
     ///   - timeline: takes each PDU that is counted.
-    public init(
+    package init(
         _ filter: TrafficFilter = TrafficFilter(), given: GivenHandles = GivenHandles(), timeline: Timeline? = nil
     ) {
         self.timeline = timeline
@@ -78,12 +78,12 @@ public final class CaptureStatistics {
     }
 
     /// Everybody met, in order of first connection.
-    public var peers: [BottlePeer] { conversation.peers }
+    package var peers: [BottlePeer] { conversation.peers }
 
     /// Reads a whole file, of which more may be counted already.
     /// - Parameter onPacket: called for each packet before.
     /// - Throws: what `CaptureFile.forEachEvent` throws, after everything before the trouble was counted.
-    public func read(_ file: inout CaptureFile, onPacket: ((CapturePacket) -> Void)? = nil) throws {
+    package func read(_ file: inout CaptureFile, onPacket: ((CapturePacket) -> Void)? = nil) throws {
         let path = file.path
         file.onHead = { [self] in learn($0) }
         lookAhead(in: path)
@@ -100,13 +100,13 @@ public final class CaptureStatistics {
     func lookAhead(in path: String) { conversation.lookAhead = { Foresight(path) } }
 
     /// Tells the time of a packet, for moments that count from the first one.
-    public func start(at time: Duration?) { gate.start(at: time) }
+    package func start(at time: Duration?) { gate.start(at: time) }
 
     /// What the head of a text capture tells.
-    public func learn(_ head: CaptureFileFacts) { conversation.learn(head) }
+    package func learn(_ head: CaptureFileFacts) { conversation.learn(head) }
 
     /// Takes the next event.
-    public func receive(_ event: ConversationEvent, _ bytes: RawSpan) throws {
+    package func receive(_ event: ConversationEvent, _ bytes: RawSpan) throws {
         switch event {
         case .att(let observation):
             if observation.isSynthetic {
@@ -131,7 +131,7 @@ public final class CaptureStatistics {
     }
 
     /// The capture is over (also in an error).
-    public func finish() {
+    package func finish() {
         for connection in pairs.connections.sorted() { giveUp(connection) }
         try? conversation.finish()
     }

@@ -2,11 +2,11 @@ import Bluetooth
 
 /// What passed about one attribute of one server, over all connections with it: a characteristic's value, or a
 /// descriptor.
-public final class CharacteristicStatistics {
+package final class CharacteristicStatistics {
     /// Handle of the attribute.
-    public let handle: UInt16
+    package let handle: UInt16
     /// What passed about it.
-    public internal(set) var counts = TrafficCounts()
+    package internal(set) var counts = TrafficCounts()
     /// The first write of each kind that no property allows.
     private(set) var firstWrites: [UInt8: Int] = [:]
     private var side: ServerSide
@@ -16,20 +16,20 @@ public final class CharacteristicStatistics {
     }
 
     /// Whose attribute it is.
-    public var peer: BottlePeer { side.peer }
+    package var peer: BottlePeer { side.peer }
     /// The first connection to its server.
-    public var connection: Int { side.connection.id }
+    package var connection: Int { side.connection.id }
     /// Of the characteristic, or the descriptor; `nil` where no discovery is in the capture.
-    public var uuid: BluetoothUUID? { side.type(at: handle) ?? peer.table.type(at: handle) }
+    package var uuid: BluetoothUUID? { side.type(at: handle) ?? peer.table.type(at: handle) }
 
     /// What may be done with it; `nil` where no discovery is in the capture, and for descriptors.
-    public var properties: CharacteristicProperties? {
+    package var properties: CharacteristicProperties? {
         (side.table.characteristics[handle] ?? peer.table.characteristics[handle])?.properties
     }
 
     /// Writes of a kind that the characteristic does not offer, where the table is known: of each, how many, and the
     /// record of the first.
-    public var forbiddenWrites: [(opcode: ATTOpcode, count: Int, frame: Int)] {
+    package var forbiddenWrites: [(opcode: ATTOpcode, count: Int, frame: Int)] {
         guard let properties else { return [] }
         return Self.rules.compactMap { opcode, needed in
             let count = counts.count(of: opcode)
@@ -39,7 +39,7 @@ public final class CharacteristicStatistics {
     }
 
     /// Writes that its properties do not offer.
-    public var forbiddenWriteCount: Int { forbiddenWrites.reduce(0) { $0 + $1.count } }
+    package var forbiddenWriteCount: Int { forbiddenWrites.reduce(0) { $0 + $1.count } }
 
     /// Which property each kind of write needs (Core 5.4, Vol 3 Part G, 3.3.1.1). Reliable writes go by an extended
     /// property.

@@ -6,53 +6,53 @@ import BottleProtocol
 /// A bottle says local wall time and the capture says UTC: their difference holds the time zone. Zones are whole
 /// quarters of an hour, at most 14 hours from UTC, so what is left beside the nearest one is drift; where the host set
 /// the clock, its own difference tells the zone.
-public struct ClockReadings: Sendable {
+package struct ClockReadings: Sendable {
     /// The bottle told its time here.
-    public struct Reading: Sendable, Equatable {
+    package struct Reading: Sendable, Equatable {
         /// Number of the record in which it was told.
-        public var frame: Int
+        package var frame: Int
         /// Of the capture.
-        public var time: Duration
+        package var time: Duration
         /// The bottle's wall time, read as UTC, less the capture's time.
-        public var offset: Duration
+        package var offset: Duration
     }
 
     /// How often the bottle told its clock.
-    public internal(set) var count = 0
+    package internal(set) var count = 0
     /// The first time it was told.
-    public internal(set) var first: Reading?
+    package internal(set) var first: Reading?
     /// The last time it was told.
-    public internal(set) var last: Reading?
+    package internal(set) var last: Reading?
     /// How often the host set it.
-    public internal(set) var settings = 0
+    package internal(set) var settings = 0
     /// What the host set it to, the last time.
-    public internal(set) var setting: Reading?
+    package internal(set) var setting: Reading?
     /// The record that lies furthest ahead of the time at which it was delivered: the clock was at least so far ahead.
-    public internal(set) var latestRecord: Reading?
+    package internal(set) var latestRecord: Reading?
     /// How much faster (positive) or slower the bottle's clock ran than the recorder's, in millionths, over the longest
     /// time without a setting.
-    public internal(set) var rate: Double?
+    package internal(set) var rate: Double?
     private var anchor: Reading?
     private var anchorSpan = Duration.zero
 
     init() {}
 
     /// The zone's difference to UTC, as far as the readings tell.
-    public var zone: Duration? {
+    package var zone: Duration? {
         guard let offset = setting?.offset ?? last?.offset ?? first?.offset else { return nil }
         return Self.nearestZone(offset)
     }
 
     /// The bottle's clock beside the right local time, at the last reading; `nil` where nothing tells, or the clock is
     /// wrong by more than any zone.
-    public var drift: Duration? {
+    package var drift: Duration? {
         guard let last, let zone else { return nil }
         let rest = last.offset - zone
         return abs(rest) <= Self.largestDrift ? rest : nil
     }
 
     /// How far the clock lies outside of every zone; `nil` where it may be right.
-    public var error: Duration? {
+    package var error: Duration? {
         guard let offset = last?.offset ?? latestRecord?.offset else { return nil }
         if last == nil, offset <= Self.furthestZone { return nil }
         return last == nil || drift == nil || abs(offset) > Self.furthestZone + Self.largestDrift ? offset : nil

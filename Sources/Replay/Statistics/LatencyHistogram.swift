@@ -2,13 +2,13 @@
 ///
 /// The first 256 values are kept as they are, and shares of them are exact. Of more, values share buckets, 32 an
 /// octave: a share is then at most 1.6 % off (half a bucket). Count, best and worst are always exact.
-public struct LatencyHistogram: Sendable, Equatable {
+package struct LatencyHistogram: Sendable, Equatable {
     /// Answers that were measured.
-    public private(set) var count = 0
+    package private(set) var count = 0
     /// `nil` while there is no value.
-    public private(set) var best: Duration?
+    package private(set) var best: Duration?
     /// The longest of them; `nil` without any.
-    public private(set) var worst: Duration?
+    package private(set) var worst: Duration?
     /// In nanoseconds; empty as soon as there are too many.
     private var exact: [Int64] = []
     private var buckets: [UInt32] = []
@@ -16,16 +16,16 @@ public struct LatencyHistogram: Sendable, Equatable {
     /// 100 years are enough, in nanoseconds; longer ones come from damaged times, and stand for the worst.
     private static let longest: Int64 = 3_200_000_000_000_000_000
     /// The largest relative error of a share, where it is not exact.
-    public static let relativeError = 1.0 / 64
+    package static let relativeError = 1.0 / 64
 
     /// With nothing measured.
-    public init() {}
+    package init() {}
 
     /// Whether shares are exact.
-    public var isExact: Bool { buckets.isEmpty }
+    package var isExact: Bool { buckets.isEmpty }
 
     /// Adds a value. Negative ones are no time that anything took: the caller tells them apart.
-    public mutating func add(_ latency: Duration) {
+    package mutating func add(_ latency: Duration) {
         let (seconds, attoseconds) = latency.components
         let nanoseconds =
             seconds >= Self.longest / 1_000_000_000
@@ -44,7 +44,7 @@ public struct LatencyHistogram: Sendable, Equatable {
     }
 
     /// The smallest value that at least this share (0–1) of all values does not exceed (nearest rank).
-    public func share(_ share: Double) -> Duration? {
+    package func share(_ share: Double) -> Duration? {
         guard count > 0 else { return nil }
         let rank = min(count, max(1, Int((share * Double(count)).rounded(.up))))
         if buckets.isEmpty {
@@ -62,9 +62,9 @@ public struct LatencyHistogram: Sendable, Equatable {
     }
 
     /// Half of the values are at most this.
-    public var median: Duration? { share(0.5) }
+    package var median: Duration? { share(0.5) }
     /// 95 of 100 values are at most this.
-    public var share95: Duration? { share(0.95) }
+    package var share95: Duration? { share(0.95) }
 
     private mutating func put(_ nanoseconds: Int64) {
         let index = Self.index(of: nanoseconds)

@@ -5,69 +5,69 @@ import Bluetooth
 ///
 /// Time is cut into pieces of one width, of which only those with something in them are kept. When they become too
 /// many, the width doubles.
-public final class Timeline {
+package final class Timeline {
     /// What passed in one piece of time.
-    public struct Piece: Sendable, Equatable {
+    package struct Piece: Sendable, Equatable {
         /// By the host (on the air: the central).
-        public var sent = 0
+        package var sent = 0
         /// To the host, and where the direction is not known.
-        public var received = 0
+        package var received = 0
         /// Error responses.
-        public var errors = 0
+        package var errors = 0
         /// Bytes of its PDUs.
-        public var bytes = 0
+        package var bytes = 0
     }
 
     /// One PDU.
-    public struct Entry: Sendable {
+    package struct Entry: Sendable {
         /// Number of the record in which its last byte came.
-        public var frame: Int
+        package var frame: Int
         /// Since 1970, where the capture has times.
-        public var time: Duration?
+        package var time: Duration?
         /// Number of its connection.
-        public var connection: Int
+        package var connection: Int
         /// Which way it went, seen from the host.
-        public var direction: TrafficDirection?
+        package var direction: TrafficDirection?
         /// What kind of PDU it is.
-        public var opcode: ATTOpcode
+        package var opcode: ATTOpcode
         /// That it names, or the request that it answers.
-        public var handle: UInt16?
+        package var handle: UInt16?
         /// Its bytes.
-        public var length: Int
+        package var length: Int
         /// From the request to this answer.
-        public var latency: Duration?
+        package var latency: Duration?
         /// The first bytes.
-        public var start: [UInt8]
+        package var start: [UInt8]
     }
 
     /// With more pieces than this, the width doubles.
-    public static let mostPieces = 2048
+    package static let mostPieces = 2048
     /// The first so many PDUs are kept.
-    public static let mostEntries = 5000
+    package static let mostEntries = 5000
     /// And so many of the later ones that answer with an error, or late.
-    public static let mostNotable = 1000
+    package static let mostNotable = 1000
     /// Bytes kept of a PDU.
-    public static let longestStart = 24
+    package static let longestStart = 24
     /// An answer is late from here on.
-    public static let late = Duration.milliseconds(500)
+    package static let late = Duration.milliseconds(500)
 
     /// How long a piece is, in nanoseconds.
-    public private(set) var width: Int64 = 100_000
+    package private(set) var width: Int64 = 100_000
     /// PDUs kept, in the order of the capture.
-    public private(set) var entries: [Entry] = []
+    package private(set) var entries: [Entry] = []
     /// All PDUs, kept or not.
-    public private(set) var count = 0
+    package private(set) var count = 0
     /// PDUs without a time; they are in no piece.
-    public private(set) var timeless = 0
+    package private(set) var timeless = 0
     private var notable = 0
     private var places: [Int64: Piece] = [:]
     private var last: (number: Int64, piece: Piece) = (.min, Piece())
 
     /// With nothing in it.
-    public init() {}
+    package init() {}
 
     /// In order: when a piece begins, and what passed in it.
-    public var pieces: [(begin: Duration, piece: Piece)] {
+    package var pieces: [(begin: Duration, piece: Piece)] {
         var all = places
         if last.number != .min { all[last.number] = last.piece }
         return all.sorted { $0.key < $1.key }.map { (.nanoseconds($0.key) * Int(width), $0.value) }

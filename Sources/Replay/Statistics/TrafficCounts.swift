@@ -1,66 +1,68 @@
 import Bluetooth
 
 /// What passed: of a connection, of a characteristic, of a kind of request.
-public struct TrafficCounts: Sendable {
+package struct TrafficCounts: Sendable {
     /// PDUs of either direction.
-    public internal(set) var pdus = 0
+    package internal(set) var pdus = 0
     /// Requests.
-    public internal(set) var requests = 0
+    package internal(set) var requests = 0
     /// Answers, error responses and confirmations included.
-    public internal(set) var answers = 0
+    package internal(set) var answers = 0
     /// Handle Value Notifications.
-    public internal(set) var notifications = 0
+    package internal(set) var notifications = 0
     /// Handle Value Indications.
-    public internal(set) var indications = 0
+    package internal(set) var indications = 0
     /// Write Commands, signed or not.
-    public internal(set) var commands = 0
+    package internal(set) var commands = 0
     /// From a request to its answer.
-    public internal(set) var latency = LatencyHistogram()
+    package internal(set) var latency = LatencyHistogram()
     /// Answers whose time is before their request's: the recorder's clock was set back in between. They are no
     /// latencies.
-    public internal(set) var backwardAnswers = 0
+    package internal(set) var backwardAnswers = 0
     /// Requests without an answer for 30 seconds or more, while the capture went on (Core 5.4, Vol 3 Part F, 3.3.3).
-    public internal(set) var timeouts = 0
+    package internal(set) var timeouts = 0
     /// Requests whose answer is not in the capture, for another reason.
-    public internal(set) var unanswered = 0
+    package internal(set) var unanswered = 0
     /// Bytes of values that were written, read, notified and indicated.
-    public internal(set) var valueBytes = 0
+    package internal(set) var valueBytes = 0
     /// From PDU to PDU, pauses of more than a second left out.
-    public internal(set) var activeTime = Duration.zero
+    package internal(set) var activeTime = Duration.zero
     /// The most value bytes of one second of the capture's clock.
-    public internal(set) var busiestSecond = 0
+    package internal(set) var busiestSecond = 0
     /// Record of the first of them.
-    public internal(set) var firstFrame: Int?
+    package internal(set) var firstFrame: Int?
     /// Time of the first of them that has one, since 1970.
-    public internal(set) var first: Duration?
+    package internal(set) var first: Duration?
     /// Time of the last of them that has one, since 1970.
-    public internal(set) var last: Duration?
+    package internal(set) var last: Duration?
     /// Error responses by code.
-    public var errors: [(code: ATTErrorCode, count: Int)] { errorTally.sorted.map { (ATTErrorCode(rawValue: $0), $1) } }
+    package var errors: [(code: ATTErrorCode, count: Int)] {
+        errorTally.sorted.map { (ATTErrorCode(rawValue: $0), $1) }
+    }
     /// Error Responses of every code.
-    public var errorCount: Int { errorTally.total }
+    package var errorCount: Int { errorTally.total }
     /// PDUs by opcode.
-    public var opcodes: [(opcode: ATTOpcode, count: Int)] { opcodeTally.sorted.map { (ATTOpcode(rawValue: $0), $1) } }
+    package var opcodes: [(opcode: ATTOpcode, count: Int)] { opcodeTally.sorted.map { (ATTOpcode(rawValue: $0), $1) } }
 
     private var opcodeTally = ByteTally()
     private var errorTally = ByteTally()
     private var second: (number: Int64, bytes: Int) = (.min, 0)
 
     /// ATT's own limit for an answer.
-    public static let answerLimit = Duration.seconds(30)
+    package static let answerLimit = Duration.seconds(30)
     private static let longestPause = Duration.seconds(1)
 
     /// With nothing counted.
-    public init() {}
+    package init() {}
 
     /// Value bytes a second, while something passed; `nil` where no time passed.
-    public var bytesPerSecond: Double? {
+    package var bytesPerSecond: Double? {
         let seconds = Double(activeTime.components.seconds) + Double(activeTime.components.attoseconds) / 1e18
         return seconds > 0 ? Double(valueBytes) / seconds : nil
     }
 
     /// How many PDUs had this opcode.
-    public func count(of opcode: ATTOpcode) -> Int { opcodeTally.count(of: opcode.rawValue) }
+    package func count(of opcode: ATTOpcode) -> Int { opcodeTally.count(of: opcode.rawValue) }
 
     mutating func take(_ opcode: UInt8, frame: Int, time: Duration?, valueBytes bytes: Int) {
         pdus += 1

@@ -3,55 +3,55 @@ import BottleProtocol
 import Captures
 
 /// Everything that a picture of a capture shows, read in one go and in bounded memory.
-public final class CapturePicture {
+package final class CapturePicture {
     /// A drink as the picture shows it.
-    public struct Drink: Sendable {
+    package struct Drink: Sendable {
         /// Local wall time of the bottle's clock, `2026-02-02T22:21:15`.
-        public var at: String
+        package var at: String
         /// How much it was.
-        public var millilitres: Int
+        package var millilitres: Int
         /// Its date cannot be right.
-        public var isSuspect: Bool
+        package var isSuspect: Bool
         /// Number of the record that delivered it.
-        public var frame: Int
+        package var frame: Int
         /// Who delivered it: address, name, or which connection.
-        public var bottle: String
+        package var bottle: String
     }
 
     /// What was drunk on a day of the bottle's clock.
-    public struct Day: Sendable {
+    package struct Day: Sendable {
         /// Drinks of that day, each once.
-        public var drinks = 0
+        package var drinks = 0
         /// Of drinks that are not suspect.
-        public var millilitres = 0
+        package var millilitres = 0
     }
 
     /// What passed.
-    public let statistics: CaptureStatistics
+    package let statistics: CaptureStatistics
     /// As the file says of itself.
-    public private(set) var facts = CaptureFileFacts()
+    package private(set) var facts = CaptureFileFacts()
     /// What stopped the reading; `nil`: it was read to its end.
-    public private(set) var trouble: String?
+    package private(set) var trouble: String?
     /// Packets delivered before it.
-    public private(set) var packets = 0
+    package private(set) var packets = 0
     /// Times of the first and the last packet.
-    public private(set) var firstTime: Duration?
+    package private(set) var firstTime: Duration?
     /// Time of the last record that has one, since 1970.
-    public private(set) var lastTime: Duration?
+    package private(set) var lastTime: Duration?
     /// Each drink once, in the order of delivery: the first `mostDrinks`.
-    public private(set) var drinks: [Drink] = []
+    package private(set) var drinks: [Drink] = []
     /// Further drinks are in no picture.
-    public static let mostDrinks = 3000
+    package static let mostDrinks = 3000
     /// By date, `2026-02-02`: the first `mostDays` that came.
-    public private(set) var days: [String: Day] = [:]
+    package private(set) var days: [String: Day] = [:]
     /// Further days are in no picture.
-    public static let mostDays = 1500
+    package static let mostDays = 1500
     /// What was counted of drinks.
-    public private(set) var tally = DrinkReader.Tally()
+    package private(set) var tally = DrinkReader.Tally()
 
     /// Reads a whole file. Trouble with its bytes ends up in `trouble`, after everything before it was counted.
     /// - Throws: `CaptureFileError` where it cannot be opened or read.
-    public init(_ file: inout CaptureFile, options: DrinkReader.Options) throws {
+    package init(_ file: inout CaptureFile, options: DrinkReader.Options) throws {
         let statistics = CaptureStatistics(options.filter, given: options.given, timeline: Timeline())
         self.statistics = statistics
         let collector = DrinkCollector()

@@ -3,45 +3,45 @@ import BottleProtocol
 import Captures
 
 /// What a capture holds, for `waterh-replay info`.
-public struct CaptureSummary {
+package struct CaptureSummary {
     /// One connection of the capture.
-    public struct Connection {
+    package struct Connection {
         /// The connection as the capture shows it.
-        public var observed: ObservedConnection
+        package var observed: ObservedConnection
         /// Number of the first record in which it shows.
-        public var firstFrame: Int?
+        package var firstFrame: Int?
         /// When it began, since 1970, where the capture says.
-        public var began: Duration?
+        package var began: Duration?
         /// When it ended, since 1970, where the capture says.
-        public var ended: Duration?
+        package var ended: Duration?
         /// HCI or LL error code of its end; `nil` where its end is not in the capture or gave none.
-        public var reason: UInt8?
+        package var reason: UInt8?
         /// Its end is in the capture.
-        public var hasEnded = false
+        package var hasEnded = false
         /// Some of it was ciphertext.
-        public var isEncrypted = false
+        package var isEncrypted = false
         /// ATT PDUs that passed on it.
-        public var pdus = 0
+        package var pdus = 0
     }
 
     /// One bottle of the capture, with its drinks.
-    public struct Bottle {
+    package struct Bottle {
         /// Who it is.
-        public var peer: BottlePeer
+        package var peer: BottlePeer
         /// Its drinks, each once.
-        public var drinks = 0
+        package var drinks = 0
         /// Their sum.
-        public var millilitres = 0
+        package var millilitres = 0
         /// Those whose date cannot be right.
-        public var suspects = 0
+        package var suspects = 0
         /// Deliveries of drinks that were known already.
-        public var duplicates = 0
+        package var duplicates = 0
         /// Commands that the host wrote to it.
-        public var commands = 0
+        package var commands = 0
         /// Wall time of its first and last drink with a possible date.
-        public var first: String? { firstOrder.map(Delivery.text) }
+        package var first: String? { firstOrder.map(Delivery.text) }
         /// Its latest drink's wall time in words; `nil` without any.
-        public var last: String? { lastOrder.map(Delivery.text) }
+        package var last: String? { lastOrder.map(Delivery.text) }
         var firstOrder: Int?
         var lastOrder: Int?
 
@@ -49,54 +49,54 @@ public struct CaptureSummary {
     }
 
     /// Somebody who advertised.
-    public struct Advertiser {
+    package struct Advertiser {
         /// The name that it advertised.
-        public var name: String?
+        package var name: String?
         /// Advertisements of it.
-        public var count = 0
+        package var count = 0
     }
 
     /// As the file says of itself; set by the caller when reading is over.
-    public var facts = CaptureFileFacts()
+    package var facts = CaptureFileFacts()
     /// What stopped the reading; `nil`: it was read to its end.
-    public var trouble: String?
+    package var trouble: String?
     /// Times of the first and the last record.
-    public private(set) var firstTime: Duration?
+    package private(set) var firstTime: Duration?
     /// Time of the last record that has one, since 1970.
-    public private(set) var lastTime: Duration?
+    package private(set) var lastTime: Duration?
     /// In order of first sight; at most `mostConnections`.
-    public private(set) var connections: [Connection] = []
+    package private(set) var connections: [Connection] = []
     /// Connections of the capture, also those without lines of their own.
-    public private(set) var connectionCount = 0
+    package private(set) var connectionCount = 0
     /// Further connections have no lines of their own.
-    public static let mostConnections = 1000
+    package static let mostConnections = 1000
     /// By address; the first `mostAdvertisers` of them.
-    public private(set) var advertisers: [BluetoothAddress: Advertiser] = [:]
+    package private(set) var advertisers: [BluetoothAddress: Advertiser] = [:]
     /// Further advertisers are only counted.
-    public static let mostAdvertisers = 4096
+    package static let mostAdvertisers = 4096
     /// How many PDUs of each opcode.
-    public var pdus: [ATTOpcode: Int] {
+    package var pdus: [ATTOpcode: Int] {
         opcodes.indices.reduce(into: [:]) { counts, opcode in
             if opcodes[opcode] > 0 { counts[ATTOpcode(rawValue: UInt8(opcode))] = opcodes[opcode] }
         }
     }
     private var opcodes = [Int](repeating: 0, count: 256)
     /// Bytes that became no PDU, by the reason.
-    public private(set) var drops: [DropReason: Int] = [:]
+    package private(set) var drops: [DropReason: Int] = [:]
     /// Adapters (monitor formats) or interfaces (pcapng) that were met.
-    public private(set) var adapters: Set<UInt32> = []
+    package private(set) var adapters: Set<UInt32> = []
     /// Commands that went to bottles.
-    public private(set) var commands = 0
+    package private(set) var commands = 0
     /// At most `mostBottles` of them.
-    public private(set) var bottles: [Bottle] = []
+    package private(set) var bottles: [Bottle] = []
     /// Bottles of the capture, also those without lines of their own.
-    public private(set) var bottleCount = 0
+    package private(set) var bottleCount = 0
     /// Further bottles have no lines of their own.
-    public static let mostBottles = 4096
+    package static let mostBottles = 4096
     /// What was counted of drinks.
-    public private(set) var tally = DrinkReader.Tally()
+    package private(set) var tally = DrinkReader.Tally()
     /// Everybody who was connected, with the attribute tables discovered.
-    public private(set) var peers: [BottlePeer] = []
+    package private(set) var peers: [BottlePeer] = []
 
     private var gate: TrafficGate?
     private var places: [Int: Int] = [:]
@@ -105,7 +105,7 @@ public struct CaptureSummary {
     private var lastPlace: (id: Int, place: Int)?
 
     /// Reads a whole file. Trouble with the file ends up in `trouble`, after everything before it was counted.
-    public init(_ file: inout CaptureFile, options: DrinkReader.Options) throws {
+    package init(_ file: inout CaptureFile, options: DrinkReader.Options) throws {
         var options = options
         options.isRaw = true
         if !options.filter.isEmpty { gate = TrafficGate(options.filter) }

@@ -1,9 +1,9 @@
 import Bluetooth
 
 /// Which PDUs of a capture are looked at. Everything that is not narrowed down is wanted.
-public struct TrafficFilter: Sendable, Equatable {
+package struct TrafficFilter: Sendable, Equatable {
     /// A point in a capture.
-    public enum Moment: Sendable, Hashable {
+    package enum Moment: Sendable, Hashable {
         /// Since 1970.
         case absolute(Duration)
         /// After the first packet that has a time.
@@ -13,24 +13,24 @@ public struct TrafficFilter: Sendable, Equatable {
     }
 
     /// The other side of the connection; on the air also the central.
-    public var device: BluetoothAddress?
+    package var device: BluetoothAddress?
     /// Handles that the PDU, or the request that it answers, names; empty: all.
-    public var handles: Set<UInt16> = []
+    package var handles: Set<UInt16> = []
     /// From this moment on.
-    public var from: Moment?
+    package var from: Moment?
     /// Before this moment.
-    public var to: Moment?
+    package var to: Moment?
     /// Any of these kinds; empty: all.
-    public var kinds: [TrafficKind] = []
+    package var kinds: [TrafficKind] = []
 
     /// Everything is wanted.
-    public init() {}
+    package init() {}
 
     /// Everything is wanted.
-    public var isEmpty: Bool { self == TrafficFilter() }
+    package var isEmpty: Bool { self == TrafficFilter() }
 
     /// Everything but the device is wanted.
-    public var isEmptyBesideDevice: Bool {
+    package var isEmptyBesideDevice: Bool {
         var rest = self
         rest.device = nil
         return rest.isEmpty

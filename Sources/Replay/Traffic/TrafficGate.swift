@@ -2,9 +2,9 @@ import Bluetooth
 
 /// Tells for each PDU of a capture whether a filter wants it. Feed it every event in order: answers are judged by their
 /// requests.
-public struct TrafficGate {
+package struct TrafficGate {
     /// What is wanted.
-    public let filter: TrafficFilter
+    package let filter: TrafficFilter
     private var pairs = RequestPairs()
     private var from: Duration?
     private var to: Duration?
@@ -14,7 +14,7 @@ public struct TrafficGate {
     private let judgesTime: Bool
 
     /// At the beginning of a capture.
-    public init(_ filter: TrafficFilter) {
+    package init(_ filter: TrafficFilter) {
         self.filter = filter
         judgesTime = filter.from != nil || filter.to != nil
         followsRequests =
@@ -30,7 +30,7 @@ public struct TrafficGate {
     }
 
     /// Tells the time of the first packet, also of one that holds no PDU. Without it the first PDU's counts.
-    public mutating func start(at time: Duration?) {
+    package mutating func start(at time: Duration?) {
         guard let time, !hasStarted else { return }
         hasStarted = true
         from = filter.from?.resolved(from: time)
@@ -38,7 +38,7 @@ public struct TrafficGate {
     }
 
     /// Whether an event is wanted. Everything that is no PDU is: connections, names, what was lost.
-    public mutating func wants(_ event: ConversationEvent, _ pdu: RawSpan) -> Bool {
+    package mutating func wants(_ event: ConversationEvent, _ pdu: RawSpan) -> Bool {
         switch event {
         case .att(let observation):
             guard followsRequests else { return wants(observation, pdu, asked: nil) }
@@ -56,7 +56,7 @@ public struct TrafficGate {
     }
 
     /// As `wants`; and what tells whose a characteristic is passes also: what a filter hides is not forgotten.
-    public mutating func passes(_ event: ConversationEvent, _ pdu: RawSpan) -> Bool {
+    package mutating func passes(_ event: ConversationEvent, _ pdu: RawSpan) -> Bool {
         if wants(event, pdu) { return true }
         guard case .att(let observation) = event, let opcode = pdu.first else { return true }
         return observation.isSynthetic || TrafficKind.isDiscovery(opcode)

@@ -1,7 +1,7 @@
 import Bluetooth
 
 /// What a PDU does in the conversation, as a person asks for it: "only notifications". A PDU can be of several kinds.
-public enum TrafficKind: String, Sendable, CaseIterable {
+package enum TrafficKind: String, Sendable, CaseIterable {
     /// Everything that asks for an answer.
     case requests
     /// Every answer, error responses included.

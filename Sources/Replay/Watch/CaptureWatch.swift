@@ -5,19 +5,19 @@ import Captures
 /// sniffers at once.
 ///
 /// All of them are one conversation: a bottle that an adapter and a sniffer both hear drinks once.
-public final class CaptureWatch {
+package final class CaptureWatch {
     /// What is told.
-    public struct Options {
+    package struct Options {
         /// As `drinks` reads; `bottle` holds for commands too.
-        public var drinks: DrinkReader.Options
+        package var drinks: DrinkReader.Options
         /// Every ATT PDU that the filter lets through.
-        public var showsATT = false
+        package var showsATT = false
         /// One JSON object a line instead of text.
-        public var isJSON = false
+        package var isJSON = false
         /// With the colours of a terminal.
-        public var isColoured = false
+        package var isColoured = false
 
-        public init(_ drinks: DrinkReader.Options) { self.drinks = drinks }
+        package init(_ drinks: DrinkReader.Options) { self.drinks = drinks }
     }
 
     private let out: LineBuffer
@@ -33,17 +33,17 @@ public final class CaptureWatch {
     private var told: Set<Int> = []
 
     /// The source that adapters of this machine are.
-    public static let ownAdapters: UInt16 = 0
+    package static let ownAdapters: UInt16 = 0
 
     /// How many packets there were.
-    public var packets: Int { frame }
+    package var packets: Int { frame }
     /// What became of the drinks up to now.
-    public var tally: DrinkReader.Tally { drinks.tally }
+    package var tally: DrinkReader.Tally { drinks.tally }
     /// Commands and PDUs that were told.
-    public private(set) var commandCount = 0
+    package private(set) var commandCount = 0
 
     /// Before the first packet. What is told goes to `out`.
-    public init(_ out: LineBuffer, _ options: Options) {
+    package init(_ out: LineBuffer, _ options: Options) {
         (self.out, self.options) = (out, options)
         let drinkLines = DrinkLines(out, isRaw: options.drinks.isRaw, isColoured: options.isColoured)
         let commandLines = CommandLines(out, isColoured: options.isColoured)
@@ -68,11 +68,11 @@ public final class CaptureWatch {
     private let counter: Counter
 
     /// How a file or a pipe is called.
-    public func name(_ source: UInt16, _ name: String) { sources[source] = name }
+    package func name(_ source: UInt16, _ name: String) { sources[source] = name }
 
     /// Takes a packet as it passes.
     /// - Parameter source: who heard it. Adapters of two sources are never the same one, whatever their numbers.
-    public func take(_ packet: CapturePacket, _ bytes: RawSpan, from source: UInt16) throws {
+    package func take(_ packet: CapturePacket, _ bytes: RawSpan, from source: UInt16) throws {
         frame += 1
         var packet = packet
         (packet.number, packet.adapter) = (frame, UInt32(source) << 16 | packet.adapter & 0xFFFF)
@@ -86,13 +86,13 @@ public final class CaptureWatch {
     }
 
     /// What a text capture says beside its packets.
-    public func learn(_ head: CaptureFileFacts) {
+    package func learn(_ head: CaptureFileFacts) {
         drinks.learn(head)
         commands.learn(head)
     }
 
     /// Nothing more passes: what was held back until it is known whose it is comes out.
-    public func finish() throws {
+    package func finish() throws {
         try reassembler.finish { try see($0, $1, at: nil) }
         try commands.finishCapture()
         try drinks.finishCapture()

@@ -5,9 +5,9 @@ import BottleProtocol
 /// It reads the values that Wireshark finds in ATT PDUs, puts the log together as the bottle cuts it, and shows frames,
 /// entries, records and commands by name, as fields that can be filtered: `waterh.command`, `waterh.amount`,
 /// `waterh.battery` and so on. What a command asks it says in the words of `HostCommand.meaning`.
-public enum WiresharkDissector {
+package enum WiresharkDissector {
     /// The whole script, for a folder of Lua plugins.
-    public static var text: String { ([head] + tables + [engine]).joined(separator: "\n") }
+    package static var text: String { ([head] + tables + [engine]).joined(separator: "\n") }
 
     private static let head = """
         -- WaterH bottles for Wireshark and tshark: frames, entries, records and commands by name, in any capture of \

@@ -3,17 +3,17 @@ import GRDB
 import TrackerCore
 
 /// A bearer token of which only the fingerprint is known.
-public struct TokenRecord: Hashable, Sendable {
+package struct TokenRecord: Hashable, Sendable {
     /// Made once.
-    public var id: String
+    package var id: String
     /// What its owner calls it.
-    public var label: String
+    package var label: String
     /// When it was given out.
-    public var createdAt: Instant
+    package var createdAt: Instant
     /// When it was taken back; `nil` while it works.
-    public var revokedAt: Instant?
+    package var revokedAt: Instant?
     /// What it is good for: `read`, `log`, `control` or `admin`, each with the ones before it.
-    public var scope: String
+    package var scope: String
 }
 
 extension TokenRecord {
@@ -27,7 +27,7 @@ extension TokenRecord {
 extension TrackerStore {
     /// Remembers a new token by its SHA-256; the token itself is shown once by the caller and never stored.
     /// - Parameter token: random text of at least 128 bits.
-    public func addToken(_ token: String, label: String, scope: String = "control", _ context: WriteContext) throws
+    package func addToken(_ token: String, label: String, scope: String = "control", _ context: WriteContext) throws
         -> TokenRecord
     {
         try write { db in
@@ -40,7 +40,7 @@ extension TrackerStore {
     }
 
     /// Whether the token was given out and not revoked: 401 where this is false.
-    public func accepts(token: String) throws -> Bool {
+    package func accepts(token: String) throws -> Bool {
         try read { db in
             try Bool.fetchOne(
                 db, sql: "SELECT EXISTS (SELECT 1 FROM token WHERE hash = ? AND revokedAt IS NULL)",
@@ -49,7 +49,7 @@ extension TrackerStore {
     }
 
     /// What a token is good for; `nil` where it was never given out, or was revoked.
-    public func scope(of token: String) throws -> String? {
+    package func scope(of token: String) throws -> String? {
         try read { db in
             try String.fetchOne(
                 try db.cachedStatement(sql: "SELECT scope FROM token WHERE hash = ? AND revokedAt IS NULL"),
@@ -58,7 +58,7 @@ extension TrackerStore {
     }
 
     /// All tokens ever given out, oldest first.
-    public func tokens() throws -> [TokenRecord] {
+    package func tokens() throws -> [TokenRecord] {
         try read { db in
             try Row.fetchAll(db, sql: "SELECT * FROM token ORDER BY createdAt, id").readable(TokenRecord.init(row:))
         }
@@ -68,7 +68,7 @@ extension TrackerStore {
     /// - Returns: how many were revoked.
     /// - Throws: a refusal where there is none, or several begin so; then nothing is written, and the errand is not
     ///   done.
-    public func revokeTokens(_ beginning: String?, _ context: WriteContext) throws -> Int {
+    package func revokeTokens(_ beginning: String?, _ context: WriteContext) throws -> Int {
         // Ids are hex digits. SQLite would read what has a NUL in it to that, and an empty beginning is everybody's.
         guard beginning?.isEmpty != true, beginning?.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) ?? true else {
             throw Refusal("noSuchToken", "There is no such token that is still valid.", category: .notFound)

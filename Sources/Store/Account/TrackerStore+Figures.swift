@@ -3,7 +3,7 @@ import Foundation
 /// What a service's figures have of a store.
 extension TrackerStore {
     /// Of the file and of what SQLite has written beside it and not merged yet; `nil`: the file is not there.
-    public var bytes: Int? {
+    package var bytes: Int? {
         func size(_ path: String) -> Int? {
             ((try? FileManager.default.attributesOfItem(atPath: path))?[.size] as? NSNumber)?.intValue
         }
@@ -12,5 +12,5 @@ extension TrackerStore {
 
     /// Changes that wait for a sync server.
     /// - Throws: what reading the store throws.
-    public func outboxDepth() throws -> Int { try read { try SyncStateTable.waiting($0) } }
+    package func outboxDepth() throws -> Int { try read { try SyncStateTable.waiting($0) } }
 }

@@ -3,17 +3,17 @@ import TrackerCore
 
 extension TrackerStore {
     /// The user, if there is one yet.
-    public func profile() throws -> Profile? { try read { try ProfileTable.find($0) } }
+    package func profile() throws -> Profile? { try read { try ProfileTable.find($0) } }
 
     /// The user, made on first use.
-    public func profile(_ context: WriteContext) throws -> Profile {
+    package func profile(_ context: WriteContext) throws -> Profile {
         if let known = try profile() { return known }
         return try write { try ProfileTable.findOrMake($0, context) }
     }
 
     /// Whether anybody has begun here: was welcomed, chose a setting, has a bottle, drank something, or had a session.
     /// Nobody before that is behind a goal that nobody has set.
-    public func hasBegun() throws -> Bool {
+    package func hasBegun() throws -> Bool {
         try read { db in
             try Bool.fetchOne(
                 db,
@@ -28,7 +28,7 @@ extension TrackerStore {
 
     /// Marks the welcome as read and makes the five default presets, once: deleted ones stay deleted.
     /// - Returns: whether this was the first time.
-    public func finishOnboarding(_ context: WriteContext) throws -> Bool {
+    package func finishOnboarding(_ context: WriteContext) throws -> Bool {
         try write { db in
             let profile = try ProfileTable.findOrMake(db, context)
             guard profile.onboardedAt == nil else { return false }

@@ -4,7 +4,7 @@ extension TrackerStore {
     /// Deletes everything: all rows of all tables, settings and outbox too. Back to the welcome. What is there
     /// afterwards is a number that was drawn, by which readers of drinks see that it is not the store that they know;
     /// and what brokers keep of it, until it is taken back there.
-    public func purge() throws {
+    package func purge() throws {
         try write { db in
             try db.execute(sql: "PRAGMA defer_foreign_keys = ON")
             try Self.leave(nil, db)

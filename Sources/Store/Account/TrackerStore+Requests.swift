@@ -4,27 +4,27 @@ import TrackerCore
 
 extension TrackerStore {
     /// The same store, whose first write is made for this errand, and only if it was not made before.
-    public func running(_ errand: Errand) -> TrackerStore {
+    package func running(_ errand: Errand) -> TrackerStore {
         var store = self
         store.errand = errand
         return store
     }
 
     /// What is known of something that was asked before.
-    public struct KnownRequest: Hashable, Sendable {
+    package struct KnownRequest: Hashable, Sendable {
         /// What was asked then: another request under the same key is refused.
-        public var fingerprint: String
+        package var fingerprint: String
         /// What was answered; `nil` where it was done and the answer is not known any more.
-        public var answer: Answer?
+        package var answer: Answer?
 
         /// What a request was answered with, for whoever sends it again.
-        public struct Answer: Hashable, Sendable {
+        package struct Answer: Hashable, Sendable {
             /// As HTTP counts them.
-            public var status: Int
+            package var status: Int
             /// The body that was answered.
-            public var body: [UInt8]
+            package var body: [UInt8]
 
-            public init(status: Int, body: [UInt8]) {
+            package init(status: Int, body: [UInt8]) {
                 self.status = status
                 self.body = body
             }
@@ -32,7 +32,7 @@ extension TrackerStore {
     }
 
     /// `nil`: this key was never used.
-    public func request(_ key: String) throws -> KnownRequest? {
+    package func request(_ key: String) throws -> KnownRequest? {
         try read { db in
             try Row.fetchOne(db, sql: "SELECT fingerprint, status, body FROM request WHERE key = ?", arguments: [key])
                 .map { row in
@@ -49,17 +49,17 @@ extension TrackerStore {
 
     /// Notes an errand before it is done, where what it does is no write to the store: sending a command to a bottle,
     /// for example.
-    public func begin(_ errand: Errand) throws { try running(errand).write { _ in } }
+    package func begin(_ errand: Errand) throws { try running(errand).write { _ in } }
 
     /// Forgets an errand that was begun and failed: the same may be tried again.
-    public func forget(_ errand: Errand) throws {
+    package func forget(_ errand: Errand) throws {
         guard errand.isNoted else { return }
         try write { db in try db.execute(sql: "DELETE FROM request WHERE key = ?", arguments: [errand.key]) }
     }
 
     /// Keeps what was answered to an errand that is done; the next who asks the same gets the same.
     /// - Parameter answer: `nil` for an answer with a secret in it, which is given once.
-    public func keep(_ answer: KnownRequest.Answer?, to errand: Errand) throws {
+    package func keep(_ answer: KnownRequest.Answer?, to errand: Errand) throws {
         // Also where what was done has removed the note itself, as a purge does.
         try write { db in
             try db.execute(
@@ -75,7 +75,7 @@ extension TrackerStore {
     }
 
     /// Changes whenever anything is written to the store, by this process or by another.
-    public func changeMark() throws -> ChangeMark {
+    package func changeMark() throws -> ChangeMark {
         try read { db in
             ChangeMark(
                 ours: db.totalChangesCount,
@@ -84,9 +84,9 @@ extension TrackerStore {
     }
 
     /// Changes when somebody wrote: two marks that are the same mean that nothing was written between them.
-    public struct ChangeMark: Hashable, Sendable {
+    package struct ChangeMark: Hashable, Sendable {
         var ours: Int
         /// Moves when another connection wrote.
-        public var others: Int
+        package var others: Int
     }
 }

@@ -3,7 +3,7 @@ import TrackerCore
 
 extension TrackerStore {
     /// Every row that is left out because it cannot be read: for the doctor, who has time to read all.
-    public func unreadableRows() throws -> [UnreadableRow] {
+    package func unreadableRows() throws -> [UnreadableRow] {
         try read { db in
             var found: [UnreadableRow] = []
             func look(_ table: String, _ columns: String = "*", _ read: (Row) throws -> Any) throws {
@@ -33,7 +33,7 @@ extension TrackerStore {
     }
 
     /// How many drinks are left out for their time: found by an index, so that every command can say it.
-    public func drinksOutOfTime() throws -> Int {
+    package func drinksOutOfTime() throws -> Int {
         try read { db in try Int.fetchOne(db, sql: "SELECT count(*) FROM drink WHERE \(DrinkTable.isOutOfTime)") ?? 0 }
     }
 }

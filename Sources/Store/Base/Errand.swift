@@ -8,29 +8,29 @@ import TrackerCore
 ///
 /// The first write of a store that runs an errand notes its key in the same transaction. So either both are on the disk
 /// or neither, and nobody does it twice: not after a crash, and not from two processes at once.
-public final class Errand: Sendable {
+package final class Errand: Sendable {
     /// So many are remembered; the oldest go first.
     static let limit = 5000
 
     /// The client's own name for what it asks, for example a UUID.
-    public let key: String
+    package let key: String
     /// Of what is asked.
-    public let fingerprint: String
+    package let fingerprint: String
     let now: Instant
     private let noted = Mutex(false)
 
     /// - Parameter what: all that is asked, as bytes.
-    public init(key: String, asking what: some Sequence<UInt8>, at now: Instant) {
+    package init(key: String, asking what: some Sequence<UInt8>, at now: Instant) {
         self.key = key
         fingerprint = SHA256.hex(what)
         self.now = now
     }
 
     /// It was done before.
-    public struct Repeated: Error, Hashable {}
+    package struct Repeated: Error, Hashable {}
 
     /// Whether a write was made for it.
-    public internal(set) var isNoted: Bool {
+    package internal(set) var isNoted: Bool {
         get { noted.withLock { $0 } }
         set { noted.withLock { $0 = newValue } }
     }

@@ -1,9 +1,9 @@
 import Foundation
 
 /// What went wrong with a file, in the system's own words instead of Foundation's, which name a domain and a number.
-public enum FileTrouble {
+package enum FileTrouble {
     /// A sentence's part: `No space left on device`. An error that has words of its own keeps them.
-    public static func words(_ error: any Error) -> String {
+    package static func words(_ error: any Error) -> String {
         guard type(of: error) is NSError.Type || error is CocoaError || error is POSIXError else { return "\(error)" }
         let outer = error as NSError
         var error = outer

@@ -3,9 +3,9 @@ import GRDB
 import TrackerCore
 
 /// Why the store could not do what was asked: what, and where. Nothing of the refused write was kept.
-public struct StoreError: Problem, Hashable {
+package struct StoreError: Problem, Hashable {
     /// What kind of trouble, for callers that act on it (exit codes, retries).
-    public enum Kind: String, Sendable {
+    package enum Kind: String, Sendable {
         /// The path is no place for a store: a directory, a missing parent, no permission.
         case cannotOpen
         /// The file or its directory does not take writes.
@@ -27,18 +27,18 @@ public struct StoreError: Problem, Hashable {
     }
 
     /// How long a write waits for another process before it fails with `Kind.busy`, in seconds.
-    public static let busySeconds: Double = 15
+    package static let busySeconds: Double = 15
 
     /// What kind of trouble it is.
-    public var kind: Kind
+    package var kind: Kind
     /// What happened, in words.
-    public var what: String
+    package var what: String
     /// The store's path.
-    public var path: String
+    package var path: String
     /// The kind, or the particular case of it.
-    public var code: String
+    package var code: String
     /// What the caller can do about it.
-    public var category: ProblemCategory {
+    package var category: ProblemCategory {
         switch kind {
         case .busy: .busy
         case .diskFull: .diskFull
@@ -47,12 +47,12 @@ public struct StoreError: Problem, Hashable {
         }
     }
     /// The file, as `path`.
-    public var values: [String: String] { ["path": path] }
+    package var values: [String: String] { ["path": path] }
     /// What happened, and in which file.
-    public var sentence: String { "\(what) (\(path))." }
+    package var sentence: String { "\(what) (\(path))." }
 
     /// - Parameter code: where something particular can be done about it; else the kind's own.
-    public init(_ kind: Kind, _ what: String, at path: String, code: String? = nil) {
+    package init(_ kind: Kind, _ what: String, at path: String, code: String? = nil) {
         self.kind = kind
         self.what = what
         self.path = path

@@ -3,16 +3,16 @@ import TrackerCore
 
 /// A row that says what no row of ours ever says: written by another hand, or damaged. It is left where it is, counts
 /// nowhere, and `check --doctor` names it; nothing is computed from it.
-public struct UnreadableRow: Error, Hashable, Sendable, CustomStringConvertible {
+package struct UnreadableRow: Error, Hashable, Sendable, CustomStringConvertible {
     /// The table that it stands in.
-    public var table: String
+    package var table: String
     /// The row's number or identifier.
-    public var name: String
+    package var name: String
     /// Which value, and what is wrong with it.
-    public var reason: String
+    package var reason: String
 
     /// Table, row and what is wrong with it.
-    public var description: String { "\(table) \(name): \(reason)" }
+    package var description: String { "\(table) \(name): \(reason)" }
 }
 
 extension Row {

@@ -1,24 +1,24 @@
 import TrackerCore
 
 /// What one process has to tell, claimed for it alone.
-public struct Offer: Sendable {
+package struct Offer: Sendable {
     /// Its decisions are the ones claimed here; what another process is telling right now is not among them.
-    public let evaluation: Evaluation
+    package let evaluation: Evaluation
     let claims: Claims
     /// Somebody had begun to tell this, and died: it comes to an end as it began, in the same words, before anything
     /// new is told.
-    public let isLeft: Bool
+    package let isLeft: Bool
 
     /// Something that a person sees. Decisions with equal words are one banner: it is shown once and answers all of
     /// them.
-    public struct Banner: Sendable {
+    package struct Banner: Sendable {
         /// The most urgent of them.
-        public fileprivate(set) var shown: TrackerNotification
-        public fileprivate(set) var answers: [TrackerNotification]
+        package fileprivate(set) var shown: TrackerNotification
+        package fileprivate(set) var answers: [TrackerNotification]
     }
 
     /// Most important first.
-    public var banners: [Banner] { Self.banners(evaluation.decisions) }
+    package var banners: [Banner] { Self.banners(evaluation.decisions) }
 
     static func banners(_ decisions: [TrackerNotification]) -> [Banner] {
         var banners: [Banner] = []

@@ -3,7 +3,7 @@ import TrackerCore
 
 extension TrackerStore {
     /// Notifications that were accepted, newest first.
-    public func notifications(limit: Int = 50) throws -> [SentNotification] {
+    package func notifications(limit: Int = 50) throws -> [SentNotification] {
         try read { db in
             try Row.fetchAll(
                 db, sql: "SELECT * FROM notification ORDER BY sentAt DESC, id DESC LIMIT ?", arguments: [limit]
@@ -12,7 +12,7 @@ extension TrackerStore {
     }
 
     /// Somebody looks: what was told so far is read (`unread` in the state).
-    public func openNotifications(_ context: WriteContext) throws {
+    package func openNotifications(_ context: WriteContext) throws {
         try write { db in
             try Counter.set(NotificationTable.opened, Int(context.now.milliseconds), db)
             try Counter.set(NotificationTable.openedThrough, Int(try NotificationTable.newestPlace(db)), db)
@@ -21,17 +21,17 @@ extension TrackerStore {
 }
 
 /// A notification that at least one sink accepted.
-public struct SentNotification: Hashable, Sendable {
+package struct SentNotification: Hashable, Sendable {
     /// The decision's id.
-    public var id: String
+    package var id: String
     /// Which kind it was.
-    public var kind: String
+    package var kind: String
     /// When a sink accepted it.
-    public var sentAt: Instant
+    package var sentAt: Instant
     /// Names of those that did, also later than the first.
-    public var sinks: [String]
+    package var sinks: [String]
     /// Who was away and is not shown it any more, and why.
-    public var missed: [String: String] = [:]
+    package var missed: [String: String] = [:]
 }
 
 extension SentNotification {

@@ -1,12 +1,12 @@
 import TrackerCore
 
 /// Something that was told, for whoever was away then.
-public struct ToldNotification: Hashable, Sendable {
+package struct ToldNotification: Hashable, Sendable {
     /// With its place, and when it was decided.
-    public var decision: TrackerNotification
+    package var decision: TrackerNotification
     /// Names of those who have it.
-    public var sinks: [String]
+    package var sinks: [String]
 
     /// Its place in the order of everything that was told.
-    public var place: Int64 { decision.place }
+    package var place: Int64 { decision.place }
 }

@@ -7,7 +7,7 @@ extension TrackerStore {
     ///
     /// The commit stands whatever happens here, so nothing is thrown.
     /// - Returns: what could not be done, a sentence each.
-    public func afterCommit(_ context: WriteContext) -> [String] {
+    package func afterCommit(_ context: WriteContext) -> [String] {
         var troubles: [String] = []
         do {
             _ = try evaluate(context, sinks: [])

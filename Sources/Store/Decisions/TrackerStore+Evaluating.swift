@@ -4,12 +4,12 @@ import TrackerCore
 
 extension TrackerStore {
     /// Everything the core needs to decide at one moment. Read in one transaction: one consistent state.
-    public func facts(_ context: WriteContext) throws -> TrackerFacts {
+    package func facts(_ context: WriteContext) throws -> TrackerFacts {
         try read { db in try facts(context, db) }
     }
 
     /// What was drunk on the day that runs, and nothing else.
-    public func intake(_ context: WriteContext) throws -> DayIntake {
+    package func intake(_ context: WriteContext) throws -> DayIntake {
         try read { db in try intake(try SettingTable.settings(db), context, db) }
     }
 
@@ -22,7 +22,7 @@ extension TrackerStore {
 
     /// Evaluates without telling anybody or remembering anything: what `status` shows.
     /// - Parameter canNotify: whether a notification would reach somebody (`notifications` in the state).
-    public func look(_ context: WriteContext, canNotify: Bool = false) throws -> Evaluation {
+    package func look(_ context: WriteContext, canNotify: Bool = false) throws -> Evaluation {
         var facts = try facts(context)
         facts.hasNotificationServer = canNotify
         return Tracker.evaluate(facts, now: context.now)
@@ -32,7 +32,7 @@ extension TrackerStore {
     /// Without sinks it only takes in what changed, and tells nobody. Sinks of the world outside wait and may fail:
     /// `offer` and `settle` are for them.
     /// - Returns: the evaluation, with the decisions that this process offered.
-    public func evaluate(_ context: WriteContext, sinks: [MemorySink]) throws -> Evaluation {
+    package func evaluate(_ context: WriteContext, sinks: [MemorySink]) throws -> Evaluation {
         guard !sinks.isEmpty else { return try write { db in try evaluate(context, canNotify: false, db) } }
         let offer = try offer(context)
         var evaluation = offer.evaluation
@@ -54,7 +54,7 @@ extension TrackerStore {
     ///
     /// One tells at a time, so that all hear everything in one order: while another process tells something, nobody
     /// begins anything new; and what the last one left half told, because it died, comes to its end first.
-    public func offer(_ context: WriteContext, canNotify: Bool = true) throws -> Offer {
+    package func offer(_ context: WriteContext, canNotify: Bool = true) throws -> Offer {
         let claims = Claims(claimant: context.makeID(), now: context.now)
         return try write { db in
             var evaluation = try evaluate(context, canNotify: canNotify, db)
@@ -94,7 +94,7 @@ extension TrackerStore {
 
     /// Before a banner is delivered long after it was offered: its claims hold for another while.
     /// - Returns: `false` where they lapsed, and another process tells it now.
-    public func hold(_ banner: Offer.Banner, of offer: Offer, at now: Instant) throws -> Bool {
+    package func hold(_ banner: Offer.Banner, of offer: Offer, at now: Instant) throws -> Bool {
         try write { db in
             try banner.answers.reduce(true) { try offer.claims.hold($1.notificationId, at: now, db) && $0 }
         }
@@ -102,7 +102,8 @@ extension TrackerStore {
 
     /// Gives a banner's claims back, and remembers that its decisions were told where anybody showed it. What nobody
     /// showed is not counted and comes again (K-B15).
-    public func settle(_ banner: Offer.Banner, of offer: Offer, shownBy names: [String], _ context: WriteContext) throws
+    package func settle(_ banner: Offer.Banner, of offer: Offer, shownBy names: [String], _ context: WriteContext)
+        throws
     {
         try write { db in
             // Who died may have shown what it left: its name must not stand for anything else.
@@ -116,7 +117,7 @@ extension TrackerStore {
     }
 
     /// "Keep Going": the abandoned session's prompt is silent for another 12 hours.
-    public func keepGoing(_ context: WriteContext) throws {
+    package func keepGoing(_ context: WriteContext) throws {
         try write { db in
             guard let facts = try waterlineFacts(context, db) else { throw WaterlineSession.Refusal.noActiveSession }
             let settings = try SettingTable.settings(db)

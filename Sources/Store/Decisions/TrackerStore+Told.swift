@@ -4,7 +4,7 @@ import TrackerCore
 
 extension TrackerStore {
     /// What was told at the places behind `place`, oldest first.
-    public func told(after place: Int64, through last: Int64 = .max) throws -> [ToldNotification] {
+    package func told(after place: Int64, through last: Int64 = .max) throws -> [ToldNotification] {
         try read { db in
             let statement = try db.cachedStatement(
                 sql:
@@ -29,14 +29,14 @@ extension TrackerStore {
 
     /// The last place that was given, to what was told or is being told; and up to which place not everything is
     /// remembered.
-    public func toldPlaces() throws -> (newest: Int64, forgotten: Int64) {
+    package func toldPlaces() throws -> (newest: Int64, forgotten: Int64) {
         try read { db in
             (try NotificationTable.newestPlace(db), Int64(try Counter.value(NotificationTable.forgotten, db)))
         }
     }
 
     /// Up to which place an outlet has dealt with everything. One that is new begins with what is told from now on.
-    public func toldThrough(_ outlet: String) throws -> Int64 {
+    package func toldThrough(_ outlet: String) throws -> Int64 {
         func known(_ db: Database) throws -> Int64? {
             try Int64.fetchOne(
                 try db.cachedStatement(sql: "SELECT place FROM told_through WHERE outlet = ?"), arguments: [outlet])
@@ -60,7 +60,7 @@ extension TrackerStore {
     /// - Parameters:
     ///   - missed: why it has not got some of them, by their places.
     ///   - place: everything up to here is dealt with.
-    public func hasHeard(
+    package func hasHeard(
         _ told: [ToldNotification], _ outlet: String, missed: [Int64: MissedReason] = [:], through place: Int64
     ) throws {
         try write { db in
@@ -85,7 +85,7 @@ extension TrackerStore {
     }
 
     /// Whether an outlet missed these is looked at anew: when that was noted the clock was wrong.
-    public func forgetMissed(_ places: [Int64], _ outlet: String) throws {
+    package func forgetMissed(_ places: [Int64], _ outlet: String) throws {
         try write { db in
             for place in places {
                 let missed =
@@ -100,7 +100,7 @@ extension TrackerStore {
     }
 
     /// An outlet has dealt with everything up to this place, and what it has to do with it is noted elsewhere.
-    public func hasPassed(_ outlet: String, through place: Int64) throws {
+    package func hasPassed(_ outlet: String, through place: Int64) throws {
         try write { db in
             try db.execute(
                 sql: "UPDATE told_through SET place = max(place, ?) WHERE outlet = ?", arguments: [place, outlet])
@@ -108,7 +108,7 @@ extension TrackerStore {
     }
 
     /// It hears nothing any more; when it begins again, it is with what is told from then on.
-    public func stopsHearing(_ outlet: String) throws {
+    package func stopsHearing(_ outlet: String) throws {
         let sql = "FROM told_through WHERE outlet = ?"
         guard
             try read({ db in try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 \(sql))", arguments: [outlet]) })
@@ -121,7 +121,7 @@ extension TrackerStore {
     /// nowhere later, either.
     /// - Returns: behind which place a session's words are for others; `nil`: they are nobody's business.
     @discardableResult
-    public func noteSharing(_ isShared: Bool) throws -> Int64? {
+    package func noteSharing(_ isShared: Bool) throws -> Int64? {
         func known(_ db: Database) throws -> Int64? {
             try Int64.fetchOne(db, sql: "SELECT value FROM counter WHERE name = ?", arguments: [Self.sharedFrom])
         }

@@ -81,7 +81,8 @@ extension TrackerStore {
     ///     meant.
     /// - Returns: the change in words.
     /// - Throws: `Refusal` when there is nothing to take back.
-    public func undo(_ context: WriteContext, _ reach: UndoReach = .everything, asOf: Instant? = nil) throws -> String {
+    package func undo(_ context: WriteContext, _ reach: UndoReach = .everything, asOf: Instant? = nil) throws -> String
+    {
         try write { db in
             let today = try dayCalendar(context.zone, db).day(of: context.now).description
             var before = Int64.max

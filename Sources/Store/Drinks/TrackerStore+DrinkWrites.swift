@@ -4,7 +4,7 @@ import TrackerCore
 extension TrackerStore {
     /// Logs a drink by hand.
     /// - Throws: `Refusal` for an amount outside 1–2000 ml or a time in the future.
-    public func logDrink(ml: Int, at instant: Instant? = nil, _ context: WriteContext) throws -> StoredDrink {
+    package func logDrink(ml: Int, at instant: Instant? = nil, _ context: WriteContext) throws -> StoredDrink {
         let instant = instant ?? context.now
         try refuse(ml: ml)
         try Self.refuse(instant: instant, now: context.now, in: context.zone)
@@ -29,7 +29,7 @@ extension TrackerStore {
     /// - Parameter time: on the clock of the place where it was drunk: the drink stays in its day and its zone (tracker
     ///   law T). Not together with `instant`.
     /// - Throws: `Refusal` where there is no such drink, or the new values break a rule.
-    public func editDrink(
+    package func editDrink(
         _ name: String, ml: Int? = nil, at instant: Instant? = nil, time: TimeOfDay? = nil, _ context: WriteContext
     ) throws -> StoredDrink {
         if let ml { try refuse(ml: ml) }
@@ -69,7 +69,7 @@ extension TrackerStore {
     }
 
     /// Deletes a drink; the tombstone keeps its key, so that the next poll does not bring it back.
-    public func deleteDrink(_ name: String, _ context: WriteContext) throws -> StoredDrink {
+    package func deleteDrink(_ name: String, _ context: WriteContext) throws -> StoredDrink {
         try write { db in
             let old = try found(name, db)
             try bury([old], "deletion of \(old.ml) ml", context, db)
@@ -79,7 +79,7 @@ extension TrackerStore {
 
     /// Tombstones every drink of the current day, bottle rows included (tracker law D3). Reminder counts stay.
     /// - Returns: what is gone now.
-    public func resetToday(_ context: WriteContext) throws -> [StoredDrink] {
+    package func resetToday(_ context: WriteContext) throws -> [StoredDrink] {
         try write { db in
             let drinks = try DrinkTable.drinks(on: dayCalendar(context.zone, db).day(of: context.now), db)
             if !drinks.isEmpty {

@@ -2,35 +2,36 @@ import GRDB
 import TrackerCore
 
 /// A day's drinks added up.
-public struct DayTotal: Hashable, Sendable {
+package struct DayTotal: Hashable, Sendable {
     /// The day.
-    public var day: LocalDay
+    package var day: LocalDay
     /// Sum of its drinks that count.
-    public var totalMl: Int
+    package var totalMl: Int
     /// How many of them there are.
-    public var count: Int
+    package var count: Int
 }
 
 extension TrackerStore {
     /// The counted drinks of a day, oldest first, ties by key.
     /// - Parameter asked: only those that are known at that moment; `nil`: all that are stored.
-    public func drinks(on day: LocalDay, knownAt asked: Instant? = nil) throws -> [StoredDrink] {
+    package func drinks(on day: LocalDay, knownAt asked: Instant? = nil) throws -> [StoredDrink] {
         try read { db in try DrinkTable.drinks(on: day, db) }.filter { $0.drink.isKnown(at: asked) }
     }
 
     /// How many drinks count, whoever said so.
-    public func countedDrinks() throws -> Int {
+    package func countedDrinks() throws -> Int {
         try read { db in try Int.fetchOne(db, sql: "SELECT count(*) FROM drink WHERE deleted = 0 AND ml > 0") ?? 0 }
     }
 
     /// The counted drinks from one instant to another, both included, oldest first.
-    public func drinks(from first: Instant, through last: Instant) throws -> [StoredDrink] {
+    package func drinks(from first: Instant, through last: Instant) throws -> [StoredDrink] {
         try read { db in try DrinkTable.drinks(from: first, through: last, db) }
     }
 
     /// Days with counted drinks between two days, both included, ascending. Days without drinks are left out.
     /// - Parameter asked: only of drinks that are known at that moment; `nil`: of all that are stored.
-    public func totals(from first: LocalDay, through last: LocalDay, knownAt asked: Instant? = nil) throws -> [DayTotal]
+    package func totals(from first: LocalDay, through last: LocalDay, knownAt asked: Instant? = nil) throws
+        -> [DayTotal]
     {
         try read { db in
             // As `Drink.isKnown(at:)`. Where nobody asks, the index has all that is needed.
@@ -51,12 +52,12 @@ extension TrackerStore {
     }
 
     /// The drinks that a name may mean, the one that it does mean first.
-    public func drinks(named name: String) throws -> [StoredDrink] {
+    package func drinks(named name: String) throws -> [StoredDrink] {
         try read { db in try DrinkTable.meanings(of: name, db) }
     }
 
     /// The last counted drink at all.
-    public func lastDrink() throws -> StoredDrink? {
+    package func lastDrink() throws -> StoredDrink? {
         try read { db in
             try Row.fetchOne(
                 db,

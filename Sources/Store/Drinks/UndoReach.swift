@@ -1,5 +1,5 @@
 /// Which changes by hand are taken back: the newest of these.
-public enum UndoReach: Hashable, Sendable {
+package enum UndoReach: Hashable, Sendable {
     /// Of drinks and of sessions.
     case everything
     /// Not of what was done to a session.

@@ -1,15 +1,15 @@
 import TrackerCore
 
 /// A poll that went wrong and was kept beside the store: its story, and a capture of what was said.
-public struct KeptPoll: Hashable, Sendable {
+package struct KeptPoll: Hashable, Sendable {
     /// The capture's file name without its ending; it names this one among those of its store.
-    public var id: String
+    package var id: String
     /// When it was kept, by the host's clock of then; `nil` where the name says no time.
-    public var at: Instant?
+    package var at: Instant?
     /// What happened, a line each; the first says why it was kept.
-    public var story: [String]
+    package var story: [String]
     /// The capture's size in bytes.
-    public var bytes: Int
+    package var bytes: Int
 
     init(id: String, story: [String], bytes: Int) {
         (self.id, self.story, self.bytes) = (id, story, bytes)

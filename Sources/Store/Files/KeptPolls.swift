@@ -2,9 +2,9 @@ import Foundation
 
 /// The folder beside a store in which a service keeps the polls that went wrong: of each a capture and its story, both
 /// with the store's drinks.
-public enum KeptPolls {
+package enum KeptPolls {
     /// So many are kept; a new one takes the place of the oldest.
-    public static let limit = 16
+    package static let limit = 16
 
     /// Of a story so much is read.
     private static let storyBytes = 10_000
@@ -12,14 +12,14 @@ public enum KeptPolls {
     private static let captureBytes = 16 << 20
 
     /// - Parameter store: the store's path.
-    public static func folder(beside store: String) -> String { store + "-polls" }
+    package static func folder(beside store: String) -> String { store + "-polls" }
 
     /// Whether a file of that folder is a kept poll's: `20261123T180102003.btsnoop` or `.txt`. Others are somebody's
     /// own.
-    public static func isOurs(_ name: String) -> Bool { name.wholeMatch(of: /\d+T\d+\.(?:btsnoop|txt)/) != nil }
+    package static func isOurs(_ name: String) -> Bool { name.wholeMatch(of: /\d+T\d+\.(?:btsnoop|txt)/) != nil }
 
     /// What is kept, by when it was written, newest first: a clock may have been wrong when a name was made.
-    public static func all(beside store: String) -> [KeptPoll] {
+    package static func all(beside store: String) -> [KeptPoll] {
         let (files, folder) = (FileManager.default, folder(beside: store))
         guard store.hasPrefix("/"), let names = try? files.contentsOfDirectory(atPath: folder) else { return [] }
         let found = names.filter { isOurs($0) && $0.hasSuffix(".btsnoop") }.compactMap {
@@ -39,7 +39,7 @@ public enum KeptPolls {
     }
 
     /// A kept poll's capture, btsnoop; `nil` where none of this name is kept.
-    public static func capture(_ id: String, beside store: String) -> Data? {
+    package static func capture(_ id: String, beside store: String) -> Data? {
         guard store.hasPrefix("/"), isOurs("\(id).btsnoop") else { return nil }
         return read("\(folder(beside: store))/\(id).btsnoop", upTo: captureBytes)
     }

@@ -3,11 +3,11 @@ import GRDB
 import TrackerCore
 
 /// What a restore has replaced: a file beside the store, and a backup itself.
-public enum ReplacedStore {
+package enum ReplacedStore {
     /// A name that nobody has yet: `STORE-replaced-20261124T172437Z`, `STORE` being the store's path; then with `-2`,
     /// `-3` …
     /// - Returns: `nil` for a store in memory.
-    public static func newFile(beside store: String, at now: Instant) -> String? {
+    package static func newFile(beside store: String, at now: Instant) -> String? {
         guard store != ":memory:" else { return nil }
         let wall = Zone.utc.wall(at: now).description.filter { $0 != "-" && $0 != ":" }
         let name = store + ending + wall + "Z"
@@ -22,10 +22,10 @@ public enum ReplacedStore {
     private static let ending = "-replaced-"
 
     /// Another restore has taken that name meanwhile: nothing was replaced, and another name may be tried.
-    public struct Taken: Error, CustomStringConvertible {
+    package struct Taken: Error, CustomStringConvertible {
         let file: String
         /// Which one.
-        public var description: String { "\(file) was made by another restore meanwhile." }
+        package var description: String { "\(file) was made by another restore meanwhile." }
     }
 
     /// Writes everything that the store has into the file, for its owner alone, and brings it to the disk. It has

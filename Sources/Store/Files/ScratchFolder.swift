@@ -6,16 +6,16 @@ import TrackerCore
 ///
 /// A process that is killed leaves its folder behind, with somebody's drinks in it: the next one that makes such a
 /// folder takes it away. Who is still there is known by a lock that each holds on a file in its own.
-public final class ScratchFolder: Sendable {
+package final class ScratchFolder: Sendable {
     /// Where it is.
-    public let path: String
+    package let path: String
     private let lock: Int32
 
     private static let prefix = "waterh-"
     private static let lockName = "lock"
 
     /// - Throws: `Refusal` (`noScratch`) where there is no place for one.
-    public init() throws {
+    package init() throws {
         Self.sweep()
         var name = Array((FileManager.default.temporaryDirectory.path + "/\(Self.prefix)XXXXXX").utf8CString)
         guard mkdtemp(&name) != nil else {
@@ -37,10 +37,10 @@ public final class ScratchFolder: Sendable {
     }
 
     /// The path of a file in it.
-    public func file(_ name: String) -> String { path + "/" + name }
+    package func file(_ name: String) -> String { path + "/" + name }
 
     /// Takes away what killed processes of this user left behind.
-    public static func sweep() {
+    package static func sweep() {
         let place = FileManager.default.temporaryDirectory.path
         for name in (try? FileManager.default.contentsOfDirectory(atPath: place)) ?? []
         where name.hasPrefix(prefix) && name.utf8.count == prefix.utf8.count + 6 {

@@ -2,18 +2,18 @@ import Foundation
 
 /// A small file that somebody named: a password, a list of our own. Only an ordinary one is read: a pipe would be
 /// waited for, and a device has no end.
-public enum SmallFile {
+package enum SmallFile {
     /// Why it is not read. `words` go behind the file's name: "is a folder".
-    public struct Trouble: Error, Hashable, Sendable {
+    package struct Trouble: Error, Hashable, Sendable {
         /// What stands behind the file's name.
-        public var words: String
+        package var words: String
         /// Nothing is there.
-        public var isAbsence = false
+        package var isAbsence = false
     }
 
     /// What it holds, and no more than that of it: whoever asks for a byte beyond what fits sees that it is too large.
     /// - Parameter limit: bytes.
-    public static func read(_ path: String, limit: Int) throws(Trouble) -> Data {
+    package static func read(_ path: String, limit: Int) throws(Trouble) -> Data {
         let descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY)
         // A socket is not even opened.
         guard descriptor >= 0 else {
@@ -34,7 +34,7 @@ public enum SmallFile {
     }
 
     /// What lies there, where it is no ordinary file.
-    public static func kind(of path: String) -> Trouble? {
+    package static func kind(of path: String) -> Trouble? {
         var found = stat()
         let trouble = errno
         defer { errno = trouble }

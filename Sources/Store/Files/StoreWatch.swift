@@ -9,7 +9,7 @@ import Synchronization
 /// mounted there, a folder that may not be watched) is seen by a look every half minute.
 ///
 /// The word comes while the writer is still at it: what it commits can be read a moment later.
-public final class StoreWatch: @unchecked Sendable {
+package final class StoreWatch: @unchecked Sendable {
     private static let eventBytes = 1 << 16
     private static let lookEvery = DispatchTimeInterval.seconds(30)
     private let path: String
@@ -26,7 +26,7 @@ public final class StoreWatch: @unchecked Sendable {
 
     /// - Parameter path: of a store that need not be there.
     /// - Returns: `nil` where the kernel has no watch left, or watches nothing.
-    public init?(_ path: String) {
+    package init?(_ path: String) {
         descriptor = inotify_init1(Int32(IN_CLOEXEC) | Int32(IN_NONBLOCK))
         guard descriptor >= 0 else { return nil }
         self.path = URL(fileURLWithPath: path).standardizedFileURL.path
@@ -53,7 +53,7 @@ public final class StoreWatch: @unchecked Sendable {
 
     /// One for any number of writes that were not taken yet: for each who asks a stream of their own, which ends with
     /// the watch.
-    public var writes: AsyncStream<Void> {
+    package var writes: AsyncStream<Void> {
         let (stream, ear) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
         let id = UUID()
         ears.withLock { $0[id] = ear }

@@ -6,7 +6,7 @@ extension TrackerStore {
     /// Writes everything that the store has into a new database file: one consistent state, whoever else reads and
     /// writes meanwhile. The file is a store itself.
     /// - Parameter file: must not exist, or be empty.
-    public func backUp(to file: String) throws {
+    package func backUp(to file: String) throws {
         // Not one of our writes: the store may have been opened to look.
         try Self.sentences(at: file) {
             try database.writeWithoutTransaction { db in try db.execute(sql: "VACUUM INTO ?", arguments: [file]) }
@@ -14,7 +14,7 @@ extension TrackerStore {
     }
 
     /// Whether anything was ever stored here that a restore would replace.
-    public func isUsed() throws -> Bool {
+    package func isUsed() throws -> Bool {
         try rowCounts().contains {
             $0.rows > 0
                 && ![
@@ -36,7 +36,7 @@ extension TrackerStore {
     ///   - kept: a new file for what is replaced, a backup itself: of what a bottle has given away since there is no
     ///     other copy. `nil`: it is not kept.
     /// - Throws: `StoreError`, after which the store is as it was.
-    public func restore(from file: String, scratch: String, keeping kept: String? = nil) throws {
+    package func restore(from file: String, scratch: String, keeping kept: String? = nil) throws {
         let copy = scratch + "/restored.sqlite"
         // It may be tried once more in the same folder.
         for more in ["", "-wal", "-shm", "-journal"] { unlink(copy + more) }

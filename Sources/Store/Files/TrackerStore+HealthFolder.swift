@@ -8,7 +8,7 @@ extension TrackerStore {
     /// are written anew. Does nothing unless `health.enabled`.
     ///
     /// Call it after a commit; the store is right whatever becomes of the files, and the next call mends them.
-    public func updateHealthFiles() throws {
+    package func updateHealthFiles() throws {
         guard path != ":memory:", try settings().healthEnabled, case let look = try healthLook(), look.isWanted,
             !look.isDone
         else { return }
@@ -59,7 +59,7 @@ extension TrackerStore {
     /// made it and nothing else is in it (purge). Who is in the middle of writing them ends first, and who comes later
     /// waits until the end.
     /// - Parameter body: what is done then, before anybody can write them again: that nobody wants them any more.
-    public func removeWrittenFiles(then body: () throws -> Void = {}) throws {
+    package func removeWrittenFiles(then body: () throws -> Void = {}) throws {
         guard path != ":memory:" else { return try body() }
         let madeFolder = try settings().healthEnabled && (try? HealthFile.makeFolder(beside: path)) == true
         let turn = HealthFile.isFolder(beside: path) ? try HealthFile.takeTurn(beside: path) : nil

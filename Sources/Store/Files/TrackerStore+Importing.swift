@@ -2,18 +2,18 @@ import GRDB
 import TrackerCore
 
 /// What an import changed.
-public struct ImportOutcome: Hashable, Sendable {
+package struct ImportOutcome: Hashable, Sendable {
     /// Drinks that are new.
-    public var added = 0
+    package var added = 0
     /// Known already: by our own key, or by start, value and source.
-    public var known = 0
+    package var known = 0
     /// Samples of 0 ml, which are no drinks.
-    public var empty = 0
+    package var empty = 0
 }
 
 extension TrackerStore {
     /// Every counted drink, oldest first.
-    public func allDrinks() throws -> [Drink] {
+    package func allDrinks() throws -> [Drink] {
         var drinks: [Drink] = []
         try forEachDrink { drink, _ in drinks.append(drink) }
         return drinks
@@ -21,7 +21,7 @@ extension TrackerStore {
 
     /// Hands out every counted drink, oldest first, as it is read: what an export writes, of one state of the store.
     /// With each the key of the drink that it was corrected from.
-    public func forEachDrink(_ body: (Drink, _ original: String?) throws -> Void) throws {
+    package func forEachDrink(_ body: (Drink, _ original: String?) throws -> Void) throws {
         try read { db in
             try Row.fetchCursor(
                 db, sql: "SELECT \(StoredDrink.columns) FROM drink WHERE deleted = 0 AND ml > 0 ORDER BY instant, key"
@@ -37,7 +37,7 @@ extension TrackerStore {
     /// file read twice adds nothing.
     /// - Parameter produce: hands over the samples one by one; what it throws, too, leaves the store as it was. However
     ///   long it takes, nobody waits: until the last one has come they lie aside, in a temporary table.
-    public func importSamples(
+    package func importSamples(
         _ context: WriteContext, _ produce: (_ take: (HealthSample) throws -> Void) throws -> Void
     ) throws -> ImportOutcome {
         try writeWithoutTransaction { db in
@@ -78,7 +78,7 @@ extension TrackerStore {
     }
 
     /// Imports samples that are at hand; the same as those that come one after the other.
-    public func importSamples(_ samples: [HealthSample], _ context: WriteContext) throws -> ImportOutcome {
+    package func importSamples(_ samples: [HealthSample], _ context: WriteContext) throws -> ImportOutcome {
         try importSamples(context) { take in try samples.forEach(take) }
     }
 }

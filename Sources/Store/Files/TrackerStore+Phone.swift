@@ -6,11 +6,11 @@ import TrackerCore
 /// word of whose it is (tracker law D4).
 extension TrackerStore {
     /// So many days are looked back at most.
-    public static let longestLookBack = 3650
+    package static let longestLookBack = 3650
 
     /// Drinks that the phone has not yet, oldest first: what came from health records is there already.
     /// - Parameter sparingSessions: without the water of sessions.
-    public func drinksNotGiven(since: Instant, limit: Int, sparingSessions: Bool = false) throws -> [Drink] {
+    package func drinksNotGiven(since: Instant, limit: Int, sparingSessions: Bool = false) throws -> [Drink] {
         let spared =
             sparingSessions
             ? "AND source <> '\(DrinkSource.session.rawValue)' AND key NOT GLOB '\(Drink.sessionKeys)*'" : ""
@@ -31,7 +31,7 @@ extension TrackerStore {
 
     /// Notes that the phone has these.
     /// - Returns: how many of them are new.
-    public func noteGiven(_ keys: [String]) throws -> Int {
+    package func noteGiven(_ keys: [String]) throws -> Int {
         try write { db in
             var count = 0
             for key in Set(keys) {
@@ -69,12 +69,12 @@ extension TrackerStore {
     // MARK: - Files that a phone lays down
 
     /// With which mark a file of the inbox was taken in; `nil`: never.
-    public func inboxMark(_ name: String) throws -> String? {
+    package func inboxMark(_ name: String) throws -> String? {
         try read { db in try String.fetchOne(db, sql: "SELECT mark FROM inbox_file WHERE name = ?", arguments: [name]) }
     }
 
     /// From now on that file is known; of those that are not there any more nothing is kept.
-    public func noteInbox(_ name: String, _ mark: String, present: Set<String>) throws {
+    package func noteInbox(_ name: String, _ mark: String, present: Set<String>) throws {
         try write { db in
             for gone in try Set(String.fetchAll(db, sql: "SELECT name FROM inbox_file")).subtracting(present) {
                 try db.execute(sql: "DELETE FROM inbox_file WHERE name = ?", arguments: [gone])

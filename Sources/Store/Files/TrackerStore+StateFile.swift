@@ -5,12 +5,12 @@ import Synchronization
 extension TrackerStore {
     /// Where programs that ask nobody read the state: `STORE-state.json` beside the store, `STORE` being the store's
     /// own file name. `nil` for a store in memory.
-    public var stateFile: String? { path == ":memory:" ? nil : path + StateFile.ending }
+    package var stateFile: String? { path == ":memory:" ? nil : path + StateFile.ending }
 
     /// Puts the state there, for its owner alone. Who reads the file meanwhile has the old state or the new one, whole.
     ///
     /// It is made anew at each change, so it need not survive a loss of power: it is not forced to the disk.
-    public func writeStateFile(_ bytes: [UInt8]) throws {
+    package func writeStateFile(_ bytes: [UInt8]) throws {
         guard let file = stateFile else { return }
         try rememberFile(StateFile.name(beside: path))
         try StateFile.turn.withLock { _ in

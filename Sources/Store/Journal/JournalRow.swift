@@ -2,27 +2,27 @@ import GRDB
 import TrackerCore
 
 /// A record as the journal holds it, for people who look after those without a date.
-public struct JournalRow: Hashable, Sendable {
+package struct JournalRow: Hashable, Sendable {
     /// The row's number.
-    public var id: Int64
+    package var id: Int64
     /// What the bottle goes by now.
-    public var bottle: String
+    package var bottle: String
     /// The bytes as received.
-    public var raw: [UInt8]
+    package var raw: [UInt8]
     /// The wall clock that it was read to, where it was.
-    public var wall: String?
+    package var wall: String?
     /// The record's amount as it was read.
-    public var amountMl: Int
+    package var amountMl: Int
     /// `drink`, `notADrink`, `quarantined` or `superseded`.
-    public var verdict: String
+    package var verdict: String
     /// Why it is not counted; `nil`: it is.
-    public var reason: String?
+    package var reason: String?
     /// When it was received, by the clock of then.
-    public var received: Instant
+    package var received: Instant
     /// How its bytes were read, `calendar/u16be`.
-    public var reading: String?
+    package var reading: String?
     /// When it probably was, where that is known and the date is not believed.
-    public var about: Instant?
+    package var about: Instant?
 
     /// - Throws: `UnreadableRow`.
     init(row: Row) throws {
@@ -44,7 +44,7 @@ extension TrackerStore {
     private static let rows = "SELECT r.*, b.name FROM bottle_record r JOIN bottle b ON b.id = r.bottle"
 
     /// Records that are kept and not counted, oldest first.
-    public func doubtfulRecords(limit: Int = -1) throws -> [JournalRow] {
+    package func doubtfulRecords(limit: Int = -1) throws -> [JournalRow] {
         try read { db in
             try Row.fetchAll(
                 db, sql: "\(Self.rows) WHERE r.verdict = 'quarantined' ORDER BY r.id LIMIT ?", arguments: [limit]
@@ -54,7 +54,7 @@ extension TrackerStore {
     }
 
     /// How many records are not counted, by reason.
-    public func doubts() throws -> [(reason: String, count: Int)] {
+    package func doubts() throws -> [(reason: String, count: Int)] {
         try read { db in
             try Row.fetchAll(
                 db,
@@ -67,20 +67,20 @@ extension TrackerStore {
     }
 
     /// One record by its number; `nil`: there is none.
-    public func journalRecord(_ id: Int64) throws -> JournalRow? {
+    package func journalRecord(_ id: Int64) throws -> JournalRow? {
         try read { db in
             try Row.fetchOne(db, sql: "\(Self.rows) WHERE r.id = ?", arguments: [id]).map(JournalRow.init(row:))
         }
     }
 
     /// The last time by a believed clock at which anything came from a bottle.
-    public func newestReceipt() throws -> Instant? {
+    package func newestReceipt() throws -> Instant? {
         try read { db in try BottleTable.memory(of: "", db).newestReceipt }
     }
 
     /// Dates a record by hand: it counts from now on, and no reading and no poll moves it any more.
     /// - Throws: `Refusal` where there is no such record, or it is none that waits for a date.
-    public func dateRecord(_ id: Int64, at instant: Instant, _ context: WriteContext) throws -> StoredDrink {
+    package func dateRecord(_ id: Int64, at instant: Instant, _ context: WriteContext) throws -> StoredDrink {
         try Self.refuse(instant: instant, now: context.now, in: context.zone)
         return try write { db in
             guard

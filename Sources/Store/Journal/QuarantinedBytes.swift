@@ -2,28 +2,28 @@ import GRDB
 import TrackerCore
 
 /// Bytes nobody could understand, kept for a better decoder.
-public struct QuarantinedBytes: Hashable, Sendable {
+package struct QuarantinedBytes: Hashable, Sendable {
     /// The bottle that sent them.
-    public var bottle: String
+    package var bottle: String
     /// The bytes, cut at `TrackerStore.quarantineByteLimit`.
-    public var bytes: [UInt8]
+    package var bytes: [UInt8]
     /// How many there were.
-    public var length: Int
+    package var length: Int
     /// Why they are no record.
-    public var reason: String
+    package var reason: String
     /// The last time they came.
-    public var received: Instant
+    package var received: Instant
     /// How often the same bytes came.
-    public var times: Int
+    package var times: Int
 }
 
 extension TrackerStore {
     /// At most this many different byte sequences are kept; the oldest make room, and are counted.
-    public static let quarantineRowLimit = 1000
+    package static let quarantineRowLimit = 1000
     /// At most this many bytes of each are kept.
-    public static let quarantineByteLimit = 4096
+    package static let quarantineByteLimit = 4096
 
-    public func quarantine(bottle: String, bytes: [UInt8], reason: String, received: Instant) throws {
+    package func quarantine(bottle: String, bytes: [UInt8], reason: String, received: Instant) throws {
         try write { db in
             let kept = DatabaseValue(bytes: Array(bytes.prefix(Self.quarantineByteLimit)))
             try Counter.add("quarantine.received", 1, db)
@@ -47,7 +47,7 @@ extension TrackerStore {
     }
 
     /// The kept bytes, newest first.
-    public func quarantinedBytes() throws -> [QuarantinedBytes] {
+    package func quarantinedBytes() throws -> [QuarantinedBytes] {
         try read { db in
             try Row.fetchAll(db, sql: "SELECT * FROM quarantine ORDER BY received DESC, id DESC").readable { row in
                 QuarantinedBytes(
@@ -59,7 +59,7 @@ extension TrackerStore {
     }
 
     /// How many undecodable byte sequences ever came, and how many of them had to make room.
-    public func quarantineCounts() throws -> (received: Int, evicted: Int) {
+    package func quarantineCounts() throws -> (received: Int, evicted: Int) {
         try read { db in
             (try Counter.value("quarantine.received", db), try Counter.value("quarantine.evicted", db))
         }

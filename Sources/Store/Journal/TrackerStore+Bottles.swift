@@ -2,36 +2,36 @@ import GRDB
 import TrackerCore
 
 /// What the store knows of one bottle.
-public struct KnownBottle: Hashable, Sendable {
+package struct KnownBottle: Hashable, Sendable {
     /// The identity it was first seen under; it never changes.
-    public var origin: String
+    package var origin: String
     /// The identity it goes by now.
-    public var name: String
+    package var name: String
     /// Every identity it is or was known by, `name` among them.
-    public var names: [String]
+    package var names: [String]
     /// Those of them that it has by itself: addresses, serial numbers. The others are aliases that people gave.
-    public var identities: [String]
+    package var identities: [String]
     /// It answered a poll, or a person said so; `false` of one whose records came from a recording.
-    public var isOwn: Bool
+    package var isOwn: Bool
     /// The name that it showed on the air.
-    public var advertisedName: String?
+    package var advertisedName: String?
     /// Its model in lower case, where it is known.
-    public var model: String?
+    package var model: String?
     /// Charge of its battery, 0–100, as it said last.
-    public var batteryPercent: Int?
+    package var batteryPercent: Int?
     /// Bottle's clock minus host's, seconds.
-    public var clockDriftSeconds: Int?
+    package var clockDriftSeconds: Int?
     /// End of the last poll and of the last one that read the whole log, milliseconds UTC.
-    public var lastPollMilliseconds: Int64?
+    package var lastPollMilliseconds: Int64?
     /// End of the last poll that read the whole log, ms since 1970 UTC.
-    public var lastCompletePollMilliseconds: Int64?
+    package var lastCompletePollMilliseconds: Int64?
     /// When it brought the first of its records here, milliseconds UTC.
-    public var firstRecordMilliseconds: Int64?
+    package var firstRecordMilliseconds: Int64?
 }
 
 extension TrackerStore {
     /// All bottles, in the order they were first seen.
-    public func bottles() throws -> [KnownBottle] {
+    package func bottles() throws -> [KnownBottle] {
         try read { db in
             try Row.fetchAll(db, sql: "SELECT * FROM bottle ORDER BY id").readable { row in
                 let id: Int64 = try row.checked("id")
@@ -63,7 +63,7 @@ extension TrackerStore {
     /// - Returns: `false` where it was this store's own already.
     /// - Throws: `Refusal` where nobody goes by `other`, or the identity already is another bottle with a history.
     @discardableResult
-    public func adoptBottle(_ identity: String, as other: String? = nil) throws -> Bool {
+    package func adoptBottle(_ identity: String, as other: String? = nil) throws -> Bool {
         try write { db in
             let known = try BottleTable.known(identity, db)
             guard let other else {
@@ -92,7 +92,7 @@ extension TrackerStore {
     /// - Throws: `Refusal` where nobody goes by that name, or where it is the only one: the next bottle that answers
     ///   would be taken for the store's.
     @discardableResult
-    public func releaseBottle(_ name: String) throws -> Bool {
+    package func releaseBottle(_ name: String) throws -> Bool {
         try write { db in
             guard let bottle = try BottleTable.known(name, db) else {
                 throw Refusal(
@@ -112,21 +112,21 @@ extension TrackerStore {
     /// Gives a bottle another identity without losing history: the old one stays known and means the same bottle, so
     /// that records delivered again under either are duplicates.
     /// - Throws: `Refusal` when no bottle goes by `old`, or `new` already is another bottle.
-    public func renameBottle(_ old: String, to new: String) throws {
+    package func renameBottle(_ old: String, to new: String) throws {
         try write { db in try BottleTable.rename(old, to: new, db) }
     }
 }
 
 /// How many records of each kind the journal holds.
-public struct JournalCounts: Hashable, Sendable {
+package struct JournalCounts: Hashable, Sendable {
     /// Records that count.
-    public var drinks: Int
+    package var drinks: Int
     /// Well-formed records that are no drinks.
-    public var notDrinks: Int
+    package var notDrinks: Int
     /// Records that are kept and wait for a date.
-    public var quarantined: Int
+    package var quarantined: Int
 
-    public init(drinks: Int, notDrinks: Int, quarantined: Int) {
+    package init(drinks: Int, notDrinks: Int, quarantined: Int) {
         self.drinks = drinks
         self.notDrinks = notDrinks
         self.quarantined = quarantined
@@ -135,7 +135,7 @@ public struct JournalCounts: Hashable, Sendable {
 
 extension TrackerStore {
     /// Counts the bottles' records; manual drinks are not among them.
-    public func journalCounts() throws -> JournalCounts {
+    package func journalCounts() throws -> JournalCounts {
         try read { db in
             let row = try Row.fetchOne(
                 db,

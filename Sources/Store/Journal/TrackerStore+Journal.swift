@@ -7,7 +7,7 @@ extension TrackerStore: Journal {
     /// A dated record's identity is the bottle, its first eight bytes and whether it is a drink (promise 2); a
     /// tombstone keeps its identity, so a deleted drink is a duplicate for ever. A record without a date is identified
     /// by all its bytes, and a later delivery of them that can be dated promotes it.
-    public func append(_ entries: [JournalEntry]) throws -> [JournalOutcome] {
+    package func append(_ entries: [JournalEntry]) throws -> [JournalOutcome] {
         guard !entries.isEmpty else { return [] }
         return try write { db in
             let (outcomes, writer) = try JournalWriter.write(db, hostZone: hostZone) { writer in
@@ -27,11 +27,11 @@ extension TrackerStore: Journal {
         try refreshSummaries(around: instants, context, db)
     }
 
-    public func recall(_ names: BottleNames) throws -> BottleMemory {
+    package func recall(_ names: BottleNames) throws -> BottleMemory {
         try read { db in try BottleTable.memory(of: names, db) }
     }
 
-    public func adopt(_ names: BottleNames) throws {
+    package func adopt(_ names: BottleNames) throws {
         // Writes only where something is new: a bottle that is known must not wait for another process's write.
         let isDone = try read { db in
             guard try BottleTable.isKnown(names, db), let bottle = try BottleTable.known(names.identity, db) else {
@@ -50,11 +50,11 @@ extension TrackerStore: Journal {
         }
     }
 
-    public func isOwn(_ bottle: String) throws -> Bool {
+    package func isOwn(_ bottle: String) throws -> Bool {
         try read { db in try BottleTable.known(bottle, db).map { try BottleTable.isOwn($0, db) } ?? true }
     }
 
-    public func likeness(of log: [[UInt8]], to bottle: String) throws -> LogLikeness {
+    package func likeness(of log: [[UInt8]], to bottle: String) throws -> LogLikeness {
         try read { db in
             guard let id = try BottleTable.known(bottle, db) else { return LogLikeness(known: 0) }
             let find = try db.cachedStatement(
@@ -67,7 +67,7 @@ extension TrackerStore: Journal {
         }
     }
 
-    public func standing(of records: [[UInt8]], from bottle: String) throws -> [Instant?] {
+    package func standing(of records: [[UInt8]], from bottle: String) throws -> [Instant?] {
         try checkPlace()
         return try read { db in
             guard let id = try BottleTable.known(bottle, db) else { return records.map { _ in nil } }
@@ -105,11 +105,11 @@ extension TrackerStore: Journal {
     }
 
     /// End of this bottle's last poll that read the whole log.
-    public func lastCompletePoll(of bottle: String) throws -> Instant? {
+    package func lastCompletePoll(of bottle: String) throws -> Instant? {
         try read { db in try BottleTable.memory(of: bottle, db).lastCompletePoll }
     }
 
-    public func unsettled(
+    package func unsettled(
         of bottle: String, reading: String, since: Int64?, openYears: Bool, ahead: Instant?, after id: Int64, limit: Int
     ) throws -> [UnsettledRecord] {
         try read { db in
@@ -187,7 +187,7 @@ extension TrackerStore: Journal {
 
     /// Remembers a poll's end. What the bottle did not tell leaves the earlier knowledge standing. The last clock that
     /// was believed is believed: a poll by one that was ahead must not outlast it.
-    public func finishPoll(_ report: PollRecord) throws {
+    package func finishPoll(_ report: PollRecord) throws {
         try write { db in
             let bottle = try BottleTable.identifier(of: report.bottle, db)
             let ended = report.isClockDoubtful ? nil : report.endedAt.milliseconds
@@ -216,7 +216,7 @@ extension TrackerStore: Journal {
         }
     }
 
-    public func noteClockSetting(of bottle: String, _ mark: ClockMark, wasNear: Bool) throws {
+    package func noteClockSetting(of bottle: String, _ mark: ClockMark, wasNear: Bool) throws {
         try write { db in
             try ClockMarks.addSetting(mark, wasNear: wasNear, of: BottleTable.identifier(of: bottle, db), db)
         }

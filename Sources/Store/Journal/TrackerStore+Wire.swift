@@ -2,14 +2,14 @@ import GRDB
 import TrackerCore
 
 /// What became of entries from another journal.
-public struct WireOutcome: Hashable, Sendable {
+package struct WireOutcome: Hashable, Sendable {
     /// New here.
-    public var added = 0
+    package var added = 0
     /// Here already.
-    public var known = 0
+    package var known = 0
 
     /// With nothing taken.
-    public init() {}
+    package init() {}
 }
 
 /// The journal as it travels to another one, and comes from one.
@@ -17,7 +17,7 @@ extension TrackerStore {
     /// Hands out every record of every bottle in its wire form, in the order in which they came, as it is read: of one
     /// state of the store.
     /// - Parameter gateway: who received them.
-    public func forEachWireEntry(gateway: String, _ body: (WireEntry) throws -> Void) throws {
+    package func forEachWireEntry(gateway: String, _ body: (WireEntry) throws -> Void) throws {
         try read { db in
             let rows = try Row.fetchCursor(
                 db,
@@ -46,7 +46,7 @@ extension TrackerStore {
     /// Takes entries of another journal in, in one transaction: all, or none. What is known already adds nothing, and
     /// stays as it is read and counted here; what was deleted or corrected there comes so. The bottles become known,
     /// and are not this store's own: they have answered another one.
-    public func take(_ entries: [WireEntry]) throws -> WireOutcome {
+    package func take(_ entries: [WireEntry]) throws -> WireOutcome {
         guard !entries.isEmpty else { return WireOutcome() }
         return try write { db in
             var outcome = WireOutcome()

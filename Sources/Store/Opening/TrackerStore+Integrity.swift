@@ -2,7 +2,7 @@ import GRDB
 
 extension TrackerStore {
     /// What SQLite finds wrong with the file: empty when nothing is.
-    public func integrityProblems() throws -> [String] {
+    package func integrityProblems() throws -> [String] {
         try read { db in try Self.integrityProblems(db) }
     }
 
@@ -14,7 +14,7 @@ extension TrackerStore {
     }
 
     /// Rows of every table, for the doctor and for proof that a purge left none.
-    public func rowCounts() throws -> [(table: String, rows: Int)] {
+    package func rowCounts() throws -> [(table: String, rows: Int)] {
         try read { db in
             try (Self.tables(db) + ["migration"]).sorted().map {
                 ($0, try Int.fetchOne(db, sql: "SELECT count(*) FROM \"\($0)\"") ?? 0)

@@ -9,9 +9,9 @@ import TrackerCore
 /// returned from survives both `kill -9` and a power cut. Any number of processes may have the store open, and any may
 /// be killed; a writer waits at most `StoreError.busySeconds` for another. The store reads no clock and no time zone:
 /// callers pass both.
-public struct TrackerStore: Sendable {
+package struct TrackerStore: Sendable {
     /// What a store is opened for.
-    public enum Access: Sendable {
+    package enum Access: Sendable {
         /// Everything. Creates file and folder where missing, and brings an older schema up to date.
         case writing
         /// Looking: nothing is created, migrated or changed, and every write throws. Also for a store that cannot be
@@ -20,7 +20,7 @@ public struct TrackerStore: Sendable {
     }
 
     /// What was found where the store was to be.
-    public enum Found: Hashable, Sendable {
+    package enum Found: Hashable, Sendable {
         case store
         /// Nothing, or an empty file: it answers as a new store would.
         case nothing
@@ -29,16 +29,16 @@ public struct TrackerStore: Sendable {
     }
 
     /// The file's path as given; `":memory:"` for a store that nobody keeps.
-    public let path: String
+    package let path: String
     /// The host's zone, for settings that say "system"; `nil` lets each drink use the zone it was resolved in.
-    public var hostZone: String? { host.zone.withLock { $0 } }
+    package var hostZone: String? { host.zone.withLock { $0 } }
     private let host: HostZoneBox
     /// The reminder engine's day that was decoded last.
     let engineDays = DecodedOnce<EngineDay>()
     /// What may be done with the file.
-    public let access: Access
+    package let access: Access
     /// What was found at opening. A store opened for writing is one from then on.
-    public let found: Found
+    package let found: Found
     let database: DatabaseQueue
     /// The file that was opened; `nil` where nothing is written, or there is none.
     let place: StorePresence?
@@ -50,7 +50,7 @@ public struct TrackerStore: Sendable {
     ///   - path: a file path.
     ///   - hostZone: IANA id that stands for "system" in the settings.
     /// - Throws: `StoreError`, after which the file is as it was.
-    public init(path: String, hostZone: String? = nil, for access: Access = .writing) throws {
+    package init(path: String, hostZone: String? = nil, for access: Access = .writing) throws {
         self.path = path
         host = HostZoneBox(hostZone)
         self.access = access
@@ -71,7 +71,7 @@ public struct TrackerStore: Sendable {
     }
 
     /// A store in memory, for tests and for demonstrations that must leave nothing behind.
-    public init(inMemory hostZone: String?) throws {
+    package init(inMemory hostZone: String?) throws {
         path = ":memory:"
         host = HostZoneBox(hostZone)
         (access, found) = (.writing, .store)
@@ -80,10 +80,10 @@ public struct TrackerStore: Sendable {
     }
 
     /// The host is in another zone now: drinks that are stored from here on are frozen in that one.
-    public func travel(to zone: String?) { host.zone.withLock { $0 = zone } }
+    package func travel(to zone: String?) { host.zone.withLock { $0 = zone } }
 
     /// In what amounts are shown where the store's own setting says nothing; `nil`: millilitres.
-    public var usualUnits: AmountUnits? {
+    package var usualUnits: AmountUnits? {
         get { host.units.withLock { $0 } }
         nonmutating set { host.units.withLock { $0 = newValue } }
     }
@@ -146,7 +146,7 @@ public struct TrackerStore: Sendable {
     }
 
     /// - Throws: `StoreError` when the file that was opened was removed or replaced.
-    public func checkPlace() throws {
+    package func checkPlace() throws {
         do {
             try place?.check(path)
         } catch {
@@ -173,7 +173,7 @@ public struct TrackerStore: Sendable {
     }
 
     /// Whether anything was written through this store since it was opened.
-    public func hasChanged() throws -> Bool { try read { $0.totalChangesCount > 0 } }
+    package func hasChanged() throws -> Bool { try read { $0.totalChangesCount > 0 } }
 
     /// Lets the file grow to so many pages at most: a full disk, for tests.
     func limitPages(to pages: Int) throws {

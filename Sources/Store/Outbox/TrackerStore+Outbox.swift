@@ -3,11 +3,11 @@ import TrackerCore
 
 extension TrackerStore {
     /// The queue as it stands, parked items included.
-    public func outbox() throws -> Outbox { try read { try OutboxTable.outbox($0) } }
+    package func outbox() throws -> Outbox { try read { try OutboxTable.outbox($0) } }
 
     /// Takes in what came of sending an item: done ones leave, refused ones park, the rest waits longer each time.
     /// Where a newer change took the item's place meanwhile, that one stays.
-    public func finishSending(_ item: OutboxItem, _ outcome: SendOutcome, at now: Instant) throws {
+    package func finishSending(_ item: OutboxItem, _ outcome: SendOutcome, at now: Instant) throws {
         try write { db in
             var outbox = try OutboxTable.outbox(db)
             outbox.finish(item, outcome, at: now)
@@ -22,5 +22,5 @@ extension TrackerStore {
     }
 
     /// What the cloud icon shows while nothing is on its way.
-    public func syncStatus() throws -> SyncStatus { try read { try OutboxTable.status($0) } }
+    package func syncStatus() throws -> SyncStatus { try read { try OutboxTable.status($0) } }
 }

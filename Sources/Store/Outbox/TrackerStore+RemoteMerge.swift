@@ -3,18 +3,18 @@ import GRDB
 import TrackerCore
 
 /// What a merge made of the server's rows.
-public struct MergeOutcome: Hashable, Sendable {
+package struct MergeOutcome: Hashable, Sendable {
     /// Newer than ours, taken.
-    public var taken = 0
+    package var taken = 0
     /// Ours is as new or newer.
-    public var kept = 0
+    package var kept = 0
     /// Against a rule of the store, or not understood; ours stays.
-    public var refused = 0
+    package var refused = 0
     /// The first of those, with the reason.
-    public var refusals: [RemoteRefusal] = []
+    package var refusals: [RemoteRefusal] = []
 
     /// With nothing merged.
-    public init() {}
+    package init() {}
 
     /// Counts a row that was not taken, and remembers the first hundred.
     mutating func refuse(_ entity: RemoteEntity, _ id: String, _ reason: String) {
@@ -24,17 +24,17 @@ public struct MergeOutcome: Hashable, Sendable {
 }
 
 /// A row of the server that was not taken.
-public struct RemoteRefusal: Hashable, Sendable {
+package struct RemoteRefusal: Hashable, Sendable {
     /// What kind of row it is.
-    public var entity: RemoteEntity
+    package var entity: RemoteEntity
     /// As the server has it; empty where it has none.
-    public var id: String
+    package var id: String
     /// What is wrong with it, the end of a sentence.
-    public var reason: String
+    package var reason: String
 }
 
 /// Things that come back from the server.
-public enum RemoteEntity: String, Sendable, CaseIterable {
+package enum RemoteEntity: String, Sendable, CaseIterable {
     case session, logEntry, preset
 
     var table: String {
@@ -68,7 +68,7 @@ extension TrackerStore {
     /// deletion is a write like any other (tracker law E8). A row that breaks a rule of the store is refused alone,
     /// with its reason.
     /// - Throws: `Refusal` where the text is no list.
-    public func merge(_ entity: RemoteEntity, json: String, _ context: WriteContext) throws -> MergeOutcome {
+    package func merge(_ entity: RemoteEntity, json: String, _ context: WriteContext) throws -> MergeOutcome {
         guard let elements = try? JSONDecoder().decode([RemoteElement].self, from: Data(json.utf8)) else {
             throw Refusal("syncAnswer", "The server's answer is not a list of \(entity.rawValue) objects.")
         }

@@ -3,7 +3,7 @@ import TrackerCore
 
 extension TrackerStore {
     /// Remembers what came of a pass over the sync server, so that every surface can say it.
-    public func finishSyncPass(_ merged: MergeOutcome, trouble: String?, at now: Instant) throws {
+    package func finishSyncPass(_ merged: MergeOutcome, trouble: String?, at now: Instant) throws {
         try write { db in
             // Rows that were not even asked for this time are as they were.
             let refused = trouble == nil ? merged.refused : try SyncStateTable.refused(db)
@@ -21,7 +21,7 @@ extension TrackerStore {
     }
 
     /// The icon and what stands behind it.
-    public func syncReport() throws -> (status: SyncStatus, report: SyncReport) {
+    package func syncReport() throws -> (status: SyncStatus, report: SyncReport) {
         try read { try SyncStateTable.status($0) }
     }
 }

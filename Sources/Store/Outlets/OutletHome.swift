@@ -4,15 +4,15 @@ import TrackerCore
 
 /// From which file of which machine a store is told to others. One who copied it has it twice, and only one of the two
 /// is the one that is known there.
-public struct OutletHome: Hashable, Sendable {
+package struct OutletHome: Hashable, Sendable {
     /// Tells machines apart, and says nothing else of them. A machine without a number is told by the file itself: by
     /// where it lies on which disk.
-    public var machine: String
+    package var machine: String
     /// The file itself, whatever leads to it.
-    public var path: String
+    package var path: String
 
     /// - Parameter number: the machine's own, `/etc/machine-id`, which is nobody's business beyond it.
-    public init(machine number: String, path: String) {
+    package init(machine number: String, path: String) {
         let resolved = realpath(path, nil)
         defer { free(resolved) }
         self.path = resolved.map { String(cString: $0) } ?? URL(fileURLWithPath: path).standardizedFileURL.path
@@ -38,7 +38,7 @@ public struct OutletHome: Hashable, Sendable {
 }
 
 /// Whether a store speaks from where it did before.
-public enum OutletStanding: Hashable, Sendable {
+package enum OutletStanding: Hashable, Sendable {
     /// It does, or it was moved, or it never spoke.
     case known
     /// The file that it was copied from is still there.

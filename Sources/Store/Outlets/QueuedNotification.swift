@@ -3,9 +3,9 @@ import GRDB
 import TrackerCore
 
 /// A notification on its way to a phone, or there.
-public struct QueuedNotification: Hashable, Sendable {
+package struct QueuedNotification: Hashable, Sendable {
     /// What has become of it.
-    public enum State: String, Hashable, Sendable {
+    package enum State: String, Hashable, Sendable {
         case waiting, sent
         /// It was not of the moment any more.
         case dropped
@@ -14,15 +14,15 @@ public struct QueuedNotification: Hashable, Sendable {
     }
 
     /// Its number in the queue.
-    public var sequence: Int64
+    package var sequence: Int64
     /// What is to be shown.
-    public var announcement: Announcement
+    package var announcement: Announcement
     /// When it was decided.
-    public var since: Instant
+    package var since: Instant
     /// With which its buttons act, and nothing else.
-    public var key: String
+    package var key: String
 
-    public init(sequence: Int64, announcement: Announcement, since: Instant, key: String) {
+    package init(sequence: Int64, announcement: Announcement, since: Instant, key: String) {
         (self.sequence, self.announcement, self.since, self.key) = (sequence, announcement, since, key)
     }
 }

@@ -3,13 +3,13 @@ import TrackerCore
 
 extension TrackerStore {
     /// The place of the newest change; 0 where there was none.
-    public func lastDrinkPlace() throws -> Int64 {
+    package func lastDrinkPlace() throws -> Int64 {
         try read { db in try Int64.fetchOne(db, sql: "SELECT last FROM drink_sequence") ?? 0 }
     }
 
     /// Whether a reader may go on behind this position. One of before a purge, or of another store, is none of this
     /// one's.
-    public func isDrinkPlace(_ position: Int64) throws -> Bool {
+    package func isDrinkPlace(_ position: Int64) throws -> Bool {
         DrinkPlaces.fits(position, last: try lastDrinkPlace())
     }
 
@@ -19,7 +19,7 @@ extension TrackerStore {
     ///     its business.
     ///   - limit: so many rows at most.
     /// - Returns: the lines, and the position up to which they tell everything.
-    public func drinkLines(after position: Int64, known: Int64, through last: Int64, limit: Int) throws -> (
+    package func drinkLines(after position: Int64, known: Int64, through last: Int64, limit: Int) throws -> (
         lines: [DrinkLine], position: Int64
     ) {
         try read { db in

@@ -5,7 +5,7 @@ extension TrackerStore {
     /// From here on an outlet speaks at this place. What another one keeps of it is left there; what it left here
     /// before is its own again.
     /// - Parameter isHere: whether a place that was noted before is this one.
-    public func speak(_ outlet: String, at place: String, isHere: (String) -> Bool) throws {
+    package func speak(_ outlet: String, at place: String, isHere: (String) -> Bool) throws {
         func known(_ db: Database) throws -> (place: String?, keepsSomething: Bool, left: [String])? {
             let row = try Row.fetchOne(
                 db,
@@ -45,13 +45,13 @@ extension TrackerStore {
     }
 
     /// An outlet speaks nowhere any more: what the other end keeps of it is left there.
-    public func leave(_ outlet: String) throws {
+    package func leave(_ outlet: String) throws {
         guard try !keptTopics(of: outlet).isEmpty else { return }
         try write { db in try Self.leave(outlet, db) }
     }
 
     /// What other ends keep of ours and nobody owns any more, by place and id.
-    public func leavings() throws -> [Leavings] {
+    package func leavings() throws -> [Leavings] {
         let rows = try read { db in
             try Row.fetchAll(
                 db,
@@ -74,7 +74,7 @@ extension TrackerStore {
     }
 
     /// It was tried to take them back, for so long more.
-    public func noteTried(_ leavings: Leavings, seconds: Int) throws {
+    package func noteTried(_ leavings: Leavings, seconds: Int) throws {
         try write { db in
             try db.execute(
                 sql:
@@ -87,7 +87,7 @@ extension TrackerStore {
     }
 
     /// They are taken back, or given up.
-    public func forget(_ leavings: Leavings) throws {
+    package func forget(_ leavings: Leavings) throws {
         try write { db in
             try db.execute(
                 sql: "DELETE FROM leaving_tried WHERE place = ? AND id = ?", arguments: [leavings.place, leavings.id])

@@ -4,7 +4,7 @@ import TrackerCore
 
 extension TrackerStore {
     /// So many wait for one outlet at most: then the oldest is given up.
-    public static let queueLimit = 1000
+    package static let queueLimit = 1000
     /// So many that are over are remembered for each outlet.
     private static let queueMemory = 400
 
@@ -14,7 +14,7 @@ extension TrackerStore {
     ///   - keepsAll: otherwise what waits for the same place is given up: a reminder is of the moment.
     ///   - makeKey: a secret for its buttons.
     /// - Returns: how it stands now, its number in the queue, and how many others were given up because too many wait.
-    public func post(
+    package func post(
         _ announcement: Announcement, to outlet: String, keepsAll: Bool, at now: Instant, makeKey: () -> String
     ) throws -> (state: QueuedNotification.State, sequence: Int64, givenUp: Int) {
         let text = String(decoding: try JSONEncoder().encode(announcement), as: UTF8.self)
@@ -65,7 +65,7 @@ extension TrackerStore {
     }
 
     /// What an outlet is to send next.
-    public enum QueueTurn: Sendable {
+    package enum QueueTurn: Sendable {
         case nothing
         /// Another process is at it; it may have died.
         case busy
@@ -73,7 +73,7 @@ extension TrackerStore {
     }
 
     /// The oldest that waits, for this claimant alone until `endPost`, or until the claim lapses (tracker law B7).
-    public func nextPost(from outlet: String, as claimant: String, at now: Instant) throws -> QueueTurn {
+    package func nextPost(from outlet: String, as claimant: String, at now: Instant) throws -> QueueTurn {
         let sql = "SELECT * FROM pocket_message WHERE outlet = ? AND state = 'waiting' ORDER BY seq LIMIT 1"
         guard try read({ db in try Row.fetchOne(db, sql: sql, arguments: [outlet]) }) != nil else { return .nothing }
         return try write { db in
@@ -91,7 +91,7 @@ extension TrackerStore {
     }
 
     /// What became of it; `waiting`: it is tried again.
-    public func endPost(
+    package func endPost(
         _ message: QueuedNotification, from outlet: String, as claimant: String, at now: Instant,
         _ state: QueuedNotification.State
     ) throws {
@@ -106,7 +106,7 @@ extension TrackerStore {
     }
 
     /// How it stands with a notification at an outlet.
-    public func postState(_ id: String, at outlet: String) throws -> QueuedNotification.State? {
+    package func postState(_ id: String, at outlet: String) throws -> QueuedNotification.State? {
         try read { db in
             try String.fetchOne(
                 db, sql: "SELECT state FROM pocket_message WHERE outlet = ? AND id = ?", arguments: [outlet, id]
@@ -115,7 +115,7 @@ extension TrackerStore {
     }
 
     /// How it stands with notifications at an outlet, by their ids; one that it does not know is missing.
-    public func postStates(at outlet: String) throws -> [String: QueuedNotification.State] {
+    package func postStates(at outlet: String) throws -> [String: QueuedNotification.State] {
         try read { db in
             try Row.fetchAll(db, sql: "SELECT id, state FROM pocket_message WHERE outlet = ?", arguments: [outlet])
                 .reduce(into: [:]) { states, row in
@@ -126,7 +126,7 @@ extension TrackerStore {
     }
 
     /// The numbers of all that wait for an outlet.
-    public func waitingPosts(for outlet: String) throws -> [Int64] {
+    package func waitingPosts(for outlet: String) throws -> [Int64] {
         try read { db in
             try Int64.fetchAll(
                 db, sql: "SELECT seq FROM pocket_message WHERE outlet = ? AND state = 'waiting' ORDER BY seq",
@@ -135,7 +135,7 @@ extension TrackerStore {
     }
 
     /// Gives up what waits for that place, because its reason is gone.
-    public func dropPosts(_ place: String, from outlet: String) throws {
+    package func dropPosts(_ place: String, from outlet: String) throws {
         let waiting = "outlet = ? AND place = ? AND state = 'waiting'"
         let isWaiting = "SELECT EXISTS (SELECT 1 FROM pocket_message WHERE \(waiting))"
         guard try read({ db in try Bool.fetchOne(db, sql: isWaiting, arguments: [outlet, place]) }) == true else {
@@ -148,7 +148,7 @@ extension TrackerStore {
     }
 
     /// The notification whose buttons act with this key.
-    public func post(withKey key: String) throws -> QueuedNotification? {
+    package func post(withKey key: String) throws -> QueuedNotification? {
         try read { db in
             try Row.fetchOne(db, sql: "SELECT * FROM pocket_message WHERE key = ?", arguments: [key]).map(
                 QueuedNotification.init(row:))

@@ -5,7 +5,7 @@ import TrackerCore
 extension TrackerStore {
     /// Whether an outlet speaks from where it did before. What never spoke speaks from here from now on; so does a file
     /// that was moved, which is not there any more where it was.
-    public func standing(of outlet: String, at here: OutletHome) throws -> OutletStanding {
+    package func standing(of outlet: String, at here: OutletHome) throws -> OutletStanding {
         guard let known = try home(of: outlet) else {
             try move(outlet, to: here)
             return .known
@@ -25,7 +25,7 @@ extension TrackerStore {
     }
 
     /// It speaks from here from now on, as who it was.
-    public func move(_ outlet: String, to here: OutletHome) throws {
+    package func move(_ outlet: String, to here: OutletHome) throws {
         try write { db in
             try db.execute(sql: "UPDATE outlet SET home = ? WHERE name = ?", arguments: [here.text, outlet])
         }
@@ -33,7 +33,7 @@ extension TrackerStore {
 
     /// It speaks from here from now on, as somebody else: what the other end keeps is the other one's. What waits is
     /// told by both: one cannot know by whom it was stored.
-    public func beginAnew(_ outlet: String, id: String, at here: OutletHome) throws {
+    package func beginAnew(_ outlet: String, id: String, at here: OutletHome) throws {
         try write { db in
             try db.execute(
                 sql: "UPDATE outlet SET home = ?, id = ? WHERE name = ?", arguments: [here.text, id, outlet])
@@ -42,7 +42,7 @@ extension TrackerStore {
     }
 
     /// At which topics the other end may keep something of the one that this store began as: what the two know of it.
-    public func keptByOriginal(of outlet: String, at here: OutletHome) throws -> Set<String> {
+    package func keptByOriginal(of outlet: String, at here: OutletHome) throws -> Set<String> {
         var topics = Set(try keptTopics(of: outlet))
         if let known = try home(of: outlet), known.path != here.path, known.machine == here.machine,
             let original = try? TrackerStore(path: known.path, for: .looking)
@@ -53,7 +53,7 @@ extension TrackerStore {
     }
 
     /// Who an outlet is, also one that is switched off; `nil` where there never was one.
-    public func identity(of outlet: String) throws -> (id: String, path: String?)? {
+    package func identity(of outlet: String) throws -> (id: String, path: String?)? {
         let row = try read { db in
             try Row.fetchOne(db, sql: "SELECT id, home FROM outlet WHERE name = ?", arguments: [outlet])
         }

@@ -5,7 +5,7 @@ import TrackerCore
 extension TrackerStore {
     /// What stands between an outlet and the other end from now on, in words; `nil`: nothing. Where it is known already
     /// nothing is written. Other words are the same trouble.
-    public func noteTrouble(_ words: String?, of outlet: String, at now: Instant) throws {
+    package func noteTrouble(_ words: String?, of outlet: String, at now: Instant) throws {
         let words = words.map { String($0.prefix(Self.longestTrouble)) }
         guard
             try read({ db in
@@ -26,7 +26,8 @@ extension TrackerStore {
 
     /// The same of the server of somebody's phone, or of a program's.
     /// - Parameter settings: with which it was tried; only a fingerprint of them is kept.
-    public func noteChannelTrouble(_ words: String?, of outlet: String, with settings: String, at now: Instant) throws {
+    package func noteChannelTrouble(_ words: String?, of outlet: String, with settings: String, at now: Instant) throws
+    {
         guard let words = words.map({ String($0.prefix(Self.longestTrouble)) }) else {
             return try forgetChannelTrouble(of: outlet)
         }
@@ -46,7 +47,7 @@ extension TrackerStore {
     }
 
     /// It is over. One of other settings than these only; `nil`: whichever.
-    public func forgetChannelTrouble(of outlet: String, unlessWith settings: String? = nil) throws {
+    package func forgetChannelTrouble(of outlet: String, unlessWith settings: String? = nil) throws {
         let mark = settings.map(Self.mark)
         let sql = "FROM pocket_trouble WHERE outlet = ? AND settings IS NOT ?"
         guard
@@ -57,7 +58,7 @@ extension TrackerStore {
     }
 
     /// What stands between those who are to be told and us, by their names.
-    public func outletTroubles() throws -> [OutletTrouble] {
+    package func outletTroubles() throws -> [OutletTrouble] {
         try read { db in
             try Row.fetchAll(
                 db,

@@ -5,7 +5,7 @@ extension TrackerStore {
     /// Makes sure of an outlet. One that is new, or was closed, begins with what is stored from now on.
     /// - Parameter tellsAll: one that is new begins with everything that is stored: of a store that was purged under it
     ///   all of that is news.
-    public func openOutlet(_ name: String, tellsAll: Bool = false, makeID: () -> String) throws -> Outlet {
+    package func openOutlet(_ name: String, tellsAll: Bool = false, makeID: () -> String) throws -> Outlet {
         if let known = try read({ db in try Self.outlet(name, db) }) { return known }
         return try write { db in
             if let known = try Self.outlet(name, db) { return known }
@@ -42,7 +42,7 @@ extension TrackerStore {
     /// - Parameter limit: so many changes that it has not got yet keep it open; more do not.
     /// - Returns: whether it was open and is not any more.
     @discardableResult
-    public func closeOutlet(_ name: String, sparing limit: Int = 0) throws -> Bool {
+    package func closeOutlet(_ name: String, sparing limit: Int = 0) throws -> Bool {
         guard try read({ db in try Self.outlet(name, db) }) != nil else { return false }
         if limit > 0, (1...limit).contains(try waiting(for: name)) { return false }
         try write { db in
@@ -54,10 +54,10 @@ extension TrackerStore {
     }
 
     /// Whether changes are kept for this outlet.
-    public func isOutletOpen(_ name: String) throws -> Bool { try read { db in try Self.outlet(name, db) } != nil }
+    package func isOutletOpen(_ name: String) throws -> Bool { try read { db in try Self.outlet(name, db) } != nil }
 
     /// What an outlet has not got yet, in order, so many at most.
-    public func changes(for outlet: String, limit: Int) throws -> [DrinkChange] {
+    package func changes(for outlet: String, limit: Int) throws -> [DrinkChange] {
         try read { db in
             let statement = try db.cachedStatement(
                 sql: """
@@ -77,7 +77,7 @@ extension TrackerStore {
     }
 
     /// How many changes an outlet has not got yet.
-    public func waiting(for outlet: String) throws -> Int {
+    package func waiting(for outlet: String) throws -> Int {
         try read { db in
             try Int.fetchOne(
                 db, sql: "SELECT count(*) FROM (\(Self.changed))", arguments: ["outlet": outlet]) ?? 0
@@ -89,7 +89,7 @@ extension TrackerStore {
         "SELECT key, seq FROM drink_change WHERE seq > (SELECT position FROM outlet WHERE name = :outlet)"
 
     /// All changes up to this one have arrived; what every outlet has is forgotten.
-    public func delivered(_ outlet: String, through sequence: Int64) throws {
+    package func delivered(_ outlet: String, through sequence: Int64) throws {
         try write { db in
             try db.execute(
                 sql: "UPDATE outlet SET position = max(position, ?) WHERE name = ?", arguments: [sequence, outlet])
@@ -98,7 +98,7 @@ extension TrackerStore {
     }
 
     /// The sum of all drinks that count, or the largest that was told of it before: a meter never runs backwards.
-    public func lifetime(for outlet: String) throws -> Int {
+    package func lifetime(for outlet: String) throws -> Int {
         let (sum, told) = try read { db in
             (
                 try Int.fetchOne(db, sql: "SELECT coalesce(sum(ml), 0) FROM drink WHERE \(DrinkTable.counts)") ?? 0,
@@ -116,7 +116,7 @@ extension TrackerStore {
     // MARK: - What the other end keeps
 
     /// Topics at which the other end keeps something of ours.
-    public func keptTopics(of outlet: String) throws -> [String] {
+    package func keptTopics(of outlet: String) throws -> [String] {
         try read { db in
             try String.fetchAll(
                 db, sql: "SELECT topic FROM outlet_topic WHERE outlet = ? ORDER BY topic", arguments: [outlet])
@@ -124,7 +124,7 @@ extension TrackerStore {
     }
 
     /// Before something is sent there that is kept, so that it can be taken back whatever happens.
-    public func noteKept(_ topics: [String], of outlet: String) throws {
+    package func noteKept(_ topics: [String], of outlet: String) throws {
         let known = Set(try keptTopics(of: outlet))
         let new = topics.filter { !known.contains($0) }
         guard !new.isEmpty else { return }
@@ -142,7 +142,7 @@ extension TrackerStore {
     }
 
     /// Once the other end keeps nothing there any more.
-    public func forgetKept(_ topics: [String], of outlet: String) throws {
+    package func forgetKept(_ topics: [String], of outlet: String) throws {
         guard !topics.isEmpty else { return }
         try write { db in
             for topic in topics {

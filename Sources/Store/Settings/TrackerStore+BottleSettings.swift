@@ -5,7 +5,7 @@ import TrackerCore
 extension TrackerStore {
     /// The settings by which this bottle is read, and the names of those that are its own.
     /// - Throws: `Refusal` where no bottle goes by that name.
-    public func settings(ofBottle bottle: String) throws -> (settings: Settings, own: Set<String>) {
+    package func settings(ofBottle bottle: String) throws -> (settings: Settings, own: Set<String>) {
         try read { db in
             let id = try known(bottle, db)
             let own = try SettingTable.texts(ofBottle: id, db)
@@ -15,7 +15,7 @@ extension TrackerStore {
 
     /// How this bottle is read, where it has settings of its own; `nil`: as the store's settings say, as also where
     /// nobody goes by that name.
-    public func ownSettings(ofBottle bottle: String) throws -> BottleSettings? {
+    package func ownSettings(ofBottle bottle: String) throws -> BottleSettings? {
         try read { db in
             guard let id = try BottleTable.known(bottle, db) else { return nil }
             let own = try SettingTable.texts(ofBottle: id, db)
@@ -29,7 +29,7 @@ extension TrackerStore {
     /// - Throws: `SettingRefusal`, which names the rule and the value that stays; `Refusal` where no bottle goes by
     ///   that name.
     @discardableResult
-    public func changeSettings(_ changes: [(name: String, text: String?)], ofBottle bottle: String) throws -> (
+    package func changeSettings(_ changes: [(name: String, text: String?)], ofBottle bottle: String) throws -> (
         settings: Settings, own: Set<String>
     ) {
         try write { db in

@@ -3,18 +3,18 @@ import TrackerCore
 
 extension TrackerStore {
     /// The settings in force. A stored value that no longer fits its rule reads as the default and is reported.
-    public func settingsAndRefused() throws -> (settings: Settings, refused: [SettingRefusal]) {
+    package func settingsAndRefused() throws -> (settings: Settings, refused: [SettingRefusal]) {
         let (settings, refused) = try read { db in Settings.restored(from: try SettingTable.texts(db)) }
         return (settings.usually(usualUnits), refused)
     }
 
     /// Names of stored settings that 0.10 removed. Reads ignore them, and the next change of a setting deletes them.
-    public func removedSettings() throws -> [String] {
+    package func removedSettings() throws -> [String] {
         try read { db in try SettingTable.texts(db).keys.filter(Settings.isRemoved).sorted() }
     }
 
     /// What is in force: what stands in the store where it fits its rule, otherwise the default.
-    public func settings() throws -> Settings { try settingsAndRefused().settings }
+    package func settings() throws -> Settings { try settingsAndRefused().settings }
 
     /// Changes settings: all of them or, where a rule refuses one, none.
     ///
@@ -25,7 +25,7 @@ extension TrackerStore {
     /// - Parameter isFirstChoice: setup asks for the very first goal: the days before it had none of their own.
     /// - Throws: `SettingRefusal`, which names the rule and the value that stays.
     @discardableResult
-    public func changeSettings(
+    package func changeSettings(
         _ changes: [(name: String, text: String)], isFirstChoice: Bool = false, _ context: WriteContext
     ) throws -> Settings {
         try write { db in
@@ -62,14 +62,15 @@ extension TrackerStore {
 
     /// Totals and goals of the days from one to another, both included, as history shows them.
     /// - Parameter asked: what was known at that moment; `nil`: all that is stored.
-    public func history(from first: LocalDay, through last: LocalDay, knownAt asked: Instant? = nil) throws -> History {
+    package func history(from first: LocalDay, through last: LocalDay, knownAt asked: Instant? = nil) throws -> History
+    {
         let totals = try totals(from: first, through: last, knownAt: asked)
         return History(
             totals: Dictionary(totals.map { ($0.day, $0.totalMl) }, uniquingKeysWith: +), goals: try goalHistory())
     }
 
     /// Which goal was in force at the end of which day.
-    public func goalHistory() throws -> GoalHistory {
+    package func goalHistory() throws -> GoalHistory {
         try read { db in
             let rows = try Row.fetchAll(try db.cachedStatement(sql: "SELECT localDay, goalMl FROM day"))
             let goals = try rows.readable(DayGoals.goal)
@@ -80,14 +81,14 @@ extension TrackerStore {
     }
 
     /// Whether a goal was ever chosen, be it the usual one.
-    public func hasChosenGoal() throws -> Bool {
+    package func hasChosenGoal() throws -> Bool {
         try read { db in try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM day)") ?? false }
     }
 
     /// Consecutive days that met their goal (tracker law D3). Reads backwards, in growing steps, only as far as the
     /// streak goes.
     /// - Parameter asked: what was known at that moment; `nil`: all that is stored.
-    public func streak(today: LocalDay, knownAt asked: Instant? = nil) throws -> Int {
+    package func streak(today: LocalDay, knownAt asked: Instant? = nil) throws -> Int {
         var days = 32
         while true {
             let streak = try history(from: today.adding(days: -days), through: today, knownAt: asked).streak(

@@ -2,15 +2,15 @@ import GRDB
 import TrackerCore
 
 /// The one local user of a store, and the device that this store is (tracker law E8).
-public struct Profile: Hashable, Sendable {
+package struct Profile: Hashable, Sendable {
     /// The user's id, made once.
-    public var userID: String
+    package var userID: String
     /// Settles conflicts of equal `updatedAt`.
-    public var deviceID: String
+    package var deviceID: String
     /// When the store was made.
-    public var createdAt: Instant
+    package var createdAt: Instant
     /// When the welcome was read to its end; `nil` before.
-    public var onboardedAt: Instant?
+    package var onboardedAt: Instant?
 }
 
 extension Profile {

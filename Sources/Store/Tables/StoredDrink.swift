@@ -3,14 +3,14 @@ import TrackerCore
 
 /// A drink and the row it is stored in.
 @dynamicMemberLookup
-public struct StoredDrink: Hashable, Sendable {
+package struct StoredDrink: Hashable, Sendable {
     /// The row's number, for people to point at; never used again.
-    public var number: Int64
+    package var number: Int64
     /// The drink itself.
-    public var drink: Drink
+    package var drink: Drink
 
     /// What the drink says.
-    public subscript<Value>(dynamicMember path: KeyPath<Drink, Value>) -> Value { drink[keyPath: path] }
+    package subscript<Value>(dynamicMember path: KeyPath<Drink, Value>) -> Value { drink[keyPath: path] }
 
     /// What a statement selects first whose rows are read as drinks: they are read by their places, since a day has
     /// many and a history all of them.

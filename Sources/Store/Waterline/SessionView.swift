@@ -2,30 +2,30 @@ import GRDB
 import TrackerCore
 
 /// A session with everything that counts in it.
-public struct SessionView: Hashable, Sendable {
+package struct SessionView: Hashable, Sendable {
     /// The session itself.
-    public var session: WaterlineSession
+    package var session: WaterlineSession
     /// Entered logs and the waters derived from bottle sips, in the order of time.
-    public var logs: [LogEntry]
+    package var logs: [LogEntry]
     /// Millilitres of sips still short of the next derived water.
-    public var carryMl: Int
+    package var carryMl: Int
     /// N of the rule and the warning threshold in force (frozen once ended).
-    public var everyNDrinks: Int
+    package var everyNDrinks: Int
     /// The warning threshold in force.
-    public var warningThreshold: Int
+    package var warningThreshold: Int
 
     /// The engine's state over all logs.
-    public var state: WaterlineState { .computeState(logs, warningThreshold: warningThreshold) }
+    package var state: WaterlineState { .computeState(logs, warningThreshold: warningThreshold) }
 }
 
 extension TrackerStore {
     /// The active session, with logs.
-    public func activeSession(at now: Instant) throws -> SessionView? {
+    package func activeSession(at now: Instant) throws -> SessionView? {
         try read { db in try SessionTable.active(db).map { try view($0, at: now, db) } }
     }
 
     /// A session by its id or an unambiguous beginning of it.
-    public func session(named name: String, at now: Instant) throws -> SessionView? {
+    package func session(named name: String, at now: Instant) throws -> SessionView? {
         try read { db in
             let ids = try String.fetchAll(
                 db, sql: "SELECT id FROM session WHERE id = ? OR substr(id, 1, ?) = ? LIMIT 2",
@@ -36,7 +36,7 @@ extension TrackerStore {
     }
 
     /// Ended sessions, newest first; `limit` 5 is what the screens show.
-    public func pastSessions(limit: Int = 5) throws -> [WaterlineSession] {
+    package func pastSessions(limit: Int = 5) throws -> [WaterlineSession] {
         try read { db in
             try Row.fetchAll(
                 db, sql: "SELECT * FROM session WHERE isActive = 0 ORDER BY startTime DESC, id DESC LIMIT ?",

@@ -2,45 +2,45 @@ import GRDB
 import TrackerCore
 
 /// What a new entry of a session says.
-public struct LogDraft: Hashable, Sendable {
+package struct LogDraft: Hashable, Sendable {
     /// Alcohol or water.
-    public var kind: LogEntry.Kind
+    package var kind: LogEntry.Kind
     /// What kind of drink; `nil` for water.
-    public var drinkType: DrinkType?
+    package var drinkType: DrinkType?
     /// A drink's volume in US fluid ounces.
-    public var sizeOz: Double?
+    package var sizeOz: Double?
     /// Percent by volume, 0–100.
-    public var abv: Double?
+    package var abv: Double?
     /// Standard drinks; `nil`: reckoned from volume and strength, or 1.
-    public var standardDrinkEstimate: Double?
+    package var standardDrinkEstimate: Double?
     /// The preset it is logged by.
-    public var presetID: String?
+    package var presetID: String?
     /// Water's volume in US fluid ounces.
-    public var amountOz: Double?
+    package var amountOz: Double?
 
     /// Something with alcohol: a preset's drink, with another estimate where one is given.
-    public static func drink(_ preset: DrinkPreset, estimate: Double? = nil) -> LogDraft {
+    package static func drink(_ preset: DrinkPreset, estimate: Double? = nil) -> LogDraft {
         LogDraft(
             kind: .alcohol, drinkType: preset.drinkType, sizeOz: preset.sizeOz, abv: preset.abv,
             standardDrinkEstimate: estimate ?? preset.standardDrinkEstimate, presetID: preset.id)
     }
 
     /// A generic drink: 1.0 where no estimate is given (K-E7).
-    public static func drink(
+    package static func drink(
         estimate: Double = 1, drinkType: DrinkType? = nil, sizeOz: Double? = nil, abv: Double? = nil
     ) -> LogDraft {
         LogDraft(kind: .alcohol, drinkType: drinkType, sizeOz: sizeOz, abv: abv, standardDrinkEstimate: estimate)
     }
 
     /// Water, in US fluid ounces.
-    public static func water(oz: Double) -> LogDraft { LogDraft(kind: .water, amountOz: oz) }
+    package static func water(oz: Double) -> LogDraft { LogDraft(kind: .water, amountOz: oz) }
 }
 
 extension TrackerStore {
     /// Adds an entry to the active session.
     /// - Parameter id: an identifier of the caller's, so that a delivery repeated is one entry.
     /// - Throws: `WaterlineSession.Refusal`: no active session, a time outside it, an estimate outside its range.
-    public func addLog(
+    package func addLog(
         _ draft: LogDraft, at instant: Instant? = nil, id: String? = nil, _ context: WriteContext
     ) throws -> LogEntry {
         try write { db in
@@ -64,7 +64,7 @@ extension TrackerStore {
     }
 
     /// Changes an entry; whatever is `nil` stays. The session is replayed and, if ended, summarised anew.
-    public func editLog(
+    package func editLog(
         _ name: String, at instant: Instant? = nil, estimate: Double? = nil, amountOz: Double? = nil,
         _ context: WriteContext
     ) throws -> LogEntry {
@@ -96,7 +96,7 @@ extension TrackerStore {
     }
 
     /// Deletes an entry, or excludes a water that was derived from sips.
-    public func deleteLog(_ name: String, _ context: WriteContext) throws {
+    package func deleteLog(_ name: String, _ context: WriteContext) throws {
         try write { db in
             if try exclude(name, context, db) { return }
             let (log, session) = try entered(name, context, db)
@@ -111,7 +111,7 @@ extension TrackerStore {
     }
 
     /// Whether an entry of that name is there to be edited: `w7`, or its id.
-    public func hasLog(named name: String) throws -> Bool {
+    package func hasLog(named name: String) throws -> Bool {
         try read { db in try LogTable.find(name, db) != nil || derivedSession(of: name, db) != nil }
     }
 

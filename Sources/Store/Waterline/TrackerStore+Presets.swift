@@ -3,7 +3,7 @@ import TrackerCore
 
 extension TrackerStore {
     /// The presets, in the order they were made.
-    public func presets() throws -> [DrinkPreset] {
+    package func presets() throws -> [DrinkPreset] {
         try read { db in
             try Row.fetchAll(db, sql: "SELECT * FROM preset WHERE deleted = 0 ORDER BY position, id").readable(
                 PresetTable.preset)
@@ -11,7 +11,7 @@ extension TrackerStore {
     }
 
     /// A preset by its id, or by its name whatever the case.
-    public func preset(named name: String) throws -> DrinkPreset? {
+    package func preset(named name: String) throws -> DrinkPreset? {
         let all = try presets()
         // A store of an earlier version, or of two devices, may hold names that differ in that only: the one that is
         // written so is meant.
@@ -23,7 +23,7 @@ extension TrackerStore {
 
     /// Adds a preset.
     /// - Throws: `Refusal` for an empty or taken name, a size, strength or estimate out of range.
-    public func addPreset(
+    package func addPreset(
         name: String, drinkType: DrinkType, sizeOz: Double?, abv: Double?, estimate: Double, _ context: WriteContext
     ) throws -> DrinkPreset {
         try write { db in
@@ -39,7 +39,7 @@ extension TrackerStore {
     }
 
     /// Replaces a preset's values. Entries logged with it keep theirs.
-    public func savePreset(_ preset: DrinkPreset, _ context: WriteContext) throws {
+    package func savePreset(_ preset: DrinkPreset, _ context: WriteContext) throws {
         try write { db in
             let profile = try ProfileTable.findOrMake(db, context)
             try PresetTable.check(
@@ -61,7 +61,7 @@ extension TrackerStore {
     }
 
     /// Deletes a preset; a default that named it is unset.
-    public func deletePreset(_ id: String, _ context: WriteContext) throws {
+    package func deletePreset(_ id: String, _ context: WriteContext) throws {
         try write { db in
             let profile = try ProfileTable.findOrMake(db, context)
             try db.execute(

@@ -4,7 +4,7 @@ import TrackerCore
 extension TrackerStore {
     /// Starts a session, or returns the active one (`started` false): a unique index allows no second.
     /// The start seals every ended session (tracker law E3).
-    public func startSession(_ context: WriteContext) throws -> (session: WaterlineSession, started: Bool) {
+    package func startSession(_ context: WriteContext) throws -> (session: WaterlineSession, started: Bool) {
         try write { db in
             if let active = try sessionByTheClock(context, db) { return (active, false) }
             let profile = try ProfileTable.findOrMake(db, context)
@@ -27,7 +27,7 @@ extension TrackerStore {
 
     /// Ends the active session with its summary; the rules in force are frozen with it.
     /// - Parameter atLastLog: ends it at its last entry rather than now.
-    public func endSession(atLastLog: Bool = false, _ context: WriteContext) throws -> SessionView {
+    package func endSession(atLastLog: Bool = false, _ context: WriteContext) throws -> SessionView {
         try write { db in
             guard let active = try sessionByTheClock(context, db) else {
                 throw WaterlineSession.Refusal.noActiveSession
@@ -44,7 +44,7 @@ extension TrackerStore {
     }
 
     /// "Done": the summary has been read, the session is a past one from now on.
-    public func sealSession(_ id: String, _ context: WriteContext) throws {
+    package func sealSession(_ id: String, _ context: WriteContext) throws {
         try write { db in
             try seal("isActive = 0 AND sealed = 0 AND id = ?", [id], context, db)
         }

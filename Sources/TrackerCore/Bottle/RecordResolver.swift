@@ -1,31 +1,31 @@
 /// From a record's wall clock to an instant (tracker law A2). A record has no zone, and in the `strict` dialect no
 /// year.
-public struct RecordResolver: Sendable {
+package struct RecordResolver: Sendable {
     /// The bottle's zone.
-    public var zone: Zone
+    package var zone: Zone
     /// Older than this many days of 86,400 s is implausible; 1–360.
-    public var maxAgeDays: Int
+    package var maxAgeDays: Int
 
-    public init(zone: Zone, maxAgeDays: Int = 180) {
+    package init(zone: Zone, maxAgeDays: Int = 180) {
         self.zone = zone
         self.maxAgeDays = maxAgeDays
     }
 
     /// What else is known, beside the record, when a wall time occurs twice.
-    public struct Evidence: Hashable, Sendable {
+    package struct Evidence: Hashable, Sendable {
         /// Instant of the record before this one in the same response.
-        public var previous: Instant?
+        package var previous: Instant?
         /// End of this bottle's last successful poll, where that poll did not return this record.
-        public var lastPollWithoutIt: Instant?
+        package var lastPollWithoutIt: Instant?
 
-        public init(previous: Instant? = nil, lastPollWithoutIt: Instant? = nil) {
+        package init(previous: Instant? = nil, lastPollWithoutIt: Instant? = nil) {
             self.previous = previous
             self.lastPollWithoutIt = lastPollWithoutIt
         }
     }
 
     /// Which rule dated a record: `-` where the wall time is unique.
-    public enum Rule: String, Hashable, Sendable {
+    package enum Rule: String, Hashable, Sendable {
         case unique = "-"
         /// The wall time was skipped by a change of clocks; moved forward by the gap.
         case gap
@@ -40,7 +40,7 @@ public struct RecordResolver: Sendable {
     }
 
     /// Why a record is kept but not counted.
-    public enum Doubt: String, Hashable, Sendable {
+    package enum Doubt: String, Hashable, Sendable {
         /// No calendar has this date, or no clock this time.
         case impossibleDate
         /// The record's own year is none of 2015–2099.
@@ -50,20 +50,20 @@ public struct RecordResolver: Sendable {
     }
 
     /// What a record was dated to, by which rule, and whether it counts.
-    public struct Resolution: Hashable, Sendable {
+    package struct Resolution: Hashable, Sendable {
         /// The record's own fields with the year found: what identifies the drink. `nil` where no year fits.
-        public var wall: WallTime?
+        package var wall: WallTime?
         /// When it was; `nil` where no year fits.
-        public var instant: Instant?
+        package var instant: Instant?
         /// Which rule chose among several instants.
-        public var rule: Rule
+        package var rule: Rule
         /// `nil`: the record counts.
-        public var doubt: Doubt?
+        package var doubt: Doubt?
     }
 
     /// Dates one record that was received at `received`. The first resolution that is stored is final (A2.5): the
     /// caller asks again only for records that it quarantined.
-    public func resolve(_ fields: RecordFields, received: Instant, evidence: Evidence = Evidence()) -> Resolution {
+    package func resolve(_ fields: RecordFields, received: Instant, evidence: Evidence = Evidence()) -> Resolution {
         guard fields.isPossibleInSomeYear else { return doubtful(.impossibleDate) }
         let found: Resolution
         if let year = fields.year {
@@ -90,7 +90,7 @@ public struct RecordResolver: Sendable {
 
     /// Dates the records of one response, oldest first as bottles send them: each has the one before it as evidence.
     /// `lastPollWithout` says, record by record, which poll lacked it.
-    public func resolve(
+    package func resolve(
         response: [RecordFields], received: Instant, lastPollWithout: (Int) -> Instant?
     ) -> [Resolution] {
         var previous: Instant?
@@ -139,14 +139,14 @@ public struct RecordResolver: Sendable {
     }
 
     /// Years that a bottle's clock may say (protocol law P3).
-    public static let plausibleYears = 2015...2099
+    package static let plausibleYears = 2015...2099
     /// A record may lie this far ahead of the receiving clock.
-    public static let aheadSeconds: Double = 24 * 3600
+    package static let aheadSeconds: Double = 24 * 3600
 }
 
 extension RecordResolver.Resolution {
     /// What the journal keeps: a drink, an entry that is none (`isDrink` false, or 0 ml), or a quarantined one.
-    public func verdict(amountMl: Int, isDrink: Bool, zone: Zone) -> JournalEntry.Verdict {
+    package func verdict(amountMl: Int, isDrink: Bool, zone: Zone) -> JournalEntry.Verdict {
         if let doubt { return .quarantined(reason: doubt.rawValue) }
         guard isDrink else { return .notADrink(reason: "flag") }
         guard amountMl > 0 else { return .notADrink(reason: "zero") }

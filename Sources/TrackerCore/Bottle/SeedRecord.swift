@@ -5,20 +5,20 @@
 ///
 /// The product reads records with `BottleProtocol`; this is the founding reading, kept beside it for its own vectors
 /// and for what an app written to it will do.
-public struct SeedRecord: Hashable, Sendable {
+package struct SeedRecord: Hashable, Sendable {
     /// Its wall clock; the year is to be found.
-    public var fields: RecordFields
+    package var fields: RecordFields
     /// 0–255 ml, byte 7.
-    public var amountMl: Int
+    package var amountMl: Int
     /// Byte 6 was not zero: the amount may be wider than the byte that was read (diagnostic `separatorNotZero`).
-    public var separatorNotZero: Bool
+    package var separatorNotZero: Bool
 
     /// Bytes of a record.
-    public static let size = 13
+    package static let size = 13
 
     /// `nil` for fewer than 13 bytes, another first byte than `1A`, or fields that no calendar has.
     /// Bytes past the 13th are ignored. Offsets count from the collection's own start, so slices are welcome.
-    public init?(_ bytes: some Collection<UInt8>) {
+    package init?(_ bytes: some Collection<UInt8>) {
         let record = Array(bytes.prefix(Self.size))
         guard record.count == Self.size, record[0] == 0x1A else { return nil }
         fields = RecordFields(
@@ -31,7 +31,7 @@ public struct SeedRecord: Hashable, Sendable {
 
     /// The records of one packet: `PT`, two length bytes, two bytes of metadata, then records of 13 bytes.
     /// A record that cannot be read is skipped, a shorter rest is ignored, another header means no records.
-    public static func records(inPacket packet: some Collection<UInt8>) -> [SeedRecord] {
+    package static func records(inPacket packet: some Collection<UInt8>) -> [SeedRecord] {
         let bytes = Array(packet)
         guard bytes.count >= 6, bytes[0] == 0x50, bytes[1] == 0x54 else { return [] }
         return stride(from: 6, through: bytes.count - size, by: size).compactMap { SeedRecord(bytes[$0..<($0 + size)]) }
@@ -39,21 +39,21 @@ public struct SeedRecord: Hashable, Sendable {
 }
 
 /// What a record says about its time: a wall clock, with its year where the dialect has one.
-public struct RecordFields: Hashable, Sendable {
+package struct RecordFields: Hashable, Sendable {
     /// The record's own year (`calendar` dialect), or `nil` (`strict`).
-    public var year: Int?
+    package var year: Int?
     /// 1–12 where the date is possible.
-    public var month: Int
+    package var month: Int
     /// 1–31 where the date is possible.
-    public var day: Int
+    package var day: Int
     /// 0–23 where the time is possible.
-    public var hour: Int
+    package var hour: Int
     /// 0–59 where the time is possible.
-    public var minute: Int
+    package var minute: Int
     /// 0–59 where the time is possible.
-    public var second: Int
+    package var second: Int
 
-    public init(year: Int?, month: Int, day: Int, hour: Int, minute: Int, second: Int) {
+    package init(year: Int?, month: Int, day: Int, hour: Int, minute: Int, second: Int) {
         self.year = year
         self.month = month
         self.day = day
@@ -63,7 +63,7 @@ public struct RecordFields: Hashable, Sendable {
     }
 
     /// The fields could be a date and a time, 29 February included.
-    public var isPossibleInSomeYear: Bool { wall(year: 2000).isPossible }
+    package var isPossibleInSomeYear: Bool { wall(year: 2000).isPossible }
 
     func wall(year: Int) -> WallTime {
         WallTime(year: year, month: month, day: day, hour: hour, minute: minute, second: second)

@@ -1,10 +1,10 @@
 /// What the core sees of the radio (tracker law A8).
-public enum ConnectionState: Hashable, Sendable {
+package enum ConnectionState: Hashable, Sendable {
     case disconnected, scanning, connecting, connected, polling
     case error(ConnectionProblem)
 
     /// `disconnected` … `polling`, `error`.
-    public var name: String {
+    package var name: String {
         switch self {
         case .disconnected: "disconnected"
         case .scanning: "scanning"
@@ -17,7 +17,7 @@ public enum ConnectionState: Hashable, Sendable {
 }
 
 /// Why a poll brought nothing. It never clears stored drinks, and never means that nothing was drunk.
-public enum ConnectionProblem: Error, Hashable, Sendable, CustomStringConvertible {
+package enum ConnectionProblem: Error, Hashable, Sendable, CustomStringConvertible {
     case bottleNotFound
     case bluetoothOff
     case permissionDenied
@@ -35,7 +35,7 @@ public enum ConnectionProblem: Error, Hashable, Sendable, CustomStringConvertibl
     case clockDoubtful
 
     /// The error line.
-    public var description: String {
+    package var description: String {
         switch self {
         case .bottleNotFound: "Bottle not found"
         case .bluetoothOff: "Bluetooth is off"
@@ -51,7 +51,7 @@ public enum ConnectionProblem: Error, Hashable, Sendable, CustomStringConvertibl
     }
 
     /// The hint under it, cleared by the next successful poll.
-    public var hint: String? {
+    package var hint: String? {
         switch self {
         case .bottleNotFound: "Could not find bottle. Make sure it's nearby."
         case .failedToConnect(let message), .connectionLost(let message): message
@@ -60,7 +60,7 @@ public enum ConnectionProblem: Error, Hashable, Sendable, CustomStringConvertibl
     }
 
     /// Its name in a store and in JSON.
-    public var code: String {
+    package var code: String {
         switch self {
         case .bottleNotFound: "notFound"
         case .bluetoothOff: "bluetoothOff"
@@ -76,7 +76,7 @@ public enum ConnectionProblem: Error, Hashable, Sendable, CustomStringConvertibl
     }
 
     /// What the layer below said, where the problem carries it.
-    public var message: String? {
+    package var message: String? {
         switch self {
         case .failedToConnect(let message), .connectionLost(let message): message
         default: nil
@@ -84,7 +84,7 @@ public enum ConnectionProblem: Error, Hashable, Sendable, CustomStringConvertibl
     }
 
     /// From its `code`; `nil` for one that is not known.
-    public init?(code: String, message: String?) {
+    package init?(code: String, message: String?) {
         switch code {
         case "connectFailed": self = .failedToConnect(message)
         case "connectionLost": self = .connectionLost(message)
@@ -100,55 +100,55 @@ public enum ConnectionProblem: Error, Hashable, Sendable, CustomStringConvertibl
 }
 
 /// The radio's last word and the hint that stands until a poll succeeds.
-public struct ConnectionStatus: Hashable, Sendable {
+package struct ConnectionStatus: Hashable, Sendable {
     /// The last change.
-    public var state: ConnectionState
+    package var state: ConnectionState
     /// What to do about the last failed poll.
-    public var hint: String?
+    package var hint: String?
 
-    public init(state: ConnectionState = .disconnected, hint: String? = nil) {
+    package init(state: ConnectionState = .disconnected, hint: String? = nil) {
         self.state = state
         self.hint = hint
     }
 
     /// Takes in a change. An error survives the disconnect that follows it, until the next attempt or success.
-    public mutating func change(to next: ConnectionState) {
+    package mutating func change(to next: ConnectionState) {
         if case .error = state, next == .disconnected { return }
         state = next
         if case .error(let problem) = next { hint = problem.hint }
     }
 
     /// The error line, while the last word of the radio is one.
-    public var error: String? {
+    package var error: String? {
         guard case .error(let problem) = state else { return nil }
         return problem.description
     }
 
     /// A poll came to its end with the bottle's answer.
-    public mutating func pollSucceeded() {
+    package mutating func pollSucceeded() {
         state = .disconnected
         hint = nil
     }
 }
 
 /// What is known of the bottle that was polled last.
-public struct BottleStanding: Hashable, Sendable, Encodable {
+package struct BottleStanding: Hashable, Sendable, Encodable {
     /// What it goes by: its alias, or its identity.
-    public var name: String
+    package var name: String
     /// The name that it shows on the air.
-    public var advertisedName: String?
+    package var advertisedName: String?
     /// Its model in lower case, where it is known.
-    public var model: String?
+    package var model: String?
     /// Charge of its battery, 0–100, as it said at that poll.
-    public var batteryPercent: Int?
+    package var batteryPercent: Int?
     /// Bottle's clock minus host's, seconds, at the last poll that saw both.
-    public var clockDriftSeconds: Int?
+    package var clockDriftSeconds: Int?
     /// End of the last poll, whole or not.
-    public var lastPoll: Instant?
+    package var lastPoll: Instant?
     /// The last poll that read the whole log.
-    public var lastCompletePoll: Instant?
+    package var lastCompletePoll: Instant?
 
-    public init(
+    package init(
         name: String, advertisedName: String? = nil, model: String? = nil, batteryPercent: Int? = nil,
         clockDriftSeconds: Int? = nil,
         lastPoll: Instant? = nil, lastCompletePoll: Instant? = nil
@@ -167,7 +167,7 @@ public struct BottleStanding: Hashable, Sendable, Encodable {
     }
 
     /// Instants as whole seconds since 1970, as everywhere in the state; what is not known is null.
-    public func encode(to encoder: any Encoder) throws {
+    package func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(name, forKey: .name)
         try container.encode(advertisedName, forKey: .advertisedName)

@@ -1,24 +1,24 @@
 /// When the next drink is due (tracker law A5): anchored at the last drink, so that the countdown runs out and a
 /// reminder comes. The founding arithmetic spread the rest of the day anew from every "now" and never came due (K-A5).
-public struct NextDrink: Hashable, Sendable {
+package struct NextDrink: Hashable, Sendable {
     /// What the countdown stands for just now.
-    public enum Phase: String, Hashable, Sendable, Codable, CaseIterable {
+    package enum Phase: String, Hashable, Sendable, Codable, CaseIterable {
         case counting, alerting, outsideHours, goalReached
     }
 
     /// Four phases in place of one missing countdown (K-A6).
-    public var phase: Phase
+    package var phase: Phase
     /// What the spacing counts from: one interval reminder an anchor. `nil` when nothing is due.
-    public var anchor: Instant?
+    package var anchor: Instant?
     /// To the millisecond.
-    public var due: Instant?
+    package var due: Instant?
     /// Until due: negative while alerting.
-    public var secondsLeft: Double?
+    package var secondsLeft: Double?
 
     /// - Parameters:
     ///   - wake: first instant of the current day's drinking hours; `sleep` is the end, exclusive.
     ///   - lastDrink: the latest drink of the current day.
-    public init(
+    package init(
         now: Instant, wake: Instant, sleep: Instant, totalMl: Int, goalMl: Int, glassMl: Int, lastDrink: Instant?
     ) {
         guard now >= wake, now < sleep else {
@@ -53,7 +53,7 @@ public struct NextDrink: Hashable, Sendable {
     }
 
     /// Due, or past it.
-    public var isAlerting: Bool { phase == .alerting }
+    package var isAlerting: Bool { phase == .alerting }
 
     private static let lastCallMilliseconds: Int128 = 30 * 60 * 1000
 }

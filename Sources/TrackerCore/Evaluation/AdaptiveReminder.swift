@@ -1,38 +1,38 @@
 /// System D's reminder (tracker law D2): every so many hours without a drink, with the pace that would still reach
 /// the goal. It does not ask whether one is behind (K-D2).
-public struct AdaptiveReminder: Hashable, Sendable {
+package struct AdaptiveReminder: Hashable, Sendable {
     /// Start inclusive, end exclusive.
-    public var start: Instant
+    package var start: Instant
     /// End of the window.
-    public var end: Instant
+    package var end: Instant
     /// Hours without a drink after which it speaks.
-    public var intervalHours: Double
+    package var intervalHours: Double
 
-    public init(start: Instant, end: Instant, intervalHours: Double = 2) {
+    package init(start: Instant, end: Instant, intervalHours: Double = 2) {
         self.start = start
         self.end = end
         self.intervalHours = intervalHours
     }
 
     /// Hours left, rounded up; at least 1 inside the window.
-    public func hoursLeft(at now: Instant) -> Int {
+    package func hoursLeft(at now: Instant) -> Int {
         max(1, Int(saturating: (now.seconds(to: end) / 3600).rounded(.up)))
     }
 
     /// Ml an hour that would reach the goal by the end.
-    public func pace(remainingMl: Int, at now: Instant) -> Double {
+    package func pace(remainingMl: Int, at now: Instant) -> Double {
         Double(max(0, remainingMl)) / Double(hoursLeft(at: now))
     }
 
     /// The pace as the text says it: to 10 ml, halves up, at least 10. `nil` when nothing remains.
-    public func shownPace(remainingMl: Int, at now: Instant) -> Int? {
+    package func shownPace(remainingMl: Int, at now: Instant) -> Int? {
         guard remainingMl > 0 else { return nil }
         let hours = Int128(hoursLeft(at: now))
         return max(10, Int(clamping: (2 * Int128(remainingMl) + 10 * hours) / (20 * hours) * 10))
     }
 
     /// All firings after that last drink, with nothing drunk since: anchor + k × interval before the end. At most 1000.
-    public func firings(lastDrink: Instant?) -> [Instant] {
+    package func firings(lastDrink: Instant?) -> [Instant] {
         var found: [Instant] = []
         var point = anchor(lastDrink: lastDrink)
         while found.count < 1000, let next = nextFiring(after: point, lastDrink: lastDrink), next > point {
@@ -43,7 +43,7 @@ public struct AdaptiveReminder: Hashable, Sendable {
     }
 
     /// The latest firing that has come by now: what was missed collapses into this one.
-    public func firing(at now: Instant, lastDrink: Instant?) -> Instant? {
+    package func firing(at now: Instant, lastDrink: Instant?) -> Instant? {
         guard let interval = intervalMilliseconds, now >= start, now < end else { return nil }
         let anchor = min(anchor(lastDrink: lastDrink), now)
         let passed = now.milliseconds.saturatingSubtract(anchor.milliseconds) / interval
@@ -51,7 +51,7 @@ public struct AdaptiveReminder: Hashable, Sendable {
     }
 
     /// The first firing after now.
-    public func nextFiring(after now: Instant, lastDrink: Instant?) -> Instant? {
+    package func nextFiring(after now: Instant, lastDrink: Instant?) -> Instant? {
         guard let interval = intervalMilliseconds, now < end else { return nil }
         let anchor = max(start, min(lastDrink ?? start, now))
         let passed = max(0, now.milliseconds.saturatingSubtract(anchor.milliseconds) / interval)

@@ -1,6 +1,6 @@
 /// A reminder as a bottle's own light shows it. It is no message: it stands as long as it is so, and nothing of it is
 /// counted.
-public enum BottleLight: String, Hashable, Sendable, CaseIterable {
+package enum BottleLight: String, Hashable, Sendable, CaseIterable {
     case off
     /// A drink is due.
     case gentle
@@ -16,7 +16,7 @@ public enum BottleLight: String, Hashable, Sendable, CaseIterable {
 
 extension Evaluation {
     /// What the light of a bottle with these settings is to show.
-    public func light(by bottle: BottleSettings) -> BottleLight { bottle.light ? light : .off }
+    package func light(by bottle: BottleSettings) -> BottleLight { bottle.light ? light : .off }
 }
 
 extension HydrationReminders {

@@ -1,22 +1,22 @@
 /// What the second screen gets (tracker law A12): system A's state, whether it alerts, and the countdown, `null` when
 /// there is none, so that no stale one stays on the watch (K-A17).
-public struct CompanionSnapshot: Hashable, Sendable, Codable {
+package struct CompanionSnapshot: Hashable, Sendable, Codable {
     /// System A's state of the day.
-    public var state: HydrationState
+    package var state: HydrationState
     /// Whether a drink is due now.
-    public var isAlerting: Bool
+    package var isAlerting: Bool
     /// Seconds until the next drink is due, not below 0.
-    public var timeUntilNext: Double?
+    package var timeUntilNext: Double?
 
     /// From a state and its countdown.
-    public init(state: HydrationState, nextDrink: NextDrink) {
+    package init(state: HydrationState, nextDrink: NextDrink) {
         self.state = state
         isAlerting = nextDrink.isAlerting
         timeUntilNext = nextDrink.secondsLeft.map { max(0, $0) }
     }
 
     /// Of one moment, with the hours of the halo.
-    public init(now: Instant, intake: DayIntake, settings: Settings, nextDrink: NextDrink) {
+    package init(now: Instant, intake: DayIntake, settings: Settings, nextDrink: NextDrink) {
         let hours = settings.intervalHours
         self.init(
             state: HydrationState(
@@ -28,7 +28,7 @@ public struct CompanionSnapshot: Hashable, Sendable, Codable {
 
     enum CodingKeys: String, CodingKey { case state, isAlerting, timeUntilNext }
 
-    public func encode(to encoder: any Encoder) throws {
+    package func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(state, forKey: .state)
         try container.encode(isAlerting, forKey: .isAlerting)
@@ -40,7 +40,7 @@ extension HydrationState {
     enum CodingKeys: String, CodingKey { case dailyGoalMl, glassSizeMl, totalMl, lastDrink, wake, sleep, history }
 
     /// Times of day as `HH:mm`, instants as epoch seconds, `null` for none.
-    public func encode(to encoder: any Encoder) throws {
+    package func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(dailyGoalMl, forKey: .dailyGoalMl)
         try container.encode(glassSizeMl, forKey: .glassSizeMl)
@@ -52,7 +52,7 @@ extension HydrationState {
     }
 
     /// Lenient: what is missing has the type's default.
-    public init(from decoder: any Decoder) throws {
+    package init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         func value<Value: Decodable>(_ key: CodingKeys, _ type: Value.Type) -> Value? {
             try? container.decodeIfPresent(type, forKey: key)
@@ -71,14 +71,14 @@ extension HydrationState {
 extension HydrationState.Entry {
     enum CodingKeys: String, CodingKey { case at, ml }
 
-    public func encode(to encoder: any Encoder) throws {
+    package func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(at.wholeSeconds, forKey: .at)
         try container.encode(ml, forKey: .ml)
     }
 
     /// With `at` as seconds since 1970.
-    public init(from decoder: any Decoder) throws {
+    package init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         let seconds = try container.decode(Int64.self, forKey: .at)
         guard seconds.magnitude < 1 << 40 else {

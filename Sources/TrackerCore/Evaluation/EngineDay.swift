@@ -1,34 +1,34 @@
 /// What the reminder engine remembers of one day. Keyed by the day, so that a process that slept through the boundary
 /// is right without having reset anything (K-B16).
-public struct EngineDay: Hashable, Sendable, Codable {
+package struct EngineDay: Hashable, Sendable, Codable {
     /// The day that it is of.
-    public var dayKey: LocalDay
+    package var dayKey: LocalDay
     /// Reminders that at least one sink accepted (K-B15): what the daily limit counts.
-    public var remindersSent = 0
+    package var remindersSent = 0
     /// The urgency of the last accepted pace reminder, lowered when urgency falls; `nil` is none.
-    public var lastNotified: Urgency?
+    package var lastNotified: Urgency?
     /// The goal's word was accepted, or reminders were off when it was reached; for the day, whatever happens to the
     /// drinks.
-    public var goalNotified = false
+    package var goalNotified = false
     /// Anchor of the last accepted interval reminder: one reminder an anchor.
-    public var lastDueAnchor: Instant?
+    package var lastDueAnchor: Instant?
     /// The last accepted adaptive firing.
-    public var lastAdaptiveSlot: Instant?
+    package var lastAdaptiveSlot: Instant?
     /// How many words of being back on pace were accepted.
-    public var backOnTrackSent = 0
+    package var backOnTrackSent = 0
     /// A drink brought the day back on pace, and nobody has been told yet. Not stored by older versions.
-    public var recoveryIsDue: Bool?
+    package var recoveryIsDue: Bool?
     /// The day's total at the last evaluation: tells a drink from the mere passing of time.
-    public var lastTotalMl = 0
+    package var lastTotalMl = 0
 
     /// The fresh state of a day.
-    public init(dayKey: LocalDay) { self.dayKey = dayKey }
+    package init(dayKey: LocalDay) { self.dayKey = dayKey }
 
     /// This state if it is of that day, else that day's fresh one.
-    public func rolled(to day: LocalDay) -> EngineDay { dayKey == day ? self : EngineDay(dayKey: day) }
+    package func rolled(to day: LocalDay) -> EngineDay { dayKey == day ? self : EngineDay(dayKey: day) }
 
     /// At least one sink accepted the notification. What was refused changes nothing and comes again.
-    public mutating func accept(_ notification: TrackerNotification) {
+    package mutating func accept(_ notification: TrackerNotification) {
         guard notification.dayKey == dayKey else { return }
         switch notification.acceptance {
         case .pace(let urgency): lastNotified = urgency

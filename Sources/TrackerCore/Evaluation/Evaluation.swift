@@ -3,31 +3,31 @@
 /// The way to use it, in one transaction of the store: evaluate, save `engineDay` and `waterlineReminders`; then offer
 /// each decision to the sinks, and for each that at least one accepted call `accept` and save again. A process that
 /// dies in between offers the same decision, under the same id, at its next evaluation.
-public struct Evaluation: Sendable {
+package struct Evaluation: Sendable {
     /// How things stand.
-    public var snapshot: TrackerSnapshot
+    package var snapshot: TrackerSnapshot
     /// Most important first; at most one hydration reminder.
-    public var decisions: [TrackerNotification]
+    package var decisions: [TrackerNotification]
     /// Ids of notifications that should no longer be shown; closing one that is not shown does nothing.
-    public var closes: [String]
+    package var closes: [String]
     /// The reminder engine's state to save, before anything was accepted.
-    public var engineDay: EngineDay
+    package var engineDay: EngineDay
     /// Of the active session; `nil` without one.
-    public var waterlineReminders: WaterlineReminderState?
+    package var waterlineReminders: WaterlineReminderState?
     /// What a bottle's light is to show, where a bottle's settings let it (`light(by:)`).
-    public var light: BottleLight
+    package var light: BottleLight
     /// When something next changes by the mere passing of time. Evaluate then, and at least every 60 s.
-    public var nextChange: Instant
+    package var nextChange: Instant
 
     /// At least one sink accepted the decision: the state to save.
-    public mutating func accept(_ notification: TrackerNotification) {
+    package mutating func accept(_ notification: TrackerNotification) {
         engineDay.accept(notification)
         waterlineReminders?.accept(notification)
     }
 
     /// Offers every decision to every sink, closes what is over, and takes in what was accepted: for what-ifs, without
     /// a store.
-    public mutating func deliver(to sinks: [MemorySink]) {
+    package mutating func deliver(to sinks: [MemorySink]) {
         for id in closes { sinks.forEach { $0.close(id: id) } }
         for decision in decisions {
             let accepted = sinks.map { $0.deliver(decision) }
@@ -37,10 +37,10 @@ public struct Evaluation: Sendable {
 }
 
 /// The door to the core.
-public enum Tracker {
+package enum Tracker {
     /// Decides everything for one moment. May be called at any time, any number of times: with the state of the last
     /// evaluation the same moment decides nothing new.
-    public static func evaluate(_ facts: TrackerFacts, now: Instant) -> Evaluation {
+    package static func evaluate(_ facts: TrackerFacts, now: Instant) -> Evaluation {
         let calendar = facts.calendar
         let intake = facts.today(at: now)
         let pace = PaceSnapshot(now: now, intake: intake, settings: facts.settings, calendar: calendar)

@@ -1,45 +1,45 @@
 /// Why something is told at one moment, or not: of each kind of reminder the conditions, the facts behind them, the
 /// ones that decided, and what would change that. The conditions are those that the decision itself was made by.
-public struct Explanation: Hashable, Sendable {
+package struct Explanation: Hashable, Sendable {
     /// Something that has to be so for a reminder to be told.
-    public struct Condition: Hashable, Sendable, Encodable {
+    package struct Condition: Hashable, Sendable, Encodable {
         /// Which condition it is.
-        public var name: ReminderGuard.Name
+        package var name: ReminderGuard.Name
         /// Whether it is so.
-        public var holds: Bool
+        package var holds: Bool
         /// How it stands, in a sentence.
-        public var fact: String
+        package var fact: String
         /// What would turn it over, in a sentence.
-        public var change: String
+        package var change: String
     }
 
     /// One reminder, with everything that was asked before it.
-    public struct Reminder: Hashable, Sendable {
+    package struct Reminder: Hashable, Sendable {
         /// Which kind of reminder.
-        public var kind: NotificationKind
+        package var kind: NotificationKind
         /// Its conditions, in the order in which they were asked.
-        public var conditions: [Condition]
+        package var conditions: [Condition]
         /// Whether it is told: all conditions hold.
-        public var isTold: Bool { conditions.allSatisfy(\.holds) }
+        package var isTold: Bool { conditions.allSatisfy(\.holds) }
         /// What keeps it silent, the first that was asked first; none where it is told.
-        public var deciding: [Condition] { conditions.filter { !$0.holds } }
+        package var deciding: [Condition] { conditions.filter { !$0.holds } }
     }
 
     /// The moment that is explained.
-    public var at: Instant
+    package var at: Instant
     /// IANA id of the zone in force then.
-    public var zone: String
+    package var zone: String
     /// One for each kind of reminder.
-    public var reminders: [Reminder]
+    package var reminders: [Reminder]
 
     /// Kinds that are reminders; the resident word of a running session is none.
-    public static let kinds: [NotificationKind] = NotificationKind.allCases.filter { !$0.isResident }
+    package static let kinds: [NotificationKind] = NotificationKind.allCases.filter { !$0.isResident }
 }
 
 extension Explanation.Reminder: Encodable {
     enum CodingKeys: String, CodingKey { case kind, id, told, decidedBy, conditions }
 
-    public func encode(to encoder: any Encoder) throws {
+    package func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(kind, forKey: .kind)
         try container.encode(kind.id, forKey: .id)
@@ -52,7 +52,7 @@ extension Explanation.Reminder: Encodable {
 extension Explanation: Encodable {
     enum CodingKeys: String, CodingKey { case at, zone, reminders }
 
-    public func encode(to encoder: any Encoder) throws {
+    package func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(at.description, forKey: .at)
         try container.encode(zone, forKey: .zone)
@@ -63,7 +63,7 @@ extension Explanation: Encodable {
 extension Tracker {
     /// Why `evaluate` decides what it decides, for the same facts and the same moment. Tells nobody and remembers
     /// nothing.
-    public static func explain(_ facts: TrackerFacts, now: Instant) -> Explanation {
+    package static func explain(_ facts: TrackerFacts, now: Instant) -> Explanation {
         let hydration = hydration(facts, now: now)
         let waterline = facts.waterline.map {
             WaterlineReminders(now: now, facts: $0, settings: facts.settings, calendar: facts.calendar)

@@ -1,7 +1,7 @@
 /// tracker law D1: by the hour on the wall.
-public enum Greeting {
+package enum Greeting {
     /// The greeting of the hour: morning from 4, afternoon from 12, evening from 17, night from 22.
-    public static func text(at time: TimeOfDay) -> String {
+    package static func text(at time: TimeOfDay) -> String {
         switch time.hour {
         case 4..<12: "Good morning!"
         case 12..<17: "Good afternoon!"
@@ -12,9 +12,9 @@ public enum Greeting {
 }
 
 /// The age of the last drink (tracker law B6): whole units, rounded down.
-public enum RelativeAge {
+package enum RelativeAge {
     /// `just now` under a minute and for what lies ahead, then `5 min ago`, `2 h ago`, `3 days ago`.
-    public static func text(from past: Instant, to now: Instant) -> String {
+    package static func text(from past: Instant, to now: Instant) -> String {
         let minutes = Int(saturating: max(0, past.seconds(to: now)) / 60)
         switch minutes {
         case 0: return "just now"
@@ -26,29 +26,29 @@ public enum RelativeAge {
 }
 
 /// The main view in words (tracker law A9).
-public struct MainView: Hashable, Sendable {
+package struct MainView: Hashable, Sendable {
     /// Heading of the main view.
-    public static let title = "Hydration"
+    package static let title = "Hydration"
     /// Heading of the list.
-    public static let sectionTitle = "Today"
+    package static let sectionTitle = "Today"
     /// What stands in place of an empty list.
-    public static let emptyList = "No drinks recorded yet"
+    package static let emptyList = "No drinks recorded yet"
     /// What stands there during a poll.
-    public static let polling = "Checking bottle..."
+    package static let polling = "Checking bottle..."
 
     /// The large text: a countdown, or what there is instead of one.
-    public var headline: String
+    package var headline: String
     /// What the large text counts; `nil` where it counts nothing.
-    public var caption: String?
+    package var caption: String?
     /// Paint the whole ring as a rainbow (K-A15).
-    public var isRainbow: Bool
+    package var isRainbow: Bool
     /// A poll is under way.
-    public var isPolling: Bool
+    package var isPolling: Bool
     /// The red line.
-    public var error: String?
+    package var error: String?
 
     /// Of one moment.
-    public init(_ snapshot: TrackerSnapshot) {
+    package init(_ snapshot: TrackerSnapshot) {
         isPolling = snapshot.connection.state == .polling
         error = snapshot.connection.hint ?? snapshot.connection.error
         isRainbow = snapshot.nextDrink.isAlerting

@@ -1,52 +1,52 @@
 /// System B's payload (tracker law B7): where the day stands. Every copy that is retained or polled says
 /// `shouldNotify` false; only the one-shot channel carries a notification.
-public struct PaceSnapshot: Hashable, Sendable {
+package struct PaceSnapshot: Hashable, Sendable {
     /// Version of the payload.
-    public static let schema = 1
+    package static let schema = 1
 
     /// The day that totals count, `2026-06-15`.
-    public var dayKey: LocalDay
+    package var dayKey: LocalDay
     /// The moment that it is of.
-    public var timestamp: Instant
+    package var timestamp: Instant
     /// Drunk on that day.
-    public var dailyTotalMl: Int
+    package var dailyTotalMl: Int
     /// The goal in force; a goal of nothing counts as the default.
-    public var dailyGoalMl: Int
+    package var dailyGoalMl: Int
     /// The day's last drink.
-    public var lastDrinkTime: Instant?
+    package var lastDrinkTime: Instant?
     /// What should have been drunk by then.
-    public var expectedMl: Int
+    package var expectedMl: Int
     /// How far behind, in steps.
-    public var urgency: Urgency
+    package var urgency: Urgency
     /// The same as surfaces show it (B6).
-    public var displayUrgency: Urgency
+    package var displayUrgency: Urgency
     /// Never negative; 0 once the goal is met.
-    public var deficitMl: Int
+    package var deficitMl: Int
     /// Expected minus drunk; negative is ahead.
-    public var paceBalanceMl: Int
+    package var paceBalanceMl: Int
     /// Drunk / goal, 0…1.
-    public var progress: Double
+    package var progress: Double
     /// Drunk in whole percent of the goal; may be above 100.
-    public var percent: Int
+    package var percent: Int
     /// Whether the goal is met.
-    public var isGoalAchieved: Bool
+    package var isGoalAchieved: Bool
     /// `350ml to catch up`, or what there is instead.
-    public var statusText: String
+    package var statusText: String
     /// What the one-shot channel carries beside it; `nil` everywhere else.
-    public var notification: Notice?
+    package var notification: Notice?
 
     /// What the one-shot channel adds.
-    public struct Notice: Hashable, Sendable {
+    package struct Notice: Hashable, Sendable {
         /// Which kind of notification, as system B names it.
-        public var type: String
+        package var type: String
         /// Its heading.
-        public var title: String
+        package var title: String
         /// What it says below.
-        public var body: String
+        package var body: String
         /// Its id: one notification has one, however often it is offered.
-        public var id: String
+        package var id: String
 
-        public init(type: String, title: String, body: String, id: String) {
+        package init(type: String, title: String, body: String, id: String) {
             self.type = type
             self.title = title
             self.body = body
@@ -54,7 +54,7 @@ public struct PaceSnapshot: Hashable, Sendable {
         }
 
         /// Of a decision.
-        public init(_ notification: TrackerNotification) {
+        package init(_ notification: TrackerNotification) {
             self.init(
                 type: notification.kind.payloadType, title: notification.title, body: notification.body,
                 id: notification.notificationId)
@@ -62,7 +62,7 @@ public struct PaceSnapshot: Hashable, Sendable {
     }
 
     /// Of one moment of a day.
-    public init(now: Instant, intake: DayIntake, settings: Settings, calendar: DayCalendar) {
+    package init(now: Instant, intake: DayIntake, settings: Settings, calendar: DayCalendar) {
         let goal = settings.goalMl > 0 ? settings.goalMl : Settings().goalMl
         let window = Pace.Window(now: now, calendar: calendar, wake: settings.wake, sleep: settings.sleep)
         expectedMl =
@@ -89,14 +89,14 @@ public struct PaceSnapshot: Hashable, Sendable {
     }
 
     /// The same with a notification: for the one-shot channel only.
-    public func notifying(_ notification: TrackerNotification) -> PaceSnapshot {
+    package func notifying(_ notification: TrackerNotification) -> PaceSnapshot {
         var copy = self
         copy.notification = Notice(notification)
         return copy
     }
 
     /// Equal but for the time: nothing to publish.
-    public func says(theSameAs other: PaceSnapshot) -> Bool {
+    package func says(theSameAs other: PaceSnapshot) -> Bool {
         var copy = other
         copy.timestamp = timestamp
         return self == copy
@@ -112,7 +112,7 @@ extension PaceSnapshot: Codable {
     }
 
     /// Times are epoch seconds; `null` is written where there is nothing.
-    public func encode(to encoder: any Encoder) throws {
+    package func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(Self.schema, forKey: .schema)
         try container.encode(dayKey, forKey: .dayKey)
@@ -138,7 +138,7 @@ extension PaceSnapshot: Codable {
 
     /// Lenient: what is missing, null or of another type has a default, and unknown fields are ignored. A goal of 0 or
     /// less reads as 2500. Only `dailyTotalMl` has to be there.
-    public init(from decoder: any Decoder) throws {
+    package init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         func value<Value: Decodable>(_ key: CodingKeys, _ type: Value.Type) -> Value? {
             try? container.decodeIfPresent(type, forKey: key)

@@ -1,5 +1,5 @@
 /// How often a bottle is to be polled, as the day of its person asks for it (tracker law A7).
-public enum PollRhythm: Hashable, Sendable {
+package enum PollRhythm: Hashable, Sendable {
     /// So many seconds after the end of the last poll.
     case every(seconds: Double)
     /// Not before drinking hours begin, so many seconds from now: `bottle.pollWhenIdle` is off.
@@ -7,10 +7,10 @@ public enum PollRhythm: Hashable, Sendable {
 }
 
 /// When the gateway should poll the bottle next (tracker law A7).
-public enum PollPlan {
+package enum PollPlan {
     /// The rhythm at a moment. Ask again after a change of settings, a drink, a poll by hand, and a resume from
     /// suspend.
-    public static func rhythm(_ facts: TrackerFacts, now: Instant) -> PollRhythm {
+    package static func rhythm(_ facts: TrackerFacts, now: Instant) -> PollRhythm {
         let intake = facts.today(at: now)
         let nextDrink = NextDrink(facts: facts, intake: intake, now: now)
         if nextDrink.phase != .outsideHours || facts.settings.bottle.pollWhenIdle {

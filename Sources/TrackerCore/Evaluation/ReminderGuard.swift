@@ -1,8 +1,8 @@
 /// One condition of a reminder, and whether it holds. A reminder is told when all of its guards hold; where it is
 /// silent, those that do not hold are why, and changing exactly those makes it speak.
-public struct ReminderGuard: Hashable, Sendable {
+package struct ReminderGuard: Hashable, Sendable {
     /// Stable, for programs: JSON has these words.
-    public enum Name: String, Hashable, Sendable, Codable, CaseIterable {
+    package enum Name: String, Hashable, Sendable, Codable, CaseIterable {
         // Of all hydration reminders.
         case goalOpen, remindersOn, activeHours, underDailyLimit, engineChosen
         /// Nothing more important is told at the same moment: one word at a time.
@@ -25,11 +25,11 @@ public struct ReminderGuard: Hashable, Sendable {
     }
 
     /// Which condition it is.
-    public var name: Name
+    package var name: Name
     /// Whether it holds.
-    public var holds: Bool
+    package var holds: Bool
 
-    public init(_ name: Name, _ holds: Bool) {
+    package init(_ name: Name, _ holds: Bool) {
         self.name = name
         self.holds = holds
     }

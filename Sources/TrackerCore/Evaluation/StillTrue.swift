@@ -1,17 +1,17 @@
 /// What is still so of what was told before.
-public struct StillTrue: Sendable {
+package struct StillTrue: Sendable {
     private let facts: TrackerFacts
     private let evaluation: Evaluation
     private let now: Instant
 
     /// - Parameter now: when somebody would see it.
-    public init(_ facts: TrackerFacts, now: Instant) {
+    package init(_ facts: TrackerFacts, now: Instant) {
         (self.facts, self.now) = (facts, now)
         evaluation = Tracker.evaluate(facts, now: now)
     }
 
     /// `nil`: it is worth showing now. Whether a later one replaces it is not asked here.
-    public func reasonToMiss(_ told: TrackerNotification) -> MissedReason? {
+    package func reasonToMiss(_ told: TrackerNotification) -> MissedReason? {
         told.kind.isWaterline ? ofSession(told) : ofDay(told)
     }
 

@@ -1,32 +1,32 @@
 /// Everything the core needs to know to decide: gathered by the store, the same for every surface.
-public struct TrackerFacts: Sendable {
+package struct TrackerFacts: Sendable {
     /// The person's settings.
-    public var settings: Settings
+    package var settings: Settings
     /// The zone in force: `day.zone`, or the system's.
-    public var zone: Zone
+    package var zone: Zone
     /// The intake of the current day at least. A day that is missing has had nothing to drink, so a new day begins
     /// empty without anybody resetting it (K-A3).
-    public var days: [LocalDay: DayIntake]
+    package var days: [LocalDay: DayIntake]
     /// What the reminder engine remembers; of another day, or `nil`, it is as new.
-    public var engineDay: EngineDay?
+    package var engineDay: EngineDay?
     /// The active session, where there is one.
-    public var waterline: WaterlineFacts?
+    package var waterline: WaterlineFacts?
     /// The radio's last word.
-    public var connection: ConnectionStatus
+    package var connection: ConnectionStatus
     /// The bottle that was polled last; `nil`: none ever.
-    public var bottle: BottleStanding?
+    package var bottle: BottleStanding?
     /// How the outbox stands.
-    public var sync: SyncStatus
+    package var sync: SyncStatus
     /// What stands behind it.
-    public var syncReport = SyncReport()
+    package var syncReport = SyncReport()
     /// `false`: no notification server answers; nothing is counted, other sinks go on.
-    public var hasNotificationServer: Bool
+    package var hasNotificationServer: Bool
     /// Notifications not yet opened (the badge).
-    public var unread: Int
+    package var unread: Int
     /// So many of them are about a Waterline session.
-    public var unreadOfSessions = 0
+    package var unreadOfSessions = 0
 
-    public init(
+    package init(
         settings: Settings = Settings(), zone: Zone, days: [LocalDay: DayIntake] = [:], engineDay: EngineDay? = nil,
         waterline: WaterlineFacts? = nil, connection: ConnectionStatus = ConnectionStatus(), sync: SyncStatus = .idle,
         hasNotificationServer: Bool = true, unread: Int = 0
@@ -43,7 +43,7 @@ public struct TrackerFacts: Sendable {
     }
 
     /// Facts of a few drinks: their days are folded here.
-    public init(settings: Settings = Settings(), zone: Zone, drinks: [Drink], engineDay: EngineDay? = nil) {
+    package init(settings: Settings = Settings(), zone: Zone, drinks: [Drink], engineDay: EngineDay? = nil) {
         let byDay = Dictionary(grouping: drinks, by: \.localDay)
         self.init(
             settings: settings, zone: zone,
@@ -52,10 +52,10 @@ public struct TrackerFacts: Sendable {
     }
 
     /// Days in the zone in force, from the boundary hour that is set.
-    public var calendar: DayCalendar { DayCalendar(zone: zone, boundaryHour: settings.boundaryHour) }
+    package var calendar: DayCalendar { DayCalendar(zone: zone, boundaryHour: settings.boundaryHour) }
 
     /// The intake of the day that runs at that instant.
-    public func today(at now: Instant) -> DayIntake {
+    package func today(at now: Instant) -> DayIntake {
         let day = calendar.day(of: now)
         return days[day] ?? DayIntake(day: day)
     }

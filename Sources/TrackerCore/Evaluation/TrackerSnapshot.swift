@@ -1,56 +1,56 @@
 /// How the day stands: what every surface shows, and none computes for itself. In JSON the fields of system B's
 /// payload (B7) and of system A's (A12) stand beside each other, the session under `waterline`.
-public struct TrackerSnapshot: Hashable, Sendable, Encodable {
+package struct TrackerSnapshot: Hashable, Sendable, Encodable {
     /// The day by its pace: system B's payload.
-    public var pace: PaceSnapshot
+    package var pace: PaceSnapshot
     /// What the second screen gets.
-    public var companion: CompanionSnapshot
+    package var companion: CompanionSnapshot
     /// The halo's countdown.
-    public var nextDrink: NextDrink
+    package var nextDrink: NextDrink
     /// IANA id of the zone in force.
-    public var zone: String
+    package var zone: String
     /// `c/g` of the halo.
-    public var glasses: GlassLabel
+    package var glasses: GlassLabel
     /// Drinks of the day.
-    public var drinkCount: Int
+    package var drinkCount: Int
     /// Reminders of the day that a sink accepted.
-    public var remindersSent: Int
+    package var remindersSent: Int
     /// Outside of the active hours.
-    public var isQuiet: Bool
+    package var isQuiet: Bool
     /// The active session; `nil` without one.
-    public var waterline: WaterlineSnapshot?
+    package var waterline: WaterlineSnapshot?
     /// The radio's last word.
-    public var connection: ConnectionStatus
+    package var connection: ConnectionStatus
     /// The bottle that was polled last; `nil`: none ever.
-    public var bottle: BottleStanding?
+    package var bottle: BottleStanding?
     /// How the outbox stands.
-    public var sync: SyncStatus
+    package var sync: SyncStatus
     /// What stands behind that.
-    public var syncReport: SyncReport
+    package var syncReport: SyncReport
     /// The amounts of the cup and of the quick-add buttons.
-    public var cupMl: Int
+    package var cupMl: Int
     /// The quick-add buttons, in millilitres.
-    public var quickAddMl: [Int]
+    package var quickAddMl: [Int]
     /// Whether a notification server answers.
-    public var hasNotificationServer: Bool
+    package var hasNotificationServer: Bool
     /// Notifications not yet opened.
-    public var unread: Int
+    package var unread: Int
     /// So many of them are about a session; not in the payload.
     var unreadOfSessions: Int
     /// `Good morning!`, by the time of day.
-    public var greeting: String
+    package var greeting: String
     /// The last drink in relative words; `nil` when there was none today.
-    public var lastDrinkAge: String?
+    package var lastDrinkAge: String?
     /// In what its texts have amounts; its numbers are millilitres.
-    public var units: AmountUnits
+    package var units: AmountUnits
     /// `1.2L / 2.5L`, or in ounces.
-    public var litresText: String
+    package var litresText: String
     /// `1,250 ml / 2,500 ml`, or in other units.
-    public var amountText: String
+    package var amountText: String
     /// `350 ml behind target`, or what there is instead.
-    public var behindText: String
+    package var behindText: String
     /// Height of the second fill, expected / goal; `nil` while it is hidden, not being behind (B6).
-    public var targetProgress: Double?
+    package var targetProgress: Double?
 
     init(
         now: Instant, facts: TrackerFacts, intake: DayIntake, pace: PaceSnapshot, nextDrink: NextDrink,
@@ -88,7 +88,7 @@ public struct TrackerSnapshot: Hashable, Sendable, Encodable {
     /// As surfaces show it on which Waterline is nobody's business: without the session, and without what tells of one
     /// by its numbers: changes that wait for the sync server are a session's, and so are some of the notifications that
     /// nobody has opened.
-    public var withoutWaterline: TrackerSnapshot {
+    package var withoutWaterline: TrackerSnapshot {
         var shared = self
         shared.waterline = nil
         if case .pending = sync { shared.sync = .idle }
@@ -98,7 +98,7 @@ public struct TrackerSnapshot: Hashable, Sendable, Encodable {
     }
 
     /// Equal but for the passing of time: nothing to publish (B8).
-    public func says(theSameAs other: TrackerSnapshot) -> Bool {
+    package func says(theSameAs other: TrackerSnapshot) -> Bool {
         pace.says(theSameAs: other.pace) && nextDrink.phase == other.nextDrink.phase
             && nextDrink.due == other.nextDrink.due
             && drinkCount == other.drinkCount && companion.state == other.companion.state && zone == other.zone
@@ -117,7 +117,7 @@ public struct TrackerSnapshot: Hashable, Sendable, Encodable {
         case headline, caption, units, litresText, amountText, behindText, targetProgress
     }
 
-    public func encode(to encoder: any Encoder) throws {
+    package func encode(to encoder: any Encoder) throws {
         try pace.encode(to: encoder)
         try companion.encode(to: encoder)
         var container = encoder.container(keyedBy: CodingKeys.self)

@@ -1,37 +1,37 @@
 /// What the Waterline reminders remember of one session. Like `EngineDay`, it moves on when a sink accepted.
-public struct WaterlineReminderState: Hashable, Sendable, Codable {
+package struct WaterlineReminderState: Hashable, Sendable, Codable {
     /// The session that it is of.
-    public var sessionID: String
+    package var sessionID: String
     /// Where the time grid counts from: the start, or the last change of the interval.
-    public var gridStart: Instant
+    package var gridStart: Instant
     /// Minutes between two points of the grid.
-    public var gridIntervalMinutes: Int
+    package var gridIntervalMinutes: Int
     /// The last grid point dealt with.
-    public var lastSlot: Instant?
+    package var lastSlot: Instant?
     /// Insertion sequence of the newest alcohol entry that the per-drink reminder has dealt with.
-    public var lastDrinkSeq = 0
+    package var lastDrinkSeq = 0
     /// The value after everything that the warning has dealt with, and the newest entry in it.
-    public var lastValueThousandths = 0
+    package var lastValueThousandths = 0
     /// Insertion sequence of the newest entry in that value.
-    public var lastValueSeq = 0
+    package var lastValueSeq = 0
     /// "Keep Going" was chosen then.
-    public var keepGoingAt: Instant?
+    package var keepGoingAt: Instant?
     /// The question whether the session was forgotten has been accepted.
-    public var abandonedNotified = false
+    package var abandonedNotified = false
     /// The session's resident word as it was accepted last.
-    public var lastLiveText: String?
+    package var lastLiveText: String?
     /// Accepted notifications by id: the number in the next one's name.
-    public var sent: [String: Int] = [:]
+    package var sent: [String: Int] = [:]
 
     /// Of a session that begins.
-    public init(session: WaterlineSession, intervalMinutes: Int) {
+    package init(session: WaterlineSession, intervalMinutes: Int) {
         sessionID = session.id
         gridStart = session.startTime
         gridIntervalMinutes = intervalMinutes
     }
 
     /// At least one sink accepted the notification.
-    public mutating func accept(_ notification: TrackerNotification) {
+    package mutating func accept(_ notification: TrackerNotification) {
         guard notification.sessionID == sessionID else { return }
         switch notification.acceptance {
         case .waterlineTime(let slot): lastSlot = slot
@@ -45,26 +45,26 @@ public struct WaterlineReminderState: Hashable, Sendable, Codable {
     }
 
     /// Another interval: the grid starts anew at the moment of the change (E4).
-    public mutating func restartGrid(at now: Instant, intervalMinutes: Int) {
+    package mutating func restartGrid(at now: Instant, intervalMinutes: Int) {
         guard intervalMinutes != gridIntervalMinutes else { return }
         gridIntervalMinutes = intervalMinutes
         gridStart = now
     }
 
     /// "Keep Going": silence for another 12 hours.
-    public mutating func keepGoing(at now: Instant) {
+    package mutating func keepGoing(at now: Instant) {
         keepGoingAt = now
         abandonedNotified = false
     }
 }
 
 /// Whether a session was forgotten (tracker law E3).
-public enum AbandonedSession {
+package enum AbandonedSession {
     /// Seconds after which an open session looks forgotten.
-    public static let limitSeconds: Double = 12 * 3600
+    package static let limitSeconds: Double = 12 * 3600
 
     /// Whole hours since the start, once more than 12 have passed since the start or since "Keep Going"; else `nil`.
-    public static func hours(start: Instant, keepGoingAt: Instant?, now: Instant) -> Int? {
+    package static func hours(start: Instant, keepGoingAt: Instant?, now: Instant) -> Int? {
         guard max(start, keepGoingAt ?? start).seconds(to: now) > limitSeconds else { return nil }
         return Int(saturating: start.seconds(to: now) / 3600)
     }

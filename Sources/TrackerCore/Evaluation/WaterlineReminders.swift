@@ -1,17 +1,17 @@
 /// What the store knows of the active session.
-public struct WaterlineFacts: Hashable, Sendable {
+package struct WaterlineFacts: Hashable, Sendable {
     /// The session itself.
-    public var session: WaterlineSession
+    package var session: WaterlineSession
     /// Entries that were logged, in any order, without deleted ones and without derived ones.
-    public var logs: [LogEntry]
+    package var logs: [LogEntry]
     /// The bottle's sips from the session's start on.
-    public var sips: [Sip]
+    package var sips: [Sip]
     /// Ids of derived entries that were taken out.
-    public var excluded: Set<String>
+    package var excluded: Set<String>
     /// What its reminders remember; `nil`: nothing yet.
-    public var reminders: WaterlineReminderState?
+    package var reminders: WaterlineReminderState?
 
-    public init(
+    package init(
         session: WaterlineSession, logs: [LogEntry] = [], sips: [Sip] = [], excluded: Set<String> = [],
         reminders: WaterlineReminderState? = nil
     ) {
@@ -23,7 +23,7 @@ public struct WaterlineFacts: Hashable, Sendable {
     }
 
     /// Everything that counts: logged entries and those derived from sips, by time.
-    public func allLogs(now: Instant, settings: Settings) -> [LogEntry] {
+    package func allLogs(now: Instant, settings: Settings) -> [LogEntry] {
         let derived = BottleWater(
             sips: sips, session: session, now: now, mode: settings.bottleWater, defaultWaterOz: settings.defaultWaterOz,
             excluded: excluded)

@@ -1,39 +1,39 @@
 /// The active session as surfaces show it (tracker law E5).
-public struct WaterlineSnapshot: Hashable, Sendable, Encodable {
+package struct WaterlineSnapshot: Hashable, Sendable, Encodable {
     /// The session's id.
-    public var sessionId: String
+    package var sessionId: String
     /// When it began.
-    public var startTime: Instant
+    package var startTime: Instant
     /// Real seconds since then.
-    public var elapsedSeconds: Double
+    package var elapsedSeconds: Double
     /// The engine's value in drinks; may be negative.
-    public var value: Double
+    package var value: Double
     /// Drinks since the last water.
-    public var sinceWater: Int
+    package var sinceWater: Int
     /// Entries with alcohol.
-    public var drinks: Int
+    package var drinks: Int
     /// Entries of water.
-    public var waters: Int
+    package var waters: Int
     /// Sum of the estimates.
-    public var standardDrinks: Double
+    package var standardDrinks: Double
     /// The value has reached the warning threshold.
-    public var isWarning: Bool
+    package var isWarning: Bool
     /// What is said beside the gauge while it has.
-    public var warningText: String?
+    package var warningText: String?
     /// Drinks until water is due; 0 is now.
-    public var waterDueIn: Int
+    package var waterDueIn: Int
     /// The same in words.
-    public var waterDueText: String
+    package var waterDueText: String
     /// `nil` when reminders are off, or gone silent.
-    public var nextReminderSeconds: Double?
+    package var nextReminderSeconds: Double?
     /// `m:ss`.
-    public var nextReminderText: String?
+    package var nextReminderText: String?
     /// 0…1, centre 0.5.
-    public var gauge: Double
+    package var gauge: Double
     /// Whole hours, once the session looks forgotten.
-    public var abandonedHours: Int?
+    package var abandonedHours: Int?
     /// Adherence if the session ended now.
-    public var adherencePercent: Int?
+    package var adherencePercent: Int?
 
     init(_ reminders: WaterlineReminders) {
         let (session, state, settings, now) = (reminders.session, reminders.engine, reminders.settings, reminders.now)
@@ -70,7 +70,7 @@ public struct WaterlineSnapshot: Hashable, Sendable, Encodable {
     }
 
     /// Times are epoch seconds; `null` is written where there is nothing.
-    public func encode(to encoder: any Encoder) throws {
+    package func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(sessionId, forKey: .sessionId)
         try container.encode(startTime.wholeSeconds, forKey: .startTime)

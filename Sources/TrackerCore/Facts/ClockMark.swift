@@ -2,19 +2,19 @@
 ///
 /// The wall clock may be set to anything at any time. The count since the computer was started goes on evenly through
 /// all of that: two marks of one start show by how much the wall clock was set between them.
-public struct ClockMark: Hashable, Sendable {
+package struct ClockMark: Hashable, Sendable {
     /// What it showed.
-    public var wall: Instant
+    package var wall: Instant
     /// Which start of the computer `uptime` counts from; `nil` where that is not known.
-    public var boot: Int64?
+    package var boot: Int64?
     /// Milliseconds since then, sleep included.
-    public var uptime: Int64
+    package var uptime: Int64
     /// Whether a time server kept the clock right, by the kernel's own account; `nil` where nobody says.
-    public var isSynchronized: Bool?
+    package var isSynchronized: Bool?
     /// Seconds east of UTC that a bottle is told this reading with, -86,400 to 86,400; `nil` where nobody noted it.
-    public var zoneOffset: Int?
+    package var zoneOffset: Int?
 
-    public init(
+    package init(
         wall: Instant, boot: Int64? = nil, uptime: Int64 = 0, isSynchronized: Bool? = nil, zoneOffset: Int? = nil
     ) {
         self.wall = wall
@@ -25,14 +25,14 @@ public struct ClockMark: Hashable, Sendable {
     }
 
     /// The same, where is known what the clock said that the computer's start was, ms UTC.
-    public init(wall: Instant, boot: Int64?, start: Int64) {
+    package init(wall: Instant, boot: Int64?, start: Int64) {
         self.init(wall: wall, boot: boot, uptime: wall.milliseconds.saturatingSubtract(start))
     }
 
     /// Whether this reading, which a time server vouched for, still says something beside a later one that somebody
     /// else agreed with: no clock that is right is behind it, and a person, or a server that corrects itself, may know
     /// better.
-    public func outlives(_ later: ClockMark) -> Bool {
+    package func outlives(_ later: ClockMark) -> Bool {
         isSynchronized == true && later.isSynchronized != true && later.wall.seconds(to: wall) <= Self.day
     }
 
@@ -40,17 +40,17 @@ public struct ClockMark: Hashable, Sendable {
     private static let day: Double = 86_400
 
     /// What this clock says that the computer's start was, ms UTC.
-    public var start: Int64 { wall.milliseconds.saturatingSubtract(uptime) }
+    package var start: Int64 { wall.milliseconds.saturatingSubtract(uptime) }
 
     /// The same, as people see it in a zone.
-    public func shown(in zone: Zone) -> ClockMark {
+    package func shown(in zone: Zone) -> ClockMark {
         var mark = self
         mark.zoneOffset = zone.offsetSeconds(at: wall)
         return mark
     }
 
     /// What this clock shows after so many milliseconds in which nobody sets it.
-    public func advanced(milliseconds: Int64) -> ClockMark {
+    package func advanced(milliseconds: Int64) -> ClockMark {
         var mark = self
         mark.wall.milliseconds = wall.milliseconds.saturatingAdd(milliseconds)
         mark.uptime = uptime.saturatingAdd(milliseconds)
@@ -59,7 +59,7 @@ public struct ClockMark: Hashable, Sendable {
 
     /// Milliseconds that passed until another mark, whatever the wall clocks say; `nil` where the computer was started
     /// in between.
-    public func passed(until other: ClockMark) -> Int64? {
+    package func passed(until other: ClockMark) -> Int64? {
         guard let boot, boot == other.boot else { return nil }
         let passed = other.uptime.subtractingReportingOverflow(uptime)
         return passed.overflow ? nil : passed.partialValue
@@ -67,35 +67,35 @@ public struct ClockMark: Hashable, Sendable {
 
     /// Seconds by which the wall clock was set forward (or back, below zero) until another mark; `nil` where nobody
     /// knows.
-    public func step(to other: ClockMark) -> Double? {
+    package func step(to other: ClockMark) -> Double? {
         passed(until: other).map { advanced(milliseconds: $0).wall.seconds(to: other.wall) }
     }
 
     /// Seconds that a clock without a zone, told this reading, is ahead by a change of zone until another mark; 0 where
     /// nobody knows.
-    public func zoneShift(to other: ClockMark) -> Int {
+    package func zoneShift(to other: ClockMark) -> Int {
         guard let zoneOffset, let now = other.zoneOffset else { return 0 }
         return zoneOffset - now
     }
 
     /// Seconds that a bottle which was told this reading is ahead of another mark: it runs on, and knows no zone. `nil`
     /// where nobody knows.
-    public func ahead(of other: ClockMark) -> Double? {
+    package func ahead(of other: ClockMark) -> Double? {
         step(to: other).map { Double(zoneShift(to: other)) - $0 }
     }
 }
 
 /// A bottle's clock was set to what this computer's clock said. Having shown nothing or another day, it is an echo of
 /// that clock from then on, and no witness for it; having shown the same day, it is one of its hours only.
-public struct ClockSetting: Hashable, Sendable {
+package struct ClockSetting: Hashable, Sendable {
     /// The reading that the bottle was told.
-    public var mark: ClockMark
+    package var mark: ClockMark
     /// The last record of the journal then: what the journal got later may have been written by the clock that was set.
-    public var lastRecord: Int64
+    package var lastRecord: Int64
     /// It showed the same day before.
-    public var wasNear: Bool
+    package var wasNear: Bool
 
-    public init(mark: ClockMark, lastRecord: Int64 = 0, wasNear: Bool = false) {
+    package init(mark: ClockMark, lastRecord: Int64 = 0, wasNear: Bool = false) {
         self.wasNear = wasNear
         self.mark = mark
         self.lastRecord = lastRecord
@@ -104,13 +104,13 @@ public struct ClockSetting: Hashable, Sendable {
 
 /// A moment at which a bottle's clock was right to the minute. It counts without a zone, so what it shows after a
 /// journey, or in summer, follows from the offset that it was right for.
-public struct ClockAgreement: Hashable, Sendable {
+package struct ClockAgreement: Hashable, Sendable {
     /// When it was.
-    public var at: Instant
+    package var at: Instant
     /// Seconds east of UTC.
-    public var zoneOffset: Int
+    package var zoneOffset: Int
 
-    public init(at: Instant, zoneOffset: Int) {
+    package init(at: Instant, zoneOffset: Int) {
         self.at = at
         self.zoneOffset = zoneOffset
     }

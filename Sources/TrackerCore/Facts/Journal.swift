@@ -2,41 +2,41 @@
 ///
 /// Identity is the bottle's: `bottle` and the record's own bytes of date, time and amount, and whether it is a drink at
 /// all. Never when or how often it was received, nor in which dialect it was read (promise 2).
-public struct JournalEntry: Hashable, Sendable {
+package struct JournalEntry: Hashable, Sendable {
     /// The bottle's identity: its address, upper case with colons, or what stands in for one.
-    public var bottle: String
+    package var bottle: String
     /// The 13 bytes as received, kept for ever so that a better decoder can run over the past (promise 3).
-    public var raw: [UInt8]
+    package var raw: [UInt8]
     /// The record's wall clock with the resolved year; `nil` where the fields are no date (`raw` is the identity then).
-    public var wall: WallTime?
+    package var wall: WallTime?
     /// The record's amount in the reading's width.
-    public var amountMl: Int
+    package var amountMl: Int
     /// When we received it.
-    public var received: Instant
+    package var received: Instant
     /// What is made of it.
-    public var verdict: Verdict
+    package var verdict: Verdict
     /// How the bytes were read, for example `calendar/u16be`; `nil` where nobody says. The same bytes read in another
     /// way change their row instead of making a second one.
-    public var reading: String?
+    package var reading: String?
     /// When it probably was, where the date is not believed and something better is known; where the host's clock is
     /// not believed, when it was by that clock.
-    public var about: Instant?
+    package var about: Instant?
     /// The clock that dated it has turned out wrong, and by how much is known: this date takes the place of an earlier
     /// one.
-    public var isCorrection = false
+    package var isCorrection = false
     /// The record has no year, and took it from this clock, with which nobody agreed; or, where the bottle's clock or
     /// this one is not believed, the clock that contradicted the bottle's.
-    public var yearClock: ClockMark?
+    package var yearClock: ClockMark?
     /// Somebody agrees with the clock that this year is from: it takes the place of one from `yearClock`.
-    public var isYearAgreed = false
+    package var isYearAgreed = false
     /// The date that the record has cannot be, by a clock that is vouched for, and nothing better is known: it counts
     /// nowhere from now on.
-    public var isWithdrawn = false
+    package var isWithdrawn = false
     /// A person dated this drink: no reading and no poll moves it any more.
-    public var isByHand = false
+    package var isByHand = false
 
     /// What is made of a record.
-    public enum Verdict: Hashable, Sendable {
+    package enum Verdict: Hashable, Sendable {
         /// A drink at this instant; counts. `zone` is the IANA id it was resolved in.
         case drink(at: Instant, zone: String)
         /// A well-formed record that is not a drink: flag not zero (`reason` "flag"), or 0 ml ("zero").
@@ -46,7 +46,7 @@ public struct JournalEntry: Hashable, Sendable {
         case quarantined(reason: String)
     }
 
-    public init(
+    package init(
         bottle: String, raw: [UInt8], wall: WallTime?, amountMl: Int, received: Instant, verdict: Verdict,
         reading: String? = nil,
         about: Instant? = nil
@@ -62,7 +62,7 @@ public struct JournalEntry: Hashable, Sendable {
     }
 
     /// The clock to note beside the row: that of a drink's year, or the one that contradicted the bottle's.
-    public var openYear: ClockMark? {
+    package var openYear: ClockMark? {
         switch verdict {
         case .drink, .quarantined(JournalDoubt.bottleClock), .quarantined(JournalDoubt.hostClock): yearClock
         case .notADrink, .quarantined: nil
@@ -70,37 +70,37 @@ public struct JournalEntry: Hashable, Sendable {
     }
 
     /// A record's bytes.
-    public static let length = 13
+    package static let length = 13
     /// The part of the bytes that says which drink it is: date, time and amount. The rest is not known to stay.
-    public static let identityLength = 8
+    package static let identityLength = 8
 
     /// Date, time and amount as the bottle wrote them.
-    public var identity: ArraySlice<UInt8> { raw.prefix(Self.identityLength) }
+    package var identity: ArraySlice<UInt8> { raw.prefix(Self.identityLength) }
     /// Whether the record says of itself that it is a drink (byte 12 is zero), be it one of 0 ml: bookkeeping of the
     /// same second and amount is another record.
-    public var isFlaggedDrink: Bool {
+    package var isFlaggedDrink: Bool {
         if case .notADrink(reason: "flag") = verdict { return false }
         return Self.isFlaggedDrink(raw)
     }
 
     /// By the bytes alone: byte 12 is zero.
-    public static func isFlaggedDrink(_ raw: [UInt8]) -> Bool { raw.count <= 12 || raw[12] == 0 }
+    package static func isFlaggedDrink(_ raw: [UInt8]) -> Bool { raw.count <= 12 || raw[12] == 0 }
 }
 
 /// Why a record is kept but not counted: the reasons that the gateway gives beside those of `RecordResolver.Doubt`.
-public enum JournalDoubt {
+package enum JournalDoubt {
     /// The dialect does not take these bytes for a drink record.
-    public static let refused = "refusedByDialect"
+    package static let refused = "refusedByDialect"
     /// The host's clock cannot be right, so nothing was dated.
-    public static let hostClock = "hostClock"
+    package static let hostClock = "hostClock"
     /// The bottle's clock was wrong when it wrote this: its date is not to be believed, whatever it says.
-    public static let bottleClock = "bottleClock"
+    package static let bottleClock = "bottleClock"
     /// It came cut into pieces that may be of two records: it counts when readings of the whole log agree on it.
-    public static let pieced = "pieced"
+    package static let pieced = "pieced"
 }
 
 /// What became of one entry.
-public enum JournalOutcome: Hashable, Sendable {
+package enum JournalOutcome: Hashable, Sendable {
     /// New, and durably stored.
     case stored
     /// Was there already, as what it is: counts as stored.
@@ -111,7 +111,7 @@ public enum JournalOutcome: Hashable, Sendable {
     case promoted
 
     /// It came for the first time, or has its first date.
-    public var isNew: Bool { self == .stored || self == .promoted }
+    package var isNew: Bool { self == .stored || self == .promoted }
 }
 
 /// The one door for sips (promise 1: the bottle is told to forget only what came back from `append`).
@@ -123,7 +123,7 @@ public enum JournalOutcome: Hashable, Sendable {
 /// clock that turned out wrong is moved to its true time (`JournalEntry.isCorrection`), and a year that only a clock
 /// told with which nobody agreed gives way once to one that somebody agrees with (`isYearAgreed`). Only a drink that
 /// lies ahead of a clock that is vouched for loses its date (`isWithdrawn`); the row stays, with a doubt.
-public protocol Journal: Sendable {
+package protocol Journal: Sendable {
     /// Appends a batch in one transaction. One outcome an entry, in order.
     func append(_ entries: [JournalEntry]) throws -> [JournalOutcome]
     /// What is remembered of a bottle. Makes nothing known.
@@ -162,21 +162,21 @@ public protocol Journal: Sendable {
 
 extension Journal {
     /// One from which no bottle is ever let go keeps what it has.
-    public func isOwn(_ bottle: String) throws -> Bool { true }
+    package func isOwn(_ bottle: String) throws -> Bool { true }
 }
 
 /// Who a bottle is, as it showed itself in one poll.
-public struct BottleNames: Hashable, Sendable {
+package struct BottleNames: Hashable, Sendable {
     /// Its address, its serial number, or what stands in for them: what its records are kept under.
-    public var identity: String
+    package var identity: String
     /// What a person calls it (`bottle.alias`). Two bottles never share one: the first keeps it.
-    public var alias: String?
+    package var alias: String?
     /// Another identity, under which it is known from now on.
-    public var standIn: String?
+    package var standIn: String?
     /// It was the journal's own when the poll began: one that a person has let go since is not taken back.
-    public var wasOwn = false
+    package var wasOwn = false
 
-    public init(_ identity: String, alias: String? = nil, standIn: String? = nil) {
+    package init(_ identity: String, alias: String? = nil, standIn: String? = nil) {
         self.identity = identity
         self.alias = alias
         self.standIn = standIn
@@ -184,36 +184,36 @@ public struct BottleNames: Hashable, Sendable {
 }
 
 /// What speaks for a log being a bottle's.
-public struct LogLikeness: Hashable, Sendable {
+package struct LogLikeness: Hashable, Sendable {
     /// So many of its records are known from that bottle.
-    public var known: Int
+    package var known: Int
     /// End of that bottle's last poll that read the whole log.
-    public var lastCompletePoll: Instant?
+    package var lastCompletePoll: Instant?
 
-    public init(known: Int, lastCompletePoll: Instant? = nil) {
+    package init(known: Int, lastCompletePoll: Instant? = nil) {
         self.known = known
         self.lastCompletePoll = lastCompletePoll
     }
 }
 
 /// What a journal remembers when a bottle answers.
-public struct BottleMemory: Hashable, Sendable {
+package struct BottleMemory: Hashable, Sendable {
     /// End of this bottle's last poll that read the whole log (evidence for rule R3 of A2).
-    public var lastCompletePoll: Instant?
+    package var lastCompletePoll: Instant?
     /// The last time at which anything was received from any bottle by a clock that could be believed.
-    public var newestReceipt: Instant?
+    package var newestReceipt: Instant?
     /// That clock, where more of it is known than its time.
-    public var receiptClock: ClockMark?
+    package var receiptClock: ClockMark?
     /// The last such clock that somebody else agreed with: a time server, or a bottle that has the time of its own.
-    public var witness: ClockMark?
+    package var witness: ClockMark?
     /// The last such clock that a time server kept right. No bottle that agrees to the day takes its place.
-    public var served: ClockMark?
+    package var served: ClockMark?
     /// When this bottle's clock was set by this computer's, oldest first, since it was last known to be right.
-    public var clockSettings: [ClockSetting]
+    package var clockSettings: [ClockSetting]
     /// When this bottle's clock was right last.
-    public var agreement: ClockAgreement?
+    package var agreement: ClockAgreement?
 
-    public init(
+    package init(
         lastCompletePoll: Instant? = nil, newestReceipt: Instant? = nil, receiptClock: ClockMark? = nil,
         witness: ClockMark? = nil, served: ClockMark? = nil,
         clockSettings: [ClockSetting] = [], agreement: ClockAgreement? = nil
@@ -230,31 +230,32 @@ public struct BottleMemory: Hashable, Sendable {
 
 extension Journal {
     /// Those that are read otherwise by now: the years that are open and what lies ahead are left alone.
-    public func unsettled(of bottle: String, reading: String, after id: Int64, limit: Int) throws -> [UnsettledRecord] {
+    package func unsettled(of bottle: String, reading: String, after id: Int64, limit: Int) throws -> [UnsettledRecord]
+    {
         try unsettled(of: bottle, reading: reading, since: nil, openYears: false, ahead: nil, after: id, limit: limit)
     }
 }
 
 /// A stored record that could be read or dated otherwise by now.
-public struct UnsettledRecord: Hashable, Sendable {
+package struct UnsettledRecord: Hashable, Sendable {
     /// The row's number: where to go on.
-    public var id: Int64
+    package var id: Int64
     /// The identity that its bottle was first seen under.
-    public var bottle: String
+    package var bottle: String
     /// The 13 bytes as received.
-    public var raw: [UInt8]
+    package var raw: [UInt8]
     /// When they were received, by the clock of then.
-    public var received: Instant
+    package var received: Instant
     /// Why it has no date; `nil` where it has one.
-    public var doubt: String?
+    package var doubt: String?
     /// The clock that told its year, where nobody agreed with that clock; or that contradicted the bottle's.
-    public var yearClock: ClockMark?
+    package var yearClock: ClockMark?
     /// When it probably was, by that clock.
-    public var about: Instant?
+    package var about: Instant?
     /// It counts later than was asked for.
-    public var isAhead: Bool
+    package var isAhead: Bool
 
-    public init(
+    package init(
         id: Int64, bottle: String, raw: [UInt8], received: Instant, doubt: String?, yearClock: ClockMark? = nil,
         about: Instant? = nil, isAhead: Bool = false
     ) {
@@ -270,33 +271,33 @@ public struct UnsettledRecord: Hashable, Sendable {
 }
 
 /// What a poll leaves behind beside the drinks.
-public struct PollRecord: Hashable, Sendable {
+package struct PollRecord: Hashable, Sendable {
     /// The identity of the bottle that answered.
-    public var bottle: String
+    package var bottle: String
     /// The name that it showed on the air.
-    public var name: String?
+    package var name: String?
     /// Its model in lower case, where it is known.
-    public var model: String?
+    package var model: String?
     /// Charge of its battery, 0–100, as it said.
-    public var batteryPercent: Int?
+    package var batteryPercent: Int?
     /// Bottle's clock minus host's, seconds; `nil` where the bottle did not tell.
-    public var clockDriftSeconds: Int?
+    package var clockDriftSeconds: Int?
     /// When the poll was over, by the host's clock.
-    public var endedAt: Instant
+    package var endedAt: Instant
     /// Whether the whole log was read.
-    public var complete: Bool
+    package var complete: Bool
     /// The host's clock contradicted store or bottle: `endedAt` is no evidence of anything.
-    public var isClockDoubtful: Bool
+    package var isClockDoubtful: Bool
     /// The clock that `endedAt` was read from, where more of it is known.
-    public var clock: ClockMark?
+    package var clock: ClockMark?
     /// Somebody else agrees with it (`BottleMemory.witness`).
-    public var isClockWitnessed: Bool
+    package var isClockWitnessed: Bool
     /// The bottle's clock agrees with one that is known to be right: how it was set before does not matter any more.
-    public var isBottleClockRight: Bool
+    package var isBottleClockRight: Bool
     /// Bottle and computer showed the same time, and neither had it from the other, or somebody vouches for it.
-    public var agreement: ClockAgreement?
+    package var agreement: ClockAgreement?
 
-    public init(
+    package init(
         bottle: String, name: String? = nil, model: String? = nil, batteryPercent: Int? = nil,
         clockDriftSeconds: Int? = nil, endedAt: Instant, complete: Bool,
         isClockDoubtful: Bool = false, clock: ClockMark? = nil, isClockWitnessed: Bool = true,

@@ -1,8 +1,8 @@
 /// A name as surfaces with narrow rules write it: letters a-z, digits and `_` only, as levels of a topic and ids of
 /// Home Assistant are.
-public enum PlainName {
+package enum PlainName {
     /// Different names may become the same one.
-    public static func of(_ text: String) -> String {
+    package static func of(_ text: String) -> String {
         var plain = ""
         for scalar in text.lowercased().unicodeScalars {
             let isPlain = (97...122).contains(scalar.value) || (48...57).contains(scalar.value)

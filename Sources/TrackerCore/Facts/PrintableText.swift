@@ -1,10 +1,10 @@
 /// What may be in a name that a person gives, since terminals and pages show it to others.
-public enum PrintableText {
+package enum PrintableText {
     /// Whether a text has 1 to `limit` code points, and none of them is a control character (C0, DEL, C1), a separator
     /// of lines, a noncharacter (U+FFFE: XML and MQTT refuse it), or an unseen one that changes how the others look
     /// (U+202E turns the direction of writing). The joiners and tags of which emoji and some scripts are made are
     /// allowed; something has to be seen.
-    public static func isName(_ text: String, limit: Int) -> Bool {
+    package static func isName(_ text: String, limit: Int) -> Bool {
         (1...limit).contains(text.unicodeScalars.count) && hasNoControls(text)
             && text.unicodeScalars.contains {
                 !$0.properties.isWhitespace && !$0.properties.isDefaultIgnorableCodePoint
@@ -12,7 +12,7 @@ public enum PrintableText {
     }
 
     /// The same without a length.
-    public static func hasNoControls(_ text: String) -> Bool {
+    package static func hasNoControls(_ text: String) -> Bool {
         text.unicodeScalars.allSatisfy { scalar in
             guard !scalar.properties.isNoncharacterCodePoint else { return false }
             return switch scalar.properties.generalCategory {

@@ -13,27 +13,27 @@
 /// `zone`), the person put another one in its place.
 ///
 /// Keys that a reader does not know are passed over; a greater `version` is refused, since what it means is not known.
-public struct WireEntry: Hashable, Sendable {
+package struct WireEntry: Hashable, Sendable {
     /// Of what `init(from:)` reads and `encode(to:)` writes.
-    public static let version = 1
+    package static let version = 1
     /// What may stand in a name or a reason, characters.
-    public static let textLimit = 128
+    package static let textLimit = 128
 
     /// Who received it from the bottle: the id of that store's owner's device.
-    public var gateway: String
+    package var gateway: String
     /// The record as it was journaled there.
-    public var entry: JournalEntry
+    package var entry: JournalEntry
     /// The bottle's other identities, at most `namesLimit`.
-    public var names: [String]
+    package var names: [String]
     /// A person deleted the drink: it is known, and does not count.
-    public var isDeleted: Bool
+    package var isDeleted: Bool
     /// What a person put in the drink's place.
-    public var edit: Edit?
+    package var edit: Edit?
 
     /// So many identities of one bottle travel with its entries.
-    public static let namesLimit = 16
+    package static let namesLimit = 16
 
-    public init(gateway: String, entry: JournalEntry, names: [String] = [], isDeleted: Bool = false, edit: Edit? = nil)
+    package init(gateway: String, entry: JournalEntry, names: [String] = [], isDeleted: Bool = false, edit: Edit? = nil)
     {
         self.gateway = gateway
         self.entry = entry
@@ -43,17 +43,17 @@ public struct WireEntry: Hashable, Sendable {
     }
 
     /// A drink as a person corrected it.
-    public struct Edit: Hashable, Sendable {
+    package struct Edit: Hashable, Sendable {
         /// Its key, random: by it the correction counts once.
-        public var key: String
+        package var key: String
         /// The amount that counts instead.
-        public var ml: Int
+        package var ml: Int
         /// When it was instead.
-        public var at: Instant
+        package var at: Instant
         /// The IANA id of the zone whose day it counts on.
-        public var zone: String
+        package var zone: String
 
-        public init(key: String, ml: Int, at: Instant, zone: String) {
+        package init(key: String, ml: Int, at: Instant, zone: String) {
             self.key = key
             self.ml = ml
             self.at = at
@@ -62,9 +62,9 @@ public struct WireEntry: Hashable, Sendable {
     }
 
     /// Why a text is no entry.
-    public struct Malformed: Error, Hashable, CustomStringConvertible {
+    package struct Malformed: Error, Hashable, CustomStringConvertible {
         /// What is wrong, in a sentence.
-        public var description: String
+        package var description: String
     }
 }
 
@@ -74,7 +74,7 @@ extension WireEntry: Codable {
             deleted, names, edit, key
     }
 
-    public func encode(to encoder: any Encoder) throws {
+    package func encode(to encoder: any Encoder) throws {
         var fields = encoder.container(keyedBy: Key.self)
         try fields.encode(Self.version, forKey: .version)
         try fields.encode(gateway, forKey: .gateway)
@@ -109,7 +109,7 @@ extension WireEntry: Codable {
     }
 
     /// - Throws: `Malformed`, or `DecodingError` where a field is missing or of another type.
-    public init(from decoder: any Decoder) throws {
+    package init(from decoder: any Decoder) throws {
         let fields = try decoder.container(keyedBy: Key.self)
         let version = try fields.decode(Int.self, forKey: .version)
         guard version >= 1 else { throw Malformed(description: "there is no version \(version) of an entry") }

@@ -1,7 +1,7 @@
 /// What became of a drink, as one line of a stream.
-public struct DrinkLine: Hashable, Sendable {
+package struct DrinkLine: Hashable, Sendable {
     /// What happened to the drink.
-    public enum Change: String, Hashable, Sendable {
+    package enum Change: String, Hashable, Sendable {
         case added
         /// A person's correction: the drink that it takes the place of is told as deleted beside it.
         case corrected
@@ -11,17 +11,17 @@ public struct DrinkLine: Hashable, Sendable {
     }
 
     /// Its place in the sequence of all changes: where a reader goes on.
-    public var position: Int64
+    package var position: Int64
     /// What happened to the drink.
-    public var change: Change
+    package var change: Change
     /// The drink as it is now.
-    public var drink: Drink
+    package var drink: Drink
     /// The number of its row; never used again.
-    public var number: Int64
+    package var number: Int64
     /// The key of the drink that was there first, of a correction.
-    public var original: String?
+    package var original: String?
 
-    public init(position: Int64, change: Change, drink: Drink, number: Int64, original: String? = nil) {
+    package init(position: Int64, change: Change, drink: Drink, number: Int64, original: String? = nil) {
         (self.position, self.change, self.drink, self.number, self.original) = (
             position, change, drink, number, original
         )

@@ -1,22 +1,22 @@
 /// Lines of drinks for spreadsheets, programs and databases. A line is one line whatever stands in it.
-public struct DrinkLines: Sendable {
+package struct DrinkLines: Sendable {
     /// How a line is written: comma-separated values, a JSON object a line, or InfluxDB's line protocol.
-    public enum Format: String, Hashable, Sendable, CaseIterable { case csv, jsonl, influx }
+    package enum Format: String, Hashable, Sendable, CaseIterable { case csv, jsonl, influx }
 
     /// How a line is written.
-    public let format: Format
+    package let format: Format
     private var zones = ZoneTable()
 
     /// In that format.
-    public init(_ format: Format) { self.format = format }
+    package init(_ format: Format) { self.format = format }
 
     /// What stands before the first line; empty where nothing does.
-    public var opening: String {
+    package var opening: String {
         format == .csv ? "position,change,startDate,value_ml,uuid,original,zone,day,drinkSource\n" : ""
     }
 
     /// Writes one line with its end.
-    public mutating func append(_ line: DrinkLine, to bytes: inout [UInt8]) {
+    package mutating func append(_ line: DrinkLine, to bytes: inout [UInt8]) {
         let (drink, zone) = (line.drink, zones[line.drink.zone])
         switch format {
         case .csv:

@@ -1,20 +1,20 @@
 /// Drinks as files that Apple Health importers, spreadsheets and programs read (tracker law D4): an opening, a piece
 /// for each drink, an end. Whoever writes decides which drinks count and in which order; what is kept here is a table
 /// of zones.
-public struct HealthExport {
+package struct HealthExport {
     /// Which kind of file it is.
-    public let format: HealthFiles.Format
+    package let format: HealthFiles.Format
     private var zones = ZoneTable()
     private var isFirst = true
 
     /// In that format.
-    public init(_ format: HealthFiles.Format) { self.format = format }
+    package init(_ format: HealthFiles.Format) { self.format = format }
 
     /// The first line of our CSV.
-    public static let csvHeader = "startDate,endDate,value_ml,uuid"
+    package static let csvHeader = "startDate,endDate,value_ml,uuid"
 
     /// What stands before the first drink.
-    public var opening: String {
+    package var opening: String {
         switch format {
         case .appleHealth: "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<HealthData locale=\"en_US\">\n"
         case .csv: Self.csvHeader + "\n"
@@ -23,7 +23,7 @@ public struct HealthExport {
     }
 
     /// What stands behind the last drink.
-    public var end: String {
+    package var end: String {
         switch format {
         case .appleHealth: "</HealthData>\n"
         case .csv: ""
@@ -38,7 +38,7 @@ public struct HealthExport {
     /// `startDate`, `endDate` (ISO, with offset), `value_ml`, `uuid`, `zone`, `day`, `drinkSource`: all that a drink
     /// has; and `original` where it is one that somebody corrected.
     /// - Parameter original: the key of the drink that it stands instead of.
-    public mutating func append(_ drink: Drink, insteadOf original: String? = nil, to bytes: inout [UInt8]) {
+    package mutating func append(_ drink: Drink, insteadOf original: String? = nil, to bytes: inout [UInt8]) {
         let zone = zones[drink.zone]
         let ml = String(drink.ml)
         switch format {
@@ -90,7 +90,7 @@ public struct HealthExport {
     }
 
     /// A whole file of the drinks that count, oldest first.
-    public static func text(_ format: HealthFiles.Format, _ drinks: [Drink]) -> String {
+    package static func text(_ format: HealthFiles.Format, _ drinks: [Drink]) -> String {
         var export = HealthExport(format)
         var bytes = Array(export.opening.utf8)
         for drink in drinks.filter(\.counts).sorted(by: Drink.isEarlier) { export.append(drink, to: &bytes) }

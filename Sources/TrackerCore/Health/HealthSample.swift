@@ -1,23 +1,23 @@
 /// One amount of water as health files know it (tracker law D4).
-public struct HealthSample: Hashable, Sendable {
+package struct HealthSample: Hashable, Sendable {
     /// When it was drunk.
-    public var at: Instant
+    package var at: Instant
     /// How much.
-    public var ml: Int
+    package var ml: Int
     /// Our own drink's key, where the sample carries one (`HKExternalUUID`).
-    public var uuid: String?
+    package var uuid: String?
     /// What wrote it, where the file says.
-    public var sourceName: String?
+    package var sourceName: String?
     /// Where, on which day and how the drink was counted, where the file says: our JSON does.
-    public var zone: String?
+    package var zone: String?
     /// The day it was counted on, where the file says.
-    public var day: LocalDay?
+    package var day: LocalDay?
     /// Where it came from, where the file says.
-    public var source: DrinkSource?
+    package var source: DrinkSource?
     /// The key of the drink that it was corrected from, where the file says: a bottle may still bring that one.
-    public var original: String?
+    package var original: String?
 
-    public init(at: Instant, ml: Int, uuid: String? = nil, sourceName: String? = nil) {
+    package init(at: Instant, ml: Int, uuid: String? = nil, sourceName: String? = nil) {
         self.at = at
         self.ml = ml
         self.uuid = uuid
@@ -25,19 +25,19 @@ public struct HealthSample: Hashable, Sendable {
     }
 
     /// Of a drink, under its key.
-    public init(_ drink: Drink) {
+    package init(_ drink: Drink) {
         self.init(at: drink.at, ml: drink.ml, uuid: drink.key, sourceName: HealthFiles.sourceName)
     }
 
     /// The key that the sample is stored under. Our own keeps its key, so that the bottle's next poll does not add it
     /// again; a foreign one is start, value and source, so that a file read twice adds nothing.
-    public var importKey: String {
+    package var importKey: String {
         if let uuid, sourceName == nil || sourceName == HealthFiles.sourceName { return uuid }
         return "health|\(at)|\(ml)|\(sourceName ?? "")"
     }
 
     /// The drink to store; `nil` where our own drink is there already.
-    public func drink(known: (String) -> Bool, calendar: DayCalendar, now: Instant) -> Drink? {
+    package func drink(known: (String) -> Bool, calendar: DayCalendar, now: Instant) -> Drink? {
         if let uuid, known(uuid) { return nil }
         guard !known(importKey) else { return nil }
         return Drink(key: importKey, at: at, calendar: calendar, ml: ml, source: .health, updatedAt: now)
@@ -45,44 +45,44 @@ public struct HealthSample: Hashable, Sendable {
 }
 
 /// What an import makes of a file: whole, or refused by a sentence.
-public struct HealthFileError: Problem, Hashable {
+package struct HealthFileError: Problem, Hashable {
     /// 1-based line, where the trouble lies in one.
-    public var line: Int?
+    package var line: Int?
     /// What is wrong, in a sentence without the line.
-    public var reason: String
+    package var reason: String
     /// For programs: one word in lowerCamelCase.
-    public var code: String
+    package var code: String
 
     /// - Parameter code: where something particular can be done about it.
-    public init(line: Int? = nil, reason: String, code: String = "badHealthFile") {
+    package init(line: Int? = nil, reason: String, code: String = "badHealthFile") {
         self.line = line
         self.reason = reason
         self.code = code
     }
 
     /// Always `damaged`: the file is not what it should be.
-    public var category: ProblemCategory { .damaged }
+    package var category: ProblemCategory { .damaged }
     /// The line, where it is known.
-    public var values: [String: String] { line.map { ["line": String($0)] } ?? [:] }
+    package var values: [String: String] { line.map { ["line": String($0)] } ?? [:] }
     /// The reason, with its line.
-    public var sentence: String { (line.map { "Line \($0): " } ?? "") + reason }
+    package var sentence: String { (line.map { "Line \($0): " } ?? "") + reason }
 }
 
 /// Names and units that the three formats share.
-public enum HealthFiles {
+package enum HealthFiles {
     /// What our files are written as, and recognised as.
-    public enum Format: String, Hashable, Sendable, CaseIterable { case appleHealth = "apple-health", csv, json }
+    package enum Format: String, Hashable, Sendable, CaseIterable { case appleHealth = "apple-health", csv, json }
 
     /// Who we are in files that we write.
-    public static let sourceName = "waterh-bench"
+    package static let sourceName = "waterh-bench"
     /// Apple Health's name of what they hold.
-    public static let waterType = "HKQuantityTypeIdentifierDietaryWater"
+    package static let waterType = "HKQuantityTypeIdentifierDietaryWater"
 
     /// Beside `HKExternalUUID`, for the few keys with characters that XML has no way to write: the key, `escaped`.
-    public static let wholeKey = "waterh-bench-key"
+    package static let wholeKey = "waterh-bench-key"
 
     /// Of a drink that somebody corrected: the key of the one that it stands instead of, `escaped`.
-    public static let originalKey = "waterh-bench-original"
+    package static let originalKey = "waterh-bench-original"
 
     /// A text in ASCII, its other bytes in UTF-8 as `%EF`.
     static func escaped(_ text: String) -> String {
@@ -99,7 +99,7 @@ public enum HealthFiles {
     }
 
     /// The text again; `nil` for what `escaped` does not write.
-    public static func unescaped(_ text: String) -> String? {
+    package static func unescaped(_ text: String) -> String? {
         var (bytes, rest): ([UInt8], Substring.UTF8View) = ([], text[...].utf8)
         while let byte = rest.popFirst() {
             guard byte == UInt8(ascii: "%") else {
@@ -135,17 +135,17 @@ public enum HealthFiles {
     }
 
     /// Halves up; `nil` for what cannot be an amount of water: below 0, over 100 litres, no number.
-    public static func amount(_ value: Double, unit: String) -> Int? {
+    package static func amount(_ value: Double, unit: String) -> Int? {
         guard let factor = millilitres(per: unit), value.isFinite else { return nil }
         let ml = value * factor
         return ml >= 0 && ml <= 100_000 ? Int((ml + 0.5).rounded(.down)) : nil
     }
 
     /// Whether a file may give amounts in it.
-    public static func isUnit(_ unit: String) -> Bool { millilitres(per: unit) != nil }
+    package static func isUnit(_ unit: String) -> Bool { millilitres(per: unit) != nil }
 
     /// A moment with the offset that held in its zone: `2026-10-25T02:30:00+02:00`.
-    public static func dateText(_ instant: Instant, _ zone: Zone) -> String {
+    package static func dateText(_ instant: Instant, _ zone: Zone) -> String {
         var bytes: [UInt8] = []
         appendDate(instant, zone, isISO: true, to: &bytes)
         return String(decoding: bytes, as: UTF8.self)

@@ -1,23 +1,23 @@
 /// One day as history shows it: its total, and the goal that was in force at its end.
-public struct DayRecord: Hashable, Sendable, Codable {
+package struct DayRecord: Hashable, Sendable, Codable {
     /// The day.
-    public var day: LocalDay
+    package var day: LocalDay
     /// Sum of its drinks.
-    public var totalMl: Int
+    package var totalMl: Int
     /// The goal at its end.
-    public var goalMl: Int
+    package var goalMl: Int
 
-    public init(day: LocalDay, totalMl: Int, goalMl: Int) {
+    package init(day: LocalDay, totalMl: Int, goalMl: Int) {
         self.day = day
         self.totalMl = totalMl
         self.goalMl = goalMl
     }
 
     /// Total at or above a goal that is one.
-    public var isMet: Bool { goalMl > 0 && totalMl >= goalMl }
+    package var isMet: Bool { goalMl > 0 && totalMl >= goalMl }
 
     /// The calendar's colour.
-    public enum Class: String, Hashable, Sendable, Codable, CaseIterable {
+    package enum Class: String, Hashable, Sendable, Codable, CaseIterable {
         /// Green: the goal was met.
         case met
         /// Light blue: something was drunk.
@@ -27,22 +27,22 @@ public struct DayRecord: Hashable, Sendable, Codable {
     }
 
     /// The day's colour in the calendar.
-    public var dayClass: Class { isMet ? .met : totalMl > 0 ? .partial : .none }
+    package var dayClass: Class { isMet ? .met : totalMl > 0 ? .partial : .none }
 }
 
 /// Which goal held on which day: raising it today does not rewrite yesterday (tracker law D3).
-public struct GoalHistory: Hashable, Sendable {
+package struct GoalHistory: Hashable, Sendable {
     private let changes: [(day: LocalDay, goalMl: Int)]
     private let fallbackMl: Int
 
     /// `goals`: the goal at the end of the days that have one. `current` holds where none is known.
-    public init(goals: [LocalDay: Int], current: Int) {
+    package init(goals: [LocalDay: Int], current: Int) {
         changes = goals.map { ($0.key, $0.value) }.sorted { $0.day < $1.day }
         fallbackMl = current
     }
 
     /// The day's own goal, else that of the nearest earlier day, else of the earliest known, else the current one.
-    public func goal(on day: LocalDay) -> Int {
+    package func goal(on day: LocalDay) -> Int {
         var low = 0
         var high = changes.count
         while low < high {
@@ -52,11 +52,11 @@ public struct GoalHistory: Hashable, Sendable {
         return low > 0 ? changes[low - 1].goalMl : changes.first?.goalMl ?? fallbackMl
     }
 
-    public static func == (left: GoalHistory, right: GoalHistory) -> Bool {
+    package static func == (left: GoalHistory, right: GoalHistory) -> Bool {
         left.fallbackMl == right.fallbackMl && left.changes.elementsEqual(right.changes, by: ==)
     }
 
-    public func hash(into hasher: inout Hasher) {
+    package func hash(into hasher: inout Hasher) {
         hasher.combine(fallbackMl)
         for change in changes {
             hasher.combine(change.day)
@@ -67,23 +67,23 @@ public struct GoalHistory: Hashable, Sendable {
 
 /// Days in a row, weeks and months (tracker law D3). Dates are counted as dates, so that weeks have seven bars
 /// whatever the clocks do.
-public struct History: Hashable, Sendable {
+package struct History: Hashable, Sendable {
     private let totals: [LocalDay: Int]
     private let goals: GoalHistory
 
     /// From each day's total and the goals over time.
-    public init(totals: [LocalDay: Int], goals: GoalHistory) {
+    package init(totals: [LocalDay: Int], goals: GoalHistory) {
         self.totals = totals
         self.goals = goals
     }
 
     /// The record of any day; one without drinks has total 0.
-    public subscript(day: LocalDay) -> DayRecord {
+    package subscript(day: LocalDay) -> DayRecord {
         DayRecord(day: day, totalMl: totals[day] ?? 0, goalMl: goals.goal(on: day))
     }
 
     /// Consecutive days that met their goal, ending today, or yesterday while today is unfinished.
-    public func streak(today: LocalDay) -> Int {
+    package func streak(today: LocalDay) -> Int {
         var day = self[today].isMet ? today : today.adding(days: -1)
         var length = 0
         while self[day].isMet {
@@ -96,16 +96,16 @@ public struct History: Hashable, Sendable {
     }
 
     /// The seven days of the week that contains a day.
-    public static func week(containing day: LocalDay, firstDay: WeekStart) -> [LocalDay] {
+    package static func week(containing day: LocalDay, firstDay: WeekStart) -> [LocalDay] {
         let first = day.adding(days: -((day.weekday - firstDay.weekday + 7) % 7))
         return (0..<7).map(first.adding(days:))
     }
 
     /// The week's bars; `nil` for days that have not come yet.
-    public func bars(week: [LocalDay], today: LocalDay) -> [DayRecord?] { week.map { $0 > today ? nil : self[$0] } }
+    package func bars(week: [LocalDay], today: LocalDay) -> [DayRecord?] { week.map { $0 > today ? nil : self[$0] } }
 
     /// All days of a month; `nil` for those that have not come yet. Empty for a month that does not exist.
-    public func calendar(year: Int, month: Int, today: LocalDay) -> [(day: LocalDay, record: DayRecord?)] {
+    package func calendar(year: Int, month: Int, today: LocalDay) -> [(day: LocalDay, record: DayRecord?)] {
         let length = LocalDay.length(ofMonth: month, year: year)
         guard length > 0 else { return [] }
         return (1...length).compactMap { LocalDay(year: year, month: month, day: $0) }.map {

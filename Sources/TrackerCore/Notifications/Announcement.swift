@@ -1,21 +1,21 @@
 /// What a person is told, without what that changes: all that it takes to show it, here or in another program.
-public struct Announcement: Hashable, Sendable, Codable {
+package struct Announcement: Hashable, Sendable, Codable {
     /// Which kind of notification.
-    public var kind: NotificationKind
+    package var kind: NotificationKind
     /// As `TrackerNotification.notificationId`.
-    public var id: String
+    package var id: String
     /// Its heading.
-    public var title: String
+    package var title: String
     /// Empty where the text is discreet.
-    public var body: String
+    package var body: String
     /// How pressing it is.
-    public var urgency: NotificationUrgency
+    package var urgency: NotificationUrgency
     /// Whether it makes a sound.
-    public var sound: Bool
+    package var sound: Bool
     /// Nothing of what it is about shows on a locked screen.
-    public var isDiscreet: Bool
+    package var isDiscreet: Bool
 
-    public init(
+    package init(
         kind: NotificationKind, id: String, title: String, body: String, urgency: NotificationUrgency, sound: Bool,
         isDiscreet: Bool = false
     ) {
@@ -26,7 +26,7 @@ public struct Announcement: Hashable, Sendable, Codable {
 
 extension TrackerNotification {
     /// The same without what it changes.
-    public var announcement: Announcement {
+    package var announcement: Announcement {
         Announcement(
             kind: kind, id: notificationId, title: title, body: body, urgency: urgency, sound: sound,
             isDiscreet: isDiscreet)

@@ -1,6 +1,6 @@
 /// Why somebody who was away when something was told is not shown it any more, but has it on the list of what was
 /// missed (tracker law C).
-public enum MissedReason: String, Hashable, Sendable, CaseIterable, Codable {
+package enum MissedReason: String, Hashable, Sendable, CaseIterable, Codable {
     /// A later one of the same catalogue's id was told: it takes the place of this one.
     case replaced
     /// Somebody drank since, or did otherwise what it asks for.

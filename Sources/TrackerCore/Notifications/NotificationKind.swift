@@ -1,11 +1,11 @@
 /// The catalogue of notifications (tracker law Section 8).
-public enum NotificationKind: String, Hashable, Sendable, CaseIterable, Codable {
+package enum NotificationKind: String, Hashable, Sendable, CaseIterable, Codable {
     case pace, interval, adaptive
     case goal, recovery
     case waterlineTime, waterlinePerDrink, waterlineWarning, waterlineAbandoned, waterlineLive
 
     /// The stable id: a new notification of the same id takes the place of the one shown.
-    public var id: String {
+    package var id: String {
         switch self {
         case .pace, .interval, .adaptive: "hydration-reminder"
         case .goal: "hydration-goal-reached"
@@ -19,7 +19,7 @@ public enum NotificationKind: String, Hashable, Sendable, CaseIterable, Codable 
     }
 
     /// Buttons, by their D-Bus keys.
-    public var actions: [NotificationAction] {
+    package var actions: [NotificationAction] {
         switch self {
         case .pace, .interval, .adaptive: [.open, .logCup, .dismiss]
         case .goal, .recovery: [.open]
@@ -30,16 +30,16 @@ public enum NotificationKind: String, Hashable, Sendable, CaseIterable, Codable 
     }
 
     /// Counts into the eight a day.
-    public var countsInLimit: Bool { id == "hydration-reminder" }
+    package var countsInLimit: Bool { id == "hydration-reminder" }
 
     /// Held back in quiet hours.
-    public var isHeldInQuietHours: Bool { countsInLimit || self == .recovery }
+    package var isHeldInQuietHours: Bool { countsInLimit || self == .recovery }
 
     /// Stays until closed, is replaced when its words change, and makes no sound.
-    public var isResident: Bool { self == .waterlineLive }
+    package var isResident: Bool { self == .waterlineLive }
 
     /// About a Waterline session: off every shared surface unless its person switched that on.
-    public var isWaterline: Bool {
+    package var isWaterline: Bool {
         switch self {
         case .pace, .interval, .adaptive, .goal, .recovery: false
         case .waterlineTime, .waterlinePerDrink, .waterlineWarning, .waterlineAbandoned, .waterlineLive: true
@@ -47,10 +47,10 @@ public enum NotificationKind: String, Hashable, Sendable, CaseIterable, Codable 
     }
 
     /// The page that is about it: what opening it shows (tracker law C).
-    public var page: String { isWaterline ? "/waterline" : "/" }
+    package var page: String { isWaterline ? "/waterline" : "/" }
 
     /// `reminder`, `goalReached` or empty, as the state payload names it (B7).
-    public var payloadType: String {
+    package var payloadType: String {
         switch self {
         case .pace, .interval, .adaptive: "reminder"
         case .goal: "goalReached"
@@ -60,7 +60,7 @@ public enum NotificationKind: String, Hashable, Sendable, CaseIterable, Codable 
 }
 
 /// A button of a notification; the raw value is its D-Bus key.
-public enum NotificationAction: String, Hashable, Sendable, Codable, CaseIterable {
+package enum NotificationAction: String, Hashable, Sendable, Codable, CaseIterable {
     case open = "default"
     case logCup = "log-cup"
     case dismiss
@@ -70,7 +70,7 @@ public enum NotificationAction: String, Hashable, Sendable, Codable, CaseIterabl
     case keepGoing = "keep-going"
 
     /// The button's words.
-    public var label: String {
+    package var label: String {
         switch self {
         case .open: "Open"
         case .logCup: "Log a cup"
@@ -84,7 +84,7 @@ public enum NotificationAction: String, Hashable, Sendable, Codable, CaseIterabl
 }
 
 /// D-Bus urgency byte.
-public enum NotificationUrgency: Int, Hashable, Sendable, Codable {
+package enum NotificationUrgency: Int, Hashable, Sendable, Codable {
     case low = 0
     case normal = 1
     case critical = 2
@@ -93,7 +93,7 @@ public enum NotificationUrgency: Int, Hashable, Sendable, Codable {
 extension NotificationKind {
     /// The catalogue's urgency byte. `pace`: the urgency of a pace reminder. Time-sensitive kinds are critical only
     /// where `notify.timeSensitiveCritical` says so.
-    public func urgency(for pace: Urgency?, settings: Settings) -> NotificationUrgency {
+    package func urgency(for pace: Urgency?, settings: Settings) -> NotificationUrgency {
         let level: NotificationUrgency =
             switch self {
             case .pace: pace == .overdue ? .critical : .normal

@@ -2,7 +2,7 @@
 /// shown.
 ///
 /// A sink is called outside every transaction. Who takes too long has shown nothing.
-public protocol NotificationSink: Sendable {
+package protocol NotificationSink: Sendable {
     /// What the store remembers it by: `desktop`, `output`, `mqtt`. A word without a comma.
     var name: String { get }
     /// How long it may take. What it shows later is not counted.
@@ -22,9 +22,9 @@ public protocol NotificationSink: Sendable {
 
 extension NotificationSink {
     /// Six seconds, where a sink says nothing else.
-    public var limit: Duration { .seconds(6) }
-    public func canShow() async -> Bool { true }
-    public func close(id: String) async {}
-    public func catchUp() async {}
-    public func recorded() async {}
+    package var limit: Duration { .seconds(6) }
+    package func canShow() async -> Bool { true }
+    package func close(id: String) async {}
+    package func catchUp() async {}
+    package func recorded() async {}
 }

@@ -1,20 +1,20 @@
 /// The words of every notification (tracker law B4, B5, A10, D2, E4). The same on every machine.
-public enum NotificationTexts {
+package enum NotificationTexts {
     /// The words of one notification.
-    public struct Text: Hashable, Sendable {
+    package struct Text: Hashable, Sendable {
         /// The heading.
-        public var title: String
+        package var title: String
         /// What stands below; may be empty.
-        public var body: String
+        package var body: String
 
-        public init(_ title: String, _ body: String = "") {
+        package init(_ title: String, _ body: String = "") {
             self.title = title
             self.body = body
         }
     }
 
     /// B4: by urgency, with the rounded deficit.
-    public static func pace(_ urgency: Urgency, deficitMl: Int, in units: AmountUnits = .ml) -> Text {
+    package static func pace(_ urgency: Urgency, deficitMl: Int, in units: AmountUnits = .ml) -> Text {
         let amount = units.deficit(deficitMl)
         return Text(
             "Hydration Reminder",
@@ -24,40 +24,40 @@ public enum NotificationTexts {
     }
 
     /// A10: system A's reminder.
-    public static let interval = Text("Time to Drink!", "Stay hydrated - grab your water bottle.")
+    package static let interval = Text("Time to Drink!", "Stay hydrated - grab your water bottle.")
 
     /// D2: the pace that would still reach the goal.
-    public static func adaptive(mlPerHour: Int, in units: AmountUnits = .ml) -> Text {
+    package static func adaptive(mlPerHour: Int, in units: AmountUnits = .ml) -> Text {
         Text("Hydration Reminder", "You need about \(units.text(mlPerHour)) per hour to hit your goal. Tap to log!")
     }
 
     /// B5: once a day.
-    public static let goal = Text("Goal Reached! 💧", "Good job! You've hit your daily hydration goal.")
+    package static let goal = Text("Goal Reached! 💧", "Good job! You've hit your daily hydration goal.")
     /// B5: after a drink.
-    public static let recovery = Text("Back on Track", "Nice work - you're back on pace.")
+    package static let recovery = Text("Back on Track", "Nice work - you're back on pace.")
 
     /// E4: the same, discreet or not.
-    public static let waterlineTime = Text("Time for water")
+    package static let waterlineTime = Text("Time for water")
 
     /// Discreet texts carry no count and no word about what was drunk; the body stays empty.
-    public static func perDrink(sinceWater: Int, discreet: Bool) -> Text {
+    package static func perDrink(sinceWater: Int, discreet: Bool) -> Text {
         discreet
             ? Text("Time for a break")
             : Text("You've had \(sinceWater) drink\(sinceWater == 1 ? "" : "s") — time for water")
     }
 
     /// E4: the value crossed the threshold.
-    public static func warning(discreet: Bool) -> Text {
+    package static func warning(discreet: Bool) -> Text {
         discreet ? Text("Time for a break") : Text("Your Waterline is high — drink water to return to center")
     }
 
     /// E3: whole hours since the start.
-    public static func abandoned(hours: Int) -> Text {
+    package static func abandoned(hours: Int) -> Text {
         Text("Your session has been running for \(hours) hours. End it?")
     }
 
     /// `nextReminder`: its time on the wall, where one will come.
-    public static func live(_ state: WaterlineState, nextReminder: TimeOfDay?, discreet: Bool) -> Text {
+    package static func live(_ state: WaterlineState, nextReminder: TimeOfDay?, discreet: Bool) -> Text {
         guard !discreet else { return Text("Session running") }
         let drinks = "\(state.drinks) drink\(state.drinks == 1 ? "" : "s")"
         let waters = "\(state.waters) water\(state.waters == 1 ? "" : "s")"
@@ -68,12 +68,12 @@ public enum NotificationTexts {
 
 extension NotificationAction {
     /// The button's words; a discreet one does not name what is logged.
-    public func label(discreet: Bool) -> String { discreet && self == .logDrink ? "Add one" : label }
+    package func label(discreet: Bool) -> String { discreet && self == .logDrink ? "Add one" : label }
 }
 
 extension Amounts {
     /// Up to three decimals, without zeros at the end: `2`, `0.6`, `1.333`, `-1`.
-    public static func decimal(_ value: Double) -> String {
+    package static func decimal(_ value: Double) -> String {
         guard value.isFinite, value.magnitude < 1e12 else { return "?" }
         let thousandths = Int((value * 1000).rounded())
         var text = padded(Int(thousandths.magnitude) % 1000, 3)

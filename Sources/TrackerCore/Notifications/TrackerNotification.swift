@@ -1,38 +1,38 @@
 /// A decision to notify. The core decides; sinks deliver; what they accepted is reported back with
 /// `EngineDay.accept` or `WaterlineReminderState.accept`.
-public struct TrackerNotification: Hashable, Sendable, Codable {
+package struct TrackerNotification: Hashable, Sendable, Codable {
     /// Which kind of notification.
-    public var kind: NotificationKind
+    package var kind: NotificationKind
     /// `<id>/<day or session>/<n>`: the same decision always has the same one, so that receivers can drop repetitions.
-    public var notificationId: String
+    package var notificationId: String
     /// Its heading.
-    public var title: String
+    package var title: String
     /// Empty where the text is discreet.
-    public var body: String
+    package var body: String
     /// How pressing it is.
-    public var urgency: NotificationUrgency
+    package var urgency: NotificationUrgency
     /// Whether it makes a sound.
-    public var sound: Bool
+    package var sound: Bool
     /// The day, as totals count it, on which it was decided.
-    public var dayKey: LocalDay
+    package var dayKey: LocalDay
     /// The session it belongs to, for Waterline.
-    public var sessionID: String?
+    package var sessionID: String?
     /// What acceptance changes.
-    public var acceptance: Acceptance
+    package var acceptance: Acceptance
     /// What was due in the interval and adaptive engines at that moment: one word answers all of it, so that with
     /// `reminders.engine` = all the others do not follow a minute later.
-    public var answeredAnchor: Instant?
+    package var answeredAnchor: Instant?
     /// The moment on a grid that it answers, where its kind has one.
-    public var answeredSlot: Instant?
+    package var answeredSlot: Instant?
     /// Its words name nothing that was drunk, and its buttons do not either (US-036).
-    public var isDiscreet: Bool
+    package var isDiscreet: Bool
     /// Its place in the order of everything that is told; 0 as long as nobody tells it.
-    public var place: Int64 = 0
+    package var place: Int64 = 0
     /// When it was decided, which may be long before somebody who was away hears of it; `nil` as long as nobody tells
     /// it.
-    public var decidedAt: Instant?
+    package var decidedAt: Instant?
 
-    public init(
+    package init(
         kind: NotificationKind, notificationId: String, title: String, body: String, urgency: NotificationUrgency,
         sound: Bool,
         dayKey: LocalDay, sessionID: String? = nil, acceptance: Acceptance, answeredAnchor: Instant? = nil,
@@ -53,7 +53,7 @@ public struct TrackerNotification: Hashable, Sendable, Codable {
     }
 
     /// Which memory moves when a sink accepts.
-    public enum Acceptance: Hashable, Sendable, Codable {
+    package enum Acceptance: Hashable, Sendable, Codable {
         case pace(Urgency)
         case interval
         case adaptive
@@ -67,5 +67,5 @@ public struct TrackerNotification: Hashable, Sendable, Codable {
     }
 
     /// For sinks that can vibrate (K-B17).
-    public var haptic: String { "notification" }
+    package var haptic: String { "notification" }
 }

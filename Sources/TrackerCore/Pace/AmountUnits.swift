@@ -1,5 +1,5 @@
 /// In what a person reads amounts of drink (`hydration.units`). Stores and programs have millilitres whatever it is.
-public enum AmountUnits: String, Hashable, Sendable, CaseIterable {
+package enum AmountUnits: String, Hashable, Sendable, CaseIterable {
     /// Millilitres; deficits and short forms from a litre on in litres (tracker law B3).
     case ml
     /// Litres, to the millilitre.
@@ -8,7 +8,7 @@ public enum AmountUnits: String, Hashable, Sendable, CaseIterable {
     case oz
 
     /// `1,250 ml`, `1.25 l`, `42.3 oz`.
-    public func text(_ ml: Int) -> String {
+    package func text(_ ml: Int) -> String {
         switch self {
         case .ml: Amounts.millilitres(ml)
         case .l: Amounts.decimal(Double(ml) / 1000) + " l"
@@ -17,10 +17,10 @@ public enum AmountUnits: String, Hashable, Sendable, CaseIterable {
     }
 
     /// `1.2L`, `42oz`: where there is little room.
-    public func short(_ ml: Int) -> String { self == .oz ? "\(ounces(ml))oz" : Amounts.litres(ml) }
+    package func short(_ ml: Int) -> String { self == .oz ? "\(ounces(ml))oz" : Amounts.litres(ml) }
 
     /// What is missing, rounded as reminders say it: `350ml` and from 1000 on `1.2L`, `0.35l`, `12oz`.
-    public func deficit(_ ml: Int) -> String {
+    package func deficit(_ ml: Int) -> String {
         switch self {
         case .ml: Amounts.deficit(ml)
         case .l: Amounts.decimal(Double(Amounts.roundToNearest50(ml)) / 1000) + "l"

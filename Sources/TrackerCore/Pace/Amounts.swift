@@ -1,19 +1,19 @@
 /// Amounts in words (tracker law B3, and G, rule 4). No locale: the same on every machine.
-public enum Amounts {
+package enum Amounts {
     /// To the nearest 50 ml, halves up; below zero the result is 0.
-    public static func roundToNearest50(_ ml: Int) -> Int { max(0, ml).saturatingAdd(25) / 50 * 50 }
+    package static func roundToNearest50(_ ml: Int) -> Int { max(0, ml).saturatingAdd(25) / 50 * 50 }
 
     /// One decimal, as C's `%.1f` of ml / 1000: binary ties included, so 1250 is `1.2L` and 1350 is `1.4L`.
-    public static func litres(_ ml: Int) -> String { tenths(Double(ml) / 1000) + "L" }
+    package static func litres(_ ml: Int) -> String { tenths(Double(ml) / 1000) + "L" }
 
     /// A deficit as the reminders say it: `350ml`, and from 1000 rounded upwards `1.2L`.
-    public static func deficit(_ ml: Int) -> String {
+    package static func deficit(_ ml: Int) -> String {
         let rounded = roundToNearest50(ml)
         return rounded >= 1000 ? litres(rounded) : "\(rounded)ml"
     }
 
     /// `1,250 ml`.
-    public static func millilitres(_ ml: Int) -> String { grouped(ml) + " ml" }
+    package static func millilitres(_ ml: Int) -> String { grouped(ml) + " ml" }
 
     /// What a person types as an amount, in millilitres, rounded half up: `250`, `250 ml`, `25cl`, `0.25 l`, `8oz`, `8
     /// fl oz`.
@@ -21,7 +21,7 @@ public enum Amounts {
     /// A number alone is whole millilitres. With a unit it may have a decimal point or comma; an ounce is a US fluid
     /// ounce (`Ounces`). `1,250 ml` is what `millilitres` writes, and means that; other amounts that could be a
     /// thousand times another are refused (`1.250 ml`). `nil` for everything else, and beyond a million litres.
-    public static func typed(_ text: String) -> Int? {
+    package static func typed(_ text: String) -> Int? {
         if let ml = Int(text) { return ml }
         let number = text.prefix { $0.isASCII && ($0.isNumber || $0 == "." || $0 == ",") }
         let unit = text.dropFirst(number.count).lowercased().filter { $0 != " " }
@@ -42,7 +42,7 @@ public enum Amounts {
     ]
 
     /// A comma every three digits.
-    public static func grouped(_ value: Int) -> String {
+    package static func grouped(_ value: Int) -> String {
         let digits = Array(String(value.magnitude))
         var text = value < 0 ? "-" : ""
         for (index, digit) in digits.enumerated() {
@@ -66,34 +66,34 @@ public enum Amounts {
 }
 
 /// What the deficit says on a surface (tracker law B3, B6).
-public enum StatusText {
+package enum StatusText {
     /// What stands there while nobody is behind.
-    public static let onTrack = "On track ✓"
+    package static let onTrack = "On track ✓"
     /// Display text; the notification's title differs on purpose (K-B22).
-    public static let goalReached = "Goal reached! 🎉"
+    package static let goalReached = "Goal reached! 🎉"
 
     /// `350ml to catch up`, `On track ✓` below a rounded 50 ml, or the goal's text.
-    public static func short(deficitMl: Int, totalMl: Int, goalMl: Int, in units: AmountUnits = .ml) -> String {
+    package static func short(deficitMl: Int, totalMl: Int, goalMl: Int, in units: AmountUnits = .ml) -> String {
         if totalMl >= goalMl { return goalReached }
         return isBehind(deficitMl) ? "\(units.deficit(deficitMl)) to catch up" : onTrack
     }
 
     /// The main view's words, rounded like every other surface: `350 ml behind target`.
-    public static func long(deficitMl: Int, totalMl: Int, goalMl: Int, in units: AmountUnits = .ml) -> String {
+    package static func long(deficitMl: Int, totalMl: Int, goalMl: Int, in units: AmountUnits = .ml) -> String {
         if totalMl >= goalMl { return goalReached }
         return isBehind(deficitMl) ? "\(units.behind(deficitMl)) behind target" : onTrack
     }
 
     /// Shown as behind from a rounded 50 ml, that is from raw 25 (K-B5).
-    public static func isBehind(_ deficitMl: Int) -> Bool { Amounts.roundToNearest50(deficitMl) >= 50 }
+    package static func isBehind(_ deficitMl: Int) -> Bool { Amounts.roundToNearest50(deficitMl) >= 50 }
 }
 
 extension Urgency {
     /// The colour that surfaces use: on track below a rounded 50 ml, so that words and colour agree.
-    public static func displayed(_ urgency: Urgency, deficitMl: Int) -> Urgency {
+    package static func displayed(_ urgency: Urgency, deficitMl: Int) -> Urgency {
         StatusText.isBehind(deficitMl) ? urgency : .onTrack
     }
 }
 
 /// `1 drink`, `2 drinks`.
-public func counted(_ count: Int, _ noun: String) -> String { "\(count) \(noun)\(count == 1 ? "" : "s")" }
+package func counted(_ count: Int, _ noun: String) -> String { "\(count) \(noun)\(count == 1 ? "" : "s")" }

@@ -1,19 +1,19 @@
 import Utilities
 
 /// Volumes in ounces and millilitres.
-public enum Ounces {
+package enum Ounces {
     /// Of one US fluid ounce.
-    public static let mlPerOunce = 29.5735
+    package static let mlPerOunce = 29.5735
 
     /// Half up: 8 oz are 237 ml.
-    public static func millilitres(_ oz: Double) -> Int {
+    package static func millilitres(_ oz: Double) -> Int {
         guard oz.isFinite else { return 0 }
         return Int((min(max(oz, 0), 1e6) * mlPerOunce + 0.5).rounded(.down))
     }
 
     /// Ounces where ounces are asked for, as people type them: `8`, `8.5`, `8,5`, `8 oz`; or an amount with a metric
     /// unit. `nil`: no amount.
-    public static func typed(_ text: String) -> Double? {
+    package static func typed(_ text: String) -> Double? {
         var number = text.lowercased().filter { $0 != " " }
         for unit in ["floz", "oz"] where number.hasSuffix(unit) {
             number.removeLast(unit.count)

@@ -2,7 +2,7 @@
 ///
 /// The sentence holds whoever shows it: it names no flag, no command and no address. A surface adds what can be done
 /// there, by the code, and says the rest in its own terms: an exit code, an HTTP status.
-public protocol Problem: Error, CustomStringConvertible {
+package protocol Problem: Error, CustomStringConvertible {
     /// A stable name for programs, in lowerCamelCase; of a refusal the rule's name, for example `noActiveSession`.
     var code: String { get }
     var category: ProblemCategory { get }
@@ -14,13 +14,13 @@ public protocol Problem: Error, CustomStringConvertible {
 
 extension Problem {
     /// None, where a problem says nothing else.
-    public var values: [String: String] { [:] }
+    package var values: [String: String] { [:] }
     /// The sentence.
-    public var description: String { sentence }
+    package var description: String { sentence }
 }
 
 /// What kind of trouble it is, as far as a surface has to tell them apart.
-public enum ProblemCategory: String, Hashable, Sendable, CaseIterable {
+package enum ProblemCategory: String, Hashable, Sendable, CaseIterable {
     /// What was asked for is not there.
     case notFound
     /// A rule said no. Nothing was changed.

@@ -1,12 +1,12 @@
 /// A topic of ntfy's, and the server that it is at.
-public struct NtfyPlace: Hashable, Sendable {
+package struct NtfyPlace: Hashable, Sendable {
     /// Where messages are published as JSON; ends with a slash.
-    public let server: String
+    package let server: String
     /// Who knows it may read there.
-    public let topic: String
+    package let topic: String
 
     /// `nil` where the address names no topic: 1 to 64 letters, digits, `-` and `_` behind its last slash.
-    public init?(_ url: String) {
+    package init?(_ url: String) {
         guard Settings.isURL(url, ["http", "https"]), !url.contains(where: { "?#".contains($0) }) else { return nil }
         var url = url
         if url.hasSuffix("/") { url.removeLast() }

@@ -1,6 +1,6 @@
 /// How far a setting reaches beyond the day. Who may change it over a network or a broker depends on that (tracker law
 /// Section 10.1).
-public enum SettingReach: Sendable, Comparable {
+package enum SettingReach: Sendable, Comparable {
     /// The day, the person, the bottle.
     case day
     /// With whom the service speaks, and with which secret: whoever changes it can send what the person drank, and a
@@ -10,7 +10,7 @@ public enum SettingReach: Sendable, Comparable {
     case files
 
     /// Names are taken in any letters; one that is unknown reaches no further than its beginning says.
-    public init(of name: String) {
+    package init(of name: String) {
         let name = name.lowercased()
         if name.hasSuffix("file") || name == "health.inbox" {
             self = .files
@@ -23,13 +23,13 @@ public enum SettingReach: Sendable, Comparable {
 
     /// Whether a setting's value may be as good as a secret: the topic of an address is all that protects ntfy's, and a
     /// webhook's address may hold a token. Whoever may not change it does not read it. Names are taken in any letters.
-    public static func isSecretPlace(_ name: String) -> Bool {
+    package static func isSecretPlace(_ name: String) -> Bool {
         name.lowercased().hasSuffix(".url") && SettingReach(of: name) == .others
     }
 
     /// Whether a setting says something of Waterline, which is shown and changed only where Waterline is. Names are
     /// taken in any letters.
-    public static func isOfWaterline(_ name: String) -> Bool {
+    package static func isOfWaterline(_ name: String) -> Bool {
         let name = name.lowercased()
         return name.hasPrefix("waterline.") || name == "hydration.countsessionwater"
     }

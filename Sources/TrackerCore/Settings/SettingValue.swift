@@ -1,5 +1,5 @@
 /// A setting's value as scripts see it.
-public enum SettingValue: Hashable, Sendable, Encodable {
+package enum SettingValue: Hashable, Sendable, Encodable {
     case unset
     case flag(Bool)
     case integer(Int)
@@ -7,7 +7,7 @@ public enum SettingValue: Hashable, Sendable, Encodable {
     case text(String)
     case list([Int])
 
-    public func encode(to encoder: any Encoder) throws {
+    package func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         switch self {
         case .unset: try container.encodeNil()
@@ -20,7 +20,7 @@ public enum SettingValue: Hashable, Sendable, Encodable {
     }
 
     /// The text that `Settings.set` takes back: `2`, `0.5`, `true`, `07:00`, `100,250,500`; empty for unset.
-    public var text: String {
+    package var text: String {
         switch self {
         case .unset: ""
         case .flag(let value): value ? "true" : "false"
@@ -33,17 +33,17 @@ public enum SettingValue: Hashable, Sendable, Encodable {
 }
 
 /// Why a value was not taken. The setting keeps what it had.
-public struct SettingRefusal: Problem, Hashable {
+package struct SettingRefusal: Problem, Hashable {
     /// The setting's name.
-    public var name: String
+    package var name: String
     /// What it should have become.
-    public var given: String
+    package var given: String
     /// The rule that was broken, in words.
-    public var rule: String
+    package var rule: String
     /// What the setting still is, as text.
-    public var kept: String?
+    package var kept: String?
 
-    public init(name: String, given: String, rule: String, kept: String?) {
+    package init(name: String, given: String, rule: String, kept: String?) {
         self.name = name
         self.given = given
         self.rule = rule
@@ -51,31 +51,31 @@ public struct SettingRefusal: Problem, Hashable {
     }
 
     /// `noSuchSetting`, or `settingRule`.
-    public var code: String { kept == nil ? "noSuchSetting" : "settingRule" }
+    package var code: String { kept == nil ? "noSuchSetting" : "settingRule" }
     /// There is no such setting, or its rule said no.
-    public var category: ProblemCategory { kept == nil ? .notFound : .refused }
+    package var category: ProblemCategory { kept == nil ? .notFound : .refused }
     /// Name, what was given, the rule, and what it stays.
-    public var values: [String: String] {
+    package var values: [String: String] {
         ["name": name, "given": given, "rule": rule].merging(kept.map { ["kept": $0] } ?? [:]) { $1 }
     }
     /// What the rule is, and what the setting stays.
-    public var sentence: String {
+    package var sentence: String {
         guard let kept else { return Settings.removal(of: name) ?? "\(name): \(rule)" }
         return "\(name) cannot be \"\(given)\": \(rule) It stays \(kept.isEmpty ? "unset" : kept)."
     }
 }
 
 /// One line of the settings table.
-public struct SettingEntry: Sendable {
+package struct SettingEntry: Sendable {
     /// `hydration.goalMl`.
-    public let name: String
+    package let name: String
     /// What may stand there, in words that end a sentence: `It must be a whole number from 500 to 5000 ml.`
-    public let rule: String
+    package let rule: String
     let read: @Sendable (Settings) -> SettingValue
     /// Stores the text's value and tells whether it could.
     let write: @Sendable (inout Settings, String) -> Bool
     /// Set, but never shown.
-    public private(set) var isSecret = false
+    package private(set) var isSecret = false
     /// The range of an amount, in millilitres: who reads in other units is told it in those, too.
     var amounts: ClosedRange<Int>?
 

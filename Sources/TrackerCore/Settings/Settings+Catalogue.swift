@@ -1,6 +1,6 @@
 extension Settings {
     /// The settings table, in the order of the specification.
-    public static let catalogue: [SettingEntry] =
+    package static let catalogue: [SettingEntry] =
         [
             .integer("day.boundaryHour", \.boundaryHour, 0...6, "o'clock"),
             .zone("day.zone", \.dayZone),
@@ -178,7 +178,7 @@ extension Settings {
     @Sendable static func isName(_ text: String) -> Bool { PrintableText.isName(text, limit: 64) }
 
     /// What may stand behind `Authorization: Bearer`.
-    public static func isToken(_ text: String) -> Bool {
+    package static func isToken(_ text: String) -> Bool {
         (1...4096).contains(text.utf8.count) && text.utf8.allSatisfy { $0 > 32 && $0 < 127 }
     }
 

@@ -1,7 +1,7 @@
 extension Settings {
     /// Sets one setting from its text. Refused: an unknown name, a value outside its range, and hours that do not
     /// fit together; then nothing changes. `presets`: the ids that `waterline.defaultPreset` may name, where known.
-    public mutating func set(_ name: String, to text: String, presets: Set<String>? = nil) throws(SettingRefusal) {
+    package mutating func set(_ name: String, to text: String, presets: Set<String>? = nil) throws(SettingRefusal) {
         guard let entry = Self.entry(name) else { throw Self.unknown(name, text) }
         let given = String(Substring(text).trimmingSpaces())
         var changed = self
@@ -18,7 +18,7 @@ extension Settings {
     }
 
     /// Several at once, as a form saves them: all, or none.
-    public mutating func set(_ changes: [(name: String, text: String)], presets: Set<String>? = nil)
+    package mutating func set(_ changes: [(name: String, text: String)], presets: Set<String>? = nil)
         throws(SettingRefusal)
     {
         var changed = self
@@ -41,7 +41,7 @@ extension Settings {
 
     /// The name of a setting that a bottle may have of its own, as it is written.
     /// - Parameter given: what it was to be, for the refusal.
-    public static func bottleSetting(_ name: String, given: String = "") throws(SettingRefusal) -> String {
+    package static func bottleSetting(_ name: String, given: String = "") throws(SettingRefusal) -> String {
         guard let entry = entry(name) else { throw unknown(name, given) }
         guard entry.name.hasPrefix(BottleSettings.prefix) else {
             throw SettingRefusal(
@@ -53,13 +53,13 @@ extension Settings {
     }
 
     /// The setting that names a bottle: a bottle's own one is its name.
-    public static let aliasName = BottleSettings.prefix + "alias"
+    package static let aliasName = BottleSettings.prefix + "alias"
 
     /// The value of a setting as it may be shown: of a secret one only that it is set. `nil` for a name that is none.
-    public func value(of name: String) -> SettingValue? { Self.entry(name)?.shown(self) }
+    package func value(of name: String) -> SettingValue? { Self.entry(name)?.shown(self) }
 
     /// What differs from the defaults, as name and text: what a store keeps.
-    public var stored: [String: String] {
+    package var stored: [String: String] {
         let defaults = Settings()
         var texts: [String: String] = [:]
         for entry in Self.catalogue where entry.read(self) != entry.read(defaults) {
@@ -69,7 +69,7 @@ extension Settings {
     }
 
     /// Settings from a store. What no longer fits keeps its default and is reported.
-    public static func restored(from texts: [String: String]) -> (settings: Settings, refused: [SettingRefusal]) {
+    package static func restored(from texts: [String: String]) -> (settings: Settings, refused: [SettingRefusal]) {
         var settings = Settings()
         var refused: [SettingRefusal] = []
         for entry in catalogue {
@@ -115,25 +115,25 @@ extension Settings {
 
 /// The goal and schedule form (tracker law A11): Cancel discards it, Save commits what was touched, and only that.
 /// So 1700 ml stays 1700 although the form can only show 8 glasses (K-A8).
-public struct GoalForm: Hashable, Sendable {
+package struct GoalForm: Hashable, Sendable {
     /// Glasses, 4–16; `nil` until touched.
-    public var glasses: Int?
+    package var glasses: Int?
     /// Begin of the active hours; `nil` until touched.
-    public var wake: TimeOfDay?
+    package var wake: TimeOfDay?
     /// End of the active hours; `nil` until touched.
-    public var sleep: TimeOfDay?
+    package var sleep: TimeOfDay?
 
     /// With nothing touched.
-    public init() {}
+    package init() {}
 
     /// The glasses to show for a goal, rounded down.
-    public static func shownGlasses(_ settings: Settings) -> Int { settings.goalMl / max(1, settings.glassMl) }
+    package static func shownGlasses(_ settings: Settings) -> Int { settings.goalMl / max(1, settings.glassMl) }
 
     /// Commits what was touched, all or nothing.
-    public func save(to settings: inout Settings) throws(SettingRefusal) { try settings.set(changes(of: settings)) }
+    package func save(to settings: inout Settings) throws(SettingRefusal) { try settings.set(changes(of: settings)) }
 
     /// What was touched, as changes of settings; 4–16 glasses.
-    public func changes(of settings: Settings) throws(SettingRefusal) -> [(name: String, text: String)] {
+    package func changes(of settings: Settings) throws(SettingRefusal) -> [(name: String, text: String)] {
         var changes: [(name: String, text: String)] = []
         if let glasses {
             guard (4...16).contains(glasses) else {

@@ -1,20 +1,20 @@
 /// One change waiting for the server (tracker law E8).
-public struct OutboxItem: Hashable, Sendable, Codable, Identifiable {
+package struct OutboxItem: Hashable, Sendable, Codable, Identifiable {
     /// What the change is about: items of one entity go out in order.
-    public struct Entity: Hashable, Sendable, Codable {
+    package struct Entity: Hashable, Sendable, Codable {
         /// `user`, `session`, `logEntry`, `preset`.
-        public var kind: String
+        package var kind: String
         /// Its id within its kind.
-        public var id: String
+        package var id: String
 
-        public init(kind: String, id: String) {
+        package init(kind: String, id: String) {
             self.kind = kind
             self.id = id
         }
     }
 
     /// The founding documents' operations.
-    public enum Operation: String, Hashable, Sendable, Codable, CaseIterable {
+    package enum Operation: String, Hashable, Sendable, Codable, CaseIterable {
         case createUser, upsertSession, addLogEntry, deleteLogEntry, upsertDrinkPreset
 
         /// A newer one of the same entity makes a queued one needless.
@@ -22,23 +22,23 @@ public struct OutboxItem: Hashable, Sendable, Codable, Identifiable {
     }
 
     /// Position in the queue; ascending.
-    public var id: Int64
+    package var id: Int64
     /// What the change is about.
-    public var entity: Entity
+    package var entity: Entity
     /// What is done with it.
-    public var operation: Operation
+    package var operation: Operation
     /// JSON.
-    public var payload: String
+    package var payload: String
     /// When it was changed.
-    public var updatedAt: Instant
+    package var updatedAt: Instant
     /// Failed attempts so far.
-    public var attempts: Int
+    package var attempts: Int
     /// Not before then.
-    public var notBefore: Instant?
+    package var notBefore: Instant?
     /// The server said no (4xx): kept, shown, not tried again by itself.
-    public var parkedReason: String?
+    package var parkedReason: String?
 
-    public init(
+    package init(
         id: Int64, entity: Entity, operation: Operation, payload: String, updatedAt: Instant, attempts: Int = 0,
         notBefore: Instant? = nil, parkedReason: String? = nil
     ) {
@@ -54,7 +54,7 @@ public struct OutboxItem: Hashable, Sendable, Codable, Identifiable {
 }
 
 /// What came of sending one item.
-public enum SendOutcome: Hashable, Sendable {
+package enum SendOutcome: Hashable, Sendable {
     case sent
     /// HTTP status other than 2xx.
     case refused(status: Int)
@@ -67,16 +67,16 @@ public enum SendOutcome: Hashable, Sendable {
 }
 
 /// The queue's arithmetic. The store keeps the rows, and enqueues in the transaction that made the change.
-public struct Outbox: Hashable, Sendable {
+package struct Outbox: Hashable, Sendable {
     /// By id, ascending.
-    public private(set) var items: [OutboxItem]
+    package private(set) var items: [OutboxItem]
 
     /// With these items, in the order of their ids.
-    public init(_ items: [OutboxItem] = []) { self.items = items.sorted { $0.id < $1.id } }
+    package init(_ items: [OutboxItem] = []) { self.items = items.sorted { $0.id < $1.id } }
 
     /// Adds a change. A newer upsert takes the place of the entity's last one in the queue, at its position, so that
     /// what depends on it still comes later; an older one is dropped.
-    public mutating func enqueue(
+    package mutating func enqueue(
         _ operation: OutboxItem.Operation, _ entity: OutboxItem.Entity, payload: String, updatedAt: Instant
     ) {
         let queued = items.lastIndex { $0.entity == entity && $0.operation.isUpsert }
@@ -97,7 +97,7 @@ public struct Outbox: Hashable, Sendable {
 
     /// What to send now: the oldest item that is neither parked nor waiting, and that no earlier one of its entity
     /// holds up.
-    public func next(at now: Instant) -> OutboxItem? {
+    package func next(at now: Instant) -> OutboxItem? {
         var held = Set<OutboxItem.Entity>()
         for item in items {
             if !held.contains(item.entity), item.parkedReason == nil, !item.waits(at: now) { return item }
@@ -107,7 +107,7 @@ public struct Outbox: Hashable, Sendable {
     }
 
     /// When the next attempt is due; `nil` when everything left is parked, or nothing is left.
-    public func nextAttempt(at now: Instant) -> Instant? {
+    package func nextAttempt(at now: Instant) -> Instant? {
         if next(at: now) != nil { return now }
         var held = Set<OutboxItem.Entity>()
         var earliest: Instant?
@@ -120,7 +120,7 @@ public struct Outbox: Hashable, Sendable {
 
     /// Takes in what came of an attempt: done items leave, 4xx parks, everything else waits twice as long each time.
     /// `item` is what was sent: where a newer change took its place meanwhile, that one still has to go.
-    public mutating func finish(_ item: OutboxItem, _ outcome: SendOutcome, at now: Instant) {
+    package mutating func finish(_ item: OutboxItem, _ outcome: SendOutcome, at now: Instant) {
         guard let index = items.firstIndex(of: item) else { return }
         switch outcome {
         case .sent: items.remove(at: index)
@@ -133,17 +133,17 @@ public struct Outbox: Hashable, Sendable {
     }
 
     /// Parked items go again: after the owner changed the address or the token.
-    public mutating func unpark() {
+    package mutating func unpark() {
         for index in items.indices where items[index].parkedReason != nil {
             (items[index].parkedReason, items[index].attempts, items[index].notBefore) = (nil, 0, nil)
         }
     }
 
     /// Items not yet sent, parked ones included.
-    public var pending: Int { items.count }
+    package var pending: Int { items.count }
 
     /// The icon's state: nothing waiting, sending, parked items, offline, or how many wait.
-    public func status(isSending: Bool, isOffline: Bool) -> SyncStatus {
+    package func status(isSending: Bool, isOffline: Bool) -> SyncStatus {
         if items.isEmpty { return .idle }
         if isSending { return .syncing }
         if items.contains(where: { $0.parkedReason != nil }) { return .error }
@@ -151,7 +151,7 @@ public struct Outbox: Hashable, Sendable {
     }
 
     /// 1, 2, 4 … 300 s.
-    public static func backOffSeconds(afterFailures failures: Int) -> Double {
+    package static func backOffSeconds(afterFailures failures: Int) -> Double {
         failures <= 0 ? 0 : failures >= 10 ? longestWait : min(longestWait, Double(1 << (failures - 1)))
     }
 

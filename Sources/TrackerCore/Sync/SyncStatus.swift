@@ -1,5 +1,5 @@
 /// The small cloud icon (tracker law E8).
-public enum SyncStatus: Hashable, Sendable {
+package enum SyncStatus: Hashable, Sendable {
     case idle
     case pending(Int)
     case syncing
@@ -7,7 +7,7 @@ public enum SyncStatus: Hashable, Sendable {
     case error
 
     /// `idle`, `pending`, `syncing`, `offline`, `error`.
-    public var name: String {
+    package var name: String {
         switch self {
         case .idle: "idle"
         case .pending: "pending"
@@ -19,17 +19,17 @@ public enum SyncStatus: Hashable, Sendable {
 }
 
 /// What stands behind the icon.
-public struct SyncReport: Hashable, Sendable, Encodable {
+package struct SyncReport: Hashable, Sendable, Encodable {
     /// Changes that the server has not got yet.
-    public var waiting: Int
+    package var waiting: Int
     /// Why the last pass stopped, in words; `nil` where it came to its end.
-    public var trouble: String?
+    package var trouble: String?
     /// Rows of the server that were not taken at the last pass.
-    public var refused: Int
+    package var refused: Int
     /// The first of them, a sentence each.
-    public var refusals: [String]
+    package var refusals: [String]
 
-    public init(waiting: Int = 0, trouble: String? = nil, refused: Int = 0, refusals: [String] = []) {
+    package init(waiting: Int = 0, trouble: String? = nil, refused: Int = 0, refusals: [String] = []) {
         self.waiting = waiting
         self.trouble = trouble
         self.refused = refused
@@ -37,12 +37,12 @@ public struct SyncReport: Hashable, Sendable, Encodable {
     }
 
     /// Something is still to be told or to be asked.
-    public var isPending: Bool { waiting > 0 || trouble != nil }
+    package var isPending: Bool { waiting > 0 || trouble != nil }
 
     enum CodingKeys: CodingKey { case waiting, trouble, refused, refusals }
 
     /// `null` where there was no trouble.
-    public func encode(to encoder: any Encoder) throws {
+    package func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(waiting, forKey: .waiting)
         try container.encode(trouble, forKey: .trouble)

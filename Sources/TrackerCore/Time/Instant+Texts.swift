@@ -1,12 +1,12 @@
 extension WallTime: CustomStringConvertible {
     /// The date exists in the Gregorian calendar and the time is one of 00:00:00–23:59:59.
-    public var isPossible: Bool {
+    package var isPossible: Bool {
         LocalDay(year: year, month: month, day: day) != nil
             && (0...23).contains(hour) && (0...59).contains(minute) && (0...59).contains(second)
     }
 
     /// `2026-02-02T22:21:15`: no zone. Impossible fields are written as they are.
-    public var description: String {
+    package var description: String {
         // A record may say any number in any field; nearly all say a time.
         let isShort =
             (0...9999).contains(year) && (0...99).contains(month) && (0...99).contains(day)
@@ -25,14 +25,14 @@ extension WallTime: CustomStringConvertible {
     }
 
     /// `2026-02-02`, with a sign outside the years 0–9999.
-    public var dateText: String { "\(year > 9999 ? "+" : "")\(padded(year, 4))-\(padded(month, 2))-\(padded(day, 2))" }
+    package var dateText: String { "\(year > 9999 ? "+" : "")\(padded(year, 4))-\(padded(month, 2))-\(padded(day, 2))" }
 
     /// `22:21:15`.
-    public var timeText: String { "\(padded(hour, 2)):\(padded(minute, 2)):\(padded(second, 2))" }
+    package var timeText: String { "\(padded(hour, 2)):\(padded(minute, 2)):\(padded(second, 2))" }
 
     /// Reads exactly `yyyy-MM-ddTHH:mm:ss` of a possible date and time, and what `description` writes for other years;
     /// a space may stand for the `T`.
-    public init?(_ text: String) {
+    package init?(_ text: String) {
         let all = Array(text.utf8)
         guard all.count >= 19 else { return nil }
         let (bytes, time) = (all[...], all.count - 8)
@@ -65,7 +65,7 @@ extension WallTime: CustomStringConvertible {
 
 extension Instant: CustomStringConvertible {
     /// `2026-02-02T22:21:15Z`, with three decimals where the milliseconds are not zero.
-    public var description: String {
+    package var description: String {
         let seconds = floorDivide(milliseconds, 1000)
         let rest = Int((milliseconds % 1000 + 1000) % 1000)
         return "\(WallTime(secondsAsUTC: seconds))" + (rest == 0 ? "" : ".\(padded(rest, 3))") + "Z"
@@ -73,7 +73,7 @@ extension Instant: CustomStringConvertible {
 
     /// Reads `2026-02-02T22:21:15Z` or the same with an offset (`+02:00`, `+0200`) and up to three decimals of a
     /// second. Seconds may be left out. `nil` for anything else, and for a time without zone.
-    public init?(iso text: String) {
+    package init?(iso text: String) {
         var rest = Substring(text)
         var offset: Int64 = 0
         if rest.hasSuffix("Z") {
@@ -100,7 +100,7 @@ extension Instant: CustomStringConvertible {
     }
 
     /// Whole seconds since 1970, rounded down.
-    public var wholeSeconds: Int64 { floorDivide(milliseconds, 1000) }
+    package var wholeSeconds: Int64 { floorDivide(milliseconds, 1000) }
 }
 
 extension Substring {

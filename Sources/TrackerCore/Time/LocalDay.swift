@@ -1,15 +1,15 @@
 /// A date of the proleptic Gregorian calendar, without a time and without a zone: the key of everything that happens
 /// "once per day" (tracker law T). Text form `2026-02-03`.
-public struct LocalDay: Hashable, Comparable, Sendable {
+package struct LocalDay: Hashable, Comparable, Sendable {
     /// −299,999,999 to 299,999,999, so that every instant has a date.
-    public let year: Int
+    package let year: Int
     /// 1–12.
-    public let month: Int
+    package let month: Int
     /// 1–31.
-    public let day: Int
+    package let day: Int
 
     /// `nil` where the calendar has no such date.
-    public init?(year: Int, month: Int, day: Int) {
+    package init?(year: Int, month: Int, day: Int) {
         guard Self.years.contains(year), (1...12).contains(month),
             (1...Self.length(ofMonth: month, year: year)).contains(day)
         else { return nil }
@@ -19,7 +19,7 @@ public struct LocalDay: Hashable, Comparable, Sendable {
     }
 
     /// The day that many days after 1970-01-01; days beyond the years that can be written stay at their ends.
-    public init(daysSince1970 days: Int) {
+    package init(daysSince1970 days: Int) {
         let days = min(max(days, Self.days.lowerBound), Self.days.upperBound)
         // Howard Hinnant's civil_from_days: eras of 400 years that begin on 1 March.
         let shifted = days + 719_468
@@ -34,7 +34,7 @@ public struct LocalDay: Hashable, Comparable, Sendable {
     }
 
     /// Days since 1970-01-01; negative before.
-    public var daysSince1970: Int {
+    package var daysSince1970: Int {
         let shiftedYear = month <= 2 ? year - 1 : year
         let era = (shiftedYear >= 0 ? shiftedYear : shiftedYear - 399) / 400
         let yearOfEra = shiftedYear - era * 400
@@ -44,17 +44,17 @@ public struct LocalDay: Hashable, Comparable, Sendable {
     }
 
     /// That many days later; negative is earlier.
-    public func adding(days: Int) -> LocalDay { LocalDay(daysSince1970: daysSince1970.saturatingAdd(days)) }
+    package func adding(days: Int) -> LocalDay { LocalDay(daysSince1970: daysSince1970.saturatingAdd(days)) }
 
     /// 0 = Monday … 6 = Sunday.
-    public var weekday: Int { ((daysSince1970 + 3) % 7 + 7) % 7 }
+    package var weekday: Int { ((daysSince1970 + 3) % 7 + 7) % 7 }
 
-    public static func < (left: LocalDay, right: LocalDay) -> Bool {
+    package static func < (left: LocalDay, right: LocalDay) -> Bool {
         (left.year, left.month, left.day) < (right.year, right.month, right.day)
     }
 
     /// 28–31; 0 for a month that does not exist.
-    public static func length(ofMonth month: Int, year: Int) -> Int {
+    package static func length(ofMonth month: Int, year: Int) -> Int {
         switch month {
         case 1, 3, 5, 7, 8, 10, 12: 31
         case 4, 6, 9, 11: 30
@@ -64,7 +64,7 @@ public struct LocalDay: Hashable, Comparable, Sendable {
     }
 
     /// Has a 29 February.
-    public static func isLeap(_ year: Int) -> Bool { year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) }
+    package static func isLeap(_ year: Int) -> Bool { year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) }
 
     /// Years that a day may have: more than a count of milliseconds reaches.
     static let years = -299_999_999...299_999_999
@@ -75,7 +75,7 @@ public struct LocalDay: Hashable, Comparable, Sendable {
 extension LocalDay: LosslessStringConvertible, Codable {
     /// `2026-02-03`. Years outside 0–9999 have a sign and at least four digits: `-0001-12-31`, `+10000-01-01` (ISO
     /// 8601's expanded form).
-    public var description: String {
+    package var description: String {
         guard (0...9999).contains(year) else {
             return "\(year > 9999 ? "+" : "")\(padded(year, 4))-\(padded(month, 2))-\(padded(day, 2))"
         }
@@ -86,7 +86,7 @@ extension LocalDay: LosslessStringConvertible, Codable {
     }
 
     /// Reads exactly `yyyy-MM-dd`, and what `description` writes for other years.
-    public init?(_ text: String) {
+    package init?(_ text: String) {
         var text = text
         guard let day = text.withUTF8(Self.read) else { return nil }
         self = day
@@ -104,7 +104,7 @@ extension LocalDay: LosslessStringConvertible, Codable {
     }
 
     /// From `2026-02-03`.
-    public init(from decoder: any Decoder) throws {
+    package init(from decoder: any Decoder) throws {
         let text = try decoder.singleValueContainer().decode(String.self)
         guard let day = LocalDay(text) else {
             throw DecodingError.dataCorrupted(
@@ -115,7 +115,7 @@ extension LocalDay: LosslessStringConvertible, Codable {
         self = day
     }
 
-    public func encode(to encoder: any Encoder) throws {
+    package func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         try container.encode(description)
     }

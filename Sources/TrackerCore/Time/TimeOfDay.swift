@@ -1,19 +1,19 @@
 /// Hours and minutes on a wall clock, 00:00–23:59.
-public struct TimeOfDay: Hashable, Comparable, Sendable, LosslessStringConvertible {
+package struct TimeOfDay: Hashable, Comparable, Sendable, LosslessStringConvertible {
     /// 0–23.
-    public let hour: Int
+    package let hour: Int
     /// 0–59.
-    public let minute: Int
+    package let minute: Int
 
     /// `nil` outside 0–23 and 0–59.
-    public init?(hour: Int, minute: Int) {
+    package init?(hour: Int, minute: Int) {
         guard (0...23).contains(hour), (0...59).contains(minute) else { return nil }
         self.hour = hour
         self.minute = minute
     }
 
     /// Reads `7:30`, `07:30`.
-    public init?(_ text: String) {
+    package init?(_ text: String) {
         let parts = text.utf8.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false)
         guard parts.count == 2, (1...2).contains(parts[0].count), parts[1].count == 2,
             let hour = number(parts[0]), let minute = number(parts[1])
@@ -22,16 +22,16 @@ public struct TimeOfDay: Hashable, Comparable, Sendable, LosslessStringConvertib
     }
 
     /// A full hour, 0–23; other hours are brought into that range.
-    public init(hour: Int) {
+    package init(hour: Int) {
         self.hour = min(max(hour, 0), 23)
         minute = 0
     }
 
     /// 0–1439.
-    public var minutes: Int { hour * 60 + minute }
+    package var minutes: Int { hour * 60 + minute }
 
     /// `07:30`.
-    public var description: String { "\(padded(hour, 2)):\(padded(minute, 2))" }
+    package var description: String { "\(padded(hour, 2)):\(padded(minute, 2))" }
 
-    public static func < (left: TimeOfDay, right: TimeOfDay) -> Bool { left.minutes < right.minutes }
+    package static func < (left: TimeOfDay, right: TimeOfDay) -> Bool { left.minutes < right.minutes }
 }

@@ -1,19 +1,19 @@
 /// A clock on the wall: a date and a time of day without a zone. Not validated; see `isPossible`.
-public struct WallTime: Hashable, Sendable, Codable {
+package struct WallTime: Hashable, Sendable, Codable {
     /// With all its digits.
-    public var year: Int
+    package var year: Int
     /// 1–12.
-    public var month: Int
+    package var month: Int
     /// 1–31.
-    public var day: Int
+    package var day: Int
     /// 0–23 where the time is possible.
-    public var hour: Int
+    package var hour: Int
     /// 0–59 where the time is possible.
-    public var minute: Int
+    package var minute: Int
     /// 0–59 where the time is possible.
-    public var second: Int
+    package var second: Int
 
-    public init(year: Int, month: Int, day: Int, hour: Int, minute: Int, second: Int) {
+    package init(year: Int, month: Int, day: Int, hour: Int, minute: Int, second: Int) {
         self.year = year
         self.month = month
         self.day = day

@@ -6,16 +6,16 @@ import Synchronization
 /// The table of offset changes from 1970 to 2110 is read once, by asking Foundation for the offset and nothing else;
 /// the way from wall clock to instant is ours, because Foundation's own moves times that a change of clocks skips to
 /// another date. Before and after the table its first and last offsets hold.
-public struct Zone: Sendable {
+package struct Zone: Sendable {
     /// The IANA id, as given: `Europe/Berlin`.
-    public let id: String
+    package let id: String
     /// Since when (seconds UTC) each offset holds, ascending; the first is the beginning of time.
     let starts: [Int64]
     /// Seconds east of UTC.
     let offsets: [Int64]
 
     /// Throws `UnknownZone` where the time zone database has no such id.
-    public init(_ id: String) throws(UnknownZone) {
+    package init(_ id: String) throws(UnknownZone) {
         if let known = Self.known.withLock({ $0[id] }) {
             self = known
             return
@@ -52,7 +52,7 @@ public struct Zone: Sendable {
     private static let knownLimit = 1024
 
     /// Whether the time zone database has such an id; no table is read.
-    public static func isKnown(_ id: String) -> Bool {
+    package static func isKnown(_ id: String) -> Bool {
         known.withLock { $0[id] } != nil || isZoneName(id) && TimeZone(identifier: id) != nil
     }
 
@@ -63,21 +63,21 @@ public struct Zone: Sendable {
     }
 
     /// UTC, without any rules to read.
-    public static let utc = Zone(fixed: "UTC", offset: 0)
+    package static let utc = Zone(fixed: "UTC", offset: 0)
 
     /// Seconds east of UTC at that instant.
-    public func offsetSeconds(at instant: Instant) -> Int {
+    package func offsetSeconds(at instant: Instant) -> Int {
         Int(offsets[period(at: instant.wholeSeconds)])
     }
 
     /// What a clock on the wall shows; parts of a second are dropped.
-    public func wall(at instant: Instant) -> WallTime {
+    package func wall(at instant: Instant) -> WallTime {
         let seconds = instant.wholeSeconds
         return WallTime(secondsAsUTC: seconds.saturatingAdd(offsets[period(at: seconds)]))
     }
 
     /// When a clock on the wall shows this; `nil` where the fields are no date or no time.
-    public func moments(of wall: WallTime) -> WallMoments? {
+    package func moments(of wall: WallTime) -> WallMoments? {
         guard let local = wall.secondsAsUTC else { return nil }
         // Offsets lie within a day of UTC, so only the periods around can show this time.
         var index = period(at: local - 86_400)
@@ -133,12 +133,12 @@ public struct Zone: Sendable {
 }
 
 extension Zone: Hashable {
-    public static func == (left: Zone, right: Zone) -> Bool { left.id == right.id }
-    public func hash(into hasher: inout Hasher) { hasher.combine(id) }
+    package static func == (left: Zone, right: Zone) -> Bool { left.id == right.id }
+    package func hash(into hasher: inout Hasher) { hasher.combine(id) }
 }
 
 /// When a wall clock shows a time: once, twice (clocks went back), or never (clocks went forward).
-public enum WallMoments: Hashable, Sendable {
+package enum WallMoments: Hashable, Sendable {
     case once(Instant)
     case repeated(first: Instant, last: Instant)
     /// `shifted`: the time moved forward by the gap. `transition`: the instant at which clocks went forward.
@@ -146,13 +146,13 @@ public enum WallMoments: Hashable, Sendable {
 }
 
 /// An id that the time zone database does not know.
-public struct UnknownZone: Problem, Hashable {
+package struct UnknownZone: Problem, Hashable {
     /// What was given.
-    public var id: String
+    package var id: String
     /// Always `unknownZone`.
-    public var code: String { "unknownZone" }
+    package var code: String { "unknownZone" }
     /// Always `invalid`.
-    public var category: ProblemCategory { .invalid }
+    package var category: ProblemCategory { .invalid }
     /// What was given, and what would do.
-    public var sentence: String { "There is no time zone named \"\(id)\". Use an IANA name such as Europe/Berlin." }
+    package var sentence: String { "There is no time zone named \"\(id)\". Use an IANA name such as Europe/Berlin." }
 }

@@ -1,13 +1,13 @@
 /// How often water came within the rule "every N drinks" (tracker law E7).
-public struct Adherence: Hashable, Sendable, Codable {
+package struct Adherence: Hashable, Sendable, Codable {
     /// Chances that were kept.
-    public var met: Int
+    package var met: Int
     /// Chances that were not.
-    public var missed: Int
+    package var missed: Int
 
     /// Each water that follows at least one drink is a chance met; each N drinks without water are one missed.
     /// Drinks still short of N at the end are not due, water without a drink before it is neither.
-    public init(_ kinds: some Sequence<LogEntry.Kind>, everyNDrinks: Int) {
+    package init(_ kinds: some Sequence<LogEntry.Kind>, everyNDrinks: Int) {
         let rule = max(1, everyNDrinks)
         var count = 0
         met = 0
@@ -29,7 +29,7 @@ public struct Adherence: Hashable, Sendable, Codable {
     }
 
     /// Half up; `nil` when there was no chance.
-    public var percent: Int? {
+    package var percent: Int? {
         let chances = met + missed
         return chances == 0 ? nil : (200 * met + chances) / (2 * chances)
     }

@@ -1,13 +1,13 @@
 /// A bottle's sip within a session.
-public struct Sip: Hashable, Sendable {
+package struct Sip: Hashable, Sendable {
     /// The drink's key.
-    public var key: String
+    package var key: String
     /// When it was drunk.
-    public var at: Instant
+    package var at: Instant
     /// How much.
-    public var ml: Int
+    package var ml: Int
 
-    public init(key: String, at: Instant, ml: Int) {
+    package init(key: String, at: Instant, ml: Int) {
         self.key = key
         self.at = at
         self.ml = ml
@@ -16,14 +16,14 @@ public struct Sip: Hashable, Sendable {
 
 /// Bottle sips as water entries (tracker law X1): a pure function of the sips, recomputed at each ingest, so that late
 /// and out-of-order records land in place.
-public struct BottleWater: Hashable, Sendable {
+package struct BottleWater: Hashable, Sendable {
     /// Entries made of the sips, by time.
-    public var logs: [LogEntry]
+    package var logs: [LogEntry]
     /// Ml still short of the next water; dies with the session.
-    public var carryMl: Int
+    package var carryMl: Int
 
     /// - Parameter excluded: ids of derived entries that a person took out.
-    public init(
+    package init(
         sips: [Sip], session: WaterlineSession, now: Instant, mode: BottleWaterMode, defaultWaterOz: Int,
         excluded: Set<String> = []
     ) {

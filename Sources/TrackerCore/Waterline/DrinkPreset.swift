@@ -1,22 +1,22 @@
 /// A drink that is logged in one action (tracker law E2).
-public struct DrinkPreset: Hashable, Sendable, Codable, Identifiable {
+package struct DrinkPreset: Hashable, Sendable, Codable, Identifiable {
     /// Made once.
-    public var id: String
+    package var id: String
     /// Whose preset it is.
-    public var userID: String
+    package var userID: String
     /// What the person calls it.
-    public var name: String
+    package var name: String
     /// What kind of drink it is.
-    public var drinkType: DrinkType
+    package var drinkType: DrinkType
     /// A cocktail has no size of its own (K-E5).
-    public var sizeOz: Double?
+    package var sizeOz: Double?
     /// Percent by volume.
-    public var abv: Double?
+    package var abv: Double?
     /// How many standard drinks it is.
-    public var standardDrinkEstimate: Double
+    package var standardDrinkEstimate: Double
 
     /// With its estimate rounded to 3 decimals.
-    public init(
+    package init(
         id: String, userID: String, name: String, drinkType: DrinkType, sizeOz: Double? = nil, abv: Double? = nil,
         standardDrinkEstimate: Double
     ) {
@@ -30,7 +30,7 @@ public struct DrinkPreset: Hashable, Sendable, Codable, Identifiable {
     }
 
     /// The five that setup creates once; deleted ones stay deleted. Ids are made by the caller.
-    public static func defaults(userID: String, makeID: () -> String) -> [DrinkPreset] {
+    package static func defaults(userID: String, makeID: () -> String) -> [DrinkPreset] {
         [
             ("Beer", .beer, 12, 1.0), ("Glass of Wine", .wine, 5, 1.0), ("Shot", .liquor, 1.5, 1.0),
             ("Cocktail", .cocktail, nil, 1.0), ("Double", .liquor, 3, 2.0),

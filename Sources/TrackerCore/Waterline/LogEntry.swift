@@ -1,38 +1,38 @@
 /// One entry of a session: something with alcohol, or water (tracker law E2).
-public struct LogEntry: Hashable, Sendable, Codable, Identifiable {
+package struct LogEntry: Hashable, Sendable, Codable, Identifiable {
     /// What was had.
-    public enum Kind: String, Hashable, Sendable, Codable, CaseIterable { case alcohol, water }
+    package enum Kind: String, Hashable, Sendable, Codable, CaseIterable { case alcohol, water }
 
     /// Made once; a derived entry has its session and its sip in it.
-    public var id: String
+    package var id: String
     /// The session that it belongs to.
-    public var sessionID: String
+    package var sessionID: String
     /// When it was had.
-    public var timestamp: Instant
+    package var timestamp: Instant
     /// Alcohol or water.
-    public var kind: Kind
+    package var kind: Kind
     /// What kind of drink; `nil` for water.
-    public var drinkType: DrinkType?
+    package var drinkType: DrinkType?
     /// A drink's volume in US fluid ounces, where it is known.
-    public var sizeOz: Double?
+    package var sizeOz: Double?
     /// Percent by volume, 0–100.
-    public var abv: Double?
+    package var abv: Double?
     /// Standard drinks, rounded to 3 decimals; 1.0 where an alcohol entry has none.
-    public var standardDrinkEstimate: Double?
+    package var standardDrinkEstimate: Double?
     /// The preset it was logged by, where it was one.
-    public var presetID: String?
+    package var presetID: String?
     /// Water's volume.
-    public var amountOz: Double?
+    package var amountOz: Double?
     /// Where it was made.
-    public var source: LogSource
+    package var source: LogSource
     /// When it was last changed.
-    public var updatedAt: Instant
+    package var updatedAt: Instant
     /// Insertion sequence, from 1 upwards: settles entries of the same millisecond, and tells what the reminders have
     /// not seen yet.
-    public var seq: Int
+    package var seq: Int
 
     /// With its estimate rounded to 3 decimals.
-    public init(
+    package init(
         id: String, sessionID: String, timestamp: Instant, kind: Kind, drinkType: DrinkType? = nil,
         sizeOz: Double? = nil,
         abv: Double? = nil, standardDrinkEstimate: Double? = nil, presetID: String? = nil, amountOz: Double? = nil,
@@ -55,7 +55,7 @@ public struct LogEntry: Hashable, Sendable, Codable, Identifiable {
 
     /// Whether it counts when one asks for that moment, as for a drink.
     /// - Parameter asked: `nil`: nobody asked for a moment, and all that is stored counts.
-    public func isKnown(at asked: Instant?) -> Bool { asked.map { timestamp <= $0 || updatedAt <= $0 } ?? true }
+    package func isKnown(at asked: Instant?) -> Bool { asked.map { timestamp <= $0 || updatedAt <= $0 } ?? true }
 
     /// Thousandths of a standard drink: sums of these are exact.
     var thousandths: Int {
@@ -65,43 +65,43 @@ public struct LogEntry: Hashable, Sendable, Codable, Identifiable {
 }
 
 /// What kind of drink with alcohol it was.
-public enum DrinkType: String, Hashable, Sendable, Codable, CaseIterable { case beer, wine, liquor, cocktail }
+package enum DrinkType: String, Hashable, Sendable, Codable, CaseIterable { case beer, wine, liquor, cocktail }
 
 /// Where an entry was made. An open set; the founding names are kept on import.
-public struct LogSource: RawRepresentable, Hashable, Sendable, Codable {
+package struct LogSource: RawRepresentable, Hashable, Sendable, Codable {
     /// The word itself, as it stands in JSON.
-    public var rawValue: String
-    public init(rawValue: String) { self.rawValue = rawValue }
+    package var rawValue: String
+    package init(rawValue: String) { self.rawValue = rawValue }
 
     /// The command line.
-    public static let cli = LogSource(rawValue: "cli")
+    package static let cli = LogSource(rawValue: "cli")
     /// A page.
-    public static let web = LogSource(rawValue: "web")
+    package static let web = LogSource(rawValue: "web")
     /// A notification's button.
-    public static let notification = LogSource(rawValue: "notification")
+    package static let notification = LogSource(rawValue: "notification")
     /// A broker.
-    public static let mqtt = LogSource(rawValue: "mqtt")
+    package static let mqtt = LogSource(rawValue: "mqtt")
     /// A program over HTTP.
-    public static let http = LogSource(rawValue: "http")
+    package static let http = LogSource(rawValue: "http")
     /// A program over D-Bus.
-    public static let dbus = LogSource(rawValue: "dbus")
+    package static let dbus = LogSource(rawValue: "dbus")
     /// Derived from a bottle's sips: recomputed, never edited.
-    public static let bottle = LogSource(rawValue: "bottle")
+    package static let bottle = LogSource(rawValue: "bottle")
 }
 
 /// Standard drinks: a US one is 0.6 oz of pure alcohol.
-public enum StandardDrinks {
+package enum StandardDrinks {
     /// What a person may enter.
-    public static let range = 0.1...10.0
+    package static let range = 0.1...10.0
 
     /// To 3 decimals, halves up; anything outside 0–1000 is brought inside.
-    public static func rounded(_ value: Double) -> Double {
+    package static func rounded(_ value: Double) -> Double {
         guard value.isFinite else { return 0 }
         return (min(max(value, 0), 1000) * 1000 + 0.5).rounded(.down) / 1000
     }
 
     /// Size times strength: 16 oz at 5 % is 1.333.
-    public static func estimate(sizeOz: Double, abvPercent: Double) -> Double {
+    package static func estimate(sizeOz: Double, abvPercent: Double) -> Double {
         rounded(sizeOz * abvPercent / 100 / 0.6)
     }
 }

@@ -1,21 +1,21 @@
 /// A session: from its start until it is ended (tracker law E2, E3). At most one is active.
-public struct WaterlineSession: Hashable, Sendable, Codable, Identifiable {
+package struct WaterlineSession: Hashable, Sendable, Codable, Identifiable {
     /// Made once.
-    public var id: String
+    package var id: String
     /// Whose session it is.
-    public var userID: String
+    package var userID: String
     /// When it began.
-    public var startTime: Instant
+    package var startTime: Instant
     /// When it ended; `nil` while it is active.
-    public var endTime: Instant?
+    package var endTime: Instant?
     /// What it came to; `nil` while it is active.
-    public var computedSummary: SessionSummary?
+    package var computedSummary: SessionSummary?
     /// N of the rule when the session ended.
-    public var ruleN: Int?
+    package var ruleN: Int?
     /// Done with: no more edits, although sips that arrive late still recompute the summary.
-    public var sealed: Bool
+    package var sealed: Bool
 
-    public init(
+    package init(
         id: String, userID: String, startTime: Instant, endTime: Instant? = nil, computedSummary: SessionSummary? = nil,
         ruleN: Int? = nil, sealed: Bool = false
     ) {
@@ -29,32 +29,32 @@ public struct WaterlineSession: Hashable, Sendable, Codable, Identifiable {
     }
 
     /// Not ended yet.
-    public var isActive: Bool { endTime == nil }
+    package var isActive: Bool { endTime == nil }
 
     /// Real seconds from start to end, or to now.
-    public func elapsed(at now: Instant) -> Double { max(0, startTime.seconds(to: endTime ?? now)) }
+    package func elapsed(at now: Instant) -> Double { max(0, startTime.seconds(to: endTime ?? now)) }
 
     /// Entries may stand between the start and the end, or now.
-    public func allows(timestamp: Instant, now: Instant) -> Bool {
+    package func allows(timestamp: Instant, now: Instant) -> Bool {
         timestamp >= startTime && timestamp <= endTime ?? now
     }
 
     /// Ends the session; `at` may lie before now (its last entry), never before the start.
-    public mutating func end(at instant: Instant, logs: [LogEntry], settings: Settings) {
+    package mutating func end(at instant: Instant, logs: [LogEntry], settings: Settings) {
         endTime = max(startTime, instant)
         ruleN = settings.waterEveryNDrinks
         summarise(logs, warningThreshold: settings.warningThreshold)
     }
 
     /// Recomputes the summary of an ended session from its entries.
-    public mutating func summarise(_ logs: [LogEntry], warningThreshold: Int) {
+    package mutating func summarise(_ logs: [LogEntry], warningThreshold: Int) {
         guard let endTime else { return }
         computedSummary = SessionSummary(
             logs: logs, start: startTime, end: endTime, everyNDrinks: ruleN ?? 1, warningThreshold: warningThreshold)
     }
 
     /// Why a change was refused: exit code 3.
-    public enum Refusal: String, Problem {
+    package enum Refusal: String, Problem {
         case noActiveSession
         case sealed
         case derived
@@ -64,11 +64,11 @@ public struct WaterlineSession: Hashable, Sendable, Codable, Identifiable {
         case drinkStrength
 
         /// The case's name.
-        public var code: String { rawValue }
+        package var code: String { rawValue }
         /// Always `refused`.
-        public var category: ProblemCategory { .refused }
+        package var category: ProblemCategory { .refused }
         /// The rule, in a sentence.
-        public var sentence: String {
+        package var sentence: String {
             switch self {
             case .noActiveSession: "There is no active session. Start one first."
             case .sealed: "This session is finished and can no longer be changed."
@@ -82,7 +82,7 @@ public struct WaterlineSession: Hashable, Sendable, Codable, Identifiable {
     }
 
     /// Whether an entry of this session may be changed to that time.
-    public func checkEdit(_ log: LogEntry, now: Instant) throws(Refusal) {
+    package func checkEdit(_ log: LogEntry, now: Instant) throws(Refusal) {
         if sealed { throw .sealed }
         if log.source == .bottle { throw .derived }
         if !allows(timestamp: log.timestamp, now: now) { throw .outsideSession }
@@ -97,24 +97,24 @@ public struct WaterlineSession: Hashable, Sendable, Codable, Identifiable {
 }
 
 /// What a session came to (tracker law E6).
-public struct SessionSummary: Hashable, Sendable, Codable {
+package struct SessionSummary: Hashable, Sendable, Codable {
     /// Entries with alcohol.
-    public var drinks: Int
+    package var drinks: Int
     /// Sum of the estimates.
-    public var standardDrinks: Double
+    package var standardDrinks: Double
     /// Entries of water.
-    public var waters: Int
+    package var waters: Int
     /// Their volume in US fluid ounces.
-    public var waterOz: Double
+    package var waterOz: Double
     /// Real seconds.
-    public var durationSeconds: Double
+    package var durationSeconds: Double
     /// `nil` when there was no chance to keep the rule.
-    public var adherencePercent: Int?
+    package var adherencePercent: Int?
     /// The engine's value at the end; may be negative.
-    public var finalValue: Double
+    package var finalValue: Double
 
     /// From the entries of a session that ran from `start` to `end`.
-    public init(logs: [LogEntry], start: Instant, end: Instant, everyNDrinks: Int, warningThreshold: Int) {
+    package init(logs: [LogEntry], start: Instant, end: Instant, everyNDrinks: Int, warningThreshold: Int) {
         let state = WaterlineState.computeState(logs, warningThreshold: warningThreshold)
         let kinds = logs.sorted(by: WaterlineState.isEarlier).map(\.kind)
         drinks = state.drinks
@@ -127,14 +127,14 @@ public struct SessionSummary: Hashable, Sendable, Codable {
     }
 
     /// `3h 25m`.
-    public var durationText: String { Self.text(durationSeconds) }
+    package var durationText: String { Self.text(durationSeconds) }
 
     enum CodingKeys: String, CodingKey {
         case drinks, standardDrinks, waters, waterOz, durationSeconds, adherencePercent, finalValue
     }
 
     /// `null` where there was no chance to keep the rule.
-    public func encode(to encoder: any Encoder) throws {
+    package func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(drinks, forKey: .drinks)
         try container.encode(standardDrinks, forKey: .standardDrinks)
@@ -146,7 +146,7 @@ public struct SessionSummary: Hashable, Sendable, Codable {
     }
 
     /// `3h 25m`; under an hour `25m`, under a minute `0m`.
-    public static func text(_ seconds: Double) -> String {
+    package static func text(_ seconds: Double) -> String {
         let minutes = seconds.isFinite ? Int(min(max(0, seconds), 1e12)) / 60 : 0
         return minutes >= 60 ? "\(minutes / 60)h \(minutes % 60)m" : "\(minutes)m"
     }

@@ -1,25 +1,25 @@
 /// The Waterline engine (tracker law E1): drinks raise the value by their estimate, each water lowers it by one.
-public struct WaterlineState: Hashable, Sendable {
+package struct WaterlineState: Hashable, Sendable {
     /// In thousandths, so that 0.6 + 0.7 + 0.7 is 2 (K-E12). May be negative: nothing is clamped.
-    public var valueThousandths: Int
+    package var valueThousandths: Int
     /// Drinks since the last water.
-    public var sinceWater: Int
+    package var sinceWater: Int
     /// Entries with alcohol.
-    public var drinks: Int
+    package var drinks: Int
     /// Entries of water.
-    public var waters: Int
+    package var waters: Int
     /// Sum of the estimates in thousandths.
-    public var standardThousandths: Int
+    package var standardThousandths: Int
     /// The value has reached the warning threshold.
-    public var isWarning: Bool
+    package var isWarning: Bool
 
     /// The value in drinks; may be negative.
-    public var value: Double { Double(valueThousandths) / 1000 }
+    package var value: Double { Double(valueThousandths) / 1000 }
     /// Sum of the estimates.
-    public var standardDrinks: Double { Double(standardThousandths) / 1000 }
+    package var standardDrinks: Double { Double(standardThousandths) / 1000 }
 
     /// Replays all entries in the order of time, ties by insertion: the order in which they are given is irrelevant.
-    public static func computeState(_ logs: [LogEntry], warningThreshold: Int) -> WaterlineState {
+    package static func computeState(_ logs: [LogEntry], warningThreshold: Int) -> WaterlineState {
         var state = WaterlineState(
             valueThousandths: 0, sinceWater: 0, drinks: 0, waters: 0, standardThousandths: 0, isWarning: false)
         for log in logs.sorted(by: isEarlier) {
@@ -40,7 +40,7 @@ public struct WaterlineState: Hashable, Sendable {
     }
 
     /// The order of replay: by time, ties by insertion.
-    public static func isEarlier(_ left: LogEntry, _ right: LogEntry) -> Bool {
+    package static func isEarlier(_ left: LogEntry, _ right: LogEntry) -> Bool {
         (left.timestamp, left.seq, left.id) < (right.timestamp, right.seq, right.id)
     }
 
@@ -52,17 +52,17 @@ public struct WaterlineState: Hashable, Sendable {
 /// What the session screen says (tracker law E5).
 extension WaterlineState {
     /// Beside the gauge while the warning stands.
-    public static let warningText = "Drink water to return to center"
+    package static let warningText = "Drink water to return to center"
 
     /// Drinks until water is due, by the rule "every N drinks"; 0 is now.
-    public func waterDueIn(everyNDrinks: Int) -> Int { max(0, everyNDrinks.saturatingSubtract(sinceWater)) }
+    package func waterDueIn(everyNDrinks: Int) -> Int { max(0, everyNDrinks.saturatingSubtract(sinceWater)) }
 
     /// `Water due in: 2 drinks`, or `Water due now`.
-    public func waterDueText(everyNDrinks: Int) -> String {
+    package func waterDueText(everyNDrinks: Int) -> String {
         let left = waterDueIn(everyNDrinks: everyNDrinks)
         return left == 0 ? "Water due now" : "Water due in: \(left) drink\(left == 1 ? "" : "s")"
     }
 
     /// The gauge's position, 0…1: 0.5 is the centre, above is over-paced.
-    public var gauge: Double { min(1, max(0, 0.5 + value / 12)) }
+    package var gauge: Double { min(1, max(0, 0.5 + value / 12)) }
 }

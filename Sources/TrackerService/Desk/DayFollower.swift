@@ -4,22 +4,22 @@ import TrackerCore
 /// The day as it changes: looks whenever something was written, by whatever program, and whenever the mere passing of
 /// time changes it, at least every 60 s (tracker law B8). While nothing is written and nothing changes, nothing is
 /// done.
-public actor DayFollower {
+package actor DayFollower {
     /// A commit can be read a moment after it was heard of (it is forced to the disk first): so after the last word it
     /// is looked again, each time later.
-    public static let settling: [Duration] = [10, 20, 40, 80, 150, 300, 600, 1200].map { .milliseconds($0) }
+    package static let settling: [Duration] = [10, 20, 40, 80, 150, 300, 600, 1200].map { .milliseconds($0) }
 
     /// For whom a second is soon enough.
-    public static let calmly: [Duration] = [300, 1500, 5000].map { .milliseconds($0) }
+    package static let calmly: [Duration] = [300, 1500, 5000].map { .milliseconds($0) }
 
     /// The longest pause between two looks.
-    public static let longestPause = Duration.seconds(60)
+    package static let longestPause = Duration.seconds(60)
 
     /// How often somebody looks who is not told of writes, or has something in hand.
-    public static let lookOften = Duration.seconds(3)
+    package static let lookOften = Duration.seconds(3)
 
     /// How often somebody looks by themselves: seldom where writes are told.
-    public static func lookEvery(isTold: Bool) -> Duration { isTold ? longestPause : lookOften }
+    package static func lookEvery(isTold: Bool) -> Duration { isTold ? longestPause : lookOften }
 
     private let writes: AsyncStream<Void>
     private let settling: [Duration]
@@ -34,7 +34,7 @@ public actor DayFollower {
     ///   - look: says how long nothing will change by itself.
     ///   - settling: the pauses between the looks after the last word; not empty.
     ///   - sleep: ends early when its task is cancelled.
-    public init(
+    package init(
         writes: AsyncStream<Void>, settling: [Duration] = DayFollower.settling,
         sleep: @escaping @Sendable (Duration) async -> Void = { try? await Task.sleep(for: $0) },
         look: @escaping @Sendable () async -> Duration
@@ -44,7 +44,7 @@ public actor DayFollower {
     }
 
     /// Goes on until its task is cancelled.
-    public func run() async {
+    package func run() async {
         let writes = writes
         let hearing = Task { for await _ in writes { self.poke() } }
         defer { hearing.cancel() }
@@ -71,7 +71,7 @@ public actor DayFollower {
 
     /// Calls `wake` soon after every write, until the task is cancelled; `nil` where nobody tells of writes: then one
     /// has to look by oneself.
-    public static func waking(_ watch: StoreWatch?, _ wake: @escaping @Sendable () async -> Void) -> Task<Void, Never>?
+    package static func waking(_ watch: StoreWatch?, _ wake: @escaping @Sendable () async -> Void) -> Task<Void, Never>?
     {
         guard let watch else { return nil }
         let writes = watch.writes

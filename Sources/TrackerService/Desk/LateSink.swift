@@ -8,7 +8,7 @@ import TrackerCore
 ///
 /// Between two looks at most one of a kind is worth showing, so a long absence ends with a few banners and not with a
 /// flood.
-public final class LateSink: NotificationSink {
+package final class LateSink: NotificationSink {
     private let place: any NotificationSink
     private let desk: @Sendable () async throws -> TrackerDesk
     private let wasShown: @Sendable (TrackerNotification) async -> Bool
@@ -26,7 +26,7 @@ public final class LateSink: NotificationSink {
     ///   - desk: a desk of the moment.
     ///   - wasShown: whether the place has shown it already: who showed it may have died before it could say so.
     ///   - say: a line for the log, for each that is missed.
-    public init(
+    package init(
         _ place: any NotificationSink, desk: @escaping @Sendable () async throws -> TrackerDesk,
         wasShown: @escaping @Sendable (TrackerNotification) async -> Bool = { _ in false },
         say: @escaping @Sendable (String) -> Void = { _ in }
@@ -35,20 +35,20 @@ public final class LateSink: NotificationSink {
     }
 
     /// Of the place.
-    public var name: String { place.name }
+    package var name: String { place.name }
     /// Of the place.
-    public var limit: Duration { place.limit }
+    package var limit: Duration { place.limit }
 
-    public func canShow() async -> Bool { await place.canShow() }
+    package func canShow() async -> Bool { await place.canShow() }
 
-    public func close(id: String) async { await place.close(id: id) }
+    package func close(id: String) async { await place.close(id: id) }
 
-    public func recorded() async { await place.recorded() }
+    package func recorded() async { await place.recorded() }
 
-    public func catchUp() async { _ = await turns.take { await self.bring() } }
+    package func catchUp() async { _ = await turns.take { await self.bring() } }
 
     /// What came before goes before. Only what is urgent does not wait for it, where a person is not to be disturbed.
-    public func deliver(_ notification: TrackerNotification) async -> Bool {
+    package func deliver(_ notification: TrackerNotification) async -> Bool {
         await turns.take { [self] in
             let isComplete = await bring(before: notification)
             guard isComplete || notification.urgency == .critical, await place.deliver(notification) else {

@@ -8,7 +8,7 @@ extension ReminderLoop {
     /// What was written by ourselves is known already; and a write that says nothing about the day, as another
     /// program's claim of a decision, moves nobody: two services would keep each other busy.
     /// - Parameter writes: one for each time that the store was written.
-    public func follow(_ writes: AsyncStream<Void>) async {
+    package func follow(_ writes: AsyncStream<Void>) async {
         let seen = Seen()
         await DayFollower(writes: writes) {
             let desk = await self.currentDesk()

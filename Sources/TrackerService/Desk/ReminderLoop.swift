@@ -3,7 +3,7 @@ import TrackerCore
 
 /// Tells what is due for as long as a service runs: when something next changes by the mere passing of time, at least
 /// every 60 s (tracker law B8), and at once when somebody says that something was written.
-public actor ReminderLoop {
+package actor ReminderLoop {
     private let sinks: [any NotificationSink]
     private let desk: @Sendable () async -> TrackerDesk
     private let trouble: @Sendable (String) -> Void
@@ -19,7 +19,7 @@ public actor ReminderLoop {
     ///   - trouble: takes what goes wrong, once until it changes.
     ///   - looked: what else is to be done each time that somebody has looked at the day.
     ///   - sleep: ends early when its task is cancelled.
-    public init(
+    package init(
         sinks: [any NotificationSink], desk: @escaping @Sendable () async -> TrackerDesk,
         trouble: @escaping @Sendable (String) -> Void,
         looked: @escaping @Sendable (TrackerDesk) async -> Void = { _ in },
@@ -33,10 +33,10 @@ public actor ReminderLoop {
     }
 
     /// Whether a notification would reach somebody, as the last look found: `notifications` in the state.
-    public nonisolated var reachesSomebody: Bool { reach.withLock { $0 } }
+    package nonisolated var reachesSomebody: Bool { reach.withLock { $0 } }
 
     /// Goes on until its task is cancelled; without a sink there is nothing to do.
-    public func run() async {
+    package func run() async {
         guard !sinks.isEmpty else { return }
         while !Task.isCancelled {
             isPoked = false
@@ -54,7 +54,7 @@ public actor ReminderLoop {
     }
 
     /// Something was written: looks again at once.
-    public func poke() {
+    package func poke() {
         isPoked = true
         pause?.cancel()
     }

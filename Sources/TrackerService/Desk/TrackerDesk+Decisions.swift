@@ -8,7 +8,7 @@ extension TrackerDesk {
     ///
     /// Who was away catches up first, so that everybody hears everything in one order.
     @discardableResult
-    public func tell(_ sinks: [any NotificationSink]) async throws -> CheckReport {
+    package func tell(_ sinks: [any NotificationSink]) async throws -> CheckReport {
         let telling = try await offer(to: sinks) { banner in
             try store.settle(banner.offered, of: banner.offer, shownBy: banner.shownBy, context)
             for sink in sinks {
@@ -23,11 +23,11 @@ extension TrackerDesk {
 
     /// The same in two steps, for a surface that knows only afterwards whether its answer came through: offers and
     /// delivers, and remembers nothing until `settle`.
-    public func offer(to sinks: [any NotificationSink]) async throws -> Telling { try await offer(to: sinks) { _ in } }
+    package func offer(to sinks: [any NotificationSink]) async throws -> Telling { try await offer(to: sinks) { _ in } }
 
     /// Remembers what was shown.
     /// - Parameter blind: a sink that turned out to have shown nothing.
-    public func settle(_ telling: Telling, except blind: String? = nil) throws {
+    package func settle(_ telling: Telling, except blind: String? = nil) throws {
         try change {
             for banner in telling.banners {
                 try store.settle(
@@ -37,7 +37,7 @@ extension TrackerDesk {
     }
 
     /// Somebody looks: notifications so far are read (`unread` in the state).
-    public func openNotifications() throws { try change { try store.openNotifications(context) } }
+    package func openNotifications() throws { try change { try store.openNotifications(context) } }
 
     // MARK: - Parts
 
@@ -115,27 +115,27 @@ extension TrackerDesk {
 }
 
 /// What was offered to sinks, and who has shown it.
-public struct Telling: Sendable {
+package struct Telling: Sendable {
     var offer: Offer
     /// In the order in which they were decided.
-    public internal(set) var banners: [Banner] = []
+    package internal(set) var banners: [Banner] = []
 
     /// Something that a person sees: decisions with equal words are one.
-    public struct Banner: Sendable {
+    package struct Banner: Sendable {
         let offered: Offer.Banner
         let offer: Offer
         /// The sinks that have shown it, by name.
-        public let shownBy: [String]
+        package let shownBy: [String]
 
         /// What the person saw.
-        public var notification: TrackerNotification { offered.shown }
+        package var notification: TrackerNotification { offered.shown }
     }
 
     /// When something next changes by the mere passing of time.
-    public var nextChange: Instant { offer.evaluation.nextChange }
+    package var nextChange: Instant { offer.evaluation.nextChange }
 
     /// The same as an answer of a check.
-    public var report: CheckReport {
+    package var report: CheckReport {
         let unseen = banners.filter(\.shownBy.isEmpty).map(\.notification)
         var state = offer.evaluation.snapshot
         // A session's words may be meant for nobody who is here: that says nothing of the day's, and nothing where

@@ -4,7 +4,7 @@ import TrackerCore
 extension TrackerDesk {
     /// Logs a drink by hand.
     /// - Parameter instant: when it was drunk; `nil` means now.
-    public func logDrink(_ amount: Amount, at instant: Instant? = nil) throws -> DrinkOutcome {
+    package func logDrink(_ amount: Amount, at instant: Instant? = nil) throws -> DrinkOutcome {
         try change { try outcome(store.logDrink(ml: amount.millilitres(store.settings()), at: instant, context)) }
     }
 
@@ -13,7 +13,7 @@ extension TrackerDesk {
     ///   - reach: which changes are looked at; what was done to a session is never, where sessions are none of the
     ///     caller's business.
     ///   - instant: when it was asked for, where that took its time: nothing newer is taken back.
-    public func undo(_ reach: UndoReach = .everything, asOf instant: Instant? = nil) throws -> UndoOutcome {
+    package func undo(_ reach: UndoReach = .everything, asOf instant: Instant? = nil) throws -> UndoOutcome {
         if reach == .session { try needWaterline() }
         let reach = reach == .everything && !seesWaterline ? .drinks : reach
         return try change { UndoOutcome(undone: try store.undo(context, reach, asOf: instant), state: try state()) }
@@ -21,7 +21,7 @@ extension TrackerDesk {
 
     /// Takes the last change of one drink back, by its name in our lists: what a person was told a moment ago, whoever
     /// changed something else since.
-    public func undo(ofDrink name: String) throws -> UndoOutcome {
+    package func undo(ofDrink name: String) throws -> UndoOutcome {
         guard name.hasPrefix("d"), let number = Int64(name.dropFirst()), number > 0 else {
             throw WrongInput(
                 "notADrink", "\"\(name.prefix(64))\" is no drink of our lists, such as d12.", values: ["given": name])
@@ -30,7 +30,7 @@ extension TrackerDesk {
     }
 
     /// Changes a drink (`d12`, or its key) or an entry of a session (`w7`, or its id).
-    public func edit(_ name: String, _ wanted: EntryChange) throws -> EntryOutcome {
+    package func edit(_ name: String, _ wanted: EntryChange) throws -> EntryOutcome {
         try change {
             guard try meansLog(name) else {
                 guard wanted.estimate == nil, wanted.oz == nil else {
@@ -56,7 +56,7 @@ extension TrackerDesk {
 
     /// Deletes a drink, which no poll brings back, or an entry of a session; a water that came from the bottle's sips
     /// is excluded.
-    public func delete(_ name: String) throws -> EntryOutcome {
+    package func delete(_ name: String) throws -> EntryOutcome {
         try change {
             guard try meansLog(name) else { return .drink(try outcome(store.deleteDrink(name, context))) }
             try store.deleteLog(name, context)
@@ -65,7 +65,7 @@ extension TrackerDesk {
     }
 
     /// Deletes the drinks of the day that runs, the bottle's too; the next poll does not bring them back.
-    public func resetToday() throws -> ResetOutcome {
+    package func resetToday() throws -> ResetOutcome {
         try change { ResetOutcome(deleted: try store.resetToday(context).map(report), state: try state()) }
     }
 

@@ -4,7 +4,7 @@ import TrackerCore
 extension TrackerDesk {
     /// Writes every counted drink, oldest first, in pieces of 64 KiB or a little more. Water of sessions is in it where
     /// sessions are the caller's business.
-    public func exportDrinks(_ format: HealthFiles.Format, to write: ([UInt8]) throws -> Void) throws -> ExportReport {
+    package func exportDrinks(_ format: HealthFiles.Format, to write: ([UInt8]) throws -> Void) throws -> ExportReport {
         var export = HealthExport(format)
         var bytes = Array(export.opening.utf8)
         var count = 0
@@ -23,7 +23,7 @@ extension TrackerDesk {
     /// Takes the drinks of a file in: all, or none. The format is recognised; what is known already adds nothing.
     /// - Parameter read: hands the file's bytes over, in as many pieces as it likes.
     /// - Throws: `HealthFileError`, and what `read` throws.
-    public func importDrinks(_ read: (_ feed: (UnsafeRawBufferPointer) throws -> Void) throws -> Void) throws
+    package func importDrinks(_ read: (_ feed: (UnsafeRawBufferPointer) throws -> Void) throws -> Void) throws
         -> ImportReport
     {
         try change {
@@ -43,7 +43,7 @@ extension TrackerDesk {
     }
 
     /// What the store holds, in numbers.
-    public func contents() throws -> ContentsReport {
+    package func contents() throws -> ContentsReport {
         let rows = Dictionary(
             try store.rowCounts().map { ($0.table, $0.rows) }, uniquingKeysWith: { first, _ in first })
         return ContentsReport(
@@ -54,12 +54,12 @@ extension TrackerDesk {
     /// Writes everything that the store has into a new database file, one consistent state, whoever else writes
     /// meanwhile.
     /// - Parameter file: must not exist, or be empty.
-    public func backUp(to file: String) throws { try store.backUp(to: file) }
+    package func backUp(to file: String) throws { try store.backUp(to: file) }
 
     /// Puts a backup in the place of everything that the store has: all of it, or nothing. What was there is kept in a
     /// file beside the store.
     /// - Parameter scratch: an existing folder of the caller's.
-    public func restore(from file: String, scratch: String) throws -> ContentsReport {
+    package func restore(from file: String, scratch: String) throws -> ContentsReport {
         try change {
             let kept = try restore(from: file, scratch: scratch, attempts: 100)
             var contents = try contents()
@@ -82,7 +82,7 @@ extension TrackerDesk {
 
     /// Deletes everything. The sync server first: when it does not answer, nothing is deleted, and the purge can be
     /// tried again.
-    public func purge() async throws -> PurgeReport {
+    package func purge() async throws -> PurgeReport {
         if let client = try SyncClient.named(by: store.settings()), let profile = try store.profile() {
             try await client.deleteUser(profile.userID)
         }

@@ -3,14 +3,14 @@ import TrackerCore
 
 extension TrackerDesk {
     /// A day's drinks.
-    public func day(_ day: LocalDay) throws -> DayDrinksReport {
+    package func day(_ day: LocalDay) throws -> DayDrinksReport {
         let drinks = try store.drinks(on: day, knownAt: context.asked)
         let record = try store.history(from: day, through: day, knownAt: context.asked)[day]
         return DayDrinksReport(day: DayReport(day, record), drinks: drinks.map(report))
     }
 
     /// The week that contains a day, from the day that the settings begin weeks with.
-    public func week(of day: LocalDay) throws -> WeekReport {
+    package func week(of day: LocalDay) throws -> WeekReport {
         let week = History.week(containing: day, firstDay: try store.settings().weekFirstDay)
         let today = try today()
         let bars = try store.history(from: week.first ?? day, through: week.last ?? day, knownAt: context.asked).bars(
@@ -21,7 +21,7 @@ extension TrackerDesk {
     }
 
     /// The month that contains a day.
-    public func month(of day: LocalDay) throws -> MonthReport {
+    package func month(of day: LocalDay) throws -> MonthReport {
         let first = day.adding(days: 1 - day.day)
         let last = first.adding(days: LocalDay.length(ofMonth: first.month, year: first.year) - 1)
         let days = try store.history(from: first, through: last, knownAt: context.asked).calendar(
@@ -32,7 +32,7 @@ extension TrackerDesk {
     }
 
     /// Days in a row that met their goal.
-    public func streak() throws -> StreakReport {
+    package func streak() throws -> StreakReport {
         let today = try today()
         return StreakReport(
             streak: try store.streak(today: today, knownAt: context.asked),

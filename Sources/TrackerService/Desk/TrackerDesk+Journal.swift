@@ -4,7 +4,7 @@ import TrackerCore
 
 extension TrackerDesk {
     /// Records that are kept and not counted, and bytes that are no record: at most so many of each.
-    public func journal(limit: Int = 100) throws -> JournalReport {
+    package func journal(limit: Int = 100) throws -> JournalReport {
         let junk = try store.quarantineCounts()
         return JournalReport(
             records: try store.doubtfulRecords(limit: limit).map(RecordReport.init),
@@ -14,7 +14,7 @@ extension TrackerDesk {
     }
 
     /// One record with its bytes: `r12`.
-    public func record(_ name: String) throws -> RecordReport {
+    package func record(_ name: String) throws -> RecordReport {
         let digits = name.first == "r" ? name.dropFirst() : Substring(name)
         guard let id = Int64(digits) else {
             throw WrongInput("notARecord", "\"\(name)\" names no record.", values: ["given": name])
@@ -27,7 +27,7 @@ extension TrackerDesk {
 
     /// Reads and dates them again, by the settings and the clock of now. What was counted before keeps its date; a
     /// record read in another dialect changes its own row.
-    public func resolveJournal() throws -> ResolveOutcome {
+    package func resolveJournal() throws -> ResolveOutcome {
         try change {
             if let newest = try store.newestReceipt(), now.seconds(to: newest) > RecordResolver.aheadSeconds {
                 throw Refusal(
@@ -48,7 +48,7 @@ extension TrackerDesk {
     }
 
     /// Dates a record by hand: it counts from then on.
-    public func dateRecord(_ name: String, at instant: Instant) throws -> DrinkOutcome {
+    package func dateRecord(_ name: String, at instant: Instant) throws -> DrinkOutcome {
         try change {
             let drink = try store.dateRecord(try record(name).record.id, at: instant, context)
             return DrinkOutcome(drink: report(drink), state: try state())

@@ -3,16 +3,16 @@ import TrackerCore
 
 extension TrackerDesk {
     /// The counted drinks of the day that runs now, oldest first.
-    public func drinksToday() throws -> [StoredDrink] { try store.drinks(on: try today(), knownAt: context.asked) }
+    package func drinksToday() throws -> [StoredDrink] { try store.drinks(on: try today(), knownAt: context.asked) }
 
     /// What was drunk on the day that runs now, in millilitres.
-    public func totalToday() throws -> Int { try store.intake(context).totalMl }
+    package func totalToday() throws -> Int { try store.intake(context).totalMl }
 
     /// The drinks that a name in our lists can mean: none, or one as a rule.
-    public func drinks(named name: String) throws -> [StoredDrink] { try store.drinks(named: name) }
+    package func drinks(named name: String) throws -> [StoredDrink] { try store.drinks(named: name) }
 
     /// The session that runs, else the last one; `nil` where there was none.
-    public func sessionIfAny() throws -> SessionReport? {
+    package func sessionIfAny() throws -> SessionReport? {
         if let active = try store.activeSession(at: now) { return SessionReport(active) }
         guard let last = try store.pastSessions(limit: 1).first, let view = try store.session(named: last.id, at: now)
         else { return nil }
@@ -20,5 +20,5 @@ extension TrackerDesk {
     }
 
     /// The entries of the session that runs, oldest first; none without one.
-    public func activeLogs() throws -> [LogEntry] { try store.activeSession(at: now)?.logs ?? [] }
+    package func activeLogs() throws -> [LogEntry] { try store.activeSession(at: now)?.logs ?? [] }
 }

@@ -4,14 +4,14 @@ import TrackerCore
 
 extension TrackerDesk {
     /// So many drinks are given at once.
-    public static let mostGiven = 100
+    package static let mostGiven = 100
     /// So many files of an inbox are taken in at once, in the order of their names; the others the next time.
     private static let mostFiles = 200
 
     /// What a phone is to write into its health records, oldest first (tracker law Section 10.11). Water of sessions is
     /// among it where sessions are the caller's business.
     /// - Parameter days: so many days back.
-    public func drinksForPhone(days: Int) throws -> PhoneDrinks {
+    package func drinksForPhone(days: Int) throws -> PhoneDrinks {
         guard (1...TrackerStore.longestLookBack).contains(days) else {
             throw WrongInput(
                 "outOfRange", "\"days\" is to be a whole number from 1 to \(TrackerStore.longestLookBack).")
@@ -23,7 +23,7 @@ extension TrackerDesk {
     }
 
     /// The phone has written these down.
-    public func noteGiven(_ keys: [String]) throws -> PhoneReceipt {
+    package func noteGiven(_ keys: [String]) throws -> PhoneReceipt {
         guard (1...Self.mostGiven).contains(keys.count), keys.allSatisfy({ (1...512).contains($0.utf8.count) }) else {
             throw WrongInput("keys", "\"keys\" is a list of 1 to \(Self.mostGiven) keys, as they were given.")
         }
@@ -33,7 +33,7 @@ extension TrackerDesk {
     /// Takes in what lies in the folder that `health.inbox` names: each file once, and again when it has changed
     /// (tracker law D4).
     /// - Returns: what became of each file that was new; nothing where no folder is named.
-    public func takeInbox() throws -> [InboxReport] {
+    package func takeInbox() throws -> [InboxReport] {
         guard let folder = try store.settings().healthInbox else { return [] }
         let names: [String]
         do {

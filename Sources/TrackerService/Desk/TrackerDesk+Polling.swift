@@ -5,7 +5,7 @@ import TrackerCore
 extension TrackerDesk {
     /// What a poll is to do, by the settings of the store.
     /// - Parameter host: this computer's clock, with all that is known of it.
-    public func pollOptions(host: ClockMark) throws -> PollOptions {
+    package func pollOptions(host: ClockMark) throws -> PollOptions {
         let settings = try store.settings()
         var options = PollOptions(settings: settings.bottle, zone: zone, goalMl: settings.goalMl)
         options.own = try ownBottles()
@@ -14,13 +14,13 @@ extension TrackerDesk {
     }
 
     /// All bottles that the store knows, in the order in which they were first seen.
-    public func bottles() throws -> [BottleReport] { try store.bottles().map(BottleReport.init) }
+    package func bottles() throws -> [BottleReport] { try store.bottles().map(BottleReport.init) }
 
     /// The bottles of the store, as a poll tells them.
-    public func ownBottles() throws -> [OwnBottle] { try Self.ownBottles(of: store) }
+    package func ownBottles() throws -> [OwnBottle] { try Self.ownBottles(of: store) }
 
     /// The same where no moment matters.
-    public static func ownBottles(of store: TrackerStore) throws -> [OwnBottle] {
+    package static func ownBottles(of store: TrackerStore) throws -> [OwnBottle] {
         try store.bottles().filter(\.isOwn).map {
             OwnBottle(
                 identities: Set($0.identities), aliases: Set($0.names).subtracting($0.identities),
@@ -32,21 +32,21 @@ extension TrackerDesk {
     /// This bottle belongs to the store from now on.
     /// - Parameter other: it is this bottle of the store under a new address.
     /// - Returns: whether that is new.
-    public func adoptBottle(_ identity: String, as other: String? = nil) throws -> Bool {
+    package func adoptBottle(_ identity: String, as other: String? = nil) throws -> Bool {
         try change { try store.adoptBottle(identity, as: other) }
     }
 
     /// This bottle does not belong to the store any more. What it delivered stays.
     /// - Returns: whether it did.
-    public func releaseBottle(_ name: String) throws -> Bool { try change { try store.releaseBottle(name) } }
+    package func releaseBottle(_ name: String) throws -> Bool { try change { try store.releaseBottle(name) } }
 
     /// How often a bottle is to be polled, as the day asks for it.
-    public func pollRhythm() throws -> PollRhythm { PollPlan.rhythm(try store.facts(context), now: now) }
+    package func pollRhythm() throws -> PollRhythm { PollPlan.rhythm(try store.facts(context), now: now) }
 
     /// What follows a poll, as it follows a command: the state says how it went, the day is evaluated, files are
     /// written.
     /// - Parameter isLive: how a recording answers, or a name that nobody bears, says nothing of the way to the bottle.
-    public func afterPoll(_ report: PollReport, isLive: Bool = true) {
+    package func afterPoll(_ report: PollReport, isLive: Bool = true) {
         do {
             if isLive, let connection = report.connection { try store.noteConnection(connection, at: now) }
         } catch {
@@ -65,7 +65,7 @@ extension TrackerDesk {
 
     /// Looks again at what is stored without a date, where no bottle answered whose session would have done so.
     /// - Returns: how many records have a date now.
-    public func lookAgain(_ options: PollOptions) throws -> Int {
+    package func lookAgain(_ options: PollOptions) throws -> Int {
         try change {
             try secondLook(options).count { $0.outcome == .promoted }
         }

@@ -3,11 +3,11 @@ import TrackerCore
 
 extension TrackerDesk {
     /// All presets.
-    public func presets() throws -> PresetList { PresetList(presets: try store.presets().map(PresetReport.init)) }
+    package func presets() throws -> PresetList { PresetList(presets: try store.presets().map(PresetReport.init)) }
 
     /// Adds a preset. Without an estimate it follows from size and strength, else it is 1.0; without a type it is a
     /// cocktail.
-    public func addPreset(_ name: String, _ values: PresetValues) throws -> PresetReport {
+    package func addPreset(_ name: String, _ values: PresetValues) throws -> PresetReport {
         try change {
             PresetReport(
                 try store.addPreset(
@@ -18,7 +18,7 @@ extension TrackerDesk {
 
     /// Changes a preset; entries logged with it stay as they are. A new size or strength brings a new estimate, where
     /// none is given.
-    public func editPreset(_ name: String, _ values: PresetValues) throws -> PresetReport {
+    package func editPreset(_ name: String, _ values: PresetValues) throws -> PresetReport {
         try change {
             var changed = try preset(name)
             changed.name = values.name ?? changed.name
@@ -37,7 +37,7 @@ extension TrackerDesk {
     }
 
     /// Deletes a preset; it is not made again.
-    public func deletePreset(_ name: String) throws -> PresetReport {
+    package func deletePreset(_ name: String) throws -> PresetReport {
         try change {
             let found = try preset(name)
             try store.deletePreset(found.id, context)

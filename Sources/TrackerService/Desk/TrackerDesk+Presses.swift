@@ -7,7 +7,7 @@ extension TrackerDesk {
     /// - Parameter instant: when it was pressed, of a press that took its time; `nil` means now.
     /// - Returns: `false` where somebody has done it already.
     @discardableResult
-    public func press(_ action: NotificationAction, key: String, at instant: Instant? = nil) throws -> Bool {
+    package func press(_ action: NotificationAction, key: String, at instant: Instant? = nil) throws -> Bool {
         if [.logWater, .logDrink, .endSession, .keepGoing].contains(action) { try needWaterline() }
         let errand = Errand(key: "press " + key, asking: action.rawValue.utf8, at: now)
         let desk = running(errand)
@@ -34,7 +34,7 @@ extension TrackerDesk {
 
     /// A button of a notification on a phone, by the key that it was sent with; `nil` where there is no such
     /// notification here. The key is good for the buttons of that one notification, each once, for a day.
-    public func press(_ action: NotificationAction, withKey key: String) throws -> Bool? {
+    package func press(_ action: NotificationAction, withKey key: String) throws -> Bool? {
         guard let message = try store.post(withKey: key) else { return nil }
         // What was sent by a clock that ran ahead is a moment old, for all that anybody knows. Whose session it was of,
         // nobody does.

@@ -3,19 +3,19 @@ import TrackerCore
 
 extension TrackerDesk {
     /// All settings.
-    public func settings() throws -> SettingsReport {
+    package func settings() throws -> SettingsReport {
         let (settings, refused) = try store.settingsAndRefused()
         return SettingsReport(Settings.catalogue.map { Self.line($0.name, settings) }, refused: refused)
     }
 
     /// The settings in force, for a surface that puts amounts into words or asks before it changes one.
-    public func settingsInForce() throws -> Settings { try store.settings() }
+    package func settingsInForce() throws -> Settings { try store.settings() }
 
     /// Names of stored settings that 0.10 removed.
-    public func removedSettings() throws -> [String] { try store.removedSettings() }
+    package func removedSettings() throws -> [String] { try store.removedSettings() }
 
     /// One setting.
-    public func setting(_ name: String) throws -> SettingsReport {
+    package func setting(_ name: String) throws -> SettingsReport {
         let (settings, refused) = try store.settingsAndRefused()
         guard settings.value(of: name) != nil else {
             throw Refusal(
@@ -28,7 +28,7 @@ extension TrackerDesk {
     /// Changes settings: all that are named or, where a rule refuses one, none. An empty text takes an optional setting
     /// back; a preset may be named, its id is what the setting keeps.
     /// - Returns: the settings named, as they are now.
-    public func set(_ changes: [(name: String, text: String)]) throws -> SettingsReport {
+    package func set(_ changes: [(name: String, text: String)]) throws -> SettingsReport {
         try Self.checkOnce(changes.map(\.name))
         return try change {
             let settings = try store.changeSettings(
@@ -38,13 +38,13 @@ extension TrackerDesk {
     }
 
     /// How one bottle is found, read and understood: its own settings, over those of the store.
-    public func settings(ofBottle bottle: String) throws -> BottleSettingsReport {
+    package func settings(ofBottle bottle: String) throws -> BottleSettingsReport {
         Self.report(bottle, try store.settings(ofBottle: bottle))
     }
 
     /// Gives one bottle settings of its own: all that are named or, where a rule refuses one, none.
     /// - Parameter changes: `nil` takes a bottle's own setting back: it follows the store's again.
-    public func set(_ changes: [(name: String, text: String?)], ofBottle bottle: String) throws -> BottleSettingsReport
+    package func set(_ changes: [(name: String, text: String?)], ofBottle bottle: String) throws -> BottleSettingsReport
     {
         try Self.checkOnce(changes.map(\.name))
         return try change { Self.report(bottle, try store.changeSettings(changes, ofBottle: bottle)) }
@@ -78,13 +78,13 @@ extension TrackerDesk {
 
     /// The goal and schedule form (tracker law A11): commits what was touched, all or nothing.
     /// - Returns: the settings that were touched, as they are now.
-    public func save(_ form: GoalForm) throws -> SettingsReport { try set(try form.changes(of: store.settings())) }
+    package func save(_ form: GoalForm) throws -> SettingsReport { try set(try form.changes(of: store.settings())) }
 
     /// Whether nobody was welcomed yet.
-    public func isFirstVisit() throws -> Bool { try store.profile()?.onboardedAt == nil }
+    package func isFirstVisit() throws -> Bool { try store.profile()?.onboardedAt == nil }
 
     /// What the welcome asks for.
-    public static let setupNames = [
+    package static let setupNames = [
         "waterline.waterEveryNDrinks", "waterline.timeReminders", "waterline.intervalMinutes",
         "waterline.warningThreshold", "waterline.units",
         "hydration.goalMl",
@@ -92,7 +92,7 @@ extension TrackerDesk {
 
     /// The welcome, once: settings, and the presets that everybody begins with.
     /// - Parameter notifications: how the question after notifications went, in the surface's words.
-    public func setUp(_ changes: [(name: String, text: String)], notifications: String) throws -> SetupReport {
+    package func setUp(_ changes: [(name: String, text: String)], notifications: String) throws -> SetupReport {
         try change {
             let isFirst = try isFirstVisit()
             let settings = try store.changeSettings(changes, isFirstChoice: isFirst, context)

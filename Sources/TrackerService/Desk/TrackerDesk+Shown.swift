@@ -3,7 +3,7 @@ import TrackerCore
 
 extension TrackerDesk {
     /// The notifications that somebody was shown, so many at most.
-    public func shown(limit: Int = 50) throws -> ShownReport {
+    package func shown(limit: Int = 50) throws -> ShownReport {
         ShownReport(
             notifications: try store.notifications(limit: limit).map { sent in
                 ShownReport.Line(

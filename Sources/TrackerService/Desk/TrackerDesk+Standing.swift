@@ -2,7 +2,7 @@ import TrackerCore
 
 extension TrackerDesk {
     /// How the day stands, and how long nothing of it changes by itself.
-    public func standing() throws -> (snapshot: TrackerSnapshot, lasts: Duration) {
+    package func standing() throws -> (snapshot: TrackerSnapshot, lasts: Duration) {
         let evaluation = try store.look(context, canNotify: canNotify)
         return (evaluation.snapshot, pause(until: evaluation.nextChange))
     }

@@ -5,7 +5,7 @@ extension TrackerDesk {
     /// One exchange with the sync server, where the settings name one: sends what waits, and takes in what other
     /// devices wrote.
     /// - Returns: what it did, also where it did not work; `nil` where there is no server.
-    public func synchronise() async throws -> SyncClient.Pass? {
+    package func synchronise() async throws -> SyncClient.Pass? {
         let now = now
         var pass = SyncClient.Pass()
         do {

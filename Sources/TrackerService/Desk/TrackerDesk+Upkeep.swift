@@ -3,10 +3,10 @@ import TrackerCore
 
 extension TrackerDesk {
     /// The store's file.
-    public var path: String { store.path }
+    package var path: String { store.path }
 
     /// How the store itself is. Changes nothing.
-    public func upkeep() throws -> UpkeepReport {
+    package func upkeep() throws -> UpkeepReport {
         let (settings, refused) = try store.settingsAndRefused()
         let junk = try store.quarantineCounts()
         return UpkeepReport(
@@ -19,20 +19,20 @@ extension TrackerDesk {
     }
 
     /// Places that are told of the day and could not be, as it was when a service tried last.
-    public func outletTroubles() throws -> [OutletTrouble] { try store.outletTroubles() }
+    package func outletTroubles() throws -> [OutletTrouble] { try store.outletTroubles() }
 
     /// How much brokers keep of what is not here any more: it is taken back by whoever publishes the day.
-    public func leftBehind() throws -> Int { try store.leavings().reduce(0) { $0 + $1.topics.count } }
+    package func leftBehind() throws -> Int { try store.leavings().reduce(0) { $0 + $1.topics.count } }
 
     /// Whether there is anything that a restore would replace.
-    public func isUsed() throws -> Bool { try store.isUsed() }
+    package func isUsed() throws -> Bool { try store.isUsed() }
 
     /// Whether anybody has begun here; nobody before that is behind a goal that nobody has set.
-    public func hasBegun() throws -> Bool { try store.hasBegun() }
+    package func hasBegun() throws -> Bool { try store.hasBegun() }
 
     /// The position of the last change of a drink: where a reader of changes goes on.
-    public func lastChange() throws -> Int64 { try store.lastDrinkPlace() }
+    package func lastChange() throws -> Int64 { try store.lastDrinkPlace() }
 
     /// Whether a reader of changes may go on behind this position.
-    public func isChange(_ position: Int64) throws -> Bool { try store.isDrinkPlace(position) }
+    package func isChange(_ position: Int64) throws -> Bool { try store.isDrinkPlace(position) }
 }

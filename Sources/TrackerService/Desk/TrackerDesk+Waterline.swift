@@ -8,7 +8,7 @@ extension TrackerDesk {
     ///   - preset: a preset's name or id.
     ///   - estimate: standard drinks, instead of the preset's or of what size and strength say.
     ///   - id: an identifier of the caller's: a delivery repeated is one entry.
-    public func drink(
+    package func drink(
         preset: String? = nil, type: DrinkType? = nil, sizeOz: Double? = nil, abv: Double? = nil,
         estimate: Double? = nil, at instant: Instant? = nil,
         id: String? = nil
@@ -33,7 +33,7 @@ extension TrackerDesk {
     /// - Parameters:
     ///   - oz: ounces; `nil` means the setting `waterline.defaultWaterOz`.
     ///   - id: an identifier of the caller's: a delivery repeated is one entry.
-    public func water(oz: Double? = nil, at instant: Instant? = nil, id: String? = nil) throws -> LogOutcome {
+    package func water(oz: Double? = nil, at instant: Instant? = nil, id: String? = nil) throws -> LogOutcome {
         try change {
             let ounces = try Self.checkedWater(oz) ?? Double(try store.settings().defaultWaterOz)
             return try outcome(store.addLog(.water(oz: ounces), at: instant, id: id, context))
@@ -41,7 +41,7 @@ extension TrackerDesk {
     }
 
     /// Starts a session, or tells of the one that runs.
-    public func startSession() throws -> SessionStart {
+    package func startSession() throws -> SessionStart {
         try change {
             let (session, started) = try store.startSession(context)
             return SessionStart(started: started, session: try latestSession(else: session.id))
@@ -50,12 +50,12 @@ extension TrackerDesk {
 
     /// Ends the session that runs.
     /// - Parameter atLastLog: with its last entry rather than now.
-    public func endSession(atLastLog: Bool = false) throws -> SessionReport {
+    package func endSession(atLastLog: Bool = false) throws -> SessionReport {
         try change { SessionReport(try store.endSession(atLastLog: atLastLog, context)) }
     }
 
     /// The question whether to end a long session is silent for 12 hours.
-    public func keepGoing() throws -> SessionReport {
+    package func keepGoing() throws -> SessionReport {
         try change {
             try store.keepGoing(context)
             return try latestSession()
@@ -63,7 +63,7 @@ extension TrackerDesk {
     }
 
     /// Done with the last session's summary: it becomes a past one and can no longer be changed.
-    public func sealLastSession() throws -> SessionReport {
+    package func sealLastSession() throws -> SessionReport {
         try change {
             guard let last = try store.pastSessions(limit: 1).first else {
                 throw Refusal("noSuchSession", "There is no ended session.", category: .notFound)
@@ -77,13 +77,13 @@ extension TrackerDesk {
     }
 
     /// The session that runs.
-    public func activeSession() throws -> SessionReport {
+    package func activeSession() throws -> SessionReport {
         guard let view = try store.activeSession(at: now) else { throw WaterlineSession.Refusal.noActiveSession }
         return SessionReport(view)
     }
 
     /// The session named by its id or an unambiguous beginning of it; without a name the one that runs, else the last.
-    public func session(_ name: String? = nil) throws -> SessionReport {
+    package func session(_ name: String? = nil) throws -> SessionReport {
         guard let name else { return try latestSession() }
         guard let view = try store.session(named: name, at: now) else {
             throw Refusal(
@@ -94,7 +94,7 @@ extension TrackerDesk {
     }
 
     /// Past sessions, newest first.
-    public func sessions(limit: Int = 5) throws -> SessionList {
+    package func sessions(limit: Int = 5) throws -> SessionList {
         SessionList(
             sessions: try store.pastSessions(limit: limit).compactMap { try store.session(named: $0.id, at: now) }.map(
                 SessionReport.init))

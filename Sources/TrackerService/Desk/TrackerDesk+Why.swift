@@ -6,7 +6,7 @@ extension TrackerDesk {
     /// Tells and remembers nothing.
     /// - Parameter moment: as a person types it, `14:00` for that time of the day that runs, also where it is still to
     ///   come; `nil`: now. What was told of a day is known as it stands now, also for an earlier moment.
-    public func why(at moment: String? = nil) throws -> WhyReport {
+    package func why(at moment: String? = nil) throws -> WhyReport {
         var context = context
         if let moment { (context.now, context.isAsked) = (try timeOfToday(moment) ?? self.moment(moment), true) }
         let then = TrackerDesk(store, context, canNotify: canNotify, remark: remark)

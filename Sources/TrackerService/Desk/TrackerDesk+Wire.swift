@@ -12,7 +12,7 @@ extension TrackerDesk {
     static let wireLimit = 500_000
 
     /// Writes the journal as lines of JSON, an entry in its wire form each, in the order in which they came.
-    public func exportJournal(to write: ([UInt8]) throws -> Void) throws -> JournalExportReport {
+    package func exportJournal(to write: ([UInt8]) throws -> Void) throws -> JournalExportReport {
         // Without an owner nothing was ever written here; then there is nothing to say, and nobody to say it.
         let gateway = try store.profile()?.deviceID ?? "unknown"
         var (bytes, count) = ([UInt8](), 0)
@@ -32,7 +32,7 @@ extension TrackerDesk {
     /// be read twice. Everything is read before anything is taken: a file that is cut or broken changes nothing.
     /// - Parameter read: hands the file's bytes over, in as many pieces as it likes.
     /// - Throws: `WrongInput` with the line's number, and what `read` throws.
-    public func importJournal(_ read: (_ feed: (UnsafeRawBufferPointer) throws -> Void) throws -> Void) throws
+    package func importJournal(_ read: (_ feed: (UnsafeRawBufferPointer) throws -> Void) throws -> Void) throws
         -> JournalImportReport
     {
         try change {
@@ -104,17 +104,17 @@ private struct WireLines {
 }
 
 /// How much went out.
-public struct JournalExportReport: Hashable, Sendable, Encodable {
+package struct JournalExportReport: Hashable, Sendable, Encodable {
     /// Entries that went out.
-    public let entries: Int
+    package let entries: Int
 }
 
 /// What came in, and the day's new state.
-public struct JournalImportReport: Hashable, Sendable, Encodable {
+package struct JournalImportReport: Hashable, Sendable, Encodable {
     /// Entries that are new here.
-    public let added: Int
+    package let added: Int
     /// Entries that were here already.
-    public let known: Int
+    package let known: Int
     /// How the day stands now.
-    public let state: TrackerSnapshot
+    package let state: TrackerSnapshot
 }

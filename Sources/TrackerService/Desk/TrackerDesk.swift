@@ -9,21 +9,21 @@ import TrackerCore
 /// machine's zone: the surface hands both in. Each method answers with a report, which is the JSON of every surface, or
 /// throws a `Problem`. Each method that changes something runs by itself what follows a commit (tracker law B8), so no
 /// surface can forget it.
-public struct TrackerDesk: Sendable {
+package struct TrackerDesk: Sendable {
     /// The store that everything is done with.
-    public let store: TrackerStore
+    package let store: TrackerStore
     /// Who does it, and when.
-    public let context: WriteContext
+    package let context: WriteContext
     /// Whether a notification would reach somebody: `notifications` in the state.
-    public let canNotify: Bool
+    package let canNotify: Bool
     /// Whether sessions are this caller's business. Where they are not, entries of a session are no entries, and what
     /// was done to one is not taken back.
-    public private(set) var seesWaterline = true
+    package private(set) var seesWaterline = true
     /// Takes what a person has to know beside an answer, a sentence each.
     let remark: @Sendable (String) -> Void
 
     /// For one request; `remark` hears what a person should know beside the answer.
-    public init(
+    package init(
         _ store: TrackerStore, _ context: WriteContext, canNotify: Bool = false,
         remark: @escaping @Sendable (String) -> Void = { _ in }
     ) {
@@ -37,7 +37,7 @@ public struct TrackerDesk: Sendable {
     /// - Parameters:
     ///   - isAsked: whether somebody asked for that moment, as `WriteContext.isAsked`.
     ///   - source: the surface, as `WriteContext.source`.
-    public init(
+    package init(
         _ store: TrackerStore, now: Instant, isAsked: Bool = false, zone: ZoneChoice, source: String,
         canNotify: Bool = false,
         makeID: @escaping @Sendable () -> String = { UUID().uuidString.lowercased() },
@@ -50,26 +50,26 @@ public struct TrackerDesk: Sendable {
     }
 
     /// The time of the request.
-    public var now: Instant { context.now }
+    package var now: Instant { context.now }
     /// The zone of its days.
-    public var zone: Zone { context.zone }
+    package var zone: Zone { context.zone }
 
     /// The day that runs now.
-    public func today() throws -> LocalDay {
+    package func today() throws -> LocalDay {
         DayCalendar(zone: zone, boundaryHour: try store.settings().boundaryHour).day(of: now)
     }
 
     /// How the day stands, as far as it is the caller's business.
-    public func state() throws -> TrackerSnapshot {
+    package func state() throws -> TrackerSnapshot {
         let state = try store.look(context, canNotify: canNotify).snapshot
         return seesWaterline ? state : state.withoutWaterline
     }
 
     /// A time as a person types it: `14:00`, `2026-06-15T14:00`, or with an offset.
-    public func moment(_ text: String) throws -> Instant { try Moment.parse(text, now: now, zone: zone) }
+    package func moment(_ text: String) throws -> Instant { try Moment.parse(text, now: now, zone: zone) }
 
     /// One JSON object with keys in a stable order: the same text on every surface.
-    public static func json(_ report: some Encodable) throws -> String {
+    package static func json(_ report: some Encodable) throws -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         return String(decoding: try encoder.encode(report), as: UTF8.self)
@@ -78,7 +78,7 @@ public struct TrackerDesk: Sendable {
     /// What follows a commit (tracker law B8). The desk's own methods call it; whoever writes to the store around them
     /// (a poll, a pass of sync, the settling of an offer) calls it afterwards. The commit stands, whatever happens
     /// here.
-    public func afterCommit() {
+    package func afterCommit() {
         guard (try? store.hasChanged()) ?? true else { return }
         store.afterCommit(context).forEach(remark)
     }
@@ -94,20 +94,20 @@ public struct TrackerDesk: Sendable {
 
 extension TrackerDesk {
     /// The same desk, whose first write is made for this errand and only once.
-    public func running(_ errand: Errand) -> TrackerDesk {
+    package func running(_ errand: Errand) -> TrackerDesk {
         TrackerDesk(store.running(errand), context, canNotify: canNotify, remark: remark).seeing(
             waterline: seesWaterline)
     }
 
     /// The same desk for what was said by that surface, as `WriteContext.source`.
-    public func by(_ surface: String) -> TrackerDesk {
+    package func by(_ surface: String) -> TrackerDesk {
         var context = context
         context.source = surface
         return TrackerDesk(store, context, canNotify: canNotify, remark: remark).seeing(waterline: seesWaterline)
     }
 
     /// The same desk for somebody whose business sessions are, or are not.
-    public func seeing(waterline: Bool) -> TrackerDesk {
+    package func seeing(waterline: Bool) -> TrackerDesk {
         var desk = self
         desk.seesWaterline = waterline
         return desk

@@ -1,19 +1,21 @@
 /// What a server answered, whatever its status.
-public struct OutgoingAnswer: Hashable, Sendable {
+package struct OutgoingAnswer: Hashable, Sendable {
     /// The status of HTTP, 100–599.
-    public var status: Int
+    package var status: Int
     /// In their order, as they were written.
-    public var headers: [OutgoingRequest.Header]
+    package var headers: [OutgoingRequest.Header]
     /// The body, within the client's limit.
-    public var body: [UInt8]
+    package var body: [UInt8]
 
-    public init(status: Int, headers: [OutgoingRequest.Header] = [], body: [UInt8] = []) {
+    package init(status: Int, headers: [OutgoingRequest.Header] = [], body: [UInt8] = []) {
         (self.status, self.headers, self.body) = (status, headers, body)
     }
 
     /// 2xx.
-    public var isSuccess: Bool { (200..<300).contains(status) }
+    package var isSuccess: Bool { (200..<300).contains(status) }
 
     /// A header by its name, in whatever case; the first of several.
-    public func header(_ name: String) -> String? { headers.first { $0.name.lowercased() == name.lowercased() }?.value }
+    package func header(_ name: String) -> String? {
+        headers.first { $0.name.lowercased() == name.lowercased() }?.value
+    }
 }

@@ -3,21 +3,21 @@ import Foundation
 /// The way out over HTTP, for all that we send: one exchange at a time limit, with a bounded answer and a certificate
 /// that is checked. It follows no redirection, since a credential goes to one server only. A proxy is used where the
 /// environment names one (`http_proxy`, `https_proxy`, `no_proxy`).
-public struct OutgoingClient: Hashable, Sendable {
+package struct OutgoingClient: Hashable, Sendable {
     /// How long until there is a connection.
-    public var connectLimit: Duration
+    package var connectLimit: Duration
     /// How long the whole may take.
-    public var limit: Duration
+    package var limit: Duration
     /// So many bytes of an answer are taken.
-    public var answerLimit: Int
+    package var answerLimit: Int
     /// Of a longer answer its beginning is taken, and the exchange ends there: where only the status says something.
     /// Otherwise it is a failure.
-    public var cutsAnswers: Bool
+    package var cutsAnswers: Bool
     /// A file in PEM with those whose word counts for the server's certificate; `nil`: the system's.
-    public var authorities: String?
+    package var authorities: String?
 
     /// A connection may take at most as long as the whole.
-    public init(
+    package init(
         limit: Duration = .seconds(10), connectLimit: Duration = .seconds(5), answerLimit: Int = 1 << 20,
         cutsAnswers: Bool = false, authorities: String? = nil
     ) {
@@ -26,7 +26,7 @@ public struct OutgoingClient: Hashable, Sendable {
     }
 
     /// Sends it, and waits for the whole answer. A task that is cancelled ends the exchange at once.
-    public func send(_ request: OutgoingRequest) async throws(OutgoingFailure) -> OutgoingAnswer {
+    package func send(_ request: OutgoingRequest) async throws(OutgoingFailure) -> OutgoingAnswer {
         try request.check()
         let exchange = OutgoingExchange(request, self)
         let result: Result<OutgoingAnswer, OutgoingFailure> = await withTaskCancellationHandler {

@@ -1,7 +1,7 @@
 /// Why there is no answer to a request.
-public struct OutgoingFailure: Error, Hashable, Sendable, CustomStringConvertible {
+package struct OutgoingFailure: Error, Hashable, Sendable, CustomStringConvertible {
     /// What kind of trouble it is.
-    public enum Kind: String, Hashable, Sendable {
+    package enum Kind: String, Hashable, Sendable {
         /// What was asked for cannot be: an address, a header, a file.
         case wrongUse
         /// Nobody answers at that place.
@@ -19,17 +19,17 @@ public struct OutgoingFailure: Error, Hashable, Sendable, CustomStringConvertibl
     }
 
     /// What kind of failure it is: whether trying again helps.
-    public let kind: Kind
+    package let kind: Kind
     /// What happened, for a person.
-    public let sentence: String
+    package let sentence: String
 
-    public init(_ kind: Kind, _ sentence: String) {
+    package init(_ kind: Kind, _ sentence: String) {
         (self.kind, self.sentence) = (kind, sentence)
     }
 
     /// The sentence.
-    public var description: String { sentence }
+    package var description: String { sentence }
 
     /// Somebody has to change something first: trying often helps nobody.
-    public var needsPerson: Bool { [.wrongUse, .tls].contains(kind) }
+    package var needsPerson: Bool { [.wrongUse, .tls].contains(kind) }
 }

@@ -1,26 +1,26 @@
 /// What is sent to a server.
-public struct OutgoingRequest: Hashable, Sendable {
+package struct OutgoingRequest: Hashable, Sendable {
     /// The method, in upper case.
-    public var method: String
+    package var method: String
     /// `http://…` or `https://…`.
-    public var url: String
+    package var url: String
     /// Fields in the order in which they are sent.
-    public var headers: [Header]
+    package var headers: [Header]
     /// What is sent along; `nil`: nothing.
-    public var body: [UInt8]?
+    package var body: [UInt8]?
 
     /// A header field; its name in any case.
-    public struct Header: Hashable, Sendable {
+    package struct Header: Hashable, Sendable {
         /// The field's name.
-        public var name: String
+        package var name: String
         /// The field's value.
-        public var value: String
+        package var value: String
 
-        public init(name: String, value: String) { (self.name, self.value) = (name, value) }
+        package init(name: String, value: String) { (self.name, self.value) = (name, value) }
     }
 
     /// A request to an address, with fields in that order.
-    public init(_ method: String, _ url: String, headers: [(name: String, value: String)] = [], body: [UInt8]? = nil) {
+    package init(_ method: String, _ url: String, headers: [(name: String, value: String)] = [], body: [UInt8]? = nil) {
         (self.method, self.url, self.body) = (method, url, body)
         self.headers = headers.map { Header(name: $0.name, value: $0.value) }
     }

@@ -1,7 +1,7 @@
 /// What can be said of an address without asking anybody.
-public enum OutgoingURL {
+package enum OutgoingURL {
     /// Scheme, host and port: what stands behind them may be a secret, and so may what stands before the host.
-    public static func place(_ url: String) -> String {
+    package static func place(_ url: String) -> String {
         guard let colon = url.firstRange(of: "://") else { return url }
         let host = authority(url, behind: colon)
         return String(url[..<colon.upperBound])
@@ -9,7 +9,7 @@ public enum OutgoingURL {
     }
 
     /// The host alone, as a request names it; `nil` where there is none.
-    public static func host(_ url: String) -> String? {
+    package static func host(_ url: String) -> String? {
         guard let colon = url.firstRange(of: "://") else { return nil }
         var host = place(url).dropFirst(url.distance(from: url.startIndex, to: colon.upperBound))
         if host.hasPrefix("[") { return host.lastIndex(of: "]").map { String(host[...$0]) } }

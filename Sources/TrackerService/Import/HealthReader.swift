@@ -7,9 +7,9 @@ import TrackerCore
 ///
 /// A file that is cut, malformed or of another kind ends in a `HealthFileError`; so what was handed out before counts
 /// only when `finish` has returned. Records of other types (steps, heart rate) are passed over.
-public final class HealthReader {
+package final class HealthReader {
     /// `nil` until enough of the file was seen.
-    public private(set) var format: HealthFiles.Format?
+    package private(set) var format: HealthFiles.Format?
     private let deliver: (HealthSample) throws -> Void
     private var text = TextDecoder()
     /// What came before the format was known.
@@ -19,13 +19,13 @@ public final class HealthReader {
     private var start: [UInt8]? = []
     private var zip: ZipReader?
     /// What of the file was skipped or replaced, a sentence each.
-    public var remarks: [String] { reader?.remarks ?? [] }
+    package var remarks: [String] { reader?.remarks ?? [] }
 
     /// - Parameter deliver: takes each sample in the file's order; what it throws ends the reading.
-    public init(deliver: @escaping (HealthSample) throws -> Void) { self.deliver = deliver }
+    package init(deliver: @escaping (HealthSample) throws -> Void) { self.deliver = deliver }
 
     /// Takes the next bytes, as many as there are.
-    public func feed(_ bytes: UnsafeRawBufferPointer) throws {
+    package func feed(_ bytes: UnsafeRawBufferPointer) throws {
         guard start != nil else { return try pass(bytes) }
         start? += bytes
         if let start, start.count >= ZipReader.signature.count { try open(start) }
@@ -46,7 +46,7 @@ public final class HealthReader {
     private func decode(_ bytes: UnsafeRawBufferPointer) throws { try text.decode(bytes) { try take($0) } }
 
     /// The file ended here: is it whole?
-    public func finish() throws {
+    package func finish() throws {
         if let start { try open(start) }
         try zip?.finish()
         try text.finish { try take($0) }
@@ -55,7 +55,7 @@ public final class HealthReader {
     }
 
     /// A whole file at once.
-    public static func samples(_ bytes: [UInt8]) throws -> [HealthSample] {
+    package static func samples(_ bytes: [UInt8]) throws -> [HealthSample] {
         var samples: [HealthSample] = []
         let reader = HealthReader { samples.append($0) }
         try bytes.withUnsafeBytes { try reader.feed($0) }
@@ -64,7 +64,7 @@ public final class HealthReader {
     }
 
     /// All samples of a whole document.
-    public static func samples(_ text: String) throws -> [HealthSample] { try samples(Array(text.utf8)) }
+    package static func samples(_ text: String) throws -> [HealthSample] { try samples(Array(text.utf8)) }
 
     // MARK: - Parts
 

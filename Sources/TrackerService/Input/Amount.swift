@@ -1,7 +1,7 @@
 import TrackerCore
 
 /// An amount as it is typed: a number, or the name of one that the settings have.
-public enum Amount: Hashable, Sendable {
+package enum Amount: Hashable, Sendable {
     case ml(Int)
     /// The setting `hydration.cupMl`.
     case cup
@@ -9,7 +9,7 @@ public enum Amount: Hashable, Sendable {
     case quick(Int)
 
     /// `250`, `0.25l`, `8oz` (`Amounts.typed`), `cup`, `quick1`; `nil` for anything else.
-    public init?(_ text: String) {
+    package init?(_ text: String) {
         if let ml = Amounts.typed(text) {
             self = .ml(ml)
         } else if text == "cup" {
@@ -22,7 +22,7 @@ public enum Amount: Hashable, Sendable {
     }
 
     /// - Throws: `Refusal` where the settings have no such amount.
-    public func millilitres(_ settings: Settings) throws -> Int {
+    package func millilitres(_ settings: Settings) throws -> Int {
         switch self {
         case .ml(let ml): return ml
         case .cup: return settings.cupMl

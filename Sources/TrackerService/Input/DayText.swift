@@ -1,10 +1,10 @@
 import TrackerCore
 
 /// Days, weeks and months as a person types them.
-public enum DayText {
+package enum DayText {
     /// `today`, `yesterday`, `2026-06-15`.
     /// - Throws: `WrongInput`.
-    public static func day(_ text: String, today: LocalDay) throws -> LocalDay {
+    package static func day(_ text: String, today: LocalDay) throws -> LocalDay {
         switch text {
         case "today": return today
         case "yesterday": return today.adding(days: -1)
@@ -18,7 +18,7 @@ public enum DayText {
 
     /// A day of the week that is meant: a day as above, or so many weeks ago.
     /// - Throws: `WrongInput`.
-    public static func dayOfWeek(_ text: String?, today: LocalDay) throws -> LocalDay {
+    package static func dayOfWeek(_ text: String?, today: LocalDay) throws -> LocalDay {
         guard let text else { return today }
         if let ago = Int(text), (0...10_000).contains(ago) { return today.adding(days: -7 * ago) }
         return try day(text, today: today)
@@ -26,7 +26,7 @@ public enum DayText {
 
     /// The first day of a month: `2026-06`.
     /// - Throws: `WrongInput`.
-    public static func month(_ text: String) throws -> LocalDay {
+    package static func month(_ text: String) throws -> LocalDay {
         guard let first = LocalDay(text + "-01") else {
             throw WrongInput("notAMonth", "\"\(text)\" cannot be read here.", values: ["given": text])
         }

@@ -1,22 +1,22 @@
 import TrackerCore
 
 /// What to change in a drink or in an entry of a session; whatever is `nil` stays.
-public struct EntryChange: Hashable, Sendable {
+package struct EntryChange: Hashable, Sendable {
     /// A drink's amount.
-    public var ml: Int?
+    package var ml: Int?
     /// When it was.
-    public var at: Instant?
+    package var at: Instant?
     /// When a drink was, on the clock of the place where it was drunk: it stays in its day.
-    public var time: TimeOfDay?
+    package var time: TimeOfDay?
     /// When it was, as a person types it. A time of day alone is, of a drink, that of the day which it was drunk on:
     /// one of the day before yesterday stays there. Of an entry of a session it is the latest that is past.
-    public var typed: String?
+    package var typed: String?
     /// Standard drinks of an entry with alcohol.
-    public var estimate: Double?
+    package var estimate: Double?
     /// Ounces of a water.
-    public var oz: Double?
+    package var oz: Double?
 
-    public init(
+    package init(
         ml: Int? = nil, at: Instant? = nil, time: TimeOfDay? = nil, typed: String? = nil, estimate: Double? = nil,
         oz: Double? = nil
     ) {

@@ -1,11 +1,11 @@
 import TrackerCore
 
 /// Times as a person types them.
-public enum Moment {
+package enum Moment {
     /// An instant with offset, a wall time in the zone (`2026-06-15T14:00`, with a space too), or `14:00`: the latest
     /// such time that is not after `now`.
     /// - Throws: `WrongInput`, `UnsupportedInstant`.
-    public static func parse(_ text: String, now: Instant?, zone: Zone) throws -> Instant {
+    package static func parse(_ text: String, now: Instant?, zone: Zone) throws -> Instant {
         if let instant = Instant(iso: text) { return try instant.checked() }
         let wall = text.utf8.count == 16 ? text + ":00" : text
         if let wall = WallTime(wall), let moments = zone.moments(of: wall) { return try moments.first.checked() }

@@ -1,24 +1,24 @@
 import TrackerCore
 
 /// What a preset is to be; whatever is `nil` stays, or takes its default.
-public struct PresetValues: Hashable, Sendable {
+package struct PresetValues: Hashable, Sendable {
     /// What the person calls it, 1 to 64 characters.
-    public var name: String?
+    package var name: String?
     /// What kind of drink it is.
-    public var type: DrinkType?
+    package var type: DrinkType?
     /// Its volume in US fluid ounces.
-    public var sizeOz: Double?
+    package var sizeOz: Double?
     /// Percent by volume.
-    public var abv: Double?
+    package var abv: Double?
     /// Standard drinks; where none is given, they follow from size and strength.
-    public var estimate: Double?
+    package var estimate: Double?
     /// What the preset is to have no longer.
-    public var without: Set<Part> = []
+    package var without: Set<Part> = []
 
     /// What a preset may lack.
-    public enum Part: Hashable, Sendable { case size, strength }
+    package enum Part: Hashable, Sendable { case size, strength }
 
-    public init(
+    package init(
         name: String? = nil, type: DrinkType? = nil, sizeOz: Double? = nil, abv: Double? = nil, estimate: Double? = nil,
         without: Set<Part> = []
     ) {

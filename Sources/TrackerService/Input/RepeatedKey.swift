@@ -2,10 +2,10 @@ import Foundation
 
 /// A key that stands twice in a JSON object. Which of its values is meant nobody knows (RFC 8259, 4): readers differ,
 /// and a proxy may have looked at the other one.
-public enum RepeatedKey {
+package enum RepeatedKey {
     /// The first key of the outermost object that stands there again, however it is written.
     /// - Parameter json: one whole JSON object; of anything else nothing is said.
-    public static func first(in json: some Sequence<UInt8>) -> String? {
+    package static func first(in json: some Sequence<UInt8>) -> String? {
         var (depth, isObject, isInText, isEscaped, isKey) = (0, false, false, false, false)
         var text: [UInt8] = []
         var seen: Set<String> = []

@@ -2,27 +2,27 @@ import Store
 import TrackerCore
 
 /// What the store knows of one bottle.
-public struct BottleReport: Hashable, Sendable, Encodable {
+package struct BottleReport: Hashable, Sendable, Encodable {
     /// The identity it was first seen under, for ever the same; not part of the JSON.
-    public let origin: String
+    package let origin: String
     /// What it goes by: its alias, or its identity.
-    public let name: String
+    package let name: String
     /// Every name that it goes by or went by, `name` among them.
-    public let names: [String]
+    package let names: [String]
     /// It answered a poll, or a person said so; `false` of one whose records came from a recording.
-    public let isOwn: Bool
+    package let isOwn: Bool
     /// The name that it showed on the air.
-    public let advertisedName: String?
+    package let advertisedName: String?
     /// Its model in lower case.
-    public let model: String?
+    package let model: String?
     /// Charge of its battery, 0–100, as it said last.
-    public let batteryPercent: Int?
+    package let batteryPercent: Int?
     /// Bottle's clock minus this computer's, seconds.
-    public let clockDriftSeconds: Int?
+    package let clockDriftSeconds: Int?
     /// UTC: the end of the last poll, and of the last one that read the whole log.
-    public let lastPoll: String?
+    package let lastPoll: String?
     /// End of the last poll that read the whole log, in ISO 8601.
-    public let lastCompletePoll: String?
+    package let lastCompletePoll: String?
 
     private enum CodingKeys: String, CodingKey {
         case name, names, isOwn, advertisedName, model, batteryPercent, clockDriftSeconds, lastPoll, lastCompletePoll

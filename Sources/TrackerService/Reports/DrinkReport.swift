@@ -5,22 +5,22 @@ import TrackerCore
 // written out.
 
 /// A drink of the day.
-public struct DrinkReport: Hashable, Sendable, Encodable {
+package struct DrinkReport: Hashable, Sendable, Encodable {
     /// The drink with its row.
-    public let drink: StoredDrink
+    package let drink: StoredDrink
     /// As whoever it is for may see it.
     private let shown: Drink
 
     /// - Parameter seesWaterline: whether sessions are any business of whom it is for; where not, their water is a
     ///   water like another.
-    public init(_ drink: StoredDrink, seesWaterline: Bool = true) {
+    package init(_ drink: StoredDrink, seesWaterline: Bool = true) {
         self.drink = drink
         shown = seesWaterline ? drink.drink : drink.drink.veiled
     }
 
     enum CodingKeys: String, CodingKey { case number, key, at, zone, day, ml, source }
 
-    public func encode(to encoder: any Encoder) throws {
+    package func encode(to encoder: any Encoder) throws {
         var keys = encoder.container(keyedBy: CodingKeys.self)
         try keys.encode(drink.number, forKey: .number)
         try keys.encode(shown.key, forKey: .key)
@@ -33,39 +33,39 @@ public struct DrinkReport: Hashable, Sendable, Encodable {
 }
 
 /// What a change of one drink answers: the drink, and how the day stands now.
-public struct DrinkOutcome: Hashable, Sendable, Encodable {
+package struct DrinkOutcome: Hashable, Sendable, Encodable {
     /// The drink as it is now.
-    public let drink: DrinkReport
+    package let drink: DrinkReport
     /// How the day stands now.
-    public let state: TrackerSnapshot
+    package let state: TrackerSnapshot
 
     /// As it is stored, or was.
-    public var stored: StoredDrink { drink.drink }
+    package var stored: StoredDrink { drink.drink }
 }
 
 /// What taking back answers.
-public struct UndoOutcome: Hashable, Sendable, Encodable {
+package struct UndoOutcome: Hashable, Sendable, Encodable {
     /// What was taken back, in words.
-    public let undone: String
+    package let undone: String
     /// How the day stands now.
-    public let state: TrackerSnapshot
+    package let state: TrackerSnapshot
 }
 
 /// What emptying the day answers.
-public struct ResetOutcome: Hashable, Sendable, Encodable {
+package struct ResetOutcome: Hashable, Sendable, Encodable {
     /// The drinks that were taken out.
-    public let deleted: [DrinkReport]
+    package let deleted: [DrinkReport]
     /// How the day stands now.
-    public let state: TrackerSnapshot
+    package let state: TrackerSnapshot
 }
 
 /// What a change of a named entry answers: it was a drink of the day, or one of a session.
-public enum EntryOutcome: Hashable, Sendable, Encodable {
+package enum EntryOutcome: Hashable, Sendable, Encodable {
     case drink(DrinkOutcome)
     /// The session that runs, or the last one.
     case session(SessionReport)
 
-    public func encode(to encoder: any Encoder) throws {
+    package func encode(to encoder: any Encoder) throws {
         switch self {
         case .drink(let outcome): try outcome.encode(to: encoder)
         case .session(let session): try session.encode(to: encoder)

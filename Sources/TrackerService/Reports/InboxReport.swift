@@ -1,15 +1,15 @@
 /// What became of a file that a phone laid down.
-public struct InboxReport: Hashable, Sendable, Encodable {
+package struct InboxReport: Hashable, Sendable, Encodable {
     /// Of the file, without its folder.
-    public let name: String
+    package let name: String
     /// How many of its drinks are new.
-    public let added: Int
+    package let added: Int
     /// How many were known.
-    public let known: Int
+    package let known: Int
     /// Why nothing was taken from it.
-    public let trouble: String?
+    package let trouble: String?
     /// What of the file was skipped or replaced, a sentence each; `nil`: nothing.
-    public let remarks: [String]?
+    package let remarks: [String]?
 
     init(name: String, added: Int = 0, known: Int = 0, trouble: String? = nil, remarks: [String]? = nil) {
         (self.name, self.added, self.known, self.trouble) = (name, added, known, trouble)
@@ -17,7 +17,7 @@ public struct InboxReport: Hashable, Sendable, Encodable {
     }
 
     /// For a log, and for a person.
-    public var words: String {
+    package var words: String {
         trouble.map { "\(name) was not taken in: \($0)" }
             ?? (["\(name): \(added) drink\(added == 1 ? "" : "s") added, \(known) known already."] + (remarks ?? []))
             .joined(separator: " ")

@@ -3,17 +3,17 @@ import Store
 import TrackerCore
 
 /// A poll that went wrong, as who looks after the bottle is told of it.
-public struct KeptPollReport: Hashable, Sendable, Encodable {
+package struct KeptPollReport: Hashable, Sendable, Encodable {
     /// By which its capture is asked for.
-    public var id: String
+    package var id: String
     /// When it was kept, seconds since 1970; `nil` where nobody knows.
-    public var at: Int64?
+    package var at: Int64?
     /// Why it is kept, a sentence.
-    public var reason: String
+    package var reason: String
     /// What happened beside, a line each.
-    public var story: [String]
+    package var story: [String]
     /// The capture's size in bytes.
-    public var bytes: Int
+    package var bytes: Int
 
     init(_ poll: KeptPoll) {
         (id, at, bytes) = (poll.id, poll.at?.wholeSeconds, poll.bytes)
@@ -22,7 +22,7 @@ public struct KeptPollReport: Hashable, Sendable, Encodable {
 
     private enum CodingKeys: String, CodingKey { case id, at, reason, story, bytes }
 
-    public func encode(to encoder: any Encoder) throws {
+    package func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(id, forKey: .id)
         try container.encode(at, forKey: .at)

@@ -1,17 +1,17 @@
 import TrackerCore
 
 /// One entry of a session.
-public struct LogReport: Hashable, Sendable, Encodable {
+package struct LogReport: Hashable, Sendable, Encodable {
     /// The entry.
-    public let log: LogEntry
+    package let log: LogEntry
 
-    public init(_ log: LogEntry) { self.log = log }
+    package init(_ log: LogEntry) { self.log = log }
 
     enum CodingKeys: String, CodingKey {
         case name, id, at, type, drinkType, standardDrinkEstimate, amountOz, presetId, source
     }
 
-    public func encode(to encoder: any Encoder) throws {
+    package func encode(to encoder: any Encoder) throws {
         var keys = encoder.container(keyedBy: CodingKeys.self)
         try keys.encode(log.shortName, forKey: .name)
         try keys.encode(log.id, forKey: .id)
@@ -27,5 +27,5 @@ public struct LogReport: Hashable, Sendable, Encodable {
 
 extension LogEntry {
     /// What a person types to name it: `w7` for entered ones, the id for waters derived from sips.
-    public var shortName: String { source == .bottle ? id : "w\(seq)" }
+    package var shortName: String { source == .bottle ? id : "w\(seq)" }
 }

@@ -1,21 +1,21 @@
 import TrackerCore
 
 /// A notification, and whether anybody could see it.
-public struct NotificationReport: Hashable, Sendable, Encodable {
+package struct NotificationReport: Hashable, Sendable, Encodable {
     /// The decision.
-    public let notification: TrackerNotification
+    package let notification: TrackerNotification
     /// Somebody could see it: it counts as told.
-    public let isShown: Bool
+    package let isShown: Bool
 
     /// A decision, and whether somebody could see it.
-    public init(_ notification: TrackerNotification, isShown: Bool) {
+    package init(_ notification: TrackerNotification, isShown: Bool) {
         self.notification = notification
         self.isShown = isShown
     }
 
     enum CodingKeys: String, CodingKey { case id, kind, title, body, urgency, actions, sound, haptic, shown }
 
-    public func encode(to encoder: any Encoder) throws {
+    package func encode(to encoder: any Encoder) throws {
         var keys = encoder.container(keyedBy: CodingKeys.self)
         try keys.encode(notification.notificationId, forKey: .id)
         try keys.encode(notification.kind.id, forKey: .kind)
@@ -30,15 +30,15 @@ public struct NotificationReport: Hashable, Sendable, Encodable {
 }
 
 /// What a check answers.
-public struct CheckReport: Hashable, Sendable, Encodable {
+package struct CheckReport: Hashable, Sendable, Encodable {
     /// What was decided, most important first.
-    public let notifications: [NotificationReport]
+    package let notifications: [NotificationReport]
     /// How the day stands.
-    public let state: TrackerSnapshot
+    package let state: TrackerSnapshot
     /// What nobody could see: not counted, it comes again.
-    public let unseen: [TrackerNotification]
+    package let unseen: [TrackerNotification]
     /// When something next changes by the mere passing of time.
-    public let nextChange: Instant
+    package let nextChange: Instant
 
     enum CodingKeys: String, CodingKey { case notifications, state }
 }

@@ -3,7 +3,7 @@ import TrackerCore
 
 extension OutletTrouble: Encodable {
     /// Who is not reached, as people write it.
-    public var title: String {
+    package var title: String {
         switch outlet {
         case "mqtt": "MQTT"
         case "webhook": "Webhook"
@@ -13,7 +13,7 @@ extension OutletTrouble: Encodable {
 
     /// Why, since when, for how long, and what waits, in sentences.
     /// - Parameter at: how an instant is shown.
-    public func text(now: Instant, at: (Instant) -> String) -> String {
+    package func text(now: Instant, at: (Instant) -> String) -> String {
         var sentences = [words.hasSuffix(".") ? words : words + "."]
         if let since { sentences.append("So since \(at(since)) (\(RelativeAge.text(from: since, to: now))).") }
         if waiting > 0 {
@@ -26,7 +26,7 @@ extension OutletTrouble: Encodable {
     private enum CodingKeys: CodingKey { case outlet, trouble, since, waiting }
 
     /// Instants as whole seconds since 1970, as everywhere; what nobody noted is null.
-    public func encode(to encoder: any Encoder) throws {
+    package func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(outlet, forKey: .outlet)
         try container.encode(words, forKey: .trouble)

@@ -1,13 +1,13 @@
 import TrackerCore
 
 /// A drink as a phone writes it down.
-public struct PhoneDrink: Hashable, Sendable, Encodable {
+package struct PhoneDrink: Hashable, Sendable, Encodable {
     /// With which it says that it has.
-    public let key: String
+    package let key: String
     /// With the offset that held there then.
-    public let start: String
+    package let start: String
     /// How much it was.
-    public let ml: Int
+    package let ml: Int
 
     init(_ drink: Drink) {
         // A phone's own actions read no fractions.

@@ -1,15 +1,15 @@
 import TrackerCore
 
 /// A drink that is logged in one action.
-public struct PresetReport: Hashable, Sendable, Encodable {
+package struct PresetReport: Hashable, Sendable, Encodable {
     /// The preset.
-    public let preset: DrinkPreset
+    package let preset: DrinkPreset
 
-    public init(_ preset: DrinkPreset) { self.preset = preset }
+    package init(_ preset: DrinkPreset) { self.preset = preset }
 
     enum CodingKeys: String, CodingKey { case id, name, drinkType, sizeOz, abv, standardDrinkEstimate }
 
-    public func encode(to encoder: any Encoder) throws {
+    package func encode(to encoder: any Encoder) throws {
         var keys = encoder.container(keyedBy: CodingKeys.self)
         try keys.encode(preset.id, forKey: .id)
         try keys.encode(preset.name, forKey: .name)
@@ -21,7 +21,7 @@ public struct PresetReport: Hashable, Sendable, Encodable {
 }
 
 /// All presets, in the order they were made.
-public struct PresetList: Hashable, Sendable, Encodable {
+package struct PresetList: Hashable, Sendable, Encodable {
     /// In the order in which they were made.
-    public let presets: [PresetReport]
+    package let presets: [PresetReport]
 }

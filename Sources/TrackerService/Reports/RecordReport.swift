@@ -2,17 +2,17 @@ import Store
 import TrackerCore
 
 /// A record as the bottle sent it, and what was made of it.
-public struct RecordReport: Hashable, Sendable, Encodable {
+package struct RecordReport: Hashable, Sendable, Encodable {
     /// The record's row.
-    public let record: JournalRow
+    package let record: JournalRow
 
-    public init(_ record: JournalRow) { self.record = record }
+    package init(_ record: JournalRow) { self.record = record }
 
     enum CodingKeys: String, CodingKey {
         case id, bottle, raw, wall, amountMl, verdict, reason, received, reading, about
     }
 
-    public func encode(to encoder: any Encoder) throws {
+    package func encode(to encoder: any Encoder) throws {
         var keys = encoder.container(keyedBy: CodingKeys.self)
         try keys.encode("r\(record.id)", forKey: .id)
         try keys.encode(record.bottle, forKey: .bottle)
@@ -30,15 +30,15 @@ public struct RecordReport: Hashable, Sendable, Encodable {
 }
 
 /// Bytes that are no record.
-public struct JunkReport: Hashable, Sendable, Encodable {
+package struct JunkReport: Hashable, Sendable, Encodable {
     /// The bytes' row.
-    public let junk: QuarantinedBytes
+    package let junk: QuarantinedBytes
 
-    public init(_ junk: QuarantinedBytes) { self.junk = junk }
+    package init(_ junk: QuarantinedBytes) { self.junk = junk }
 
     enum CodingKeys: String, CodingKey { case bottle, raw, length, reason, received, times }
 
-    public func encode(to encoder: any Encoder) throws {
+    package func encode(to encoder: any Encoder) throws {
         var keys = encoder.container(keyedBy: CodingKeys.self)
         try keys.encode(junk.bottle, forKey: .bottle)
         try keys.encode(RecordReport.hex(junk.bytes), forKey: .raw)
@@ -50,32 +50,32 @@ public struct JunkReport: Hashable, Sendable, Encodable {
 }
 
 /// What the bottle delivered and nobody counts.
-public struct JournalReport: Hashable, Sendable, Encodable {
+package struct JournalReport: Hashable, Sendable, Encodable {
     /// Records that are kept and not counted.
-    public let records: [RecordReport]
+    package let records: [RecordReport]
     /// Bytes that are no record.
-    public let junk: [JunkReport]
+    package let junk: [JunkReport]
     /// How many records wait, by the reason that they wait for.
-    public let doubts: [Doubt]
+    package let doubts: [Doubt]
     /// Pieces of bytes that are no record, and how many of them are no longer kept.
-    public let junkReceived: Int
+    package let junkReceived: Int
     /// Further bytes, of which only the number is kept.
-    public let junkNotKept: Int
+    package let junkNotKept: Int
 
     /// Why records wait, and how many wait for that.
-    public struct Doubt: Hashable, Sendable {
+    package struct Doubt: Hashable, Sendable {
         /// The reason's word.
-        public let reason: String
+        package let reason: String
         /// How many records wait for it.
-        public let count: Int
+        package let count: Int
     }
 
     /// Records that wait, also those that are not listed here.
-    public var waiting: Int { doubts.reduce(0) { $0 + $1.count } }
+    package var waiting: Int { doubts.reduce(0) { $0 + $1.count } }
 
     enum CodingKeys: String, CodingKey { case records, junk, counts }
 
-    public func encode(to encoder: any Encoder) throws {
+    package func encode(to encoder: any Encoder) throws {
         var keys = encoder.container(keyedBy: CodingKeys.self)
         try keys.encode(records, forKey: .records)
         try keys.encode(junk, forKey: .junk)
@@ -85,13 +85,13 @@ public struct JournalReport: Hashable, Sendable, Encodable {
 }
 
 /// What reading and dating the journal again answers.
-public struct ResolveOutcome: Hashable, Sendable, Encodable {
+package struct ResolveOutcome: Hashable, Sendable, Encodable {
     /// Records that have a date now.
-    public let resolved: Int
+    package let resolved: Int
     /// Records that stand otherwise now.
-    public let changed: Int
+    package let changed: Int
     /// Records that still wait.
-    public let waiting: Int
+    package let waiting: Int
     /// How the day stands now.
-    public let state: TrackerSnapshot
+    package let state: TrackerSnapshot
 }

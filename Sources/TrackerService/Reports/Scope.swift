@@ -1,5 +1,5 @@
 /// What a token is good for. Each includes the ones before it.
-public enum Scope: String, Sendable, CaseIterable, Comparable, Encodable {
+package enum Scope: String, Sendable, CaseIterable, Comparable, Encodable {
     /// Look.
     case read
     /// Log, change and delete drinks; run a session.
@@ -9,10 +9,10 @@ public enum Scope: String, Sendable, CaseIterable, Comparable, Encodable {
     /// Let others in, say with whom the service speaks, and purge.
     case admin
 
-    public static func < (left: Scope, right: Scope) -> Bool { left.rank < right.rank }
+    package static func < (left: Scope, right: Scope) -> Bool { left.rank < right.rank }
 
     /// What who has it may do, in words.
-    public var words: String {
+    package var words: String {
         switch self {
         case .read: "look"
         case .log: "look, and log, change and delete drinks and sessions"

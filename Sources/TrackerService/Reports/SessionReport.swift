@@ -2,17 +2,17 @@ import Store
 import TrackerCore
 
 /// A Waterline session with its entries.
-public struct SessionReport: Hashable, Sendable, Encodable {
+package struct SessionReport: Hashable, Sendable, Encodable {
     /// The session with what counts in it.
-    public let view: SessionView
+    package let view: SessionView
 
-    public init(_ view: SessionView) { self.view = view }
+    package init(_ view: SessionView) { self.view = view }
 
     enum CodingKeys: String, CodingKey {
         case id, startTime, endTime, isActive, sealed, value, sinceWater, isWarning, summary, logs, carryMl
     }
 
-    public func encode(to encoder: any Encoder) throws {
+    package func encode(to encoder: any Encoder) throws {
         let (session, state) = (view.session, view.state)
         var keys = encoder.container(keyedBy: CodingKeys.self)
         try keys.encode(session.id, forKey: .id)
@@ -30,25 +30,25 @@ public struct SessionReport: Hashable, Sendable, Encodable {
 }
 
 /// What the start of a session answers.
-public struct SessionStart: Hashable, Sendable, Encodable {
+package struct SessionStart: Hashable, Sendable, Encodable {
     /// `false`: one was running already.
-    public let started: Bool
+    package let started: Bool
     /// The session that began.
-    public let session: SessionReport
+    package let session: SessionReport
 }
 
 /// What a new entry of a session answers: the session's new state.
-public struct LogOutcome: Hashable, Sendable, Encodable {
+package struct LogOutcome: Hashable, Sendable, Encodable {
     /// The new entry.
-    public let log: LogEntry
+    package let log: LogEntry
     /// How the session stands now.
-    public let session: SessionReport
+    package let session: SessionReport
 
-    public func encode(to encoder: any Encoder) throws { try session.encode(to: encoder) }
+    package func encode(to encoder: any Encoder) throws { try session.encode(to: encoder) }
 }
 
 /// Past sessions, newest first.
-public struct SessionList: Hashable, Sendable, Encodable {
+package struct SessionList: Hashable, Sendable, Encodable {
     /// Newest first.
-    public let sessions: [SessionReport]
+    package let sessions: [SessionReport]
 }

@@ -1,29 +1,29 @@
 import TrackerCore
 
 /// One poll that is over.
-public struct PollLine: Hashable, Sendable, Encodable {
+package struct PollLine: Hashable, Sendable, Encodable {
     /// When it was over.
-    public var at: Instant
+    package var at: Instant
     /// The bottle's identity; `nil` where none was found.
-    public var bottle: String?
+    package var bottle: String?
     /// `done`, or the failure's code.
-    public var result: String
+    package var result: String
     /// What came of it, for a person.
-    public var sentence: String
+    package var sentence: String
     /// Records that came, each once.
-    public var received: Int
+    package var received: Int
     /// Those that are new.
-    public var new: Int
+    package var new: Int
     /// Those that were known.
-    public var duplicates: Int
+    package var duplicates: Int
     /// Those whose date is in doubt.
-    public var suspect: Int
+    package var suspect: Int
     /// Those that the bottle was told to forget.
-    public var acknowledged: Int
+    package var acknowledged: Int
     /// How long it took.
-    public var seconds: Double
+    package var seconds: Double
 
-    public init(
+    package init(
         at: Instant, bottle: String?, result: String, sentence: String, received: Int, new: Int, duplicates: Int,
         suspect: Int,
         acknowledged: Int, seconds: Double
@@ -44,7 +44,7 @@ public struct PollLine: Hashable, Sendable, Encodable {
         case at, bottle, result, sentence, received, new, duplicates, suspect, acknowledged, seconds
     }
 
-    public func encode(to encoder: any Encoder) throws {
+    package func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(at.wholeSeconds, forKey: .at)
         try container.encode(bottle, forKey: .bottle)

@@ -1,7 +1,7 @@
 /// What the pages may ask of the service that polls the bottles.
-public struct ServiceDoor: Sendable {
+package struct ServiceDoor: Sendable {
     /// How a person's day is looked at: what is seen is to be fresh.
-    public enum Look: Sendable {
+    package enum Look: Sendable {
         /// Somebody follows what happens.
         case begins
         /// And does not any more.
@@ -11,17 +11,17 @@ public struct ServiceDoor: Sendable {
     }
 
     /// How the polling stands.
-    public var status: @Sendable () async -> ServiceStatus
+    package var status: @Sendable () async -> ServiceStatus
     /// Polls as soon as may be.
-    public var pollNow: @Sendable () async -> Void
+    package var pollNow: @Sendable () async -> Void
     /// Newest first.
-    public var recentPolls: @Sendable () async -> [PollLine]
+    package var recentPolls: @Sendable () async -> [PollLine]
     /// Sends one command in the words of the command line; answers with the bottle's answer in words.
-    public var send: @Sendable ([String]) async throws -> String
+    package var send: @Sendable ([String]) async throws -> String
     /// Hears that somebody looks at the day.
-    public var look: @Sendable (Look) async -> Void
+    package var look: @Sendable (Look) async -> Void
 
-    public init(
+    package init(
         status: @escaping @Sendable () async -> ServiceStatus, pollNow: @escaping @Sendable () async -> Void,
         recentPolls: @escaping @Sendable () async -> [PollLine],
         send: @escaping @Sendable ([String]) async throws -> String,

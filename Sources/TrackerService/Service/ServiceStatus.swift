@@ -1,28 +1,28 @@
 import TrackerCore
 
 /// How the polling stands, right now.
-public struct ServiceStatus: Hashable, Sendable, Encodable {
+package struct ServiceStatus: Hashable, Sendable, Encodable {
     /// The program's version.
-    public var version: String
+    package var version: String
     /// `idle`, `connected` where the bottle's connection is kept, or what the poll under way does: `scanning`,
     /// `connecting`, `polling`.
-    public var stage: String
+    package var stage: String
     /// When the last poll ended.
-    public var lastPoll: Instant?
+    package var lastPoll: Instant?
     /// When the next one begins, as far as is known now.
-    public var nextPoll: Instant?
+    package var nextPoll: Instant?
     /// How the last poll went, in words.
-    public var pollSentence: String?
+    package var pollSentence: String?
     /// What went wrong in the poll under way, and what is tried next.
-    public var trying: String?
+    package var trying: String?
     /// Records that the bottle held when its log was last read to the end.
-    public var storedRecords: Int?
+    package var storedRecords: Int?
     /// The welcome was read.
-    public var setupDone: Bool
+    package var setupDone: Bool
     /// Only in a demonstration: so many seconds pass in one.
-    public var speed: Double?
+    package var speed: Double?
 
-    public init(
+    package init(
         version: String, stage: String = "idle", lastPoll: Instant? = nil, nextPoll: Instant? = nil,
         pollSentence: String? = nil,
         trying: String? = nil, storedRecords: Int? = nil,
@@ -44,7 +44,7 @@ public struct ServiceStatus: Hashable, Sendable, Encodable {
     }
 
     /// Instants as whole seconds since 1970, as everywhere in the state; what is not known is null.
-    public func encode(to encoder: any Encoder) throws {
+    package func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(version, forKey: .version)
         try container.encode(stage, forKey: .stage)

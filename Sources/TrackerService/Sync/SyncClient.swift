@@ -8,46 +8,46 @@ import TrackerCore
 /// tombstones, `deleted` among the keys): idempotent by id. Queries are `GET URL/QUERY?userId=…` and answer with a
 /// list. Every request carries the credential, where there is one. 2xx with JSON, or with nothing, is done; 4xx parks
 /// the item; everything else is tried again later, also 401 and 403, where the credential is wrong and not the item.
-public struct SyncClient: Sendable {
+package struct SyncClient: Sendable {
     /// The server's address; operations and queries hang below it.
-    public var base: URL
+    package var base: URL
     /// `Authorization: Bearer TOKEN`.
-    public var token: String?
+    package var token: String?
     /// The server for people: what stands behind its name, in a query say, may be a secret.
     private var place: String { OutgoingURL.place(base.absoluteString) }
     /// Seconds that one request may take.
-    public var timeoutSeconds: Double
+    package var timeoutSeconds: Double
     /// Years of sessions fit.
     private static let answerLimit = 16 << 20
 
     /// To that server, with its credential.
-    public init(base: URL, token: String? = nil, timeoutSeconds: Double = 10) {
+    package init(base: URL, token: String? = nil, timeoutSeconds: Double = 10) {
         self.base = base
         self.token = token
         self.timeoutSeconds = timeoutSeconds
     }
 
     /// What one pass did.
-    public struct Pass: Hashable, Sendable {
+    package struct Pass: Hashable, Sendable {
         /// Changes that the server took.
-        public var sent = 0
+        package var sent = 0
         /// Changes that it will never take.
-        public var parked = 0
+        package var parked = 0
         /// What came in from other devices.
-        public var merged = MergeOutcome()
+        package var merged = MergeOutcome()
         /// Why it stopped before the queue was empty.
-        public var trouble: String?
+        package var trouble: String?
         /// How the outbox stands afterwards.
-        public var status: SyncStatus = .idle
+        package var status: SyncStatus = .idle
 
         /// With nothing done.
-        public init() {}
+        package init() {}
     }
 
     /// Sends everything that is due, then asks for what others wrote. Ends at the first failure that a later try may
     /// mend; the store remembers when that may be, and what to tell of this pass.
     /// - Throws: what the store throws, and nothing that a server can cause.
-    public func pass(_ store: TrackerStore, now: @Sendable () -> Instant, zone: Zone) async throws -> Pass {
+    package func pass(_ store: TrackerStore, now: @Sendable () -> Instant, zone: Zone) async throws -> Pass {
         var pass = Pass()
         while pass.trouble == nil, let item = try store.outbox().next(at: now()) {
             let outcome = await send(item)
@@ -76,7 +76,7 @@ public struct SyncClient: Sendable {
 
     /// Asks the server to forget the user: part of a purge.
     /// - Throws: `SyncTrouble` when it did not.
-    public func deleteUser(_ id: String) async throws {
+    package func deleteUser(_ id: String) async throws {
         let body = try JSONEncoder().encode(["id": id])
         let outcome = await post("deleteUser", body)
         guard outcome == .sent else { throw SyncTrouble(trouble(outcome, "deleteUser")) }
@@ -173,7 +173,7 @@ public struct SyncClient: Sendable {
 extension SyncClient {
     /// The server that the settings name, with its credential; `nil` where they name none.
     /// - Throws: `SyncTrouble` where the credential's file cannot be read.
-    public static func named(by settings: Settings, timeoutSeconds: Double = 10) throws -> SyncClient? {
+    package static func named(by settings: Settings, timeoutSeconds: Double = 10) throws -> SyncClient? {
         guard let base = settings.service.syncURL.flatMap({ URL(string: $0) }) else { return nil }
         let token = try settings.service.syncToken ?? settings.service.syncTokenFile.map(token(inFile:))
         return SyncClient(base: base, token: token, timeoutSeconds: timeoutSeconds)
@@ -195,15 +195,15 @@ extension SyncClient {
 }
 
 /// Why the server could not be talked to, in a sentence.
-public struct SyncTrouble: Problem, Hashable {
+package struct SyncTrouble: Problem, Hashable {
     /// What happened, and where.
-    public var sentence: String
+    package var sentence: String
     /// Always `syncTrouble`.
-    public var code: String { "syncTrouble" }
+    package var code: String { "syncTrouble" }
     /// Always `failed`.
-    public var category: ProblemCategory { .failed }
+    package var category: ProblemCategory { .failed }
     /// With these words.
-    public init(_ sentence: String) { self.sentence = sentence }
+    package init(_ sentence: String) { self.sentence = sentence }
 }
 
 extension MergeOutcome {

@@ -2,9 +2,9 @@ import Store
 import TrackerCore
 
 /// Tells `sync.url` what changed and takes in what other devices wrote, beside the polls: neither waits for the other.
-public struct SyncLoop: Sendable {
+package struct SyncLoop: Sendable {
     /// What there is to say to people.
-    public enum Word: Hashable, Sendable {
+    package enum Word: Hashable, Sendable {
         /// It does not work, with the reason; told once, until it changes.
         case trouble(String)
         /// It works again.
@@ -16,9 +16,9 @@ public struct SyncLoop: Sendable {
     }
 
     /// One exchange with a server.
-    public typealias Exchange = @Sendable (_ store: TrackerStore, _ zone: Zone) async throws -> SyncClient.Pass
+    package typealias Exchange = @Sendable (_ store: TrackerStore, _ zone: Zone) async throws -> SyncClient.Pass
     /// The server that the settings name; `nil` where they name none.
-    public typealias Connect = @Sendable (_ settings: Settings) throws -> Exchange?
+    package typealias Connect = @Sendable (_ settings: Settings) throws -> Exchange?
 
     private let store: TrackerStore
     private let context: @Sendable () async -> WriteContext
@@ -27,14 +27,14 @@ public struct SyncLoop: Sendable {
     private let tell: @Sendable (Word) -> Void
 
     /// How often it looks whether there is anything to tell, and how often it asks when there is not.
-    public static let tick = Duration.seconds(20)
+    package static let tick = Duration.seconds(20)
     /// How often other devices' changes are asked for.
-    public static let askEvery = Duration.seconds(300)
+    package static let askEvery = Duration.seconds(300)
 
     /// - Parameters:
     ///   - context: the moment and the zone of a write, read anew each time.
     ///   - now: for how often it asks.
-    public init(
+    package init(
         store: TrackerStore, context: @escaping @Sendable () async -> WriteContext,
         now: @escaping @Sendable () -> ContinuousClock.Instant = { .now },
         connect: @escaping Connect, tell: @escaping @Sendable (Word) -> Void
@@ -47,7 +47,7 @@ public struct SyncLoop: Sendable {
     }
 
     /// The server over HTTP; `wall` is the time of what it is told.
-    public static func overHTTP(wall: @escaping @Sendable () -> Instant) -> Connect {
+    package static func overHTTP(wall: @escaping @Sendable () -> Instant) -> Connect {
         { settings in
             guard let client = try SyncClient.named(by: settings) else { return nil }
             return { store, zone in try await client.pass(store, now: wall, zone: zone) }
@@ -55,7 +55,7 @@ public struct SyncLoop: Sendable {
     }
 
     /// Goes on until `pause` says that somebody ended it.
-    public func run(pause: @Sendable (Duration) async -> Bool = { (try? await Task.sleep(for: $0)) != nil }) async {
+    package func run(pause: @Sendable (Duration) async -> Bool = { (try? await Task.sleep(for: $0)) != nil }) async {
         var lastTrouble: String?
         var lastPass: ContinuousClock.Instant?
         while !Task.isCancelled {

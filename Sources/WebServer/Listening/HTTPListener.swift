@@ -7,20 +7,20 @@ import NIOHTTP1
 
 /// One address of a web server, with the limits that all of ours have, and a way of stopping that finishes what is
 /// being answered.
-public struct HTTPListener: Sendable {
+package struct HTTPListener: Sendable {
     /// A connection on which nothing arrives for so long is closed; one whose answer goes on is not.
     static let idleSeconds: Int64 = 60
     /// What was asked for may go on for so long when the server is told to stop.
     static let stopLimit = Duration.seconds(5)
 
     /// One address to listen on.
-    public enum Endpoint: Hashable, Sendable {
+    package enum Endpoint: Hashable, Sendable {
         case tcp(host: String, port: Int)
         /// A socket in the file system, which only this user can open.
         case unix(path: String)
 
         /// `127.0.0.1:8077`, `[::1]:8077`, `unix:PATH`.
-        public init?(_ text: String) {
+        package init?(_ text: String) {
             if text.hasPrefix("unix:") {
                 let path = String(text.dropFirst(5))
                 guard path.hasPrefix("/"), path.utf8.count < 108 else { return nil }
@@ -50,14 +50,14 @@ public struct HTTPListener: Sendable {
     ///   - connectionLimit: so many connections at once, or fewer where the process may not have so many files open;
     ///     more wait in the kernel's queue.
     ///   - peers: how many of them other machines may have; `nil`: all.
-    public init(_ endpoint: Endpoint, connectionLimit: Int, peers: PeerPlaces? = nil, log: Logger) {
+    package init(_ endpoint: Endpoint, connectionLimit: Int, peers: PeerPlaces? = nil, log: Logger) {
         (self.endpoint, self.connectionLimit, self.peers, self.log) = (endpoint, connectionLimit, peers, log)
     }
 
     /// Serves until the task is cancelled.
     /// - Parameter ready: told once, with the port in use.
     /// - Throws: in words, where nothing can be listened there.
-    public func run<Responder: HTTPResponder>(
+    package func run<Responder: HTTPResponder>(
         _ responder: Responder, ready: @escaping @Sendable (_ port: Int?) async -> Void
     ) async throws
     where Responder.Context: InitializableFromSource<ApplicationRequestContextSource> {

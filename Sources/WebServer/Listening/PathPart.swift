@@ -1,11 +1,11 @@
 /// A part of an address' path, as it is meant.
-public enum PathPart {
+package enum PathPart {
     /// Without its percent signs; `nil` where it is no UTF-8, or a percent sign stands before anything but two
     /// hexadecimal digits.
     ///
     /// By bytes: Foundation's `removingPercentEncoding` takes a mark of byte order (U+FEFF) at the beginning away, so
     /// that one name became another.
-    public static func decoded(_ part: some StringProtocol) -> String? {
+    package static func decoded(_ part: some StringProtocol) -> String? {
         var bytes: [UInt8] = [], rest = part.utf8[...]
         while let byte = rest.popFirst() {
             guard byte == UInt8(ascii: "%") else {

@@ -3,7 +3,7 @@ import NIOCore
 /// How many connections other machines may have, all together and each of them, so that none of them can take every
 /// place. This machine's own programs, and what comes through a socket of the file system, are not counted: the rest of
 /// the places is theirs. Pure.
-public struct PeerPlaces: Sendable {
+package struct PeerPlaces: Sendable {
     private let all: Int
     private let each: Int
     private var open: [String: Int] = [:]
@@ -12,7 +12,7 @@ public struct PeerPlaces: Sendable {
     /// - Parameters:
     ///   - all: so many of all other machines together.
     ///   - each: so many of one of them.
-    public init(all: Int, each: Int) { (self.all, self.each) = (all, each) }
+    package init(all: Int, each: Int) { (self.all, self.each) = (all, each) }
 
     /// The same shares of fewer places.
     func sharing(_ places: Int, of all: Int) -> PeerPlaces {
@@ -40,7 +40,7 @@ public struct PeerPlaces: Sendable {
     /// By what another machine is counted: its IPv4 address, or the first 64 bits of its IPv6 address, since whoever
     /// has one of those has all of its network.
     /// - Returns: `nil` for this machine itself.
-    public static func name(of address: SocketAddress) -> String? {
+    package static func name(of address: SocketAddress) -> String? {
         switch address {
         case .v4(let address): name(withUnsafeBytes(of: address.address.sin_addr) { Array($0) }[...])
         case .v6(let address): name(withUnsafeBytes(of: address.address.sin6_addr) { Array($0) }[...])

@@ -4,7 +4,7 @@ import TrackerCore
 /// Programs in a person's session that show for a service that has none (tracker law C). What one of them is asked to
 /// show goes to no other until it has said no, or said nothing for too long: then it is hung up. Only what one says
 /// that it has shown counts.
-public actor AgentSink: NotificationSink {
+package actor AgentSink: NotificationSink {
     enum Event: Sendable {
         case hello(agent: String)
         case show(Announcement)
@@ -32,25 +32,25 @@ public actor AgentSink: NotificationSink {
     }
 
     /// Always `agent`.
-    public nonisolated let name = "agent"
+    package nonisolated let name = "agent"
     /// For all programs together.
-    public nonisolated let limit = Duration.seconds(12)
+    package nonisolated let limit = Duration.seconds(12)
     /// In the order of coming.
     private var agents: [Agent] = []
     private var questions: [UInt64: Question] = [:]
     private var lastNumber: UInt64 = 0
 
     /// With nobody there.
-    public init() {}
+    package init() {}
 
-    public func canShow() async -> Bool { !agents.isEmpty }
+    package func canShow() async -> Bool { !agents.isEmpty }
 
-    public func deliver(_ notification: TrackerNotification) async -> Bool {
+    package func deliver(_ notification: TrackerNotification) async -> Bool {
         for agent in agents where await ask(agent, notification.announcement) { return true }
         return false
     }
 
-    public func close(id: String) async { tell(.close(id)) }
+    package func close(id: String) async { tell(.close(id)) }
 
     // MARK: - Agents
 

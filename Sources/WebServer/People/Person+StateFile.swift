@@ -14,7 +14,7 @@ extension Person {
     ///   - watch: tells of writes; without it the store is asked all the time.
     ///   - every: how long the file may say what time alone has changed.
     ///   - trouble: takes what goes wrong, once until it changes.
-    public func keepStateFile(
+    package func keepStateFile(
         _ watch: StoreWatch? = nil, every: Duration = DayFollower.longestPause,
         trouble: @escaping @Sendable (String) -> Void
     ) async {

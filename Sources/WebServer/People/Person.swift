@@ -1,20 +1,20 @@
 import TrackerService
 
 /// One person's day, as the server needs it.
-public struct Person: Sendable {
+package struct Person: Sendable {
     /// The service's instance name, or `unnamed`.
-    public let name: String
+    package let name: String
     /// The name of a service that is not an instance.
-    public static let unnamed = "me"
+    package static let unnamed = "me"
     /// The desk over the person's open store, at this moment: clock, zone and settings as they are now. Called for each
     /// request.
-    public let desk: @Sendable () throws -> TrackerDesk
+    package let desk: @Sendable () throws -> TrackerDesk
     /// The service that polls this person's bottles; `nil` where none does.
-    public let service: ServiceDoor?
+    package let service: ServiceDoor?
     /// Whether Waterline is shown beyond this machine.
-    public let sharesWaterline: @Sendable () -> Bool
+    package let sharesWaterline: @Sendable () -> Bool
     /// Programs in the person's session that show notifications; `nil` where none is heard.
-    public let agents: AgentSink?
+    package let agents: AgentSink?
     /// Where a browser of this machine finds the page.
     let page: @Sendable () -> String?
     let feed: StateFeed
@@ -23,7 +23,7 @@ public struct Person: Sendable {
     let wrote: @Sendable () async -> Void
 
     /// One person, whose day `desk` opens for each request.
-    public init(
+    package init(
         name: String, service: ServiceDoor? = nil, agents: AgentSink? = nil,
         page: @escaping @Sendable () -> String? = { nil },
         sharesWaterline: @escaping @Sendable () -> Bool = { false }, wrote: @escaping @Sendable () async -> Void = {},

@@ -2,13 +2,13 @@ import BlueZ
 import Bluetooth
 
 /// What the facts mean for a link, and what to do about each. Pure: the same facts, the same findings.
-public struct BluetoothDiagnosis {
+package struct BluetoothDiagnosis {
     private let facts: BluetoothFacts
     private let link: LinkName
     private let isBottle: (_ name: String?, _ address: String) -> Bool
 
     /// - Parameter isBottle: whether a device that bluetoothd knows is one of ours.
-    public init(
+    package init(
         _ facts: BluetoothFacts, link: LinkName, isBottle: @escaping (_ name: String?, _ address: String) -> Bool
     ) {
         self.facts = facts
@@ -17,7 +17,7 @@ public struct BluetoothDiagnosis {
     }
 
     /// In the order in which one thing needs the other: kernel, adapters, bluetoothd, rights, habits, leftovers.
-    public var findings: [Finding] { kernel + blockades + daemon + adapters + rights + order + leftovers }
+    package var findings: [Finding] { kernel + blockades + daemon + adapters + rights + order + leftovers }
 
     private var needsDaemon: Bool { if case .bluez = link { true } else { false } }
     private var needsRaw: Bool { if case .l2cap = link { true } else { false } }

@@ -5,7 +5,7 @@ import Foundation
 /// Gathers the facts: from the kernel's files, from bluetoothd's, and from the bus.
 extension BluetoothFacts {
     /// - Parameter root: where the system's files are; another folder in tests.
-    public static func gather(root: String = "", bus: DBusConnection.Bus = .system) async -> BluetoothFacts {
+    package static func gather(root: String = "", bus: DBusConnection.Bus = .system) async -> BluetoothFacts {
         var facts = BluetoothFacts()
         facts.readFiles(root: root)
         facts.readProcess()

@@ -1,23 +1,23 @@
 import BlueZ
 
 /// What a machine has of Bluetooth, as far as it lets us see: facts only, judged by `BluetoothDiagnosis`.
-public struct BluetoothFacts: Sendable {
+package struct BluetoothFacts: Sendable {
     /// What the kernel has.
-    public enum Kernel: Hashable, Sendable {
+    package enum Kernel: Hashable, Sendable {
         case noBluetooth
         /// Adapters as the kernel numbers them: `hci0`.
         case adapters([String])
     }
 
     /// A switch that may keep an adapter's power off.
-    public struct Blockade: Hashable, Sendable {
+    package struct Blockade: Hashable, Sendable {
         /// What the kernel calls the switch.
-        public var name: String
+        package var name: String
         /// By software: `rfkill unblock bluetooth` ends it.
-        public var isSoft: Bool
+        package var isSoft: Bool
         /// By a switch or key of the machine.
-        public var isHard: Bool
-        public init(name: String, isSoft: Bool, isHard: Bool) {
+        package var isHard: Bool
+        package init(name: String, isSoft: Bool, isHard: Bool) {
             self.name = name
             self.isSoft = isSoft
             self.isHard = isHard
@@ -25,7 +25,7 @@ public struct BluetoothFacts: Sendable {
     }
 
     /// What came back when bluetoothd was asked for its objects.
-    public enum Daemon: Hashable, Sendable {
+    package enum Daemon: Hashable, Sendable {
         case noBus(reason: String)
         case notRunning
         /// The bus does not let us ask.
@@ -35,31 +35,31 @@ public struct BluetoothFacts: Sendable {
     }
 
     /// Of the running kernel: `6.1.0-18-amd64`.
-    public var release = ""
+    package var release = ""
     /// What the kernel knows of Bluetooth.
-    public var kernel = Kernel.noBluetooth
+    package var kernel = Kernel.noBluetooth
     /// Switches that may keep an adapter's power off.
-    public var blockades: [Blockade] = []
+    package var blockades: [Blockade] = []
     /// How bluetoothd is.
-    public var daemon = Daemon.notRunning
+    package var daemon = Daemon.notRunning
     /// Where bluetoothd's program lies; `nil`: not installed.
-    public var daemonPath: String?
+    package var daemonPath: String?
     /// `[GATT] Channels`, set or, where it is only a comment, as the file says that it is by default.
-    public var channels: (count: Int, isSet: Bool)?
+    package var channels: (count: Int, isSet: Bool)?
     /// Our bus policy is installed.
-    public var hasPolicy = false
+    package var hasPolicy = false
     /// Whether this program may do everything.
-    public var isRoot = false
+    package var isRoot = false
     /// In the group `bluetooth`.
-    public var isMember = false
+    package var isMember = false
     /// Effective capabilities, bit by bit as in `/proc/self/status`.
-    public var capabilities: UInt64 = 0
+    package var capabilities: UInt64 = 0
 
     /// Of a machine without Bluetooth.
-    public init() {}
+    package init() {}
 
     /// CAP_NET_RAW: recording, and raw HCI.
-    public var mayUseRaw: Bool { capabilities >> 13 & 1 == 1 }
+    package var mayUseRaw: Bool { capabilities >> 13 & 1 == 1 }
     /// CAP_NET_ADMIN: switching adapters on without bluetoothd.
-    public var mayAdminister: Bool { capabilities >> 12 & 1 == 1 }
+    package var mayAdminister: Bool { capabilities >> 12 & 1 == 1 }
 }

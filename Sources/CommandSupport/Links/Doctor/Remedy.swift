@@ -1,11 +1,11 @@
 /// A line that mends what a doctor found, for a shell or for the doctor itself.
-public struct Remedy: Hashable, Sendable {
+package struct Remedy: Hashable, Sendable {
     /// The program's name, and its arguments.
-    public var words: [String]
+    package var words: [String]
     /// Only the administrator may.
-    public var needsRoot: Bool
+    package var needsRoot: Bool
 
-    public init(_ words: [String], needsRoot: Bool) {
+    package init(_ words: [String], needsRoot: Bool) {
         self.words = words
         self.needsRoot = needsRoot
     }

@@ -2,9 +2,9 @@ import BottleProtocol
 
 /// What a recorded bottle answered to requests: for those that the model does not know, or to hold a host to the
 /// recording.
-public struct RecordedAnswers: Hashable, Sendable {
+package struct RecordedAnswers: Hashable, Sendable {
     /// Who answers.
-    public enum Mode: String, CaseIterable, Sendable {
+    package enum Mode: String, CaseIterable, Sendable {
         /// The model answers; what it does not know is ignored.
         case model
         /// What the model does not know is answered as the recorded bottle did.
@@ -14,7 +14,7 @@ public struct RecordedAnswers: Hashable, Sendable {
     }
 
     /// Whether the recording answers instead of the model, or beside it.
-    public let mode: Mode
+    package let mode: Mode
     /// Values in answer to a request, for each time it was made.
     private var answers: [[UInt8]: [[[UInt8]]]] = [:]
     private var shapes: Set<Shape> = []
@@ -39,7 +39,7 @@ public struct RecordedAnswers: Hashable, Sendable {
     }
 
     /// - Parameter exchanges: requests in the order of the recording, each with what came in answer.
-    public init(_ mode: Mode, exchanges: [(request: [UInt8], values: [[UInt8]])]) {
+    package init(_ mode: Mode, exchanges: [(request: [UInt8], values: [[UInt8]])]) {
         self.mode = mode
         for exchange in exchanges {
             answers[exchange.request, default: []].append(exchange.values)
@@ -48,7 +48,7 @@ public struct RecordedAnswers: Hashable, Sendable {
     }
 
     /// The model alone.
-    public static let none = RecordedAnswers(.model, exchanges: [])
+    package static let none = RecordedAnswers(.model, exchanges: [])
 
     /// Whether the recording's host made such a request.
     func saw(_ request: [UInt8]) -> Bool { shapes.contains(Shape(request)) }

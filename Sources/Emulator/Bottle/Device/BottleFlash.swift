@@ -1,23 +1,23 @@
 import BottleProtocol
 
 /// What survives a restart of the bottle: the log, the settings, and how its clock stands against the host's.
-public struct BottleFlash: Hashable, Sendable, Codable {
+package struct BottleFlash: Hashable, Sendable, Codable {
     /// A record in the ring; numbers grow and are never used twice, so that an acknowledgement drops what was sent and
     /// nothing else.
-    public struct Stored: Hashable, Sendable, Codable {
+    package struct Stored: Hashable, Sendable, Codable {
         /// Its number, from 1, never used twice.
-        public let number: UInt64
+        package let number: UInt64
         /// 26 hex digits.
         private let raw: String
 
         /// A record of 13 bytes under its number.
-        public init(number: UInt64, raw: [UInt8]) {
+        package init(number: UInt64, raw: [UInt8]) {
             self.number = number
             self.raw = raw.map { ($0 < 16 ? "0" : "") + String($0, radix: 16, uppercase: true) }.joined()
         }
 
         /// The 13 bytes; zeros where a store was tampered with.
-        public var bytes: [UInt8] {
+        package var bytes: [UInt8] {
             var bytes = [UInt8](repeating: 0, count: DrinkRecord.size)
             for (index, digit) in raw.utf8.prefix(2 * DrinkRecord.size).enumerated() {
                 let value: UInt8 =
@@ -34,13 +34,13 @@ public struct BottleFlash: Hashable, Sendable, Codable {
     }
 
     /// Oldest first.
-    public private(set) var records: [Stored] = []
+    package private(set) var records: [Stored] = []
     /// The number that the next record will have.
-    public private(set) var nextNumber: UInt64 = 1
+    package private(set) var nextNumber: UInt64 = 1
     /// Records that were pushed out by newer ones before anybody fetched them.
-    public private(set) var overwritten = 0
+    package private(set) var overwritten = 0
     /// Records that were acknowledged or cleared.
-    public private(set) var dropped = 0
+    package private(set) var dropped = 0
 
     /// The last sips, acknowledged or not: no two are alike, see `VirtualBottleMachine.sip`.
     var recentSips: [Sip] = []
@@ -52,42 +52,42 @@ public struct BottleFlash: Hashable, Sendable, Codable {
     }
 
     /// The daily goal that is set in it.
-    public var goalMl: UInt16 = 2500
+    package var goalMl: UInt16 = 2500
     /// What it counts as drunk today.
-    public var amountMl: UInt16 = 0
+    package var amountMl: UInt16 = 0
     /// Day of the bottle's clock to which `amountMl` belongs.
-    public var amountDay: Int64 = 0
+    package var amountDay: Int64 = 0
     /// Water that is in it.
-    public var levelMl: UInt16 = BottleFlash.fullMl
+    package var levelMl: UInt16 = BottleFlash.fullMl
     /// Charge of its battery, 0–100.
-    public var batteryPercent: UInt8 = 97
+    package var batteryPercent: UInt8 = 97
     /// The data byte of its charging entry: 0 no, 1 charging, 2 full.
-    public var charging: UInt8 = 0
+    package var charging: UInt8 = 0
     /// Number of its language.
-    public var language: UInt8 = 0
+    package var language: UInt8 = 0
     /// °C, Vita.
-    public var temperatureC: Int8 = 21
+    package var temperatureC: Int8 = 21
     /// ppm, Vita.
-    public var tdsPpm: UInt16 = 120
+    package var tdsPpm: UInt16 = 120
     /// Six bytes, see `ReminderSetting`.
-    public var reminder: [UInt8] = ReminderSetting.standard.encoded
+    package var reminder: [UInt8] = ReminderSetting.standard.encoded
     /// Four bytes, see `ReminderLight`.
-    public var light: [UInt8] = [0, 0, 0, 0]
+    package var light: [UInt8] = [0, 0, 0, 0]
     /// A host has been confirmed by its button.
-    public var isRegistered = false
+    package var isRegistered = false
     /// The bottle's clock minus the host's, milliseconds; `nil` while the clock is lost.
-    public var clockOffset: Int64? = 0
+    package var clockOffset: Int64? = 0
     /// Host's clock when power was lost.
-    public var lostAt: LocalTime?
+    package var lostAt: LocalTime?
 
     /// A full bottle on the app's scale (protocol law P2.2, type 08).
-    public static let fullMl: UInt16 = 530
+    package static let fullMl: UInt16 = 530
 
     /// A bottle as it leaves the factory: full of water, its log empty.
-    public init() {}
+    package init() {}
 
     /// A log filled beforehand, oldest first; of more than `capacity` records the oldest are gone.
-    public init(records raw: [[UInt8]], capacity: Int) {
+    package init(records raw: [[UInt8]], capacity: Int) {
         for bytes in raw { append(bytes, capacity: capacity) }
     }
 

@@ -2,7 +2,7 @@ import BottleProtocol
 import Bluetooth
 
 /// Which GATT tables a bottle shows; both lead to one flash.
-public enum OfferedProfiles: String, CaseIterable, Sendable {
+package enum OfferedProfiles: String, CaseIterable, Sendable {
     /// The founding documents' table and the retail one side by side: a client of either kind finds its bottle.
     case both
     /// The founding documents' table alone.
@@ -11,10 +11,10 @@ public enum OfferedProfiles: String, CaseIterable, Sendable {
     case retail
 
     /// One profile alone.
-    public init(_ profile: BottleProfile) { self = profile == .draft ? .draft : .retail }
+    package init(_ profile: BottleProfile) { self = profile == .draft ? .draft : .retail }
 
     /// Those tables, the draft one first where it shows both.
-    public var profiles: [BottleProfile] {
+    package var profiles: [BottleProfile] {
         switch self {
         case .both: [.draft, .retail]
         case .draft: [.draft]
@@ -26,21 +26,21 @@ public enum OfferedProfiles: String, CaseIterable, Sendable {
 }
 
 /// Who the bottle is: what never changes while it lives.
-public struct BottleIdentity: Hashable, Sendable {
+package struct BottleIdentity: Hashable, Sendable {
     /// Which tables it shows.
-    public var profile: OfferedProfiles
+    package var profile: OfferedProfiles
     /// What it is, and so what it measures.
-    public var model: BottleModel
+    package var model: BottleModel
     /// Advertised name.
-    public var name: String
+    package var name: String
     /// Served as Serial Number String (2A25): the identity on links without a radio.
-    public var address: BluetoothAddress
+    package var address: BluetoothAddress
     /// How new sips are written: with the year in byte 0, or as the founding documents have it, with 1A in every year
     /// and at most 255 ml.
-    public var dialect: RecordDialect
+    package var dialect: RecordDialect
 
     /// `nil` for name and address: what a bottle of that model is called, and an address derived from the name.
-    public init(
+    package init(
         profile: OfferedProfiles = .retail, model: BottleModel = .boost, name: String? = nil,
         address: BluetoothAddress? = nil,
         dialect: RecordDialect = .calendar
@@ -54,7 +54,7 @@ public struct BottleIdentity: Hashable, Sendable {
 
     /// `A4:C1:38` (Telink's prefix, as on real bottles) and the lower 24 bits of the name's FNV-1a hash: stable for
     /// ever.
-    public static func derivedAddress(_ name: String) -> BluetoothAddress {
+    package static func derivedAddress(_ name: String) -> BluetoothAddress {
         let hash = name.utf8.reduce(UInt64(0xCBF2_9CE4_8422_2325)) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
         return BluetoothAddress(0xA4C138 << 24 | hash & 0xFF_FFFF)
     }

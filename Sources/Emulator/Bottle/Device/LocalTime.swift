@@ -1,18 +1,18 @@
 import BottleProtocol
 
 /// A clock on the wall in milliseconds since 2000-01-01T00:00:00, without a zone: what the bottle's clock counts in.
-public struct LocalTime: Hashable, Comparable, Sendable, Codable {
+package struct LocalTime: Hashable, Comparable, Sendable, Codable {
     /// Since 2000-01-01T00:00:00 on that clock.
-    public var milliseconds: Int64
-    public init(milliseconds: Int64) { self.milliseconds = milliseconds }
+    package var milliseconds: Int64
+    package init(milliseconds: Int64) { self.milliseconds = milliseconds }
 
-    public static func < (left: LocalTime, right: LocalTime) -> Bool { left.milliseconds < right.milliseconds }
+    package static func < (left: LocalTime, right: LocalTime) -> Bool { left.milliseconds < right.milliseconds }
 
     /// Whole days since 2000-01-01.
-    public var day: Int64 { (milliseconds - (milliseconds % 86_400_000 + 86_400_000) % 86_400_000) / 86_400_000 }
+    package var day: Int64 { (milliseconds - (milliseconds % 86_400_000 + 86_400_000) % 86_400_000) / 86_400_000 }
 
     /// From a date and time of day that exist, in 2000–2255; else `nil`.
-    public init?(_ clock: BottleClock) {
+    package init?(_ clock: BottleClock) {
         guard clock.isPossible else { return nil }
         let days = Self.days(year: clock.year, month: Int(clock.month), day: Int(clock.day))
         let seconds = Int64(clock.hour) * 3600 + Int64(clock.minute) * 60 + Int64(clock.second)
@@ -20,7 +20,7 @@ public struct LocalTime: Hashable, Comparable, Sendable, Codable {
     }
 
     /// As the bottle shows it. Years outside 2000–2255 wrap, as one byte does.
-    public var clock: BottleClock {
+    package var clock: BottleClock {
         let date = Self.date(day: Int(day))
         let second = Int(milliseconds - day * 86_400_000) / 1000
         return BottleClock(

@@ -1,5 +1,5 @@
 /// A word of the fault plan, as `waterh-emulator faults` lists it.
-public struct BottleFaultWord: Sendable {
+package struct BottleFaultWord: Sendable {
     enum Kind: @unchecked Sendable {
         // Key paths to stored properties of a value type share nothing.
         case plain(WritableKeyPath<BottleFaults, Bool>)
@@ -7,11 +7,11 @@ public struct BottleFaultWord: Sendable {
     }
 
     /// The word.
-    public let name: String
+    package let name: String
     /// The word as it is written, with a number where it takes one.
-    public let example: String
+    package let example: String
     /// One line.
-    public let meaning: String
+    package let meaning: String
     let kind: Kind
 
     private init(_ name: String, _ path: WritableKeyPath<BottleFaults, Bool>, _ meaning: String) {
@@ -29,7 +29,7 @@ public struct BottleFaultWord: Sendable {
     private static let milliseconds = 0...600_000
 
     /// Every word, in the order in which they are listed.
-    public static var all: [BottleFaultWord] {
+    package static var all: [BottleFaultWord] {
         [
             BottleFaultWord("drop", \.drop, percent, 5, "that many percent of the notifications never leave"),
             BottleFaultWord("twice", \.twice, percent, 10, "that many percent of the notifications leave twice"),

@@ -1,77 +1,77 @@
 /// A bottle's bad day, in words: `drop=5,slow=300,hang-up=12`. All of it is repeatable from the seed.
 ///
 /// These are the bottle's own; the link has words, too (`FaultPlan` of Bluetooth), none of them twice.
-public struct BottleFaults: Hashable, Sendable {
+package struct BottleFaults: Hashable, Sendable {
     /// Percent of notifications that never leave.
-    public var drop = 0
+    package var drop = 0
     /// Percent of notifications that leave twice.
-    public var twice = 0
+    package var twice = 0
     /// Milliseconds before each answer.
-    public var slow = 0
+    package var slow = 0
     /// Milliseconds between two notifications.
-    public var gap = 0
+    package var gap = 0
     /// Percent of commands that are ignored.
-    public var ignore = 0
+    package var ignore = 0
     /// Milliseconds after the subscription during which commands are ignored.
-    public var early = 0
+    package var early = 0
     /// Milliseconds after which a listener that asks nothing is told state and log unasked; 0: never.
-    public var unasked = 0
+    package var unasked = 0
     /// Drops the connection instead of the N-th notification of each connection.
-    public var hangUp = 0
+    package var hangUp = 0
     /// The same, in the first connection only.
-    public var hangUpOnce = 0
+    package var hangUpOnce = 0
     /// Drops the first N connections as soon as they stand.
-    public var refuse = 0
+    package var refuse = 0
     /// Percent of notifications that lack their last bytes.
-    public var cut = 0
+    package var cut = 0
     /// Sends log and answers in pieces of at most so many bytes.
-    public var split = 0
+    package var split = 0
     /// Log entries after the first go out in any order.
-    public var shuffle = false
+    package var shuffle = false
     /// Percent of log transfers that begin anew in the middle.
-    public var restart = 0
+    package var restart = 0
     /// Percent of log notifications with a report in front of them.
-    public var interleave = 0
+    package var interleave = 0
     /// Percent of frames whose length field lies.
-    public var length = 0
+    package var length = 0
     /// Percent of log entries whose n lies.
-    public var entry = 0
+    package var entry = 0
     /// Percent of answers that say the opposite: records that are not there, or none where there are.
-    public var lie = 0
+    package var lie = 0
     /// Percent of answers in words that no WaterH bottle knows.
-    public var foreign = 0
+    package var foreign = 0
     /// After the log, notifies rubbish for as long as somebody listens.
-    public var endless = false
+    package var endless = false
     /// Percent of acknowledgements that the bottle forgets: it sends those records again.
-    public var forget = 0
+    package var forget = 0
     /// An acknowledgement drops so many of the oldest records that are there when it arrives, whatever was sent.
-    public var counts = false
+    package var counts = false
     /// Records in one PT frame of the log; 0: the whole log is one frame.
-    public var frame = 0
+    package var frame = 0
     /// Sends records again that were acknowledged, beside the new ones: the last N.
-    public var resend = 0
+    package var resend = 0
     /// Records that the ring holds.
-    public var ring = 500
+    package var ring = 500
     /// Parts per million by which the clock is fast, or slow if negative.
-    public var drift = 0
+    package var drift = 0
     /// Seconds by which the clock jumps at each connection.
-    public var step = 0
+    package var step = 0
     /// Power is lost when the N-th connection ends.
-    public var power = 0
+    package var power = 0
     /// A third characteristic notifies every 5 s.
-    public var keepAlive = false
+    package var keepAlive = false
 
     /// A bottle that does nothing wrong.
-    public init() {}
+    package init() {}
 
     /// A word that does not exist, or a number that it can not take.
-    public struct Malformed: Error, Hashable, Sendable, CustomStringConvertible {
+    package struct Malformed: Error, Hashable, Sendable, CustomStringConvertible {
         /// Which word it is, and what is wrong with it.
-        public let description: String
+        package let description: String
     }
 
     /// From `WORD[=NUMBER],…`. An empty text is a good day.
-    public init(_ text: String) throws(Malformed) {
+    package init(_ text: String) throws(Malformed) {
         for part in text.split(separator: ",") {
             let pieces = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map {
                 $0.filter { $0 != " " }
@@ -96,10 +96,10 @@ public struct BottleFaults: Hashable, Sendable {
     }
 
     /// The words in which it differs from a good day: `init(_:)` reads them.
-    public var text: String { words.joined(separator: ",") }
+    package var text: String { words.joined(separator: ",") }
 
     /// The same, each by itself.
-    public var words: [String] {
+    package var words: [String] {
         let good = BottleFaults()
         return BottleFaultWord.all.compactMap { word in
             switch word.kind {

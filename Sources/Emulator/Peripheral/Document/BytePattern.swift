@@ -1,12 +1,12 @@
 /// Which written values a rule is for: bytes in hex, `??` for any one byte, and `*` at the end for any rest: `a5 ?? 01
 /// *`.
-public struct BytePattern: Hashable, Sendable {
+package struct BytePattern: Hashable, Sendable {
     /// `nil`: any byte.
     private var bytes: [UInt8?]
     private var takesRest: Bool
 
     /// `nil` for text that is no pattern.
-    public init?(_ text: String) {
+    package init?(_ text: String) {
         var digits = text.utf8.filter { $0 != UInt8(ascii: " ") }
         takesRest = digits.last == UInt8(ascii: "*")
         if takesRest { digits.removeLast() }
@@ -25,7 +25,7 @@ public struct BytePattern: Hashable, Sendable {
     }
 
     /// Whether the value is one of those that are meant.
-    public func matches(_ value: [UInt8]) -> Bool {
+    package func matches(_ value: [UInt8]) -> Bool {
         guard takesRest ? value.count >= bytes.count : value.count == bytes.count else { return false }
         return zip(bytes, value).allSatisfy { wanted, found in wanted == nil || wanted == found }
     }
@@ -33,12 +33,12 @@ public struct BytePattern: Hashable, Sendable {
 
 extension BytePattern: Codable, CustomStringConvertible {
     /// The text that it is read from.
-    public var description: String {
+    package var description: String {
         bytes.map { $0.map { Octets([$0]).description } ?? "??" }.joined() + (takesRest ? "*" : "")
     }
 
     /// From that text.
-    public init(from decoder: any Decoder) throws {
+    package init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         guard let pattern = BytePattern(try container.decode(String.self)) else {
             throw DecodingError.dataCorruptedError(
@@ -48,7 +48,7 @@ extension BytePattern: Codable, CustomStringConvertible {
         self = pattern
     }
 
-    public func encode(to encoder: any Encoder) throws {
+    package func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         try container.encode(description)
     }

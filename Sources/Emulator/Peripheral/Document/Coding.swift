@@ -4,7 +4,7 @@ import Bluetooth
 
 extension BluetoothUUID: Codable {
     /// `FF01` or the full form.
-    public init(from decoder: any Decoder) throws {
+    package init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         guard let uuid = BluetoothUUID(try container.decode(String.self)) else {
             throw DecodingError.dataCorruptedError(in: container, debugDescription: "a UUID has 4, 8 or 32 hex digits")
@@ -12,7 +12,7 @@ extension BluetoothUUID: Codable {
         self = uuid
     }
 
-    public func encode(to encoder: any Encoder) throws {
+    package func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         try container.encode(description)
     }
@@ -20,7 +20,7 @@ extension BluetoothUUID: Codable {
 
 extension BluetoothAddress: Codable {
     /// `A4:C1:38:01:02:03`.
-    public init(from decoder: any Decoder) throws {
+    package init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         guard let address = BluetoothAddress(try container.decode(String.self)) else {
             throw DecodingError.dataCorruptedError(
@@ -29,7 +29,7 @@ extension BluetoothAddress: Codable {
         self = address
     }
 
-    public func encode(to encoder: any Encoder) throws {
+    package func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         try container.encode(description)
     }
@@ -43,7 +43,7 @@ extension CharacteristicProperties: Codable {
     ]
 
     /// A list of words: `["read", "notify"]`.
-    public init(from decoder: any Decoder) throws {
+    package init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         self = []
         for word in try container.decode([String].self) {
@@ -57,7 +57,7 @@ extension CharacteristicProperties: Codable {
         }
     }
 
-    public func encode(to encoder: any Encoder) throws {
+    package func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         try container.encode(Self.words.filter { contains($0.0) }.map(\.1))
     }

@@ -2,16 +2,16 @@ import Bluetooth
 
 extension Gadget {
     /// Requests with their answers, and values in them, that a document may hold.
-    public static let mostExchanges = 2_000_000
+    package static let mostExchanges = 2_000_000
     /// Values of all conversations together.
-    public static let mostValues = 2_000_000
+    package static let mostValues = 2_000_000
     /// A day: nobody waits longer for an answer.
-    public static let longestDelayMs = 86_400_000
+    package static let longestDelayMs = 86_400_000
     /// Rules of a document.
-    public static let mostRules = 1000
+    package static let mostRules = 1000
 
     /// Finds what could not be shown: conflicting handles, values that no attribute can have, rules that name nobody.
-    public func check() throws(GadgetFault) {
+    package func check() throws(GadgetFault) {
         if let mtu, !(ATTPDU.defaultMTU...ATTPDU.maximumMTU).contains(mtu) {
             throw GadgetFault("mtu", "an MTU is 23 to 517, not \(mtu)")
         }

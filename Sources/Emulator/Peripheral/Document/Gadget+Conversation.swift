@@ -4,16 +4,16 @@ import Bluetooth
 
 extension Gadget {
     /// One connection: the order of its exchanges is the state that the gadget goes through.
-    public struct Conversation: Hashable, Sendable, Codable {
+    package struct Conversation: Hashable, Sendable, Codable {
         /// In order.
-        public var exchanges: [Exchange]
+        package var exchanges: [Exchange]
 
         /// In that order.
-        public init(_ exchanges: [Exchange] = []) { self.exchanges = exchanges }
+        package init(_ exchanges: [Exchange] = []) { self.exchanges = exchanges }
     }
 
     /// What a host asks.
-    public enum Request: String, Hashable, Sendable, Codable {
+    package enum Request: String, Hashable, Sendable, Codable {
         /// It has connected: what comes before it asked for anything.
         case connect
         /// A value, however it was read (Read, Read Blob, Read By Type), whole.
@@ -25,19 +25,19 @@ extension Gadget {
     }
 
     /// A request with everything that came of it.
-    public struct Exchange: Hashable, Sendable, Codable {
+    package struct Exchange: Hashable, Sendable, Codable {
         /// What kind of request it is.
-        public var request: Request
+        package var request: Request
         /// Of the value or descriptor that was asked for; `nil` for `connect`.
-        public var handle: UInt16?
+        package var handle: UInt16?
         /// What was written; `nil` where nothing was.
-        public var value: Octets?
+        package var value: Octets?
         /// `nil`: a request that has none (`connect`, `command`), or that was not answered in the capture.
-        public var response: Response?
+        package var response: Response?
         /// Notifications and indications until the next write, command or connection; key `values`. `nil`: none came.
-        public var values: [Value]?
+        package var values: [Value]?
 
-        public init(
+        package init(
             _ request: Request, handle: UInt16? = nil, value: Octets? = nil, response: Response? = nil,
             values: [Value]? = nil
         ) {
@@ -50,16 +50,16 @@ extension Gadget {
     }
 
     /// The answer to a request.
-    public struct Response: Hashable, Sendable, Codable {
+    package struct Response: Hashable, Sendable, Codable {
         /// What was read; `nil` for a write, and beside an error.
-        public var value: Octets?
+        package var value: Octets?
         /// The ATT error code of a gadget that said no (Core 5.4, Vol 3 Part F, table 3.4).
-        public var error: UInt8?
+        package var error: UInt8?
         /// Since the request, in milliseconds.
-        public var afterMs: Int
+        package var afterMs: Int
 
         /// A value, or an error, and how long it took.
-        public init(value: Octets? = nil, error: UInt8? = nil, afterMs: Int = 0) {
+        package init(value: Octets? = nil, error: UInt8? = nil, afterMs: Int = 0) {
             self.value = value
             self.error = error
             self.afterMs = afterMs
@@ -67,15 +67,15 @@ extension Gadget {
     }
 
     /// A value that the gadget sent by itself.
-    public struct Value: Hashable, Sendable, Codable {
+    package struct Value: Hashable, Sendable, Codable {
         /// Of the characteristic's value.
-        public var handle: UInt16
+        package var handle: UInt16
         /// What was sent.
-        public var value: Octets
+        package var value: Octets
         /// Since the request, in milliseconds.
-        public var afterMs: Int
+        package var afterMs: Int
 
-        public init(handle: UInt16, value: Octets, afterMs: Int = 0) {
+        package init(handle: UInt16, value: Octets, afterMs: Int = 0) {
             self.handle = handle
             self.value = value
             self.afterMs = afterMs
@@ -83,23 +83,23 @@ extension Gadget {
     }
 
     /// An answer to requests that the capture never saw.
-    public struct Rule: Hashable, Sendable, Codable {
+    package struct Rule: Hashable, Sendable, Codable {
         /// For people, and for `then` of other rules.
-        public var name: String?
+        package var name: String?
         /// `nil`: any.
-        public var request: Request?
+        package var request: Request?
         /// `nil`: any.
-        public var handle: UInt16?
+        package var handle: UInt16?
         /// Of the value written; `nil`: any.
-        public var pattern: BytePattern?
+        package var pattern: BytePattern?
         /// `nil`: a write is accepted, a read gives the value that the table holds.
-        public var response: Response?
+        package var response: Response?
         /// What it sends then. `nil`: nothing.
-        public var values: [Value]?
+        package var values: [Value]?
         /// The name of a rule whose values follow, counted from the last of these.
-        public var then: String?
+        package var then: String?
 
-        public init(
+        package init(
             name: String? = nil, request: Request? = nil, handle: UInt16? = nil, pattern: BytePattern? = nil,
             response: Response? = nil,
             values: [Value]? = nil, then: String? = nil
@@ -114,7 +114,7 @@ extension Gadget {
         }
 
         /// Whether it answers that request.
-        public func fits(_ request: Request, _ handle: UInt16, _ value: [UInt8]) -> Bool {
+        package func fits(_ request: Request, _ handle: UInt16, _ value: [UInt8]) -> Bool {
             (self.request ?? request) == request && (self.handle ?? handle) == handle
                 && (pattern?.matches(value) ?? true)
         }

@@ -4,9 +4,9 @@ import Bluetooth
 ///
 /// Stands in a JSON document (`Codable`); the key of each field is its name unless its comment says otherwise. What a
 /// document says is not to be trusted before `check` has found nothing.
-public struct Gadget: Hashable, Sendable {
+package struct Gadget: Hashable, Sendable {
     /// How something is known.
-    public enum Source: String, Hashable, Sendable, Codable {
+    package enum Source: String, Hashable, Sendable, Codable {
         /// A host has discovered it in the capture.
         case discovered
         /// It is put together from traffic: nobody has discovered it in the capture, so its surroundings may be
@@ -15,38 +15,38 @@ public struct Gadget: Hashable, Sendable {
     }
 
     /// What kind of address it is (Core 5.4, Vol 6 Part B, 1.3).
-    public enum AddressType: String, Hashable, Sendable, Codable {
+    package enum AddressType: String, Hashable, Sendable, Codable {
         case `public`
         case random
     }
 
     /// The version of the document, key `gadget`: 1.
-    public var version = Gadget.currentVersion
+    package var version = Gadget.currentVersion
     /// `nil`: the capture does not hold it.
-    public var address: BluetoothAddress?
+    package var address: BluetoothAddress?
     /// `nil` where unknown.
-    public var addressType: AddressType?
+    package var addressType: AddressType?
     /// As advertised, else as read from 2A00.
-    public var name: String?
+    package var name: String?
     /// The ATT MTU that the gadget offers, 23–517; `nil`: no exchange was seen, and 23 it is.
-    public var mtu: Int?
+    package var mtu: Int?
     /// AD structures of its last connectable advertisement; `nil`: none was seen.
-    public var advertisement: Octets?
+    package var advertisement: Octets?
     /// AD structures of its last scan response.
-    public var scanResponse: Octets?
+    package var scanResponse: Octets?
     /// In order of their handles.
-    public var services: [Service]
+    package var services: [Service]
     /// One for each connection that was seen, in order.
-    public var conversations: [Conversation]
+    package var conversations: [Conversation]
     /// Answers to what was never asked in the capture: written by hand. In order; the first that fits answers.
-    public var rules: [Rule] = []
+    package var rules: [Rule] = []
     /// What the capture does not show, a sentence each.
-    public var gaps: [String] = []
+    package var gaps: [String] = []
 
     /// The version that this project writes, and the newest that it reads.
-    public static let currentVersion = 1
+    package static let currentVersion = 1
 
-    public init(
+    package init(
         address: BluetoothAddress? = nil, addressType: AddressType? = nil, name: String? = nil, mtu: Int? = nil,
         services: [Service] = [],
         conversations: [Conversation] = []
@@ -60,10 +60,10 @@ public struct Gadget: Hashable, Sendable {
     }
 
     /// All of them, in order of their handles.
-    public var characteristics: [Characteristic] { services.flatMap(\.characteristics) }
+    package var characteristics: [Characteristic] { services.flatMap(\.characteristics) }
 
     /// Requests with their answers, over all connections.
-    public var exchangeCount: Int { conversations.reduce(0) { $0 + $1.exchanges.count } }
+    package var exchangeCount: Int { conversations.reduce(0) { $0 + $1.exchanges.count } }
 }
 
 extension Gadget: Codable {
@@ -73,7 +73,7 @@ extension Gadget: Codable {
     }
 
     /// From the document; a newer version is refused.
-    public init(from decoder: any Decoder) throws {
+    package init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         version = try container.decode(Int.self, forKey: .version)
         guard version == Self.currentVersion else {

@@ -1,14 +1,14 @@
 /// Bytes that stand in a document as hex digits: `"0102ff"`. Blanks between them are fine when it is read.
-public struct Octets: Hashable, Sendable, ExpressibleByArrayLiteral {
+package struct Octets: Hashable, Sendable, ExpressibleByArrayLiteral {
     /// The bytes themselves.
-    public var bytes: [UInt8]
+    package var bytes: [UInt8]
 
-    public init(_ bytes: [UInt8]) { self.bytes = bytes }
+    package init(_ bytes: [UInt8]) { self.bytes = bytes }
     /// `[0x01, 0x02]`.
-    public init(arrayLiteral elements: UInt8...) { bytes = elements }
+    package init(arrayLiteral elements: UInt8...) { bytes = elements }
 
     /// From pairs of hex digits; `nil` for anything else.
-    public init?(text: String) {
+    package init?(text: String) {
         let digits = text.utf8.filter { $0 != UInt8(ascii: " ") }
         guard digits.count % 2 == 0 else { return nil }
         var bytes: [UInt8] = []
@@ -32,7 +32,7 @@ public struct Octets: Hashable, Sendable, ExpressibleByArrayLiteral {
 
 extension Octets: CustomStringConvertible {
     /// Small letters, nothing between them.
-    public var description: String {
+    package var description: String {
         let digits = Array("0123456789abcdef".utf8)
         var text: [UInt8] = []
         text.reserveCapacity(bytes.count * 2)
@@ -43,7 +43,7 @@ extension Octets: CustomStringConvertible {
 
 extension Octets: Codable {
     /// From hex digits.
-    public init(from decoder: any Decoder) throws {
+    package init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         let text = try container.decode(String.self)
         guard let octets = Octets(text: text) else {
@@ -52,7 +52,7 @@ extension Octets: Codable {
         self = octets
     }
 
-    public func encode(to encoder: any Encoder) throws {
+    package func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         try container.encode(description)
     }

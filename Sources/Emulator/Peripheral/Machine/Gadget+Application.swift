@@ -7,15 +7,15 @@ extension Gadget {
     static func handle(named name: BluetoothUUID) -> UInt16 { UInt16(truncatingIfNeeded: name.low) }
 
     /// What stands where a UUID is not known: `77617465-7268-HHHH-8000-676164676574`, with the handle in it.
-    public static func placeholder(at handle: UInt16) -> BluetoothUUID {
+    package static func placeholder(at handle: UInt16) -> BluetoothUUID {
         BluetoothUUID(high: 0x7761_7465_7268_0000 | UInt64(handle), low: 0x8000_6761_6467_6574)
     }
 
     /// Services that a system's own Bluetooth stack serves: nobody else can show them there.
-    public static let stackServices: Set<BluetoothUUID> = [GATTTable.genericAccess, GATTTable.genericAttribute]
+    package static let stackServices: Set<BluetoothUUID> = [GATTTable.genericAccess, GATTTable.genericAttribute]
 
     /// This gadget without the services of those UUIDs, and without what was said about their attributes.
-    public func leavingOut(_ uuids: Set<BluetoothUUID>) -> Gadget {
+    package func leavingOut(_ uuids: Set<BluetoothUUID>) -> Gadget {
         var rest = self
         var gone: Set<UInt16> = []
         rest.services.removeAll { service in
@@ -33,7 +33,7 @@ extension Gadget {
     }
 
     /// What a link is to publish, and what a person should know of it, a sentence each.
-    public func application() -> (application: GATTApplication, remarks: [String]) {
+    package func application() -> (application: GATTApplication, remarks: [String]) {
         var remarks: [String] = []
         var application = GATTApplication(name: name ?? "", services: [])
         application.isWholeTable = true

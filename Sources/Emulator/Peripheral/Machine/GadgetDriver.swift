@@ -1,7 +1,7 @@
 import Bluetooth
 
 /// Runs a gadget on a link: the one loop that performs the machine's effects.
-public actor GadgetDriver {
+package actor GadgetDriver {
     private var machine: GadgetMachine
     private let link: any PeripheralLink
     private let clock: MonotonicClock
@@ -13,7 +13,7 @@ public actor GadgetDriver {
     /// - Parameters:
     ///   - log: one line for a person who watches.
     ///   - tell: one line about a request that the recording does not have.
-    public init(
+    package init(
         _ machine: GadgetMachine, on link: any PeripheralLink, clock: MonotonicClock = .system,
         log: @escaping @Sendable (String) -> Void = { _ in },
         tell: @escaping @Sendable (String) -> Void = { _ in }
@@ -26,18 +26,18 @@ public actor GadgetDriver {
     }
 
     /// Publishes the gadget; returns once connections are accepted.
-    public func open() async throws(LinkError) {
+    package func open() async throws(LinkError) {
         try await link.open(machine.application)
     }
 
     /// Serves until the link is closed.
-    public func run() async {
+    package func run() async {
         for await event in link.events { feed(.link(event)) }
         timer?.cancel()
     }
 
     /// Whether it gets on: no deadline of its machine has passed for longer than `grace` without being served.
-    public func isOnTime(grace: Duration) -> Bool {
+    package func isOnTime(grace: Duration) -> Bool {
         guard let deadline = machine.nextDeadline else { return true }
         return clock.now() <= deadline.advanced(by: grace)
     }

@@ -4,9 +4,9 @@ import Bluetooth
 ///
 /// Discovery, subscriptions as such and the MTU are the link's business, from the table; the machine answers reads and
 /// writes and sends values by itself. One central at a time; while it is connected the gadget is not seen.
-public struct GadgetMachine: Sendable {
+package struct GadgetMachine: Sendable {
     /// What becomes of a request.
-    public enum Mode: String, Sendable, CaseIterable {
+    package enum Mode: String, Sendable, CaseIterable {
         /// Each recorded exchange once, in the order in which it was recorded for that request; then the last one
         /// again.
         case once
@@ -19,13 +19,13 @@ public struct GadgetMachine: Sendable {
     }
 
     /// What the machine is told.
-    public enum Event: Sendable {
+    package enum Event: Sendable {
         case link(PeripheralEvent)
         case tick
     }
 
     /// What is to be done, in order.
-    public enum Effect: Sendable, Equatable {
+    package enum Effect: Sendable, Equatable {
         case link(PeripheralRequest)
         /// One line for a person who watches.
         case log(String)
@@ -43,13 +43,13 @@ public struct GadgetMachine: Sendable {
     private static let mostUnknown = 1000
 
     /// What it answers from.
-    public let gadget: Gadget
+    package let gadget: Gadget
     /// How closely it keeps to the recording.
-    public let mode: Mode
+    package let mode: Mode
     /// What to publish on the link before the first event.
-    public let application: GATTApplication
+    package let application: GATTApplication
     /// What a person should know of how the gadget is shown.
-    public let remarks: [String]
+    package let remarks: [String]
 
     /// Whether the link says if a write wants a response: bluetoothd does not of characteristics that offer both.
     private let tellsWritesApart: Bool
@@ -79,7 +79,7 @@ public struct GadgetMachine: Sendable {
     ///   - gadget: one that `check` has found nothing wrong with.
     ///   - tellsWritesApart: whether the link says if a write wants a response. Where it does not, the one recorded
     ///     fits both.
-    public init(_ gadget: Gadget, mode: Mode = .once, tellsWritesApart: Bool = true) {
+    package init(_ gadget: Gadget, mode: Mode = .once, tellsWritesApart: Bool = true) {
         self.gadget = gadget
         self.mode = mode
         self.tellsWritesApart = tellsWritesApart
@@ -109,7 +109,7 @@ public struct GadgetMachine: Sendable {
     }
 
     /// The earliest time at which `tick` has something to do.
-    public var nextDeadline: MonotonicInstant? {
+    package var nextDeadline: MonotonicInstant? {
         let next = central == nil ? nil : inFlightUntil ?? players.map(\.due).min()
         return ([next] + responses.map { $0.due }).compactMap { $0 }.min()
     }
@@ -117,7 +117,7 @@ public struct GadgetMachine: Sendable {
     /// Takes one event. Time does not go back.
     ///
     /// - Returns: what is to be done now, in order.
-    public mutating func handle(_ event: Event, at now: MonotonicInstant) -> [Effect] {
+    package mutating func handle(_ event: Event, at now: MonotonicInstant) -> [Effect] {
         if case .link(let event) = event { handle(event, at: now) }
         respondDue(at: now)
         pump(at: now)
