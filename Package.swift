@@ -1,8 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// One target per subject, so that the compiler checks every arrow (see docs/architecture.md).
-// Pure targets first, then one target for each heavy dependency, then the commands.
+// One target per subject, from the bottom layer to the programs (see docs/architecture.md).
 
 let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
@@ -11,10 +10,10 @@ let hummingbirdCore = Target.Dependency.product(name: "HummingbirdCore", package
 let nio = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
 let nioHTTP = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
 let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
+let tomlKit = Target.Dependency.product(name: "TOMLKit", package: "TOMLKit")
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
 
-/// Settings of every target of ours: `any` is written where it is meant. A warning is an error only where the
-/// environment says so, as `.ci/run` does: a later Swift warns of more, and has to build this all the same.
+/// Settings of all targets. Warnings are errors only in CI, because a later Swift may warn of more.
 let strict: [SwiftSetting] =
     (Context.environment["WATERH_WARNINGS"] == "errors" ? [.treatAllWarnings(as: .error)] : []) + [
         .enableUpcomingFeature("ExistentialAny")
@@ -48,103 +47,82 @@ let package = Package(
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/LebJe/TOMLKit", from: "0.6.0"),
-        // HTTP: its parser, its back-pressure and its way of stopping. Without traits nothing is pulled in that we do
-        // not use.
+        // Traits add dependencies that nothing here uses.
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1", traits: []),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
     ],
     targets: [
-        // Pure: no time of day, no files, no radio.
-        target("BottleProtocol"),
-        // When a descriptor can be read or written.
-        .systemLibrary(name: "CLinux"),
-        target("Bluetooth", ["Utilities"]),
-        target("Captures"),
-        target("TrackerCore", ["Utilities"]),
-        target("Utilities", ["CLinux"]),
-        target("Emulator", ["BottleProtocol", "Bluetooth"]),
-        target("Gateway", ["BottleProtocol", "Bluetooth", "TrackerCore"]),
-        // What captures mean: attribution, drinks, and captures that answer as a bottle.
-        target("Replay", ["BottleProtocol", "Bluetooth", "Captures", "Emulator", "CArchive"]),
-
-        // One heavy dependency each.
-        target("Store", ["Cryptography", "Utilities", "TrackerCore", grdb]),
-        // The one way out over HTTP.
+        // C modules: headers of system libraries, and files that are embedded in a program.
+        .systemLibrary(name: "CArchive", pkgConfig: "libarchive", providers: [.apt(["libarchive-dev", "zlib1g-dev"])]),
+        .systemLibrary(name: "CBluetooth", pkgConfig: "bluez", providers: [.apt(["libbluetooth-dev"])]),
+        .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .systemLibrary(name: "CDBus", pkgConfig: "dbus-1", providers: [.apt(["libdbus-1-dev"])]),
-        .systemLibrary(name: "CBluetooth", pkgConfig: "bluez", providers: [.apt(["libbluetooth-dev"])]),
-        .systemLibrary(name: "CQREncode", pkgConfig: "libqrencode", providers: [.apt(["libqrencode-dev"])]),
         .systemLibrary(name: "CLibXML2", pkgConfig: "libxml-2.0", providers: [.apt(["libxml2-dev"])]),
-        // Archives and compressed files.
-        .systemLibrary(name: "CArchive", pkgConfig: "libarchive", providers: [.apt(["libarchive-dev", "zlib1g-dev"])]),
+        .systemLibrary(name: "CLinux"),
         .systemLibrary(name: "CMosquitto", pkgConfig: "libmosquitto", providers: [.apt(["libmosquitto-dev"])]),
-        // A message bus, the system's or the user's: connection, calls, signals, objects of our own.
-        target("DBus", ["CDBus", "Utilities"]),
-        target("BlueZ", ["Bluetooth", "DBus", "Utilities", "CBluetooth"]),
-        // Encryption, key agreement, signatures and digests.
-        .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+        .systemLibrary(name: "CQREncode", pkgConfig: "libqrencode", providers: [.apt(["libqrencode-dev"])]),
+        .target(name: "CDashboard", exclude: ["pages"]),
+        .target(name: "CReport", exclude: ["pages"]),
+
+        // Values: time, zone and randomness are parameters.
+        target("BottleProtocol"),
+        target("Bluetooth", ["Utilities"]),
+        target("Captures"),
+        target("Emulator", ["BottleProtocol", "Bluetooth"]),
+        target("TrackerCore", ["Utilities"]),
+        target("Utilities", ["CLinux"]),
+
+        // Decisions: events in, effects out.
+        target("Gateway", ["BottleProtocol", "Bluetooth", "TrackerCore"]),
+        target("Replay", ["BottleProtocol", "Bluetooth", "Captures", "CArchive", "Emulator"]),
+
+        // Input and output.
+        target("BlueZ", ["Bluetooth", "CBluetooth", "DBus", "Utilities"]),
         target("Cryptography", ["CCrypto"]),
-        // A Bluetooth proxy of ESPHome's, whose API is encrypted.
+        target("DBus", ["CDBus", "Utilities"]),
         target("ESPHome", ["Bluetooth", "Cryptography"]),
+        target("Store", ["Cryptography", "TrackerCore", "Utilities", grdb]),
 
-        // What a person can do with a store, by name, for every surface: command line, HTTP, MQTT, D-Bus.
-        target("TrackerService", ["Store", "Gateway", "TrackerCore", "CArchive", "CLibXML2", "CCurl"]),
+        // What a user can do with a store, for every interface.
+        target("TrackerService", ["CArchive", "CCurl", "CLibXML2", "Gateway", "Store", "TrackerCore"]),
 
-        // The commands' way to the store: the configuration file, where the store lies, its errors as exit codes.
+        // Interfaces.
         target(
             "CommandSupport",
             [
-                "Store", "TrackerCore", "BottleProtocol", .product(name: "TOMLKit", package: "TOMLKit"), "Utilities",
-                argumentParser, "Bluetooth", "Captures", "Replay", "Emulator", "BlueZ", "DBus", "ESPHome", logging,
+                "BlueZ", "Bluetooth", "BottleProtocol", "Captures", "DBus", "Emulator", "ESPHome", "Replay", "Store",
+                "TrackerCore", "Utilities", argumentParser, logging, tomlKit,
             ]),
-
-        // The pages, as bytes of the program; and the server that shows them and everything a desk can do.
-        .target(name: "CDashboard", exclude: ["pages"]),
+        target("HomeAssistant", ["CMosquitto", "Store", "TrackerCore", "TrackerService", "Utilities"]),
+        target("Notifications", ["Cryptography", "DBus", "Store", "TrackerCore", "TrackerService", "Utilities"]),
         target(
             "WebServer",
             [
-                "Utilities", "TrackerService", "Store", "TrackerCore", "CDashboard", hummingbird, hummingbirdCore,
-                httpTypes, nio, nioHTTP, logging,
+                "CDashboard", "Store", "TrackerCore", "TrackerService", "Utilities", hummingbird, hummingbirdCore,
+                httpTypes, logging, nio, nioHTTP,
             ]),
 
-        // The same at an MQTT broker, and what Home Assistant is told of it.
-        target("HomeAssistant", ["TrackerService", "Store", "TrackerCore", "Utilities", "CMosquitto"]),
-
-        // Notifications in a person's pocket.
-        target(
-            "Notifications",
-            ["Cryptography", "TrackerService", "Store", "TrackerCore", "Utilities", "DBus"]),
-
-        command(
-            "waterh-emulator",
-            ["CommandSupport", "Emulator", "BottleProtocol", "Bluetooth", "Replay", "TrackerCore"]),
+        // Programs.
+        command("waterh-emulator", ["Bluetooth", "BottleProtocol", "Emulator", "Replay", "TrackerCore"]),
         command(
             "waterh-gateway",
             [
-                "Utilities", "Gateway", "CommandSupport", "Emulator", "BottleProtocol", "Bluetooth", "Captures",
-                "BlueZ", "Store", "TrackerService", "TrackerCore", "CLinux", "CQREncode", "Notifications", "WebServer",
-                "HomeAssistant", logging,
+                "BlueZ", "Bluetooth", "BottleProtocol", "Captures", "CLinux", "CQREncode", "Emulator", "Gateway",
+                "HomeAssistant", "Notifications", "Store", "TrackerCore", "TrackerService", "Utilities", "WebServer",
+                logging,
             ]),
-        // The style and the script of a capture's report, as bytes of the program.
-        .target(name: "CReport", exclude: ["pages"]),
         command(
             "waterh-replay",
-            [
-                "Replay", "Utilities", "Captures", "Bluetooth", "BottleProtocol", "CommandSupport", "Emulator", "BlueZ",
-                "CReport",
-            ]),
-        command(
-            "waterh-tracker",
-            ["Notifications", "Utilities", "CommandSupport", "TrackerService", "TrackerCore", "Store"]),
-
-        // Measures what the project promises; not a product.
+            ["BlueZ", "Bluetooth", "BottleProtocol", "Captures", "CReport", "Emulator", "Replay", "Utilities"]),
+        command("waterh-tracker", ["Notifications", "Store", "TrackerCore", "TrackerService", "Utilities"]),
         .executableTarget(
             name: "Benchmarks",
             dependencies: ["BlueZ", "Bluetooth", "BottleProtocol", "Captures", "Store", "TrackerCore"],
             swiftSettings: strict),
 
-        // Tests: one target per subject, the simulation, and the built commands.
+        // Tests.
         .target(name: "Support", path: "Tests/Support", exclude: ["peer.py"], swiftSettings: strict),
         tests("BottleProtocolTests", ["BottleProtocol"]),
         tests("DescriptorsTests", ["Utilities"]),
@@ -152,13 +130,12 @@ let package = Package(
         tests("BluetoothTests", ["Bluetooth"]),
         tests("CapturesTests", ["Captures"]),
         tests("ReplayTests", ["Replay", "Captures", "Bluetooth", "BottleProtocol", "Emulator"]),
-        // From a capture file to ATT PDUs and back, with tshark as the judge.
+        // Captures to ATT PDUs and back, compared with tshark.
         tests("ConversationTests", ["Replay", "Captures", "Bluetooth"]),
         tests("ArchivesTests", ["Replay", "Captures"]),
         tests("TrackerCoreTests", ["TrackerCore", "TrackerService"], exclude: ["Data"]),
         tests("ImportingTests", ["TrackerService", "TrackerCore"]),
         tests("VirtualBottleTests", ["Emulator", "BottleProtocol", "Bluetooth"]),
-        // The document, the recogniser, the machine, and all three in a circle.
         tests("VirtualGadgetTests", ["Emulator", "CommandSupport", "Replay", "Captures", "Bluetooth"]),
         .target(
             name: "GatewaySupport", dependencies: ["Gateway", "BottleProtocol", "Bluetooth", "TrackerCore"],
@@ -186,7 +163,7 @@ let package = Package(
         tests("HostControllerTests", ["BlueZ", "Bluetooth"]),
         tests("ServiceLogTests", ["CommandSupport", logging]),
         tests("LinksTests", ["CommandSupport", "BlueZ", "Bluetooth"]),
-        // Scenarios on simulated time: bottle, link, poll, and a disk that is full now and then.
+        // Bottle, link, poll and journal on simulated time, with faults.
         .target(
             name: "Simulation",
             dependencies: [
@@ -194,7 +171,7 @@ let package = Package(
                 "Support",
             ],
             path: "Tests/Simulation", swiftSettings: strict),
-        // The same without the tests' frame, for millions of seeds in a release build: `hardware/bench simulate`.
+        // The simulation as a program: `hardware/bench simulate`.
         .executableTarget(
             name: "simulate", dependencies: ["Simulation"], path: "Tests/Simulate", swiftSettings: strict),
         tests(
@@ -216,7 +193,7 @@ let package = Package(
     swiftLanguageModes: [.v6]
 )
 
-// Some test targets alone, with what they need: so `hardware/bench mutations` builds no more than it looks at.
+// WATERH_TESTS names test targets: then the package has only these and what they depend on (`hardware/bench mutations`).
 if let wanted = Context.environment["WATERH_TESTS"]?.split(separator: " ").map(String.init) {
     var (names, waiting) = (Set<String>(), wanted)
     while let name = waiting.popLast() {

@@ -10,34 +10,25 @@ import Testing
     /// Targets from the bottom up. A target imports targets of its own layer and of the layers below.
     static let layers: [(name: String, targets: [String])] = [
         (
-            "pure",
+            "C modules",
             [
-                "Bluetooth", "BottleProtocol", "Captures", "CEpoll", "Descriptors", "Escaping", "Pauses", "TrackerCore",
-                "VirtualBottle", "VirtualGadget",
+                "CArchive", "CBluetooth", "CCrypto", "CCurl", "CDashboard", "CDBus", "CLibXML2", "CLinux", "CMosquitto",
+                "CQREncode", "CReport",
             ]
         ),
-        ("machines", ["BenchDay", "Gateway", "Replay"]),
-        (
-            "outside world",
-            [
-                "Archives", "BlueZ", "CArchive", "CBluetooth", "CCrypto", "CCurl", "CDBus", "CLibXML2", "CMosquitto",
-                "CommandKit", "CQREncode", "Cryptography", "CTimex", "DBus", "Desktop", "Emulation", "ESPHome",
-                "HostController", "HTTPListening", "Importing", "MQTT", "Outgoing", "Store", "Sync",
-            ]
-        ),
-        ("service", ["TrackerDesk"]),
-        (
-            "interfaces",
-            ["CDashboard", "CommandStore", "CReport", "HTTPAPI", "Links", "MQTTSurface", "PocketSurface", "ServiceLog"]
-        ),
-        ("commands", ["Benchmarks", "waterh-emulator", "waterh-gateway", "waterh-replay", "waterh-tracker"]),
+        ("values", ["Bluetooth", "BottleProtocol", "Captures", "Emulator", "TrackerCore", "Utilities"]),
+        ("decisions", ["Gateway", "Replay"]),
+        ("input and output", ["BlueZ", "Cryptography", "DBus", "ESPHome", "Store"]),
+        ("application API", ["TrackerService"]),
+        ("interfaces", ["CommandSupport", "HomeAssistant", "Notifications", "WebServer"]),
+        ("programs", ["Benchmarks", "waterh-emulator", "waterh-gateway", "waterh-replay", "waterh-tracker"]),
     ]
 
     static let layerOfTarget = Dictionary(
         uniqueKeysWithValues: layers.enumerated().flatMap { level, layer in layer.targets.map { ($0, level) } })
 
     /// Targets that take time, zone and randomness as parameters.
-    static let pureTargets = ["BottleProtocol", "Captures", "TrackerCore", "VirtualBottle", "VirtualGadget"]
+    static let pureTargets = ["BottleProtocol", "Captures", "TrackerCore"]
 
     struct Source {
         /// Relative to the root.
