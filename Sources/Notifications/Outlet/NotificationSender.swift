@@ -148,7 +148,7 @@ package actor NotificationSender: NotificationSink {
     }
 
     /// Drops what still waits for that place, because its reason is gone. A webhook gets it nevertheless.
-    package func close(id: String) {
+    package func close(id: String) async {
         guard !channel.keepsAll else { return }
         try? around.desk().store.dropPosts(id, from: name)
     }
