@@ -166,7 +166,7 @@ import Testing
         let reading = Reading(Array(text.utf8))
         #expect(
             reading.facts.passedSentence?.hasPrefix(
-                "4 lines were not understood, first line 13: < XX-ACL Daten: Handle 65 flags 0x00 dlen 7") == true,
+                "5 lines were not understood, first line 14: < XX-ACL Daten: Handle 65 flags 0x00 dlen 7") == true,
             "\(reading.facts.passedSentence ?? "")")
     }
 

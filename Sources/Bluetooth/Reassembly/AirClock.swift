@@ -64,7 +64,7 @@ struct AirClock {
         phy: ObservedPacket.AirFacts.PHY, meaning: Meaning, repeats: Float = 1
     ) -> (TrafficDirection, isFirm: Bool) {
         let moment = begin(time, channel, length, phy)
-        defer { end(moment, time) }
+        defer { end(moment, time, isDamaged: false) }
         exchange.hear(header)
         if let said, stated.take(said, isAnswer: moment == .answer) {
             exchange.weigh(said == .sent ? 1000 : 0.001)
@@ -87,7 +87,7 @@ struct AirClock {
 
     /// Takes a packet whose content cannot be believed: its time still says who answers it.
     mutating func pass(at time: Duration?, channel: UInt8?, length: Int, phy: ObservedPacket.AirFacts.PHY) {
-        end(begin(time, channel, length, phy), time)
+        end(begin(time, channel, length, phy), time, isDamaged: true)
     }
 
     private mutating func begin(_ time: Duration?, _ channel: UInt8?, _ length: Int, _ phy: ObservedPacket.AirFacts.PHY)
@@ -107,8 +107,8 @@ struct AirClock {
         return moment
     }
 
-    private mutating func end(_ moment: Moment, _ time: Duration?) {
-        exchange.end()
+    private mutating func end(_ moment: Moment, _ time: Duration?, isDamaged: Bool) {
+        exchange.end(isDamaged: isDamaged)
         if moment == .opener, let time { opener = (time, exchange.isSent) }
     }
 

@@ -10,8 +10,13 @@ struct AirExchange {
     private enum Reception: Int, CaseIterable {
         case taken, refused, lost
 
-        var probability: Float { self == .taken ? 0.96 : self == .refused ? 0.01 : 0.03 }
+        /// - Parameter loss: probability that the packet is lost.
+        func probability(_ loss: Float) -> Float { self == .taken ? 0.99 - loss : self == .refused ? 0.01 : loss }
     }
+
+    private static let usualLoss: Float = 0.03
+    /// Of a packet that the sniffer heard damaged.
+    private static let lossOfDamaged: Float = 0.3
 
     /// Where the central is the sender, and where the peripheral is.
     private var sent = Weights()
@@ -32,7 +37,8 @@ struct AirExchange {
     mutating func pass(_ moment: AirClock.Moment, lone: Float) {
         switch moment {
         case .answer:
-            (sent, received) = (received * 0.99 + sent * 0.01, sent * 0.99 + received * 0.01)
+            // One side never sends twice so soon.
+            (sent, received) = (received + sent * 1e-5, sent + received * 1e-5)
         case .afterOneMissed:
             (sent, received) = (
                 Self.after(sent, isSent: false) * 0.9 + received * 0.1,
@@ -66,18 +72,19 @@ struct AirExchange {
     }
 
     /// The packet's other end has made of it what it makes.
-    mutating func end() {
+    mutating func end(isDamaged: Bool) {
         let sum = sent.sum() + received.sum()
         guard sum > 0, sum.isFinite else { return self = AirExchange(sawBeginning: false) }
-        sent = Self.after(sent / sum, isSent: true)
-        received = Self.after(received / sum, isSent: false)
+        let loss = isDamaged ? Self.lossOfDamaged : Self.usualLoss
+        sent = Self.after(sent / sum, isSent: true, loss: loss)
+        received = Self.after(received / sum, isSent: false, loss: loss)
     }
 
-    private static func after(_ weights: Weights, isSent: Bool) -> Weights {
+    private static func after(_ weights: Weights, isSent: Bool, loss: Float = usualLoss) -> Weights {
         var next = Weights()
         for state in 0..<16 where weights[state] > 0 {
             for reception in Reception.allCases {
-                next[outcome(state, isSent, reception)] += weights[state] * reception.probability
+                next[outcome(state, isSent, reception)] += weights[state] * reception.probability(loss)
             }
         }
         return next

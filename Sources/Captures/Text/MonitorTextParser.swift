@@ -179,7 +179,10 @@ struct MonitorTextParser: FormatParser {
                 if case .event(let name) = first.kind { text = MonitorText(event: name) } else { text = MonitorText() }
             } else if !field.text.isEmpty {
                 let isUsed = head != nil && text.take(field.text)
-                if !isUsed, head == nil || !field.isIndented, !plain.contains("Bluetooth monitor ver ") {
+                if !isUsed,
+                    head == nil || !field.isIndented || plain.contains(" [hci"),
+                    !plain.contains("Bluetooth monitor ver ")
+                {
                     facts.passOver(line: lineNumber, plain)
                 }
             }
