@@ -272,7 +272,7 @@ import TrackerCore
         #expect(try store.append([entry()]) == [.stored])
         try FileManager.default.removeItem(atPath: scratch.path + suffix)
         let error = try #require(throws: StoreError.self) { _ = try store.append([entry(hour: 3)]) }
-        #expect(error.kind == .cannotOpen && error.description.contains("removed"), "\(error)")
+        #expect(error.kind == .cannotOpen && error.code == "storeWasRemoved", "\(error)")
         #expect(throws: StoreError.self) { _ = try store.standing(of: [entry().raw], from: entry().bottle) }
         // Another file under its name is not it.
         _ = try? TrackerStore(path: scratch.path)

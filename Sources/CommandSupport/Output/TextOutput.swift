@@ -114,11 +114,15 @@ package enum Diagnostics {
     /// A text of several lines, whose line breaks are meant.
     package static func block(_ text: String) { if !isSaid(.line, text) { put("", text, keepsLines: true) } }
 
-    /// `error: WHAT` and, on a line of its own, what to try.
+    /// `error: WHAT` and, on lines of their own, what to try.
     package static func error(_ sentence: String, advice: String? = nil) {
-        if isSaid(.error, advice.map { "\(sentence) \($0)" } ?? sentence) { return }
+        let lines = advice?.split(separator: "\n").map(String.init) ?? []
+        if isSaid(.error, ([sentence] + lines.prefix(1)).joined(separator: " ")) {
+            for more in lines.dropFirst() { _ = isSaid(.error, more) }
+            return
+        }
         put(label("error:", .red), sentence)
-        if let advice { line("  " + advice) }
+        for advice in lines { line("  " + advice) }
     }
 
     /// `warning: WHAT`, on standard error.
