@@ -13,7 +13,7 @@ extension Scenario {
         self.init(title: "Seed \(seed) of the simulation", seed: seed)
         var random = SeededGenerator(seed: seed)
         func chance(_ percent: Int) -> Bool { Int.random(in: 0..<100, using: &random) < percent }
-        bottle = VirtualBottle.BottleIdentity(
+        bottle = Emulator.BottleIdentity(
             profile: chance(60) ? .retail : .draft, model: chance(70) ? .boost : .vita)
         latency = .microseconds(Int.random(in: 100...4000, using: &random))
         habits.ring = chance(30) ? Int.random(in: 1...30, using: &random) : 500

@@ -9,7 +9,7 @@ package struct Scenario: Hashable, Sendable, CustomStringConvertible {
     /// Of everything that chance decides: the same seed gives the same day.
     package var seed: UInt64
     /// Who the bottle is.
-    package var bottle = VirtualBottle.BottleIdentity()
+    package var bottle = Emulator.BottleIdentity()
     /// What it does wrong all the while.
     package var habits = BottleFaults()
     /// From one end of the link to the other.

@@ -111,8 +111,8 @@ package struct ScenarioShrinker {
             }
             try take { $0.hasTimeServer = false }
             try take { $0.latency = .milliseconds(2) }
-            try take { $0.bottle = VirtualBottle.BottleIdentity(profile: $0.bottle.profile) }
-            try take { $0.bottle = VirtualBottle.BottleIdentity() }
+            try take { $0.bottle = Emulator.BottleIdentity(profile: $0.bottle.profile) }
+            try take { $0.bottle = Emulator.BottleIdentity() }
             for index in best.steps.indices {
                 if case .sip(let ml) = best.steps[index].act, ml != 100 {
                     try take { $0.steps[index].act = .sip(ml: 100) }
