@@ -141,7 +141,8 @@ let package = Package(
             name: "GatewaySupport", dependencies: ["Gateway", "BottleProtocol", "Bluetooth", "TrackerCore"],
             path: "Tests/GatewaySupport", swiftSettings: strict),
         tests("GatewayTests", ["Gateway", "GatewaySupport", "BottleProtocol", "Bluetooth", "TrackerCore"]),
-        tests("StoreTests", ["Store", "TrackerCore", "GatewaySupport", "TrackerService", grdb]),
+        tests(
+            "StoreTests", ["Store", "TrackerCore", "GatewaySupport", "TrackerService", grdb], exclude: ["Data"]),
         tests(
             "TrackerDeskTests",
             ["Utilities", "TrackerService", "Store", "TrackerCore", "Gateway", "GatewaySupport", "Bluetooth"]),

@@ -84,11 +84,8 @@ struct Restore: StoreCommand {
         if try desk.tracker.isUsed() {
             try Confirmation.ask("Replace everything in \(desk.path)?", isConfirmed: yes, console: desk.console)
         }
-        let contents = try desk.tracker.restore(from: backup, scratch: scratch.path)
-        let removed = try desk.tracker.removedSettings()
-        if !removed.isEmpty {
-            Diagnostics.line("Skipped settings removed in 0.10: \(removed.joined(separator: ", ")).")
-        }
+        let (contents, removed) = try desk.tracker.restore(from: backup, scratch: scratch.path)
+        StorePlace.report(removedSettings: removed)
         try desk.say(contents) {
             let kept =
                 contents.replaced.map {

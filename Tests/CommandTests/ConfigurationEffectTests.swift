@@ -80,16 +80,38 @@ import Testing
         func tracker(_ arguments: String...) async throws -> Program.Result {
             try await Program("waterh-tracker").run(arguments + ["--store", store])
         }
-        _ = try await tracker("log", "200")
-        let sqlite = try #require(Program(system: "sqlite3"), "this test needs sqlite3: apt-get install sqlite3")
-        _ = try await sqlite.run([store, "INSERT INTO setting VALUES ('gotify.url', 'x'), ('push.contact', 'y')"])
-        #expect(try await tracker("backup", backup).exitCode == 0)
+        try await Release09Store.unpack(to: backup)
         let restored = try await tracker("restore", backup, "--yes")
         #expect(restored.exitCode == 0, "\(restored.error)")
-        #expect(restored.error.contains("Skipped settings removed in 0.10: gotify.url, push.contact."))
+        let line = """
+            Skipped settings removed in 0.10: gotify.token, gotify.url, notify.tray, push.contact, webhook.templateFile.
+            """
+        #expect(restored.error.contains(line), "\(restored.error)")
         let refused = try await tracker("settings", "set", "push.contact", "x")
         #expect(refused.exitCode != 0 && refused.error.contains("unknown setting 'push.contact': removed in 0.10"))
-        #expect(try await tracker("status").output.contains("200 ml"))
+        #expect(try await tracker("export", "--json", "--output", folder.file("all")).output == "{\"drinks\":3964}\n")
+    }
+
+    @Test func `a store of 0.9 is converted by a poll without loss or doubled drinks`() async throws {
+        let folder = try TemporaryFolder()
+        let store = folder.file("w.sqlite")
+        try await Release09Store.unpack(to: store)
+        let environment = ["WATERH_STORE": store, "WATERH_ZONE": "Europe/Berlin"]
+        func history() async throws -> String {
+            try await Program("waterh-tracker").run(
+                ["history", "--json", "--now", "2026-11-22T23:08"], environment: environment
+            ).output
+        }
+        let read = try await history()
+        #expect(read.contains(#""day":"2026-11-20","goalMl":2500,"totalMl":3896"#) && read.contains("12876"), "\(read)")
+        let capture = "capture:" + Program.repository + "/captures/boost_two-days.btsnoop"
+        let poll = try await Program("waterh-gateway").run(
+            ["poll", "--link", capture], environment: environment.merging(["WATERH_NOW": "2026-11-22T23:00"]) { $1 })
+        #expect(poll.exitCode == 0 && poll.error.contains("Skipped settings removed in 0.10"), "\(poll.error)")
+        #expect(try await history() == read)
+        let kept = try await Program("waterh-tracker").run(
+            ["status", "--store", store + "-schema-30"], environment: environment)
+        #expect(kept.exitCode == 0, "\(kept.error)")
     }
 
     private func look(_ observation: Observation, _ key: String, _ value: String?) async throws -> String {

@@ -135,7 +135,7 @@ import Testing
         for (file, words) in [
             ("cut", "backup"), ("text", "text"), ("empty", "There is no backup"),
             ("newer", "The backup was written by a later version"), ("foreign", "foreign"),
-            ("lowered", "not those of the version"),
+            ("lowered", "update it with 0.9 first"),
         ] {
             let result = try await shell("waterh-tracker restore \(file) --yes")
             #expect(

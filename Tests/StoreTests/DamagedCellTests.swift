@@ -42,7 +42,7 @@ import TrackerCore
                 sql:
                     """
                     SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%' AND name <> \
-                    'migration' ORDER BY name
+                    'grdb_migrations' ORDER BY name
                     """
             )
             var columns: [(table: String, column: String)] = []

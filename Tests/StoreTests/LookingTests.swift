@@ -65,16 +65,6 @@ import TrackerCore
         #expect(after == before)
     }
 
-    @Test func aStoreOfAnEarlierVersionIsReadWithoutBroughtUpToDate() throws {
-        for steps in 1..<Schema.migrations.count {
-            let path = scratch.directory.path + "/schema-\(steps).sqlite"
-            try oldStore(path, steps: steps)
-            let before = try folder()
-            #expect(try look(path) == (1, .older))
-            #expect(try folder() == before)
-        }
-    }
-
     @Test func everyWriteIsRefused() throws {
         _ = try TrackerStore(path: scratch.path).append([entry()])
         for path in [scratch.path, scratch.path + ".none"] {
@@ -112,24 +102,6 @@ import TrackerCore
         let writer = try TrackerStore(path: scratch.path)
         _ = try writer.append([entry(ml: 99)])
         #expect(try look(link) == (2, .store))
-    }
-
-    private func oldStore(_ path: String, steps: Int) throws {
-        let old = try DatabaseQueue(path: path)
-        try old.write { db in
-            for migration in Schema.migrations.prefix(steps) {
-                try db.execute(sql: migration.sql)
-                try db.execute(sql: "INSERT INTO migration VALUES (?)", arguments: [migration.name])
-            }
-            try db.execute(sql: "PRAGMA application_id = \(Schema.applicationID); PRAGMA user_version = \(steps)")
-            try db.execute(
-                sql: """
-                    INSERT INTO drink (key, instant, zone, localDay, ml, source, updatedAt)
-                        VALUES ('b1|2026-02-02T22:21:15|16', 1770070875000, 'UTC', '2026-02-02', 16, 'bottle', 0)
-                    """)
-        }
-        _ = try old.writeWithoutTransaction { try $0.execute(sql: "PRAGMA journal_mode = WAL") }
-        try old.close()
     }
 }
 

@@ -122,27 +122,8 @@ import TrackerCore
                 let version = try? DatabaseQueue(path: path).read { try Int.fetchOne($0, sql: "PRAGMA user_version") }
                 if let version { _ = seen.withLock { $0.insert(version) } }
             })
-        #expect(seen.withLock { $0.isSubset(of: [0, Schema.migrations.count]) && $0.contains(0) })
+        #expect(seen.withLock { $0.isSubset(of: [0, Schema.version]) && $0.contains(0) })
         #expect(try TrackerStore(path: path).append([entry()]) == [.stored])
-    }
-
-    /// An empty file takes the steps as one text, in which columns of later steps stand in their tables: nothing
-    /// differs by a letter.
-    @Test func aNewStoresTablesAreThoseThatTheStepsMake() throws {
-        func tables(_ fill: (Database) throws -> Void) throws -> [String] {
-            try DatabaseQueue().write { db in
-                try fill(db)
-                return try Row.fetchAll(
-                    db, sql: "SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name"
-                ).map(\.description)
-            }
-        }
-        for count in 1...Schema.migrations.count {
-            let steps = Array(Schema.migrations.prefix(count))
-            let stepwise = try tables { db in for step in steps { try db.execute(sql: step.sql) } }
-            #expect(try tables { try $0.execute(sql: Schema.atOnce(steps)) } == stepwise)
-        }
-        #expect(!Schema.atOnce(Schema.migrations).contains("ALTER TABLE"))
     }
 
     @Test func aReadChangesNothing() throws {
@@ -162,85 +143,6 @@ import TrackerCore
         #expect(try store.read { try Counter.value("read", $0) } == 0)
         #expect(try TrackerStore(path: scratch.path).append([entry()]) == [.stored])
         #expect(try store.allDrinks().count == 1)
-    }
-
-    /// A store of every earlier schema is brought up to date and keeps what it has.
-    @Test func everyEarlierSchemaIsMigrated() throws {
-        for steps in 1..<Schema.migrations.count {
-            let path = scratch.directory.appendingPathComponent("schema-\(steps).sqlite").path
-            let old = try DatabaseQueue(path: path)
-            try old.write { db in
-                for migration in Schema.migrations.prefix(steps) {
-                    try db.execute(sql: migration.sql)
-                    try db.execute(sql: "INSERT INTO migration VALUES (?)", arguments: [migration.name])
-                }
-                try db.execute(sql: "PRAGMA application_id = \(Schema.applicationID); PRAGMA user_version = \(steps)")
-                try db.execute(
-                    sql: """
-                        INSERT INTO bottle (origin, name) VALUES ('b1', 'b1'); INSERT INTO bottle_name (name, bottle) \
-                        VALUES ('b1', 1);
-                        INSERT INTO drink (key, instant, zone, localDay, ml, source, bottle, updatedAt)
-                            VALUES ('b1|2026-02-02T22:21:15|16', 1770070875000, 'UTC', '2026-02-02', 16, 'bottle', 1, 0)
-                        """)
-            }
-            try old.close()
-            let store = try TrackerStore(path: path)
-            #expect(try store.allDrinks().map(\.ml) == [16])
-            let names = try store.database.read { try String.fetchAll($0, sql: "SELECT name FROM migration") }
-            #expect(Set(names) == Set(Schema.migrations.map(\.name)))
-            #expect(try store.settings().goalMl == 2500)
-        }
-    }
-
-    /// Steps go forward only: what the store was before is a backup beside it, taken while nobody else can write.
-    @Test func whatAStoreWasIsKeptBeforeItIsBroughtUpToDate() throws {
-        let steps = Schema.migrations.count - 2
-        let path = scratch.directory.appendingPathComponent("earlier.sqlite").path
-        func makeOld() throws {
-            let old = try DatabaseQueue(path: path)
-            try old.write { db in
-                for migration in Schema.migrations.prefix(steps) {
-                    try db.execute(sql: migration.sql)
-                    try db.execute(sql: "INSERT INTO migration VALUES (?)", arguments: [migration.name])
-                }
-                try db.execute(
-                    sql: """
-                        INSERT INTO drink (key, instant, zone, localDay, ml, source, updatedAt) VALUES ('k', \
-                        1770070875000, 'UTC', '2026-02-02', 16, 'manual', 0);
-                        PRAGMA application_id = \(Schema.applicationID); PRAGMA user_version = \(steps)
-                        """)
-            }
-            try old.close()
-        }
-        func version(_ file: String) throws -> Int? {
-            let reader = try DatabaseQueue(path: file)
-            defer { try? reader.close() }
-            return try reader.read { try Int.fetchOne($0, sql: "PRAGMA user_version") }
-        }
-        let kept = OlderStore.name(beside: path, steps: steps)
-        try makeOld()
-
-        // Where it cannot be kept the store stays as it is.
-        try FileManager.default.createDirectory(atPath: kept + ".new", withIntermediateDirectories: false)
-        let refused = #expect(throws: StoreError.self) { _ = try TrackerStore(path: path) }
-        #expect(refused?.what.contains("cannot be kept as it is") == true)
-        #expect(try version(path) == steps)
-        try FileManager.default.removeItem(atPath: kept + ".new")
-
-        let store = try TrackerStore(path: path)
-        #expect(try version(path) == Schema.migrations.count && version(kept) == steps)
-        let mode = try FileManager.default.attributesOfItem(atPath: kept)[.posixPermissions] as? Int
-        #expect(mode == 0o600)
-        let now = try context("2026-02-03T18:00:00Z")
-        _ = try store.logDrink(ml: 500, now)
-        let place = scratch.directory.appendingPathComponent("place").path
-        try FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: false)
-        try store.restore(from: kept, scratch: place)
-        #expect(try store.allDrinks().map(\.ml) == [16], "it is a backup that a restore takes")
-        _ = try TrackerStore(path: path)
-        #expect(try version(kept) == steps, "a store of today is not copied")
-        try store.removeWrittenFiles()
-        #expect(!FileManager.default.fileExists(atPath: kept), "a purge deletes it")
     }
 
     /// Cut at every page and at odd places: a sentence, or (where nothing needed is missing) a store that works.
@@ -352,21 +254,6 @@ import TrackerCore
             let error = try #require(throws: StoreError.self) { _ = try TrackerStore(path: scratch.path, for: purpose) }
             #expect(error.kind == .damaged, "\(error)")
         }
-    }
-
-    /// What the check at each opening asks for is what the migrations make.
-    @Test func theColumnsAreThoseThatTheMigrationsMake() throws {
-        let store = try TrackerStore(inMemory: nil)
-        let tables = try store.read { db in
-            try String.fetchAll(
-                db, sql: "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%' ORDER BY name"
-            ).map { table in
-                table + ": " + (try db.columns(in: table).map(\.name).joined(separator: " "))
-            }
-        }
-        #expect(tables == Schema.columns)
-        // Else each opening asks for every table: put the found one there.
-        #expect(try store.read { try Schema.texts($0) } == Schema.usualTexts)
     }
 
     @Test func flippedBytesNeverTrap() throws {

@@ -317,7 +317,7 @@ import TrackerCore
         try store.purge()
         #expect(
             try store.rowCounts().allSatisfy {
-                $0.rows == 0 || ["drink_sequence", "leaving", "migration"].contains($0.table)
+                $0.rows == 0 || ["drink_sequence", "leaving"].contains($0.table)
             })
         // The other end keeps it until it is taken back.
         let left = try #require(try store.leavings().first)

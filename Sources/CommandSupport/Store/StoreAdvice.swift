@@ -21,6 +21,7 @@ enum StoreAdvice {
         case "foreign": "Nothing in it was changed. Name another file with --store."
         case "schemaIsWrong":
             "Nothing was changed. Copy the file away, then bring back a backup, or name another file with --store."
+        case "schemaIsTooOld": "Nothing was changed. Open it once with 0.9: waterh-tracker status"
         case "newer": "Nothing was changed. Update waterh-bench, or name another file with --store."
         case "logLeftBehind": "Its last writer left a log behind. Ask the store's owner to run: waterh-tracker status"
         case "openedToLook": "This is a mistake of the program: please report it."

@@ -70,12 +70,19 @@ package struct StorePlace: Equatable, Sendable {
         do {
             let store = try TrackerStore(path: path, hostZone: hostZone, for: access)
             store.usualUnits = units
+            if access == .writing { Self.report(removedSettings: store.removedSettings) }
             // The folder is ours by name: nobody else has business in it. Any other folder is left to whoever made it.
             if access == .writing, origin == .own { _ = chmod((path as NSString).deletingLastPathComponent, 0o700) }
             return store
         } catch let error as StoreError {
             throw isClosed(for: access) ? closed(for: access) : CommandFailure(error)
         }
+    }
+
+    /// Prints the names of the settings that a conversion from 0.9 skipped.
+    public static func report(removedSettings names: [String]) {
+        guard !names.isEmpty else { return }
+        Diagnostics.line("Skipped settings removed in 0.10: \(names.joined(separator: ", ")).")
     }
 
     // MARK: - A service's store

@@ -212,15 +212,10 @@ extension TrackerStore {
         let state = String(decoding: try JSONEncoder().encode(day), as: UTF8.self)
         let statement = try db.cachedStatement(
             sql: """
-                INSERT INTO engine_day (dayKey, remindersSent, lastNotified, goalNotified, lastDueAnchor, state)
-                VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (dayKey) DO UPDATE SET remindersSent = excluded.remindersSent,
-                    lastNotified = excluded.lastNotified, goalNotified = excluded.goalNotified,
-                    lastDueAnchor = excluded.lastDueAnchor, state = excluded.state
+                INSERT INTO engine_day (dayKey, state) VALUES (?, ?)
+                ON CONFLICT (dayKey) DO UPDATE SET state = excluded.state
                 """)
-        try statement.execute(arguments: [
-            day.dayKey.description, day.remindersSent, day.lastNotified?.rawValue ?? 0, day.goalNotified,
-            day.lastDueAnchor?.milliseconds, state,
-        ])
+        try statement.execute(arguments: [day.dayKey.description, state])
     }
 
     func saveReminders(_ state: WaterlineReminderState, _ db: Database) throws {

@@ -18,9 +18,8 @@ extension TrackerStore {
         try rowCounts().contains {
             $0.rows > 0
                 && ![
-                    "migration", "counter", "written_file", "connection_state", "outlet", "outlet_topic",
-                    "told_through", "drink_sequence", "leaving", "leaving_tried", "pocket_leaving",
-                    "pocket_trouble", "push_key",
+                    "counter", "written_file", "connection_state", "outlet", "outlet_topic", "told_through",
+                    "drink_sequence", "leaving", "leaving_tried", "pocket_trouble",
                 ].contains($0.table)
         }
     }
@@ -30,49 +29,42 @@ extension TrackerStore {
     /// those to whom it tells what happens, stays; a restore is no news to them, what they are told next is what
     /// happens next. What a backup has on its way to somebody stays where it is.
     /// - Parameters:
-    ///   - file: a backup of this version or of an earlier one; it is only read.
+    ///   - file: a backup of this version or of 0.9; it is only read.
     ///   - scratch: an existing folder, for a copy that is checked, and brought up to date, before anything is
     ///     replaced.
     ///   - kept: a new file for what is replaced, a backup itself: of what a bottle has given away since there is no
     ///     other copy. `nil`: it is not kept.
+    /// - Returns: the names of settings of the backup that 0.10 removed.
     /// - Throws: `StoreError`, after which the store is as it was.
-    package func restore(from file: String, scratch: String, keeping kept: String? = nil) throws {
+    @discardableResult
+    package func restore(from file: String, scratch: String, keeping kept: String? = nil) throws -> [String] {
         let copy = scratch + "/restored.sqlite"
         // It may be tried once more in the same folder.
         for more in ["", "-wal", "-shm", "-journal"] { unlink(copy + more) }
-        try Self.speakingOfTheBackup(file) {
-            do {
-                try check(file, copy)
-            } catch let error as StoreError where error.kind == .other {
-                // A step that the file says it has yet to take has been taken.
-                throw StoreError(.foreign, "The file's tables are not those of the version that it names", at: file)
-            }
-        }
+        let removed = try Self.speakingOfTheBackup(file) { try check(file, copy) }
         try replaceAll(from: copy, keeping: kept)
+        return removed
     }
 
-    /// Copies a backup, checks the copy and brings it up to date.
-    private func check(_ file: String, _ copy: String) throws {
-        do {
-            // Through SQLite, changing nothing: others may have it open, and it may be a store in use.
-            let source = try TrackerStore(path: file, for: .looking)
-            guard source.found != .nothing else {
-                throw StoreError(.foreign, "There is no backup in the file", at: file)
-            }
-            defer { try? source.database.close() }
-            try source.backUp(to: copy)
+    /// Copies a backup, and converts and checks the copy.
+    private func check(_ file: String, _ copy: String) throws -> [String] {
+        // Through SQLite, changing nothing: others may have it open, and it may be a store in use.
+        let source = try TrackerStore(path: file, for: .looking)
+        guard source.found != .nothing else {
+            throw StoreError(.foreign, "There is no backup in the file", at: file)
         }
-        do {
-            let backup = try TrackerStore(path: copy)
-            let problems = try backup.integrityProblems()
-            guard problems.isEmpty else {
-                throw StoreError(.damaged, "The backup is damaged: \(problems[0])", at: file)
-            }
-            guard try backup.read(Self.schema) == read(Self.schema) else {
-                throw StoreError(.foreign, "The file's tables are not those of a store", at: file)
-            }
-            try backup.database.close()
+        defer { try? source.database.close() }
+        try source.backUp(to: copy)
+        let backup = try TrackerStore(path: copy)
+        let problems = try backup.integrityProblems()
+        guard problems.isEmpty else {
+            throw StoreError(.damaged, "The backup is damaged: \(problems[0])", at: file)
         }
+        guard try backup.read(Self.schema) == read(Self.schema) else {
+            throw StoreError(.foreign, "The file's tables are not those of a store", at: file)
+        }
+        try backup.database.close()
+        return source.removedSettings
     }
 
     private func replaceAll(from copy: String, keeping kept: String?) throws {
@@ -109,8 +101,7 @@ extension TrackerStore {
     private static func replaceRows(_ db: Database) throws {
         let own: Set = [
             "written_file", "connection_state", "outlet", "outlet_topic", "told_through",
-            "drink_change", "drink_sequence", "claim", "pocket_message", "pocket_address", "pocket_leaving",
-            "pocket_trouble", "leaving", "leaving_tried",
+            "drink_change", "drink_sequence", "claim", "pocket_message", "pocket_trouble", "leaving", "leaving_tried",
         ]
         for table in try tables(db) where !own.contains(table) {
             try db.execute(
@@ -147,9 +138,9 @@ extension TrackerStore {
         guard try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM backup.pocket_message)") == true else { return }
         try db.execute(
             sql: """
-                INSERT INTO main.pocket_message (outlet, id, place, announcement, since, state, remote, isShown, key)
-                    SELECT outlet, id, place, announcement, since, iif(state = 'waiting', 'dropped', state), remote, \
-                isShown, key FROM backup.pocket_message AS old
+                INSERT INTO main.pocket_message (outlet, id, place, announcement, since, state, key)
+                    SELECT outlet, id, place, announcement, since, iif(state = 'waiting', 'dropped', state), key
+                    FROM backup.pocket_message AS old
                     WHERE NOT EXISTS (SELECT 1 FROM main.pocket_message AS here WHERE here.outlet = old.outlet AND \
                 (here.id = old.id OR here.key = old.key)) ORDER BY seq
                 """)

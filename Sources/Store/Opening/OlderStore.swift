@@ -1,19 +1,18 @@
 import Foundation
 import GRDB
 
-/// A store as it was before a later version's steps: a file beside it, and a backup itself. Steps go forward only, so
-/// without it there is no way back.
+/// The copy of a store of 0.9 that is made before the store is converted. It is a backup for 0.9.
 enum OlderStore {
-    /// `STORE-schema-22`: at most one for each number of steps. An older one with that number is replaced.
-    static func name(beside store: String, steps: Int) -> String { "\(store)\(ending)\(steps)" }
+    /// `STORE-schema-30`. An older copy is replaced.
+    static func name(beside store: String) -> String { "\(store)\(ending)\(Schema.release09)" }
 
     private static let ending = "-schema-"
 
-    /// Writes the store as it stands on the disk, for its owner alone, and brings that to the disk. To be called while
-    /// somebody holds the store's lock for writing: then nobody changes it between the copy and the step.
-    /// - Throws: `StoreError`; there is no copy then, and the store is as it was.
-    static func keep(_ file: StoreFile, path: String, steps: Int) throws {
-        let kept = name(beside: path, steps: steps), new = kept + ".new"
+    /// Copies the store, for its owner only, and synchronises the copy to the disk. The caller holds the store's write
+    /// lock, so that no other process changes the store between the copy and the conversion.
+    /// - Throws: `StoreError`. There is no copy then, and the store is unchanged.
+    static func keep(_ file: StoreFile, path: String) throws {
+        let kept = name(beside: path), new = kept + ".new"
         unlink(new)  // Of a program that was killed here.
         let descriptor = open(new, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw trouble(new) }

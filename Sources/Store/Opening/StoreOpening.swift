@@ -3,31 +3,41 @@ import GRDB
 
 /// The ways to a connection: one for writing, several for looking.
 enum StoreOpening {
+    /// An open store.
+    struct Opened {
+        var database: DatabaseQueue
+        var found: TrackerStore.Found
+        /// The names of the removed settings that the conversion of a store of 0.9 deleted.
+        var removedSettings: [String] = []
+    }
+
     /// Opens or creates the file and brings it up to date.
-    static func toWrite(_ path: String, beforeStatement: (@Sendable (Database) -> Void)?) throws -> DatabaseQueue {
+    static func toWrite(_ path: String, beforeStatement: (@Sendable (Database) -> Void)?) throws -> Opened {
         let file = try StoreFile(path)
         try file.refuseOtherNames(path)
         try file.make()
         // Before, so that the log is born with the file's rights: an empty file is nobody's yet. What another program
         // wrote keeps its rights.
         if file.isEmpty { file.tighten() }
-        let database = try TrackerStore.sentences(at: path) {
+        let opened = try TrackerStore.sentences(at: path) {
             try patiently {
                 let database = try DatabaseQueue(
                     path: file.name, configuration: writing(path: path, beforeStatement: beforeStatement))
-                try Schema.bringUpToDate(database, path: path) { try OlderStore.keep(file, path: path, steps: $0) }
-                return database
+                let removed = try Schema.bringUpToDate(database, path: path) { try OlderStore.keep(file, path: path) }
+                return Opened(database: database, found: .store, removedSettings: removed)
             }
         }
         // Now it is known to be a store: with what SQLite made beside it.
         file.tighten()
-        return database
+        return opened
     }
 
     /// Opens what is there and changes nothing, whatever that is.
-    static func toLook(_ path: String) throws -> (DatabaseQueue, TrackerStore.Found) {
+    static func toLook(_ path: String) throws -> Opened {
         let file = try StoreFile(path)
-        guard file.exists, !file.isEmpty || file.logBytes != nil else { return (try inMemory(), .nothing) }
+        guard file.exists, !file.isEmpty || file.logBytes != nil else {
+            return Opened(database: try inMemory(), found: .nothing)
+        }
         var problem: (any Error)?
         for way in Way.allCases where way.fits(file) {
             do {
@@ -84,15 +94,17 @@ enum StoreOpening {
         }
     }
 
-    /// The database itself, or of an older one a copy that is brought up to date in memory.
-    private static func upToDate(_ database: DatabaseQueue, path: String) throws -> (DatabaseQueue, TrackerStore.Found)
-    {
-        guard try database.read({ try Schema.version($0, path: path, checksColumns: false) }) < Schema.migrations.count
-        else { return (database, .store) }
-        let copy = try DatabaseQueue(configuration: basics())
-        try database.backup(to: copy)
-        try Schema.bringUpToDate(copy, path: path)
-        return (copy, .older)
+    /// The database, or a converted copy in memory of a store of 0.9.
+    private static func upToDate(_ database: DatabaseQueue, path: String) throws -> Opened {
+        switch try database.read({ try Schema.state($0, path: path, checksTables: false) }) {
+        case .current: return Opened(database: database, found: .store)
+        case .empty: return Opened(database: try inMemory(), found: .nothing)
+        case .release09:
+            let copy = try DatabaseQueue(configuration: basics())
+            try database.backup(to: copy)
+            let removed = try Schema.bringUpToDate(copy, path: path)
+            return Opened(database: copy, found: .older, removedSettings: removed)
+        }
     }
 
     // MARK: - Configurations
@@ -127,7 +139,7 @@ enum StoreOpening {
     /// another process may be filling a new file meanwhile.
     private static func refuseForeign(_ db: Database, path: String) throws {
         try db.inTransaction(.deferred) {
-            _ = try Schema.version(db, path: path)
+            _ = try Schema.state(db, path: path)
             return .commit
         }
     }

@@ -16,19 +16,19 @@ extension TrackerStore {
     /// Rows of every table, for the doctor and for proof that a purge left none.
     package func rowCounts() throws -> [(table: String, rows: Int)] {
         try read { db in
-            try (Self.tables(db) + ["migration"]).sorted().map {
+            try Self.tables(db).map {
                 ($0, try Int.fetchOne(db, sql: "SELECT count(*) FROM \"\($0)\"") ?? 0)
             }
         }
     }
 
-    /// The tables that hold what people and bottles said: all but the list of migrations.
+    /// The tables that hold what people and bottles said: all except the migrator's table.
     static func tables(_ db: Database) throws -> [String] {
         try String.fetchAll(
             db,
             sql: """
-                SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name <> \
-                'migration' ORDER BY name
+                SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'
+                AND name <> 'grdb_migrations' ORDER BY name
                 """)
     }
 }

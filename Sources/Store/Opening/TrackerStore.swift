@@ -24,7 +24,7 @@ package struct TrackerStore: Sendable {
         case store
         /// Nothing, or an empty file: it answers as a new store would.
         case nothing
-        /// A store of an earlier version, which the next write brings up to date; it is read from a copy in memory.
+        /// A store of 0.9, which the next write converts. It is read from a converted copy in memory.
         case older
     }
 
@@ -39,6 +39,8 @@ package struct TrackerStore: Sendable {
     package let access: Access
     /// What was found at opening. A store opened for writing is one from then on.
     package let found: Found
+    /// The names of the removed settings that opening a store of 0.9 has deleted.
+    package let removedSettings: [String]
     let database: DatabaseQueue
     /// The file that was opened; `nil` where nothing is written, or there is none.
     let place: StorePresence?
@@ -54,10 +56,12 @@ package struct TrackerStore: Sendable {
         self.path = path
         host = HostZoneBox(hostZone)
         self.access = access
-        switch access {
-        case .writing: (database, found) = (try StoreOpening.toWrite(path, beforeStatement: nil), .store)
-        case .looking: (database, found) = try StoreOpening.toLook(path)
-        }
+        let opened =
+            switch access {
+            case .writing: try StoreOpening.toWrite(path, beforeStatement: nil)
+            case .looking: try StoreOpening.toLook(path)
+            }
+        (database, found, removedSettings) = (opened.database, opened.found, opened.removedSettings)
         place = access == .writing ? StorePresence(path) : nil
     }
 
@@ -65,8 +69,8 @@ package struct TrackerStore: Sendable {
     init(path: String, hostZone: String?, beforeStatement: (@Sendable (Database) -> Void)?) throws {
         self.path = path
         host = HostZoneBox(hostZone)
-        (access, found) = (.writing, .store)
-        database = try StoreOpening.toWrite(path, beforeStatement: beforeStatement)
+        let opened = try StoreOpening.toWrite(path, beforeStatement: beforeStatement)
+        (access, found, database, removedSettings) = (.writing, .store, opened.database, opened.removedSettings)
         place = StorePresence(path)
     }
 
@@ -74,7 +78,7 @@ package struct TrackerStore: Sendable {
     package init(inMemory hostZone: String?) throws {
         path = ":memory:"
         host = HostZoneBox(hostZone)
-        (access, found) = (.writing, .store)
+        (access, found, removedSettings) = (.writing, .store, [])
         database = try StoreOpening.inMemory()
         place = nil
     }

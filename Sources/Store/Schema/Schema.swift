@@ -1,84 +1,134 @@
 import GRDB
+import TrackerCore
 
-/// The named, forward-only steps from an empty file to today's tables.
+/// The schema of the store: one migration, `v1`. It is edited in place until 0.10 is released.
 ///
-/// `application_id` marks the file as ours; `user_version` is the number of steps taken, so that a store from
-/// tomorrow is refused rather than misread, and a store from yesterday is brought up in one transaction a step.
+/// `application_id` marks the file. `user_version` is 30 in a store of 0.9, and 30 plus the number of migrations since.
 enum Schema {
-    /// "WATH" as a big-endian number: SQLite's `application_id` of our files.
+    /// "WATH" as a big-endian number: SQLite's `application_id` of a store.
     static let applicationID: Int32 = 0x5741_5448
+    /// `user_version` of a store that 0.9 wrote.
+    static let release09 = 30
+    /// `user_version` of a store that this version writes.
+    static let version = release09 + migrator(path: ":memory:").migrations.count
 
-    struct Migration: Sendable {
-        var name: String
-        var sql: String
+    /// What a file contains.
+    enum State {
+        /// Nothing: the first write makes a store of it.
+        case empty
+        /// A store of 0.9, which the first write converts.
+        case release09
+        /// A store of this version.
+        case current
     }
 
-    /// Every step ever landed, oldest first. Never edit one that has landed: append.
-    static let migrations: [Migration] = [
-        journal, tracker, readings, files, decisions, clocks, connection, witness, ownBottles, nearSettings, requests,
-        agreements, bottleSettings,
-        edits, outlets, lights, places, pocket, homes, outletTroubles, toldZones, push, phone, givenPlaces, telling,
-        leavings, pocketAddresses, takingBack,
-        troubleTimes, fleetTold,
-    ]
+    static func migrator(path: String) -> DatabaseMigrator {
+        var migrator = DatabaseMigrator()
+        migrator.registerMigration("v1", foreignKeyChecks: .immediate) { db in
+            try db.execute(sql: tables)
+            try db.execute(sql: triggers)
+            try mark(db)
+            // Readers never see positions of a store in memory, so its positions need no random beginning.
+            if path != ":memory:" { try DrinkPlaces.begin(db) }
+        }
+        return migrator
+    }
 
-    /// - Parameter before: called with the number of steps that an older store has had, before the first that it takes
-    ///   now, while it is locked for writing.
-    static func bringUpToDate(_ database: DatabaseQueue, path: String, before: (_ steps: Int) throws -> Void = { _ in })
-        throws
+    static func mark(_ db: Database) throws {
+        try db.execute(sql: "PRAGMA application_id = \(applicationID); PRAGMA user_version = \(version)")
+    }
+
+    /// Makes a store of an empty file, and converts a store of 0.9.
+    /// - Parameter keep: copies a store of 0.9 before it is converted, while it is locked for writing.
+    /// - Returns: the names of the removed settings that the conversion deleted.
+    @discardableResult
+    static func bringUpToDate(_ database: DatabaseQueue, path: String, keep: () throws -> Void = {}) throws -> [String]
     {
-        let found = try database.read { db in try version(db, path: path, checksColumns: false) }
-        guard found < migrations.count else { return }
-        // An empty file gets all tables at once, or none: there is nothing in it that would take long, and each
-        // transaction waits for the disk.
-        for steps in found == 0 ? [0..<migrations.count] : (found..<migrations.count).map({ $0..<$0 + 1 }) {
-            try database.write { db in
-                // Another process may have taken these steps while we waited for the lock.
-                guard try version(db, path: path) == steps.lowerBound else { return }
-                if steps.lowerBound == 0 {
-                    try db.execute(sql: atOnce(migrations))
-                    // One in memory is nobody's for long: who looks where there is no store yet has read nothing of it.
-                    if path != ":memory:" { try DrinkPlaces.begin(db) }
-                } else if steps.lowerBound == found {
-                    try before(found)
-                }
-                for step in steps {
-                    if steps.lowerBound > 0 { try db.execute(sql: migrations[step].sql) }
-                    try db.cachedStatement(sql: "INSERT INTO migration (name) VALUES (?)").execute(arguments: [
-                        migrations[step].name
-                    ])
-                }
-                try db.execute(sql: "PRAGMA application_id = \(applicationID)")
-                try db.execute(sql: "PRAGMA user_version = \(steps.upperBound)")
+        switch try database.read({ try state($0, path: path, checksTables: false) }) {
+        case .current: return []
+        case .release09: return try convert(database, path: path, keep: keep)
+        case .empty:
+            do {
+                try migrator(path: path).migrate(database)
+            } catch {
+                // `DatabaseMigrator` reads the applied migrations before it locks the file: another process might
+                // have made the tables in between.
+                guard (try? database.read { try state($0, path: path) }) == .current else { throw error }
             }
+            return []
         }
     }
 
-    /// Steps already taken; 0 for a new file. To be called in a transaction: its parts belong together.
-    /// - Parameter checksColumns: not where that was done when the connection was made: it asks for every table.
+    /// Call this in a transaction: it reads several values that belong together.
+    /// - Parameter checksTables: whether the columns of all tables are checked.
     /// - Throws: `StoreError` of kind `foreign`, `newer` or `damaged`.
-    static func version(_ db: Database, path: String, checksColumns: Bool = true) throws -> Int {
+    static func state(_ db: Database, path: String, checksTables: Bool = true) throws -> State {
         let version = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
-        let application = try Int32.fetchOne(db, sql: "PRAGMA application_id") ?? 0
-        if application != applicationID {
-            let tables = try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_master") ?? 0
-            guard application == 0, version == 0, tables == 0 else {
+        guard try Int32.fetchOne(db, sql: "PRAGMA application_id") == applicationID else {
+            // `DatabaseMigrator` makes its own table in a transaction of its own, before those of the first migration.
+            let sql = "SELECT count(*) FROM sqlite_schema WHERE tbl_name <> 'grdb_migrations'"
+            guard try Int32.fetchOne(db, sql: "PRAGMA application_id") == 0, version == 0,
+                try Int.fetchOne(db, sql: sql) == 0
+            else {
                 throw StoreError(.foreign, "The file is a SQLite database of another program", at: path)
             }
-            return 0
+            return .empty
         }
         guard version >= 0 else {
             throw StoreError(
                 .damaged, "The store says that its schema is \(version), which no version of this program ever wrote",
                 at: path, code: "schemaIsWrong")
         }
-        guard version <= migrations.count else {
+        let migrator = migrator(path: path)
+        guard version <= self.version, try !migrator.hasBeenSuperseded(db) else {
             throw StoreError(
                 .newer,
-                "The store was written by a later version (schema \(version), this program knows \(migrations.count))",
+                "The store was written by a later version (schema \(version), this program knows \(self.version))",
                 at: path)
         }
-        if checksColumns, version == migrations.count { try checkColumns(db, path: path) }
-        return version
+        guard version >= release09 else {
+            throw StoreError(
+                .damaged, "The store was written before 0.9 (schema \(version)): update it with 0.9 first", at: path,
+                code: "schemaIsTooOld")
+        }
+        guard version == self.version else { return .release09 }
+        guard try migrator.hasCompletedMigrations(db) else { throw wrongTable("grdb_migrations", path: path) }
+        if checksTables { try checkTables(db, path: path) }
+        return .current
+    }
+
+    // MARK: - Tables
+
+    /// The statements of `tables`, as SQLite stores them.
+    private static let statements = Set(tables.split(separator: "\n\n").map { String($0.dropLast()) })
+
+    /// The names of the tables, in the order in which they are made.
+    static let tableNames = tables.split(separator: "\n").filter { $0.hasPrefix("CREATE TABLE ") }
+        .map { String($0.split(separator: " ")[2]) }
+
+    static func columns(of table: String, _ db: Database) throws -> [String] {
+        try String.fetchAll(db, sql: "SELECT name FROM pragma_table_info(?) ORDER BY cid", arguments: [table])
+    }
+
+    /// Checks that every table has its columns: a missing column would end the program at the first row. Tables of
+    /// other programs are allowed.
+    /// - Throws: `StoreError` of kind `damaged`.
+    private static func checkTables(_ db: Database, path: String) throws {
+        // Equal statements have equal columns. Asking for the columns of each table takes as long as opening the file.
+        let sql = "SELECT sql FROM sqlite_schema WHERE type = 'table' AND sql IS NOT NULL"
+        let tables = Set(try String.fetchAll(db, sql: sql))
+        guard !statements.filter({ $0.hasPrefix("CREATE TABLE") }).isSubset(of: tables) else { return }
+        try DatabaseQueue().write { model in
+            try model.execute(sql: self.tables)
+            for table in tableNames where try columns(of: table, model) != columns(of: table, db) {
+                throw wrongTable(table, path: path)
+            }
+        }
+    }
+
+    static func wrongTable(_ table: String, path: String) -> StoreError {
+        StoreError(
+            .damaged, "The store's tables are not as this program makes them (\(table))", at: path,
+            code: "schemaIsWrong")
     }
 }

@@ -8,11 +8,6 @@ extension TrackerStore {
         return (settings.usually(usualUnits), refused)
     }
 
-    /// Names of stored settings that 0.10 removed. Reads ignore them, and the next change of a setting deletes them.
-    package func removedSettings() throws -> [String] {
-        try read { db in try SettingTable.texts(db).keys.filter(Settings.isRemoved).sorted() }
-    }
-
     /// What is in force: what stands in the store where it fits its rule, otherwise the default.
     package func settings() throws -> Settings { try settingsAndRefused().settings }
 

@@ -59,21 +59,21 @@ extension TrackerDesk {
     /// Puts a backup in the place of everything that the store has: all of it, or nothing. What was there is kept in a
     /// file beside the store.
     /// - Parameter scratch: an existing folder of the caller's.
-    package func restore(from file: String, scratch: String) throws -> ContentsReport {
+    /// - Returns: the contents, and the names of settings of the backup that 0.10 removed.
+    package func restore(from file: String, scratch: String) throws -> (ContentsReport, removedSettings: [String]) {
         try change {
-            let kept = try restore(from: file, scratch: scratch, attempts: 100)
+            let (kept, removed) = try restore(from: file, scratch: scratch, attempts: 100)
             var contents = try contents()
             contents.replaced = kept
-            return contents
+            return (contents, removed)
         }
     }
 
-    /// - Returns: where that lies what was there.
-    private func restore(from file: String, scratch: String, attempts: Int) throws -> String? {
+    /// - Returns: the path of the file with the replaced rows, and the names of the removed settings.
+    private func restore(from file: String, scratch: String, attempts: Int) throws -> (String?, [String]) {
         let kept = try store.isUsed() ? ReplacedStore.newFile(beside: store.path, at: now) : nil
         do {
-            try store.restore(from: file, scratch: scratch, keeping: kept)
-            return kept
+            return (kept, try store.restore(from: file, scratch: scratch, keeping: kept))
         } catch let taken as ReplacedStore.Taken {
             guard attempts > 1 else { throw StoreError(.busy, "\(taken)", at: store.path) }
             return try restore(from: file, scratch: scratch, attempts: attempts - 1)

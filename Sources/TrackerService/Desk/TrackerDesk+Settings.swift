@@ -11,9 +11,6 @@ extension TrackerDesk {
     /// The settings in force, for a surface that puts amounts into words or asks before it changes one.
     package func settingsInForce() throws -> Settings { try store.settings() }
 
-    /// Names of stored settings that 0.10 removed.
-    package func removedSettings() throws -> [String] { try store.removedSettings() }
-
     /// One setting.
     package func setting(_ name: String) throws -> SettingsReport {
         let (settings, refused) = try store.settingsAndRefused()

@@ -1,0 +1,96 @@
+import GRDB
+import TrackerCore
+
+extension Schema {
+    /// Tables of 0.9 that no longer exist.
+    private static let removedTables = [
+        "migration", "fleet_again", "fleet_told", "pocket_address", "pocket_leaving", "push_key", "push_subscription",
+    ]
+
+    /// Converts a store of 0.9 in one transaction.
+    /// - Returns: the names of the removed settings that the conversion deleted.
+    static func convert(_ database: DatabaseQueue, path: String, keep: () throws -> Void) throws -> [String] {
+        try database.writeWithoutTransaction { db in
+            // Both have an effect outside of a transaction only. Views of other programs keep the names of the tables.
+            try db.execute(sql: "PRAGMA foreign_keys = OFF; PRAGMA legacy_alter_table = ON")
+            defer { try? db.execute(sql: "PRAGMA legacy_alter_table = OFF; PRAGMA foreign_keys = ON") }
+            var removed: [String] = []
+            try db.inTransaction(.immediate) {
+                // Another process might have converted the store before this one got the lock.
+                guard try state(db, path: path) == .release09 else { return .rollback }
+                try keep()
+                try replaceTables(db, path: path)
+                removed = try deleteRemovedFeatures(db)
+                try mark(db)
+                return .commit
+            }
+            return removed
+        }
+    }
+
+    /// Makes today's tables and copies the rows of the old ones, with the columns that both have.
+    private static func replaceTables(_ db: Database, path: String) throws {
+        guard try columns(of: "migration", db) == ["name"], try columns(of: "grdb_migrations", db).isEmpty else {
+            throw wrongTable("migration", path: path)
+        }
+        let sequences = try Row.fetchAll(db, sql: "SELECT name, seq FROM sqlite_sequence").map {
+            (try $0.checked("name", String.self), try $0.checked("seq", Int64.self))
+        }
+        for table in tableNames {
+            let parts = try String.fetchAll(
+                db,
+                sql: """
+                    SELECT 'DROP ' || type || ' "' || name || '"' FROM sqlite_schema
+                    WHERE tbl_name = ? AND type IN ('index', 'trigger') AND sql IS NOT NULL
+                    """, arguments: [table])
+            for part in parts { try db.execute(sql: part) }
+            guard try !columns(of: table, db).isEmpty else { throw wrongTable(table, path: path) }
+            try db.execute(sql: "ALTER TABLE \(table) RENAME TO old_\(table)")
+        }
+        for table in removedTables { try db.execute(sql: "DROP TABLE IF EXISTS \(table)") }
+        try db.execute(sql: tables)
+        for table in tableNames {
+            let columns = try columns(of: table, db)
+            guard try Set(columns).isSubset(of: self.columns(of: "old_\(table)", db)) else {
+                throw wrongTable(table, path: path)
+            }
+            let list = columns.joined(separator: ", ")
+            do {
+                try db.execute(
+                    sql: "INSERT INTO \(table) (\(list)) SELECT \(list) FROM old_\(table); DROP TABLE old_\(table)")
+            } catch let error as DatabaseError where error.resultCode == .SQLITE_CONSTRAINT {
+                throw StoreError(
+                    .damaged, "A row of the store cannot be converted: \(error.message ?? table)", at: path,
+                    code: "schemaIsWrong")
+            }
+        }
+        try db.execute(sql: "DELETE FROM sqlite_sequence")
+        for (name, last) in sequences where tableNames.contains(name) {
+            try db.execute(sql: "INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)", arguments: [name, last])
+        }
+        try db.execute(sql: triggers)
+        // As `DatabaseMigrator` makes it: a backup is compared with the store statement by statement.
+        try db.execute(
+            sql: """
+                CREATE TABLE grdb_migrations (identifier TEXT NOT NULL PRIMARY KEY);
+                INSERT INTO grdb_migrations (identifier) VALUES ('v1')
+                """)
+    }
+
+    /// Deletes settings and positions of features that 0.10 removed.
+    /// - Returns: the names of the settings.
+    private static func deleteRemovedFeatures(_ db: Database) throws -> [String] {
+        let removed = try SettingTable.texts(db).keys.filter(Settings.isRemoved).sorted()
+        for name in removed { try db.execute(sql: "DELETE FROM setting WHERE name = ?", arguments: [name]) }
+        // An open outlet that nothing reads would keep every change.
+        try db.execute(
+            sql: """
+                DELETE FROM outlet WHERE name = 'fleet';
+                DELETE FROM drink_change WHERE NOT EXISTS (SELECT 1 FROM outlet WHERE isOpen);
+                DELETE FROM told_through WHERE outlet IN ('gotify', 'push');
+                DELETE FROM pocket_message WHERE outlet IN ('gotify', 'push');
+                DELETE FROM pocket_trouble WHERE outlet IN ('gotify', 'push')
+                """)
+        return removed
+    }
+}

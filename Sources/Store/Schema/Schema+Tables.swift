@@ -1,0 +1,401 @@
+extension Schema {
+    /// All tables and indexes. One empty line separates two statements (`statements`).
+    ///
+    /// Times are milliseconds since 1970 in UTC. `WITHOUT ROWID` tables are read by their keys only.
+    static let tables = """
+        CREATE TABLE setting (                    -- of the store; without a row a setting has its default
+            name TEXT PRIMARY KEY,
+            value TEXT NOT NULL
+        ) STRICT, WITHOUT ROWID;
+
+        CREATE TABLE counter (                    -- named numbers
+            name TEXT PRIMARY KEY,
+            value INTEGER NOT NULL
+        ) STRICT, WITHOUT ROWID;
+
+        CREATE TABLE bottle (
+            id INTEGER PRIMARY KEY,
+            origin TEXT NOT NULL UNIQUE,          -- its first identity: constant, and a part of the keys of its drinks
+            name TEXT NOT NULL UNIQUE,            -- its present identity
+            advertisedName TEXT,
+            model TEXT,
+            batteryPercent INTEGER,
+            clockDriftSeconds INTEGER,
+            lastPoll INTEGER,                     -- end of the last poll
+            lastCompletePoll INTEGER,             -- end of the last poll that read the whole log
+            isOwn INTEGER NOT NULL DEFAULT 0,     -- 0: known from a recording only
+            agreedAt INTEGER,                     -- when its clock was last known to be right
+            agreedOffset INTEGER,                 -- of the time zone then, in seconds
+            light TEXT                            -- the last light that was written to it; NULL: none
+        ) STRICT;
+
+        CREATE TABLE bottle_name (                -- all identities of a bottle
+            name TEXT PRIMARY KEY,
+            bottle INTEGER NOT NULL REFERENCES bottle (id),
+            isAlias INTEGER NOT NULL DEFAULT 0    -- 1: a name that the user gave
+        ) STRICT, WITHOUT ROWID;
+
+        CREATE TABLE bottle_setting (             -- settings of one bottle: they win over those of the store
+            bottle INTEGER NOT NULL REFERENCES bottle (id) ON DELETE CASCADE,
+            name TEXT NOT NULL,
+            value TEXT NOT NULL,                  -- empty: unset, whatever the setting of the store is
+            PRIMARY KEY (bottle, name)
+        ) STRICT, WITHOUT ROWID;
+
+        CREATE TABLE bottle_record (              -- the journal: all records, as the bottles sent them
+            id INTEGER PRIMARY KEY,
+            bottle INTEGER NOT NULL REFERENCES bottle (id),
+            raw BLOB NOT NULL,                    -- the record's bytes
+            wall TEXT,                            -- yyyy-MM-ddTHH:mm:ss, with the year that was found for it
+            amountMl INTEGER NOT NULL,
+            isDrink INTEGER NOT NULL,             -- the record's own flag
+            verdict TEXT NOT NULL CHECK (verdict IN ('drink', 'notADrink', 'quarantined', 'superseded')),
+            reason TEXT,
+            received INTEGER NOT NULL,
+            reading TEXT,                         -- how the bytes were decoded, for example calendar/u16be
+            about INTEGER,                        -- probable time of a record without a plausible date
+            yearBoot INTEGER,                     -- boot of the computer whose clock gave the year
+            yearStart INTEGER                     -- time of that boot by that clock; NULL: the year is certain
+        ) STRICT;
+
+        CREATE INDEX bottle_record_identity ON bottle_record (bottle, substr(raw, 1, 8));
+
+        CREATE UNIQUE INDEX bottle_record_quarantine ON bottle_record (bottle, raw) WHERE verdict = 'quarantined';
+
+        CREATE INDEX bottle_record_unsettled ON bottle_record (bottle, id) WHERE verdict = 'quarantined';
+
+        CREATE INDEX bottle_record_reading ON bottle_record (bottle, reading);
+
+        CREATE INDEX bottle_record_openYear ON bottle_record (bottle, id) WHERE yearStart IS NOT NULL;
+
+        CREATE TABLE quarantine (                 -- bytes that could not be decoded; `counter` has their total number
+            id INTEGER PRIMARY KEY,
+            bottle TEXT NOT NULL,
+            bytes BLOB NOT NULL,                  -- cut at a limit
+            length INTEGER NOT NULL,              -- as received
+            reason TEXT NOT NULL,
+            received INTEGER NOT NULL,            -- the last time
+            times INTEGER NOT NULL                -- how often the same bytes were received
+        ) STRICT;
+
+        CREATE INDEX quarantine_lookup ON quarantine (bottle, length);
+
+        CREATE TABLE clock_mark (                 -- states of the computer's clock when something happened
+            id INTEGER PRIMARY KEY,
+            bottle INTEGER REFERENCES bottle (id), -- its clock was set; NULL: the last receipt of records
+            wall INTEGER NOT NULL,                -- the clock's time
+            boot INTEGER,                         -- the boot of the computer that `uptime` counts from
+            uptime INTEGER NOT NULL,              -- milliseconds since that boot
+            isSynchronized INTEGER,               -- by a time server; NULL: unknown
+            isWitnessed INTEGER NOT NULL DEFAULT 1, -- another clock agreed
+            wasNear INTEGER NOT NULL DEFAULT 0,   -- the bottle's clock had the right day before it was set
+            zoneOffset INTEGER,                   -- of the zone in which it was set, in seconds east of UTC
+            lastRecord INTEGER NOT NULL DEFAULT 0 -- the last row of bottle_record then
+        ) STRICT;
+
+        CREATE INDEX clock_mark_bottle ON clock_mark (bottle);
+
+        CREATE TABLE connection_state (           -- the last attempt to connect to a bottle; no row: no problem
+            only INTEGER PRIMARY KEY CHECK (only = 1),
+            problem TEXT NOT NULL,                -- `ConnectionProblem.code`
+            message TEXT,                         -- of the layer below
+            since INTEGER NOT NULL
+        ) STRICT;
+
+        CREATE TABLE drink (                      -- all drinks, from all sources
+            id INTEGER PRIMARY KEY,
+            key TEXT NOT NULL UNIQUE,
+            instant INTEGER NOT NULL,
+            zone TEXT NOT NULL,                   -- IANA identifier; it never changes
+            localDay TEXT NOT NULL,               -- yyyy-MM-dd; it changes with `instant` only
+            ml INTEGER NOT NULL,
+            source TEXT NOT NULL,
+            bottle INTEGER REFERENCES bottle (id),
+            deleted INTEGER NOT NULL DEFAULT 0,   -- 1: a tombstone, which keeps the key
+            updatedAt INTEGER NOT NULL,
+            instead TEXT,                         -- of a correction: the key of the corrected drink
+            born INTEGER,                         -- its first position in the sequence of changes
+            place INTEGER                         -- its position in the sequence of changes
+        ) STRICT;
+
+        CREATE INDEX drink_by_day ON drink (localDay, deleted, ml);
+
+        CREATE INDEX drink_by_instant ON drink (instant);
+
+        CREATE INDEX drink_instead ON drink (instead) WHERE instead IS NOT NULL;
+
+        CREATE INDEX drink_place ON drink (place);
+
+        CREATE TABLE drink_sequence (             -- the last position in the sequence of changes
+            only INTEGER PRIMARY KEY CHECK (only = 1),
+            last INTEGER NOT NULL,
+            putBack INTEGER NOT NULL DEFAULT 0    -- positions up to here come from a restore: they are no news
+        ) STRICT;
+
+        CREATE TABLE drink_change (               -- changes that an open outlet has not sent yet
+            seq INTEGER PRIMARY KEY AUTOINCREMENT,
+            key TEXT NOT NULL UNIQUE              -- of the drink, which might have been deleted since
+        ) STRICT;
+
+        CREATE TABLE outlet (                     -- receivers of all changes, for example MQTT
+            name TEXT PRIMARY KEY,
+            id TEXT NOT NULL,                     -- the client identifier, made once
+            isOpen INTEGER NOT NULL DEFAULT 1,    -- 0: switched off
+            position INTEGER NOT NULL,            -- changes up to here have arrived
+            lifetimeMl INTEGER NOT NULL DEFAULT 0, -- the largest sum that was sent: a meter never decreases
+            home TEXT,                            -- machine and file of the store; NULL: never connected
+            place TEXT,                           -- address of the receiver; NULL: unknown
+            trouble TEXT,                         -- why the receiver cannot be reached; NULL: it can
+            troubleSince INTEGER
+        ) STRICT, WITHOUT ROWID;
+
+        CREATE TABLE outlet_topic (               -- retained topics
+            outlet TEXT NOT NULL REFERENCES outlet (name) ON DELETE CASCADE,
+            topic TEXT NOT NULL,
+            PRIMARY KEY (outlet, topic)
+        ) STRICT, WITHOUT ROWID;
+
+        CREATE TABLE leaving (                    -- retained topics that are to be deleted
+            place TEXT NOT NULL,                  -- address of the receiver; empty: unknown
+            id TEXT NOT NULL,                     -- the client identifier
+            topic TEXT NOT NULL,
+            PRIMARY KEY (place, id, topic)
+        ) STRICT, WITHOUT ROWID;
+
+        CREATE TABLE leaving_tried (
+            place TEXT NOT NULL,
+            id TEXT NOT NULL,
+            seconds INTEGER NOT NULL,             -- for how long services have tried to delete them
+            PRIMARY KEY (place, id)
+        ) STRICT, WITHOUT ROWID;
+
+        CREATE TABLE day (                        -- goals: each holds from the end of its day until the next row
+            localDay TEXT PRIMARY KEY,
+            goalMl INTEGER NOT NULL
+        ) STRICT, WITHOUT ROWID;
+
+        CREATE TABLE engine_day (                 -- the reminder engine's state of one day, as JSON
+            dayKey TEXT PRIMARY KEY,
+            state TEXT NOT NULL
+        ) STRICT, WITHOUT ROWID;
+
+        CREATE TABLE profile (                    -- the user
+            id TEXT PRIMARY KEY,
+            deviceId TEXT NOT NULL,
+            createdAt INTEGER NOT NULL,
+            onboardedAt INTEGER
+        ) STRICT, WITHOUT ROWID;
+
+        CREATE TABLE token (                      -- bearer tokens
+            id TEXT PRIMARY KEY,
+            hash TEXT NOT NULL UNIQUE,            -- SHA-256; the token itself is not stored
+            label TEXT NOT NULL,
+            createdAt INTEGER NOT NULL,
+            revokedAt INTEGER,
+            scope TEXT NOT NULL DEFAULT 'control'
+        ) STRICT, WITHOUT ROWID;
+
+        CREATE TABLE request (                    -- HTTP requests with an idempotency key
+            seq INTEGER PRIMARY KEY,
+            key TEXT NOT NULL UNIQUE,
+            fingerprint TEXT NOT NULL,            -- of the request: the same key with another request is an error
+            at INTEGER NOT NULL,
+            status INTEGER,                       -- of the response; NULL: the process ended before it
+            body BLOB
+        ) STRICT;
+
+        CREATE TABLE session (                    -- Waterline's sessions
+            id TEXT PRIMARY KEY,
+            userId TEXT NOT NULL,
+            startTime INTEGER NOT NULL,
+            endTime INTEGER,
+            isActive INTEGER NOT NULL,
+            sealed INTEGER NOT NULL DEFAULT 0,
+            ruleN INTEGER,                        -- this and the next: constant after the end
+            bottleWater TEXT,
+            waterOz INTEGER,
+            threshold INTEGER,
+            reminders TEXT,                       -- the reminders' state, as JSON
+            computedSummary TEXT,                 -- of an ended session, as JSON
+            updatedAt INTEGER NOT NULL,
+            deviceId TEXT NOT NULL                -- of the last writer: decides between equal `updatedAt`
+        ) STRICT;
+
+        CREATE UNIQUE INDEX session_active ON session (isActive) WHERE isActive = 1;
+
+        CREATE INDEX session_by_start ON session (startTime);
+
+        CREATE TABLE log_entry (                  -- a session's drinks and waters
+            seq INTEGER PRIMARY KEY,              -- insertion order
+            id TEXT NOT NULL UNIQUE,
+            sessionId TEXT NOT NULL REFERENCES session (id) ON DELETE CASCADE,
+            timestamp INTEGER NOT NULL,
+            type TEXT NOT NULL CHECK (type IN ('alcohol', 'water')),
+            drinkType TEXT,
+            sizeOz REAL,
+            abv REAL,
+            standardDrinkEstimate REAL,
+            presetId TEXT,
+            amountOz REAL,
+            source TEXT NOT NULL,
+            deleted INTEGER NOT NULL DEFAULT 0,   -- 1: a tombstone
+            updatedAt INTEGER NOT NULL,
+            deviceId TEXT NOT NULL
+        ) STRICT;
+
+        CREATE INDEX log_entry_by_session ON log_entry (sessionId, timestamp, seq);
+
+        CREATE TABLE excluded_log (               -- waters derived from drinks that the user removed from a session
+            id TEXT PRIMARY KEY,
+            sessionId TEXT NOT NULL REFERENCES session (id) ON DELETE CASCADE
+        ) STRICT, WITHOUT ROWID;
+
+        CREATE TABLE preset (
+            id TEXT PRIMARY KEY,
+            userId TEXT NOT NULL,
+            name TEXT NOT NULL,
+            drinkType TEXT NOT NULL,
+            sizeOz REAL,
+            abv REAL,
+            standardDrinkEstimate REAL NOT NULL,
+            position INTEGER NOT NULL,
+            deleted INTEGER NOT NULL DEFAULT 0,
+            updatedAt INTEGER NOT NULL,
+            deviceId TEXT NOT NULL
+        ) STRICT, WITHOUT ROWID;
+
+        CREATE TABLE change (                     -- manual changes, for undo
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            at INTEGER NOT NULL,
+            what TEXT NOT NULL,                   -- a description for the user
+            before TEXT NOT NULL                  -- the previous rows, as JSON
+        ) STRICT;
+
+        CREATE TABLE notification (               -- notifications that were shown
+            id TEXT PRIMARY KEY,
+            kind TEXT NOT NULL,
+            sentAt INTEGER NOT NULL,
+            sinks TEXT NOT NULL,
+            place INTEGER,                        -- their order; NULL: a repetition of another notification
+            decision TEXT,                        -- the whole notification, as JSON
+            missed TEXT                           -- outlets that did not show it, and why: desktop=replaced
+        ) STRICT, WITHOUT ROWID;
+
+        CREATE INDEX notification_by_time ON notification (sentAt);
+
+        CREATE UNIQUE INDEX notification_by_place ON notification (place) WHERE place IS NOT NULL;
+
+        CREATE TABLE claim (                      -- notifications that a process is delivering; a claim expires
+            id TEXT PRIMARY KEY,                  -- of the notification
+            claimant TEXT NOT NULL,
+            claimedAt INTEGER NOT NULL,
+            decision TEXT,                        -- the whole notification, as JSON
+            place INTEGER                         -- that it will have
+        ) STRICT, WITHOUT ROWID;
+
+        CREATE TABLE told_through (               -- the last notification that an outlet has processed
+            outlet TEXT PRIMARY KEY,
+            place INTEGER NOT NULL
+        ) STRICT, WITHOUT ROWID;
+
+        CREATE TABLE pocket_message (             -- notifications for ntfy and webhooks
+            seq INTEGER PRIMARY KEY AUTOINCREMENT,
+            outlet TEXT NOT NULL,                 -- ntfy or webhook
+            id TEXT NOT NULL,                     -- of the notification
+            place TEXT NOT NULL,                  -- its kind: a later one replaces one that waits
+            announcement TEXT NOT NULL,           -- its words, as JSON
+            since INTEGER NOT NULL,               -- time of the decision
+            state TEXT NOT NULL,                  -- waiting, sent, dropped or refused
+            key TEXT NOT NULL,                    -- authorises its buttons, and nothing else
+            UNIQUE (outlet, id)
+        ) STRICT;
+
+        CREATE INDEX pocket_waiting ON pocket_message (outlet, seq) WHERE state = 'waiting';
+
+        CREATE INDEX pocket_key ON pocket_message (key);
+
+        CREATE TABLE pocket_trouble (             -- why a notification channel cannot be reached
+            outlet TEXT PRIMARY KEY,
+            words TEXT NOT NULL,
+            since INTEGER NOT NULL,
+            settings TEXT NOT NULL                -- a fingerprint of the settings that were in force
+        ) STRICT, WITHOUT ROWID;
+
+        CREATE TABLE outbox (                     -- changes for the sync server
+            seq INTEGER PRIMARY KEY AUTOINCREMENT,
+            entity TEXT NOT NULL,
+            id TEXT NOT NULL,
+            op TEXT NOT NULL,
+            payload TEXT NOT NULL,
+            updatedAt INTEGER NOT NULL,
+            attempts INTEGER NOT NULL DEFAULT 0,
+            notBefore INTEGER NOT NULL DEFAULT 0,
+            parked TEXT                           -- why the server rejects it; NULL: it has not rejected it
+        ) STRICT;
+
+        CREATE INDEX outbox_by_entity ON outbox (entity, id);
+
+        CREATE TABLE sync_state (                 -- the last synchronisation
+            only INTEGER PRIMARY KEY CHECK (only = 1),
+            passedAt INTEGER NOT NULL,
+            trouble TEXT,                         -- why it stopped
+            refused INTEGER NOT NULL              -- number of the server's rows that were rejected
+        ) STRICT;
+
+        CREATE TABLE sync_refusal (               -- the first of those rows
+            entity TEXT NOT NULL,
+            id TEXT NOT NULL,
+            reason TEXT NOT NULL,
+            PRIMARY KEY (entity, id)
+        ) STRICT, WITHOUT ROWID;
+
+        CREATE TABLE health_given (               -- drinks that a phone wrote to its health records
+            key TEXT PRIMARY KEY,
+            instant INTEGER NOT NULL,
+            ml INTEGER NOT NULL
+        ) STRICT, WITHOUT ROWID;
+
+        CREATE INDEX health_given_minute ON health_given (instant / 60000, ml);
+
+        CREATE TABLE inbox_file (                 -- imported files
+            name TEXT PRIMARY KEY,
+            mark TEXT NOT NULL                    -- size and time of change: an unchanged file is not read again
+        ) STRICT, WITHOUT ROWID;
+
+        CREATE TABLE written_file (               -- files that the store wrote beside itself, and might delete
+            name TEXT PRIMARY KEY                 -- relative to the store's directory; a directory ends with /
+        ) STRICT, WITHOUT ROWID;
+        """
+
+    /// They note each change of a drink: its position, and its key for the open outlets. A drink that is inserted with
+    /// a position keeps it.
+    static let triggers = """
+        CREATE TRIGGER drink_place_insert AFTER INSERT ON drink WHEN NEW.place IS NULL BEGIN
+            INSERT INTO drink_sequence (only, last) VALUES (1, 1) ON CONFLICT (only) DO UPDATE SET last = last + 1;
+            UPDATE drink SET born = (SELECT last FROM drink_sequence), place = (SELECT last FROM drink_sequence)
+                WHERE id = NEW.id;
+        END;
+
+        CREATE TRIGGER drink_place_update AFTER UPDATE OF key, instant, zone, localDay, ml, deleted ON drink BEGIN
+            INSERT INTO drink_sequence (only, last) VALUES (1, 1) ON CONFLICT (only) DO UPDATE SET last = last + 1;
+            UPDATE drink SET place = (SELECT last FROM drink_sequence) WHERE id = NEW.id;
+        END;
+
+        CREATE TRIGGER drink_change_insert AFTER INSERT ON drink WHEN EXISTS (SELECT 1 FROM outlet WHERE isOpen) BEGIN
+            DELETE FROM drink_change WHERE key = NEW.key;
+            INSERT INTO drink_change (key) VALUES (NEW.key);
+        END;
+
+        CREATE TRIGGER drink_change_delete AFTER DELETE ON drink WHEN EXISTS (SELECT 1 FROM outlet WHERE isOpen) BEGIN
+            DELETE FROM drink_change WHERE key = OLD.key;
+            INSERT INTO drink_change (key) VALUES (OLD.key);
+        END;
+
+        CREATE TRIGGER drink_change_update AFTER UPDATE OF key, instant, zone, localDay, ml, deleted ON drink
+        WHEN EXISTS (SELECT 1 FROM outlet WHERE isOpen) BEGIN
+            DELETE FROM drink_change WHERE key IN (OLD.key, NEW.key);
+            INSERT INTO drink_change (key) SELECT OLD.key WHERE OLD.key <> NEW.key;
+            INSERT INTO drink_change (key) VALUES (NEW.key);
+        END;
+        """
+}

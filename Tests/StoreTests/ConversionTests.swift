@@ -1,0 +1,241 @@
+import Foundation
+import GRDB
+import Support
+import Synchronization
+import Testing
+import TrackerCore
+
+@testable import Store
+
+/// A store of 0.9 keeps everything when 0.10 converts it.
+@Suite struct ConversionTests {
+    let scratch: ScratchStore
+    let removed = ["gotify.token", "gotify.url", "notify.tray", "push.contact", "webhook.templateFile"]
+
+    init() async throws {
+        scratch = try ScratchStore()
+        try await Release09Store.unpack(to: scratch.path)
+    }
+
+    private func raw<T>(_ path: String? = nil, _ body: (Database) throws -> T) throws -> T {
+        let database = try DatabaseQueue(path: path ?? scratch.path)
+        defer { try? database.close() }
+        return try database.writeWithoutTransaction(body)
+    }
+
+    private func version(_ path: String? = nil) throws -> Int? {
+        try raw(path) { try Int.fetchOne($0, sql: "PRAGMA user_version") }
+    }
+
+    /// The rows of all tables, with the columns of this version.
+    private func rows(_ db: Database) throws -> [String: [String]] {
+        let model = try TrackerStore(inMemory: nil)
+        return try Dictionary(
+            uniqueKeysWithValues: (Schema.tableNames + ["sqlite_sequence"]).map { table in
+                let columns = try model.read { try Schema.columns(of: table, $0) }
+                let found = try Row.fetchAll(db, sql: "SELECT \(columns.joined(separator: ", ")) FROM \(table)")
+                return (table, found.map(\.description).sorted())
+            })
+    }
+
+    /// The amounts of all drinks by their numbers.
+    private func amounts(_ db: Database) throws -> [Int64: Int] {
+        let rows = try Row.fetchAll(db, sql: "SELECT id, ml FROM drink WHERE deleted = 0")
+        return try Dictionary(uniqueKeysWithValues: rows.map { (try $0.checked("id"), try $0.checked("ml")) })
+    }
+
+    private func expectDrinks(_ store: TrackerStore) throws {
+        let drinks = try store.read(amounts)
+        #expect(drinks.count == 3964)
+        #expect(drinks.values.reduce(0, +) == 1_053_616)
+        // The corrected drink, and those that were corrected, deleted and undone.
+        #expect(drinks[3967] == 175)
+        #expect(drinks[3950] == nil && drinks[3951] == nil && drinks[3966] == nil)
+    }
+
+    private func expectNoLoss(_ store: TrackerStore, since before: [String: [String]]) throws {
+        var (before, after) = (before, try store.read(rows))
+        let settings = before.removeValue(forKey: "setting") ?? []
+        let left = after.removeValue(forKey: "setting") ?? []
+        #expect(Set(left).isSubset(of: settings) && settings.count - left.count == removed.count)
+        for (table, rows) in before { #expect(after[table] == rows, "\(table)") }
+        #expect(try store.integrityProblems().isEmpty && store.unreadableRows().isEmpty)
+
+        try expectDrinks(store)
+        let days = try store.totals(from: #require(LocalDay("2026-11-16")), through: #require(LocalDay("2026-11-22")))
+        #expect(days.map(\.totalMl).filter { $0 > 0 } == [2380, 1980, 4070, 3896, 550])
+        #expect(try store.journalCounts().drinks == 40)
+        #expect(try store.tokens().map(\.label).sorted() == ["old", "phone"])
+        #expect(try store.presets().count == 5 && store.pastSessions(limit: 9).count == 1)
+        let kept = try store.settings()
+        #expect(kept.goalMl == 2200)
+        #expect(kept.value(of: "ntfy.url")?.text == "https://ntfy.example/topic")
+        #expect(kept.value(of: "webhook.url")?.text == "http://hook.example/x")
+        #expect(kept.value(of: "reminders.engine")?.text == "adaptive")
+    }
+
+    @Test func `a conversion keeps all rows and the schema is that of a new store`() throws {
+        let before = try raw(nil, rows)
+        let store = try TrackerStore(path: scratch.path)
+        #expect(store.found == .store && store.removedSettings == removed)
+        try expectNoLoss(store, since: before)
+        func schema(_ db: Database) throws -> [String] {
+            try String.fetchAll(db, sql: "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY sql")
+        }
+        #expect(try store.read(schema) == TrackerStore(path: scratch.path + "-new").read(schema))
+        #expect(try version() == Schema.version)
+        // The positions continue after those of 0.9.
+        let last = try store.read { try Int64.fetchOne($0, sql: "SELECT max(place) FROM drink") ?? 0 }
+        _ = try store.logDrink(ml: 100, context("2026-11-22T22:00:00Z"))
+        #expect(try store.read { try Int64.fetchOne($0, sql: "SELECT max(place) FROM drink") } == last + 1)
+        #expect(try store.read(amounts)[3968] == 100)
+        #expect(try TrackerStore(path: scratch.path).removedSettings.isEmpty)
+
+        // The copy is a store of 0.9, for its owner only.
+        let copy = OlderStore.name(beside: scratch.path)
+        #expect(try version(copy) == Schema.release09 && raw(copy, rows) == before)
+        let mode = try FileManager.default.attributesOfItem(atPath: copy)[.posixPermissions] as? Int
+        #expect(mode == 0o600)
+        try store.removeWrittenFiles()
+        #expect(!FileManager.default.fileExists(atPath: copy), "a purge deletes it")
+    }
+
+    @Test func `records of 0.9 are known after a conversion`() throws {
+        let store = try TrackerStore(path: scratch.path)
+        let entries = try raw { db in
+            try Row.fetchAll(
+                db,
+                sql: """
+                    SELECT b.name, r.raw, r.wall, r.amountMl, r.reading, d.instant
+                    FROM bottle_record r JOIN bottle b ON b.id = r.bottle
+                    JOIN drink d ON d.key = b.origin || '|' || r.wall || '|' || r.amountMl
+                    """
+            ).map { row in
+                JournalEntry(
+                    bottle: try row.checked("name"), raw: [UInt8](try row.checked("raw", Data.self)),
+                    wall: WallTime(try row.checked("wall", String.self)), amountMl: try row.checked("amountMl"),
+                    received: Instant(seconds: 1_795_400_000),
+                    verdict: .drink(at: try row.instant("instant"), zone: "Europe/Berlin"),
+                    reading: try row.checked("reading"))
+            }
+        }
+        #expect(entries.count == 40)
+        #expect(try store.append(entries) == entries.map { _ in .duplicate })
+        #expect(try store.allDrinks().count == 3964)
+    }
+
+    @Test func `a reader converts a copy in memory and leaves the file unchanged`() throws {
+        let before = try raw(nil, rows)
+        let bytes = try Data(contentsOf: URL(fileURLWithPath: scratch.path))
+        let store = try TrackerStore(path: scratch.path, for: .looking)
+        #expect(store.found == .older)
+        try expectNoLoss(store, since: before)
+        #expect(throws: StoreError.self) { _ = try store.logDrink(ml: 1, context("2026-11-22T22:00:00Z")) }
+        #expect(try Data(contentsOf: URL(fileURLWithPath: scratch.path)) == bytes)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: scratch.directory.path) == ["waterh.sqlite"])
+    }
+
+    @Test func `a backup of 0.9 is converted when it is restored`() throws {
+        let before = try raw(nil, rows)
+        let other = try TrackerStore(path: scratch.path + "-other")
+        let folder = scratch.directory.appendingPathComponent("scratch").path
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+        #expect(try other.restore(from: scratch.path, scratch: folder) == removed)
+        #expect(try version() == Schema.release09)
+        try expectDrinks(other)
+        let after = try other.read(rows)
+        for table in ["bottle_record", "session", "log_entry", "preset", "token", "day", "change"] {
+            #expect(after[table] == before[table], "\(table)")
+        }
+    }
+
+    @Test func `a conversion that is killed leaves the old store or the new one`() throws {
+        let (path, folder) = (scratch.path, scratch.directory)
+        let copies = Mutex<[String]>([]), statements = Mutex(0)
+        _ = try TrackerStore(
+            path: path, hostZone: nil,
+            beforeStatement: { _ in
+                let number = statements.withLock {
+                    $0 += 1; return $0
+                }
+                guard number % 25 == 0 else { return }
+                let copy = folder.appendingPathComponent("kill-\(number).sqlite").path
+                for suffix in ["", "-wal"] {
+                    try? FileManager.default.copyItem(atPath: path + suffix, toPath: copy + suffix)
+                }
+                copies.withLock { $0.append(copy) }
+            })
+        let found = copies.withLock { $0 }
+        #expect(found.count > 5)
+        for copy in found {
+            let left = try #require(try version(copy))
+            #expect([Schema.release09, Schema.version].contains(left))
+            let sum = "SELECT sum(ml) FROM drink WHERE deleted = 0"
+            #expect(try raw(copy) { try Int.fetchOne($0, sql: sum) } == 1_053_616)
+        }
+        for copy in found.suffix(2) {
+            #expect(try TrackerStore(path: copy).allDrinks().count == 3964)
+        }
+    }
+
+    @Test func `two processes convert a store at once`() async throws {
+        let path = scratch.path
+        let counts = try await withThrowingTaskGroup(of: Int.self) { group in
+            for _ in 0..<2 { group.addTask { try TrackerStore(path: path).allDrinks().count } }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(counts == [3964, 3964])
+    }
+
+    @Test func `a store that cannot be copied is not converted`() throws {
+        let copy = OlderStore.name(beside: scratch.path) + ".new"
+        try FileManager.default.createDirectory(atPath: copy, withIntermediateDirectories: false)
+        let error = #expect(throws: StoreError.self) { _ = try TrackerStore(path: scratch.path) }
+        #expect(error?.what.contains("cannot be kept as it is") == true)
+        #expect(try version() == Schema.release09)
+        try FileManager.default.removeItem(atPath: copy)
+        #expect(try TrackerStore(path: scratch.path).allDrinks().count == 3964)
+    }
+
+    @Test(arguments: [
+        "ALTER TABLE bottle DROP COLUMN model", "DROP TABLE day", "DROP TABLE migration",
+        "CREATE TABLE grdb_migrations (identifier TEXT)",
+    ])
+    func `a damaged store of 0.9 is rejected and stays unchanged`(_ sql: String) throws {
+        try raw { try $0.execute(sql: sql) }
+        for purpose in [TrackerStore.Access.writing, .looking] {
+            let error = #expect(throws: StoreError.self) { _ = try TrackerStore(path: scratch.path, for: purpose) }
+            #expect(error?.code == "schemaIsWrong", "\(String(describing: error))")
+        }
+        #expect(try version() == Schema.release09)
+        #expect(try raw { try Int.fetchOne($0, sql: "SELECT sum(ml) FROM drink WHERE deleted = 0") } == 1_053_616)
+    }
+
+    @Test func `a store of an unreleased version is rejected`() throws {
+        try raw { try $0.execute(sql: "PRAGMA user_version = 29") }
+        for purpose in [TrackerStore.Access.writing, .looking] {
+            let error = #expect(throws: StoreError.self) { _ = try TrackerStore(path: scratch.path, for: purpose) }
+            #expect(error?.code == "schemaIsTooOld" && error?.what.contains("update it with 0.9 first") == true)
+        }
+        #expect(try version() == 29)
+    }
+
+    @Test func `outlets of removed features do not keep changes`() throws {
+        try raw { db in
+            try db.execute(
+                sql: """
+                    INSERT INTO outlet (name, id, position, peer) VALUES ('fleet', 'f', 0, 'p');
+                    INSERT INTO drink_change (key) VALUES ('k');
+                    INSERT INTO pocket_message (outlet, id, place, announcement, since, state, key)
+                        VALUES ('gotify', 'i', 'pace', '{}', 1, 'waiting', 'k1'),
+                            ('ntfy', 'i', 'pace', '{}', 1, 'waiting', 'k2');
+                    CREATE VIEW litres AS SELECT ml / 1000.0 AS l FROM drink
+                    """)
+        }
+        let store = try TrackerStore(path: scratch.path)
+        _ = try store.logDrink(ml: 100, context("2026-11-22T22:00:00Z"))
+        let counts = Dictionary(uniqueKeysWithValues: try store.rowCounts().map { ($0.table, $0.rows) })
+        #expect(counts["outlet"] == 0 && counts["drink_change"] == 0 && counts["pocket_message"] == 1)
+        #expect(try store.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM litres") } == 3968)
+    }
+}
