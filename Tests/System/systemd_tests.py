@@ -64,14 +64,14 @@ def system(suite, package):
 
 
 def tomorrow(package, folder):
-    """A store that a later version has made: one step more than these programs know."""
+    """A store that a later version has made: one migration more than these programs know."""
     place = os.path.join(folder, "programs")
     subprocess.run(["dpkg-deb", "-x", package, place], check=True)
     store = os.path.join(folder, "tomorrow.sqlite")
     subprocess.run([os.path.join(place, "usr/bin/waterh-tracker"), "log", "200", "--store", store], check=True, stdout=subprocess.DEVNULL, env={"PATH": "/usr/bin:/bin", "HOME": folder})
     database = sqlite3.connect(store)
     database.execute("PRAGMA journal_mode=DELETE")
-    database.execute("INSERT INTO migration VALUES ('tomorrow')")
+    database.execute("INSERT INTO grdb_migrations VALUES ('tomorrow')")
     database.execute(f"PRAGMA user_version={database.execute('PRAGMA user_version').fetchone()[0] + 1}")
     database.commit()
     database.close()

@@ -163,14 +163,14 @@ def copyright_text():
 
 
 def schema(products):
-    """The steps that a store of these programs has had, by name: an older package refuses to follow a later one's."""
+    """The names of the migrations of a store of these programs: an older package refuses a store with later ones."""
     with tempfile.TemporaryDirectory() as folder:
         store = os.path.join(folder, "store.sqlite")
         environment = {name: value for name, value in os.environ.items() if not name.startswith("WATERH")} | {"HOME": folder, "XDG_CONFIG_HOME": folder, "XDG_RUNTIME_DIR": folder}
         output(os.path.join(products, "waterh-tracker"), "log", "100", "--store", store, timeout=60, env=environment)
         database = sqlite3.connect(store)
         try:
-            return [row[0] for row in database.execute("SELECT name FROM migration ORDER BY name")]
+            return [row[0] for row in database.execute("SELECT identifier FROM grdb_migrations ORDER BY identifier")]
         finally:
             database.close()
 
