@@ -80,7 +80,7 @@ package struct StorePlace: Equatable, Sendable {
     }
 
     /// Prints the names of the settings that a conversion from 0.9 skipped.
-    public static func report(removedSettings names: [String]) {
+    package static func report(removedSettings names: [String]) {
         guard !names.isEmpty else { return }
         Diagnostics.line("Skipped settings removed in 0.10: \(names.joined(separator: ", ")).")
     }
