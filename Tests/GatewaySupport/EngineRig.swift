@@ -11,7 +11,7 @@ package protocol ScriptedPeer {
 
 /// Runs one engine against one scripted peer and a memory journal, on simulated time.
 package struct EngineRig<Peer: ScriptedPeer> {
-    package var engine: GatewayEngine
+    package var engine: TestedPoll
     package var peer: Peer
     package let journal: MemoryJournal
     package private(set) var now = MonotonicInstant(nanoseconds: 0)
@@ -21,11 +21,6 @@ package struct EngineRig<Peer: ScriptedPeer> {
     package var todayTotal: Int?
     /// What the bottle's light is to show, `nil`: as it is.
     package var light: BottleLight?
-    /// How long the journal takes for an answer: a disk may be busy.
-    package var journalDelay = Duration.zero
-    /// Answers that the journal owes, and what was written to the bottle meanwhile.
-    private var owed = 0
-    package private(set) var writtenMeanwhile: [[UInt8]] = []
     private var queue: [(at: MonotonicInstant, event: EngineEvent)] = []
     /// Effects until the kill; never reached from -1.
     private var left = -1
@@ -36,7 +31,7 @@ package struct EngineRig<Peer: ScriptedPeer> {
         options: PollOptions, peer: Peer, journal: MemoryJournal = MemoryJournal(), start: Instant,
         hasRadio: Bool = false, held: HeldConnection? = nil
     ) {
-        engine = GatewayEngine(options: options, linkName: "unix:test.sock", hasRadio: hasRadio, held: held)
+        engine = TestedPoll(options: options, linkName: "unix:test.sock", hasRadio: hasRadio, held: held)
         self.peer = peer
         self.journal = journal
         self.start = start
@@ -99,31 +94,21 @@ package struct EngineRig<Peer: ScriptedPeer> {
     }
 
     private mutating func perform(_ event: EngineEvent) -> PollReport? {
-        if case .journal = event { owed -= 1 }
         var events = [event]
         var done: PollReport?
         while !events.isEmpty {
-            for effect in engine.handle(events.removeFirst(), at: now, wall: wall) {
+            for effect in engine.handle(events.removeFirst(), at: now, wall: wall, journal: journal) {
                 guard left != 0 else { return PollReport() }
                 left -= 1
                 if let meanwhile, effects.count == meanwhile.effects { meanwhile.act() }
                 effects.append(effect)
                 switch effect {
                 case .link(let request):
-                    if case .write(_, let value, _) = request, owed > 0 { writtenMeanwhile.append(value) }
                     for (delay, event) in peer.handle(request, at: now) { schedule(.link(event), after: delay) }
-                case .journal(let request):
-                    let reply = EngineEvent.journal(journal.answer(request))
-                    guard journalDelay > .zero else {
-                        events.append(reply)
-                        continue
-                    }
-                    owed += 1
-                    schedule(reply, after: journalDelay)
                 case .askTodayTotal: events.append(.todayTotal(todayTotal))
                 case .askLight: events.append(.light(light))
                 case .done(let report): done = report
-                case .journaled, .report, .diagnostic, .progress, .lit: break
+                case .journal, .journaled, .report, .diagnostic, .progress, .lit: break
                 }
             }
         }

@@ -27,20 +27,6 @@ import TrackerCore
         }
     }
 
-    /// Promise 1. However long the journal takes: its answer comes first.
-    @Test(arguments: BottleProfile.allCases, [10, 400, 3000]) func noAcknowledgementWhileTheJournalOwesAnAnswer(
-        _ profile: BottleProfile, _ milliseconds: Int
-    ) throws {
-        var rig = EngineRig(options: options(), peer: ScriptedBottle(profile, records: drinks(20)), start: evening)
-        rig.journalDelay = .milliseconds(milliseconds)
-        let report = try rig.run()
-        #expect(report.failure == nil && report.acknowledged == 20, "\(String(describing: report.failure))")
-        let hasty = rig.writtenMeanwhile.filter {
-            if case .acknowledge = HostCommand(decoding: $0) { true } else { false }
-        }
-        #expect(hasty.isEmpty, "acknowledged while the journal was writing")
-    }
-
     /// Promise 2. The same drink by another delivery, dump, connection or poll is the same drink.
     @Test func identityFromTheBottle() throws {
         let journal = MemoryJournal()

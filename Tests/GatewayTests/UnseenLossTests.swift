@@ -159,7 +159,7 @@ import TrackerCore
             let report = try rig.run()
             #expect([report.received, report.new, report.acknowledged, rig.peer.records.count] == [60, 60, 60, 0])
             let journaled = rig.effects.compactMap {
-                if case .journal(.append(let entries)) = $0 { entries.map(\.raw) } else { nil }
+                if case .journaled(let entries, _) = $0 { entries.map(\.raw) } else { nil }
             }.first
             #expect(journaled == drinks(60), "oldest first, for their dates")
         }

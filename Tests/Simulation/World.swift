@@ -1,6 +1,7 @@
 import BottleProtocol
 import Bluetooth
 import Gateway
+import GatewaySupport
 import TrackerCore
 import Emulator
 
@@ -73,7 +74,7 @@ package struct World {
     var channel = FaultyChannel(FaultPlan(), seed: 0)
     /// Where the scenario has one.
     var broker: BrokerLine?
-    private var engine: GatewayEngine?
+    private var engine: TestedPoll?
     var poll: ScenarioStep.Poll?
     private var effectsLeft: Int?
     private var pollDeadline = MonotonicInstant(nanoseconds: 0)
@@ -315,7 +316,7 @@ package struct World {
         options.limits.linger = .milliseconds(50)
         options.host = mark
         options.keep = poll.keeps
-        engine = GatewayEngine(options: options, linkName: "simulation", hasRadio: false)
+        engine = TestedPoll(options: options, linkName: "simulation", hasRadio: false)
         pollDeadline = now.advanced(by: .seconds(40))
         post(.engine(.start))
     }
@@ -348,7 +349,9 @@ package struct World {
         var events = [event][...]
         while let event = events.popFirst() {
             let (time, clock) = (now, wall)
-            guard let effects = engine?.handle(event, at: time, wall: clock) else { return }
+            let journal: any Journal = poll?.other == nil ? disk : asking
+            guard let effects = engine?.handle(event, at: time, wall: clock, journal: journal) else { return }
+            if poll?.other == nil { broker?.wake() }
             for effect in effects {
                 if let left = effectsLeft {
                     if left <= 1, poll?.beforeIt == true { return kill() }
@@ -356,17 +359,12 @@ package struct World {
                 }
                 switch effect {
                 case .link(let request): post(.central(.request(request)))
-                case .journal(let request):
-                    let reply = poll?.other == nil ? disk.answer(request) : asking.answer(request)
-                    if poll?.other == nil { broker?.wake() }
-                    trace?("\(now.nanoseconds / 1_000_000) journal \(request) -> \(reply)")
-                    events.append(.journal(reply))
                 case .askTodayTotal: events.append(.todayTotal(totalToday))
                 case .askLight: events.append(.light(nil))
                 case .done(let report): end(report)
                 case .diagnostic(let diagnostic):
                     if diagnostic.severity == .warning, let code = diagnostic.code { told.insert(code) }
-                case .journaled, .report, .progress, .lit: break
+                case .journal, .journaled, .report, .progress, .lit: break
                 }
                 if effectsLeft == 0 { return kill() }
             }
