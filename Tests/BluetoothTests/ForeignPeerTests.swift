@@ -99,7 +99,19 @@ import Testing
         }
     }
 
-    @Test(arguments: ["endless-services", "wrong-lengths", "unasked"])
+    @Test func answersToNothingThatWasAskedAreIgnored() async throws {
+        try await withBottle(["--lie", "unasked"]) { user in
+            _ = try await user.ask(.connect(user.peer, limit: .seconds(5))) {
+                if case .connected = $0 { true } else { nil }
+            }
+            let services = try await user.ask(.discover) { event -> [RemoteService]? in
+                if case .discovered(let services) = event { services } else { nil }
+            }
+            #expect(!services.isEmpty)
+        }
+    }
+
+    @Test(arguments: ["endless-services", "wrong-lengths"])
     func discoveryOfALiarEndsWithAReason(lie: String) async throws {
         try await withBottle(["--lie", lie]) { user in
             _ = try await user.ask(.connect(user.peer, limit: .seconds(5))) {

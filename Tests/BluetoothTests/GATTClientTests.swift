@@ -296,18 +296,71 @@ private struct Client {
     }
 
     @Test(arguments: [
-        ("0B 01", "although nothing was asked"), ("01 0A 03 00 01", "although nothing was asked"),
         ("1B 03", "malformed"),
         ("", "malformed"), ("1E 00", "malformed"),
     ])
     func nonsenseOutOfTheBlue(pdu: String, words: String) { expectEnd(after: nil, pdu, words) }
 
     @Test(arguments: [
-        ("0D 01", "answered Read Request with Read Blob Response"), ("13", "answered Read Request with Write Response"),
-        ("01 12 03 00 01", "answered Read Request with an error to Write Request"),
-        ("01 0A", "malformed Error Response"),
+        ("01 0A", "malformed Error Response")
     ])
     func nonsenseInsteadOfAnAnswer(pdu: String, words: String) { expectEnd(after: .read(handle: 3), pdu, words) }
+
+    @Test(arguments: ["0B 01", "01 0A 03 00 01", "03 05 02", "13"])
+    func `an answer is ignored when nothing was asked`(pdu: String) {
+        var client = Client()
+        #expect(client.hear(pdu) == "" && client.events.isEmpty && !client.isClosed)
+        #expect(client.ask(.read(handle: 3)) == "0A 03 00")
+    }
+
+    @Test(arguments: ["0D 01", "13", "01 12 03 00 01", "03 05 02"])
+    func `an answer to another request is ignored`(pdu: String) {
+        var client = Client()
+        _ = client.ask(.read(handle: 3))
+        #expect(client.hear(pdu) == "" && client.events.isEmpty && !client.isClosed)
+        _ = client.hear("0B 07")
+        #expect(client.events == [.read(handle: 3, value: [7])])
+    }
+
+    @Test func `the next connection does without an MTU exchange that was not answered`() {
+        var machine = CentralMachine()
+        func connect(at now: MonotonicInstant) -> [CentralMachine.Effect] {
+            _ = machine.handle(.request(.connect(PeerID("p"), limit: .seconds(5))), at: now)
+            return machine.handle(.opened, at: now)
+        }
+        #expect(connect(at: .start) == [.send(bytes("02 05 02"))])
+        let later = MonotonicInstant.start.advanced(by: .seconds(5))
+        guard case .event(.connectFailed(let error))? = machine.handle(.tick, at: later).last else {
+            Issue.record("the attempt does not end")
+            return
+        }
+        #expect(error.isTransient)
+        #expect(connect(at: later) == [.event(.connected(PeerID("p"), mtu: 23))])
+    }
+
+    @Test func `a read is repeated when its answer may be the one before`() {
+        var client = Client()
+        _ = client.ask(.read(handle: 3))
+        _ = client.ask(.read(handle: 5))
+        #expect(client.hear("0B 01") == "0A 05 00")
+        #expect(client.hear("0B 01") == "0A 05 00")
+        _ = client.hear("0B 02")
+        _ = client.hear("0B 02")
+        #expect(client.events == [.read(handle: 3, value: [1]), .read(handle: 5, value: [2])])
+    }
+
+    @Test func `a discovery ignores answers that come twice, and ends a search by any error`() {
+        var client = Client()
+        _ = client.ask(.discover)
+        for answer in [
+            "11 06 01 00 05 00 E0 FF", "11 06 01 00 05 00 E0 FF", "01 10 06 00 01", "01 10 06 00 01",
+            "09 07 02 00 12 03 00 E4 FF", "09 07 02 00 12 03 00 E4 FF", "01 08 03 00 0E", "05 01 04 00 02 29",
+            "05 01 04 00 02 29", "01 04 05 00 0A",
+        ] { _ = client.hear(answer) }
+        guard case .discovered(let services)? = client.events.first else { Issue.record("\(client.events)"); return }
+        #expect(services.map(\.characteristics.count) == [1])
+        #expect(client.ask(.subscribe(handle: 3)) == "12 04 00 01 00")
+    }
 
     private func expectEnd(after request: CentralRequest?, _ pdu: String, _ words: String) {
         var client = Client()

@@ -42,6 +42,8 @@ package struct CentralMachine: Sendable {
 
     private let maximumMTU: Int
     private var state = State.idle
+    /// The last peer did not answer an Exchange MTU Request: the next attempt, and only that, does without.
+    private var skipsExchange = false
 
     /// With nothing connected; offers at most that ATT MTU, 23–517.
     package init(maximumMTU: Int = ATTPDU.maximumMTU) {
@@ -69,7 +71,8 @@ package struct CentralMachine: Sendable {
         case .opened:
             guard case .opening(let peer, let deadline) = state else { return [] }
             state = .settling(peer, deadline: deadline, GATTClient(maximumMTU: maximumMTU))
-            return feed(.start, at: now)
+            defer { skipsExchange = false }
+            return feed(skipsExchange ? .startWithoutExchange : .start, at: now)
         case .openFailed(let error): return end(error)
         case .received(let bytes): return feed(.received(bytes), at: now)
         case .closed(let error): return end(error)
@@ -107,6 +110,7 @@ package struct CentralMachine: Sendable {
         case .opening(_, let deadline) where deadline <= now:
             return [.close] + end(LinkError(.timeout, "the connection did not come about in time", isTransient: true))
         case .settling(_, let deadline, _) where deadline <= now:
+            skipsExchange = true
             let sentence = "the peer took the connection and answers nothing; it may be connected to another central"
             return [.close] + end(LinkError(.timeout, sentence, isTransient: true))
         default:

@@ -41,6 +41,7 @@ struct Discovery: Sendable {
     private var search = Search(next: 1, last: 0xFFFF)
     private var found: [Service] = []
     private(set) var result = Result()
+    private var previous: ATTPDU?
 
     var services: [RemoteService] {
         found.map {
@@ -68,13 +69,18 @@ struct Discovery: Sendable {
         }
     }
 
+    /// Whether an answer is the last one again. Each question has another range of handles, and so has its answer.
+    func isRepeated(_ pdu: ATTPDU) -> Bool { pdu == previous }
+
     /// The peer has no more of this kind in the stretch that was asked for.
-    mutating func nothingFound() {
+    mutating func nothingFound(_ pdu: ATTPDU) {
+        previous = pdu
         search.next = 0x10000
     }
 
     /// Takes an answer in. Fails with a sentence where it lies.
     mutating func take(_ pdu: ATTPDU) throws(LinkError) {
+        previous = pdu
         switch (phase, pdu) {
         case (.services, .readByGroupTypeResponse(let groups)):
             for group in groups { try take(group) }
@@ -182,8 +188,11 @@ extension GATTClient {
         var discovery = discovery
         do throws(LinkError) {
             switch pdu {
-            case .errorResponse(_, _, .attributeNotFound): discovery.nothingFound()
-            case .errorResponse(_, let handle, let error): throw Self.refused("discovery", handle, error)
+            // Some servers end a search by another error than Attribute Not Found. Without any service it is a refusal.
+            case .errorResponse(_, let handle, let error)
+            where error != .attributeNotFound && discovery.services.isEmpty:
+                throw Self.refused("discovery", handle, error)
+            case .errorResponse: discovery.nothingFound(pdu)
             default: try discovery.take(pdu)
             }
         } catch {

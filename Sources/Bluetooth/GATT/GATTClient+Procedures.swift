@@ -46,6 +46,12 @@ extension GATTClient {
         }
     }
 
+    /// Whether an answer is the one before, sent twice.
+    func isStale(_ pdu: ATTPDU) -> Bool {
+        guard case .discover(let discovery) = procedure else { return false }
+        return discovery.isRepeated(pdu)
+    }
+
     static func refused(_ what: String, _ handle: UInt16, _ error: ATTErrorCode) -> LinkError {
         LinkError(.refused, "the peer refused \(what) of handle \(handle): \(error)", attError: error.rawValue)
     }
@@ -67,7 +73,12 @@ extension GATTClient {
     /// A value that fills its PDU may go on: Read Blob until a PDU is not full (Vol 3 Part G, 4.8.3).
     private mutating func proceedReading(_ handle: UInt16, _ known: [UInt8], _ pdu: ATTPDU, at now: MonotonicInstant) {
         switch pdu {
+        // The answer to the read before may have come twice: this handle is read once more.
+        case .readResponse(let part) where previousRead.map { $0.handle != handle && $0.part == part } == true:
+            previousRead = nil
+            request(.readRequest(handle: handle), at: now)
         case .readResponse(let part), .readBlobResponse(let part):
+            previousRead = (handle, part)
             let value = known + part
             guard value.count <= ATTPDU.maximumValueLength else {
                 let error = LinkError(.protocolViolation, "the value of handle \(handle) is longer than 512 bytes")

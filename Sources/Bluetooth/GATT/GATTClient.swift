@@ -1,13 +1,15 @@
 /// The GATT client on one ATT bearer: requests and PDUs go in, PDUs and events come out. Waits for nothing itself.
 ///
 /// One request is outstanding at a time; one that is not answered in 30 s ends the bearer, because no later answer
-/// could be told from the answer to something else (Core 5.4, Vol 3 Part F, 3.3.3). So does every answer that breaks
-/// the protocol.
+/// could be told from the answer to something else (Core 5.4, Vol 3 Part F, 3.3.3). So does a malformed PDU. An answer
+/// to something that is not being asked is ignored: some servers answer twice, or late.
 package struct GATTClient: Sendable {
     /// What is told: by the bearer, by who asks, by the clock.
     package enum Input: Hashable, Sendable {
         /// The bearer is there: exchange the MTU.
         case start
+        /// The bearer is there, and the peer does not answer an exchange.
+        case startWithoutExchange
         /// One PDU from the server.
         case received([UInt8])
         /// `discover`, `read`, `write` or `subscribe`; carried out one after the other.
@@ -58,6 +60,8 @@ package struct GATTClient: Sendable {
     /// What the last discovery found, for subscriptions.
     var found = Discovery.Result()
     var procedure: Procedure?
+    /// The last answer to a read, of its first or latest part.
+    var previousRead: (handle: UInt16, part: [UInt8])?
     private var pending: (request: ATTOpcode, deadline: MonotonicInstant)?
     private var procedureDeadline: MonotonicInstant?
     private var waiting: [CentralRequest] = []
@@ -85,6 +89,8 @@ package struct GATTClient: Sendable {
         case .start:
             begin(.exchangeMTU, at: now)
             request(.exchangeMTURequest(mtu: UInt16(maximumMTU)), at: now)
+        case .startWithoutExchange:
+            becomeReady()
         case .received(let bytes):
             receive(bytes, at: now)
         case .request(let request):
@@ -166,14 +172,13 @@ package struct GATTClient: Sendable {
     }
 
     private mutating func receiveResponse(_ pdu: ATTPDU, at now: MonotonicInstant) {
-        guard let asked = pending?.request else {
-            return end(LinkError(.protocolViolation, "the peer sent \(pdu.opcode) although nothing was asked"))
-        }
+        guard let asked = pending?.request else { return log("sent \(pdu.opcode) although nothing was asked; ignored") }
         let answered: ATTOpcode? = if case .errorResponse(let request, _, _) = pdu { request } else { nil }
         guard answered == asked || pdu.opcode == asked.response else {
             let what = answered.map { "an error to \($0)" } ?? "\(pdu.opcode)"
-            return end(LinkError(.protocolViolation, "the peer answered \(asked) with \(what)"))
+            return log("answered \(asked) with \(what); ignored")
         }
+        guard !isStale(pdu) else { return log("answered \(asked) with an answer to an earlier request; ignored") }
         pending = nil
         proceed(with: pdu, at: now)
         startNext(at: now)
