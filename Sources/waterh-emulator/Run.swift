@@ -42,8 +42,8 @@ struct Run: AsyncParsableCommand {
     )
     var answers = RecordedAnswers.Mode.model
 
-    @Option(help: "How new sips are written: calendar (the year in byte 0) or strict (1A in every year).")
-    var dialect = RecordDialect.calendar
+    @Option(help: "Byte 0 of records: calendar (year) or strict (1A). (default: 1A over FF02, year over FFE4)")
+    var dialect: RecordDialect?
 
     @Option(help: "today: shift recorded times so that the last drink is now; keep: serve them as recorded.")
     var restamp = Restamp.keep

@@ -62,7 +62,7 @@ package struct Scenario: Hashable, Sendable, CustomStringConvertible {
     /// The host's clock is off by a day or more for a while, or is not the one that the bottle's is read by, or the
     /// bottle writes no year: dates are compared with what really was, not with what the bottle wrote.
     var isDated: Bool {
-        zone == .utc && bottle.dialect == .calendar
+        zone == .utc && bottle.dialect != .strict
             && !steps.contains {
                 switch $0.act {
                 case .hostClock(let by): by >= .seconds(86_400) || by <= .seconds(-86_400)

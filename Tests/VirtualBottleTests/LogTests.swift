@@ -148,13 +148,14 @@ struct LogTests {
     func strictRecords() throws {
         let newYear = try #require(
             LocalTime(BottleClock(yearByte: 27, month: 1, day: 1, hour: 0, minute: 0, second: 1)))
-        for (dialect, byte) in [(RecordDialect.strict, 0x1A), (.calendar, 0x1B)] {
+        for (dialect, byte) in [(RecordDialect.strict, 0x1A), (.calendar, 0x1B), (nil, 0x1B)] as [(RecordDialect?, Int)]
+        {
             var bench = try Bench(BottleIdentity(dialect: dialect), hostTime: newYear)
             bench.sip([100])
             if case .refused = bench.control(.sip(ml: 256)) {
                 #expect(dialect == .strict)
             } else {
-                #expect(dialect == .calendar)
+                #expect(dialect != .strict)
             }
             bench.connect()
             #expect(bench.poll().first?.yearByte == byte)
@@ -196,6 +197,20 @@ struct DraftTests {
         #expect(bench.notified.isEmpty)
         bench.write(.acknowledge(bytes: 260))
         #expect(bench.status.records == 0)
+    }
+
+    @Test(
+        "byte 0 over FF02 is 1A in every year, unless the calendar dialect is asked for",
+        arguments: [(nil, 0x1A), (.strict, 0x1A), (.calendar, 0x1B)] as [(RecordDialect?, Int)])
+    func byteZero(_ dialect: RecordDialect?, _ byte: Int) throws {
+        let newYear = try #require(
+            LocalTime(BottleClock(yearByte: 27, month: 1, day: 1, hour: 0, minute: 0, second: 1)))
+        var bench = try Bench(BottleIdentity(profile: .draft, dialect: dialect), hostTime: newYear)
+        bench.sip([100])
+        bench.connect(subscribe: false)
+        bench.write([0x01])
+        guard case .value(let value)? = bench.read() else { Issue.record("no value"); return }
+        #expect(value[6] == UInt8(byte))
     }
 
     @Test("the founding app's flow: the first packet's drinks, from offset 6 in steps of 13")

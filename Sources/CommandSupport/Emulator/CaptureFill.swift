@@ -54,7 +54,7 @@ package struct CaptureFill: Sendable {
 
     /// Shifts the recorded times so that the newest of them is `now`. Records without a possible date stay as they are.
     /// In the strict dialect byte 0 is no year: it stays 1A whatever the year.
-    package mutating func restamp(newestTo now: LocalTime, dialect: RecordDialect = .calendar) {
+    package mutating func restamp(newestTo now: LocalTime, dialect: RecordDialect? = nil) {
         let times = records.map { raw in BottleClock(raw.prefix(6)).flatMap { LocalTime($0) } }
         guard let newest = times.compactMap({ $0?.milliseconds }).max() else { return }
         for (index, time) in times.enumerated() {

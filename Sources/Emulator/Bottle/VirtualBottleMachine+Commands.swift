@@ -98,7 +98,12 @@ extension VirtualBottleMachine {
         if clearing { session?.outbox.removeAll { $0.outgoing.kind != .report } }
         session?.readable = []
         session?.isEndless = false
-        return acknowledged.suffix(plan.resend) + flash.records
+        let records = Array(acknowledged.suffix(plan.resend)) + flash.records
+        guard session?.profile == .draft, identity.dialect == nil else { return records }
+        // The draft profile's app takes no other byte 0 for a drink.
+        return records.map {
+            BottleFlash.Stored(number: $0.number, raw: [DrinkRecord.strictTypeByte] + $0.bytes.dropFirst())
+        }
     }
 
     private mutating func sendLog(_ values: [Outgoing], at now: MonotonicInstant) {

@@ -35,15 +35,15 @@ package struct BottleIdentity: Hashable, Sendable {
     package var name: String
     /// Served as Serial Number String (2A25): the identity on links without a radio.
     package var address: BluetoothAddress
-    /// How new sips are written: with the year in byte 0, or as the founding documents have it, with 1A in every year
-    /// and at most 255 ml.
-    package var dialect: RecordDialect
+    /// How drinks are written: with the year in byte 0 (`calendar`), or with 1A in every year and at most 255 ml
+    /// (`strict`). `nil`: each profile as its app expects it, the year over FFE4 and 1A over FF02.
+    package var dialect: RecordDialect?
 
     /// `nil` for name and address: what a bottle of that model is called, and an address derived from the name.
     package init(
         profile: OfferedProfiles = .retail, model: BottleModel = .boost, name: String? = nil,
         address: BluetoothAddress? = nil,
-        dialect: RecordDialect = .calendar
+        dialect: RecordDialect? = nil
     ) {
         self.profile = profile
         self.model = model
