@@ -51,25 +51,42 @@ package struct ProfileHandles: Hashable, Sendable {
 
     /// Both profiles in one table: the retail one says more, so it is tried first.
     package init(matching offered: [OfferedCharacteristic]) throws(NoBottle) {
+        self = try Self.all(matching: offered)[0]
+    }
+
+    /// The handles of each pair of characteristics that a profile could use, the likeliest first; never empty. A table
+    /// may hold a characteristic twice, and only one of the two may be served.
+    package static func all(matching offered: [OfferedCharacteristic]) throws(NoBottle) -> [ProfileHandles] {
         var reasons: [String] = []
         for profile in [BottleProfile.retail, .draft] {
+            let commands = offered.filter {
+                $0.service == profile.commandService && $0.uuid == profile.commandCharacteristic
+            }
+            let responses = offered.filter {
+                $0.service == profile.responseService && $0.uuid == profile.responseCharacteristic
+            }
+            var found: [ProfileHandles] = []
             do {
-                self = try Self(profile, offered)
-                return
+                found = [try Self(profile, commands, responses)]
             } catch {
                 reasons += error.reasons
+                continue
             }
+            for command in commands {
+                for response in responses {
+                    if let other = try? Self(profile, [command], [response]), !found.contains(other) {
+                        found.append(other)
+                    }
+                }
+            }
+            return found
         }
         throw NoBottle(reasons: reasons)
     }
 
-    private init(_ profile: BottleProfile, _ offered: [OfferedCharacteristic]) throws(NoBottle) {
-        let commands = offered.filter {
-            $0.service == profile.commandService && $0.uuid == profile.commandCharacteristic
-        }
-        let responses = offered.filter {
-            $0.service == profile.responseService && $0.uuid == profile.responseCharacteristic
-        }
+    private init(
+        _ profile: BottleProfile, _ commands: [OfferedCharacteristic], _ responses: [OfferedCharacteristic]
+    ) throws(NoBottle) {
         let commandName = Self.text(profile.commandCharacteristic)
         let responseName = Self.text(profile.responseCharacteristic)
         guard !commands.isEmpty else {

@@ -6,13 +6,13 @@ import Gateway
 final class Adapter: Sendable {
     let service: PollService
     private let driver: GatewayDriver
-    private let stirrings: AsyncStream<HeldConnection.News>
+    private let stirrings: AsyncStream<ConnectionNews>
 
     init(_ central: any CentralLink, _ resident: Resident, clock: DriverClock) {
         let flight = FlightRecorder()
         let driver = GatewayDriver(link: central, clock: clock) { flight.note($0) }
         let (stirrings, stir) = AsyncStream.makeStream(
-            of: HeldConnection.News.self, bufferingPolicy: .bufferingNewest(16))
+            of: ConnectionNews.self, bufferingPolicy: .bufferingNewest(16))
         (self.driver, self.stirrings) = (driver, stirrings)
         let path = resident.store.path
         service = PollService(

@@ -114,7 +114,7 @@ final class Resident: Sendable {
     }
 
     /// Where a poll's sentences and figures go.
-    func outlets(_ stir: AsyncStream<HeldConnection.News>.Continuation) -> GatewayDriver.Outlets {
+    func outlets(_ stir: AsyncStream<ConnectionNews>.Continuation) -> GatewayDriver.Outlets {
         let (board, mark, log) = (board, mark, log)
         var outlets = GatewayDriver.Outlets()
         outlets.todayTotal = { [self] in try Self.desk(store, plan.zone, "gateway").state().pace.dailyTotalMl }

@@ -158,12 +158,9 @@ struct NoJournal: Journal {
     func append(_ entries: [JournalEntry]) throws -> [JournalOutcome] { throw Unused() }
     func recall(_ names: BottleNames) throws -> BottleMemory { BottleMemory() }
     func adopt(_ names: BottleNames) throws {}
-    func unsettled(
-        of bottle: String, reading: String, since: Int64?, openYears: Bool, ahead: Instant?, after id: Int64, limit: Int
-    ) throws -> [UnsettledRecord] { [] }
-    func noteClockSetting(of bottle: String, _ mark: ClockMark, wasNear: Bool) throws {}
-    func standing(of records: [[UInt8]], from bottle: String) throws -> [Instant?] { records.map { _ in nil } }
-    func likeness(of log: [[UInt8]], to bottle: String) throws -> LogLikeness { LogLikeness(known: 0) }
+    func unsettled(of bottle: String, reading: String, after id: Int64, limit: Int) throws -> [UnsettledRecord] {
+        []
+    }
     func finishPoll(_ report: PollRecord) throws {}
     func quarantine(bottle: String, bytes: [UInt8], reason: String, received: Instant) throws {}
 

@@ -17,11 +17,11 @@ package struct EngineRig<Peer: ScriptedPeer> {
     package private(set) var now = MonotonicInstant(nanoseconds: 0)
     package let start: Instant
     /// Effects in order, as they were performed.
-    package private(set) var effects: [EngineEffect] = []
+    package private(set) var effects: [PollEffect] = []
     package var todayTotal: Int?
     /// What the bottle's light is to show, `nil`: as it is.
     package var light: BottleLight?
-    private var queue: [(at: MonotonicInstant, event: EngineEvent)] = []
+    private var queue: [(at: MonotonicInstant, event: PollEvent)] = []
     /// Effects until the kill; never reached from -1.
     private var left = -1
     /// What somebody else does before so many effects have been performed.
@@ -29,7 +29,7 @@ package struct EngineRig<Peer: ScriptedPeer> {
 
     package init(
         options: PollOptions, peer: Peer, journal: MemoryJournal = MemoryJournal(), start: Instant,
-        hasRadio: Bool = false, held: HeldConnection? = nil
+        hasRadio: Bool = false, held: TestedPoll? = nil
     ) {
         engine = TestedPoll(options: options, linkName: "unix:test.sock", hasRadio: hasRadio, held: held)
         self.peer = peer
@@ -37,6 +37,8 @@ package struct EngineRig<Peer: ScriptedPeer> {
         self.start = start
     }
 
+    /// The poll, if it kept its connection.
+    package var held: TestedPoll? { engine.isHolding ? engine : nil }
     package var wall: Instant { Instant(milliseconds: start.milliseconds + now.nanoseconds / 1_000_000) }
     package var requests: [CentralRequest] {
         effects.compactMap { if case .link(let request) = $0 { request } else { nil } }
@@ -49,7 +51,7 @@ package struct EngineRig<Peer: ScriptedPeer> {
     package mutating func pass(_ time: Duration) { now = now.advanced(by: time) }
 
     /// Queues an event of the test's own.
-    package mutating func schedule(_ event: EngineEvent, after delay: Duration) {
+    package mutating func schedule(_ event: PollEvent, after delay: Duration) {
         // Latest first, so that the next is at the end.
         let at = now.advanced(by: delay)
         var low = 0
@@ -93,7 +95,7 @@ package struct EngineRig<Peer: ScriptedPeer> {
         _ = try? run()
     }
 
-    private mutating func perform(_ event: EngineEvent) -> PollReport? {
+    private mutating func perform(_ event: PollEvent) -> PollReport? {
         var events = [event]
         var done: PollReport?
         while !events.isEmpty {
@@ -108,7 +110,7 @@ package struct EngineRig<Peer: ScriptedPeer> {
                 case .askTodayTotal: events.append(.todayTotal(todayTotal))
                 case .askLight: events.append(.light(light))
                 case .done(let report): done = report
-                case .journal, .journaled, .report, .diagnostic, .progress, .lit: break
+                case .journaled, .report, .diagnostic, .progress, .lit: break
                 }
             }
         }

@@ -13,9 +13,6 @@ package final class MemoryJournal: Journal {
 
         var isDated: Bool { if case .quarantined = entry.verdict { false } else { true } }
         var isDrink: Bool { if case .drink = entry.verdict { true } else { false } }
-        func counts(after limit: Instant?) -> Bool {
-            if let limit, case .drink(let at, _) = entry.verdict { at > limit } else { false }
-        }
         var doubt: String? { if case .quarantined(let reason) = entry.verdict { reason } else { nil } }
     }
 
@@ -25,8 +22,6 @@ package final class MemoryJournal: Journal {
         var alias: String?
         var isOwn = false
         var lastCompletePoll: Instant?
-        var clockSettings: [ClockSetting] = []
-        var agreement: ClockAgreement?
     }
 
     package struct WriteFailed: Error, CustomStringConvertible {
@@ -39,9 +34,6 @@ package final class MemoryJournal: Journal {
         var index: [Index: [Int]] = [:]
         var bottles: [Bottle] = []
         var newestReceipt: Instant?
-        var receiptClock: ClockMark?
-        var witness: ClockMark?
-        var served: ClockMark?
         /// Zones that exist: reading one's rules takes long.
         var zones: Set<String> = ["UTC"]
         var appends = 0
@@ -121,47 +113,18 @@ package final class MemoryJournal: Journal {
     /// Identities and aliases of the journal's own bottles.
     package var own: [Set<String>] { state.withLock { $0.bottles.filter(\.isOwn).map(\.names) } }
 
-    package func unsettled(
-        of bottle: String, reading: String, since: Int64?, openYears: Bool, ahead: Instant?, after id: Int64, limit: Int
-    ) throws -> [UnsettledRecord] {
+    package func unsettled(of bottle: String, reading: String, after id: Int64, limit: Int) throws -> [UnsettledRecord]
+    {
         state.withLock { state in
             guard let bottle = state.known(bottle) else { return [] }
             let rows = state.rows.lazy.filter {
-                $0.bottle == bottle && $0.id > id && !$0.isSuperseded
-                    && ($0.isWorthALook(reading) || $0.isDrink && $0.id > since ?? .max
-                        || openYears && ($0.isDrink || $0.doubt == JournalDoubt.bottleClock)
-                            && $0.entry.yearClock != nil
-                        || $0.counts(after: ahead))
+                $0.bottle == bottle && $0.id > id && !$0.isSuperseded && $0.isWorthALook(reading)
             }
             return rows.prefix(limit).map {
                 UnsettledRecord(
                     id: $0.id, bottle: state.bottles[bottle].origin, raw: $0.entry.raw, received: $0.entry.received,
-                    doubt: $0.doubt, yearClock: $0.entry.openYear, about: $0.entry.about,
-                    isAhead: $0.counts(after: ahead))
+                    doubt: $0.doubt)
             }
-        }
-    }
-
-    package func standing(of records: [[UInt8]], from bottle: String) throws -> [Instant?] {
-        state.withLock { state in
-            guard let known = state.known(bottle) else { return records.map { _ in nil } }
-            return records.map { raw in
-                let rows =
-                    (state.index[Index(bottle: known, identity: Array(raw.prefix(JournalEntry.identityLength)))] ?? [])
-                    .map { state.rows[$0] }
-                return rows.filter {
-                    $0.entry.raw == raw || $0.isDated && $0.entry.isFlaggedDrink == JournalEntry.isFlaggedDrink(raw)
-                }.map(\.entry.received).min()
-            }
-        }
-    }
-
-    package func likeness(of log: [[UInt8]], to bottle: String) throws -> LogLikeness {
-        state.withLock { state in
-            guard let known = state.known(bottle) else { return LogLikeness(known: 0) }
-            let records = Set(state.rows.filter { $0.bottle == known }.map(\.entry.raw))
-            return LogLikeness(
-                known: log.count(where: records.contains), lastCompletePoll: state.bottles[known].lastCompletePoll)
         }
     }
 
@@ -171,26 +134,11 @@ package final class MemoryJournal: Journal {
             let bottle = state.identifier(of: report.bottle)
             guard !report.isClockDoubtful else { return }
             state.newestReceipt = report.endedAt
-            state.receiptClock = report.clock
-            if report.isClockWitnessed || report.clock == nil {
-                state.witness = report.clock
-                let isKept = report.clock.flatMap { state.served?.outlives($0) } ?? false
-                if !isKept { state.served = report.clock?.isSynchronized == true ? report.clock : nil }
-            }
-            if let agreement = report.agreement { state.bottles[bottle].agreement = agreement }
-            if report.isBottleClockRight { state.bottles[bottle].clockSettings = [] }
             if report.complete {
                 state.bottles[bottle].lastCompletePoll = report.endedAt
             } else if let last = state.bottles[bottle].lastCompletePoll, last > report.endedAt {
                 state.bottles[bottle].lastCompletePoll = nil
             }
-        }
-    }
-
-    package func noteClockSetting(of bottle: String, _ mark: ClockMark, wasNear: Bool) throws {
-        try write { state in
-            let setting = ClockSetting(mark: mark, lastRecord: Int64(state.rows.count), wasNear: wasNear)
-            state.bottles[state.identifier(of: bottle)].clockSettings.append(setting)
         }
     }
 
@@ -255,10 +203,7 @@ extension MemoryJournal.State {
 
     fileprivate func memory(of name: String) -> BottleMemory {
         let bottle = known(name).map { bottles[$0] }
-        return BottleMemory(
-            lastCompletePoll: bottle?.lastCompletePoll, newestReceipt: newestReceipt, receiptClock: receiptClock,
-            witness: witness, served: served,
-            clockSettings: bottle?.clockSettings ?? [], agreement: bottle?.agreement)
+        return BottleMemory(lastCompletePoll: bottle?.lastCompletePoll, newestReceipt: newestReceipt)
     }
 
     fileprivate mutating func take(_ entry: JournalEntry) -> JournalOutcome {

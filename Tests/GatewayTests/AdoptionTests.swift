@@ -84,7 +84,7 @@ import TrackerCore
             guard rig.effects.count > number else { break }
             released += 1
             #expect(journal.own.isEmpty, "let go before effect \(number)")
-            func isAcknowledgement(_ effect: EngineEffect) -> Bool {
+            func isAcknowledgement(_ effect: PollEffect) -> Bool {
                 guard case .link(.write(_, let bytes, _)) = effect, case .acknowledge = HostCommand(decoding: bytes)
                 else { return false }
                 return true

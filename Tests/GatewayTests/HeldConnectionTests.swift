@@ -24,7 +24,7 @@ import TrackerCore
 
     private func polled(
         _ options: PollOptions, _ peer: ScriptedBottle, journal: MemoryJournal = MemoryJournal(),
-        held: HeldConnection? = nil
+        held: Poll? = nil
     ) throws -> (rig: Rig, report: PollReport) {
         var rig = Rig(options: options, peer: peer, journal: journal, start: evening, hasRadio: true, held: held)
         let report = try rig.run()
@@ -37,33 +37,13 @@ import TrackerCore
         #expect(first.report.storedRecords == 0)
         var peer = first.rig.peer
         peer.drink([record(minute: 29, amount: 250)])
-        let look = try polled(keeping, peer, journal: first.rig.journal, held: first.rig.engine.held)
+        let look = try polled(keeping, peer, journal: first.rig.journal, held: first.rig.held)
         #expect(
             look.report.isConnected && look.report.new == 1 && look.report.acknowledged == 1
                 && look.report.storedRecords == 0, "\(look.report)")
         #expect(look.rig.requests.allSatisfy { if case .write = $0 { true } else { false } }, "\(look.rig.requests)")
         #expect(look.rig.peer.records.isEmpty && look.rig.peer.connections == 1)
         #expect(look.report.duration < .milliseconds(1500))
-    }
-
-    /// Each exchange is time that a sip waits for. But a clock that was set meanwhile makes what was compared with it
-    /// worthless.
-    @Test func `a bottle that has just told how it is is not asked again, unless a clock was set`() throws {
-        let first = try polled(keeping, bottle())
-        func commands(after seconds: Double, wall: Double) throws -> [HostCommand] {
-            var peer = first.rig.peer
-            peer.drink([record(minute: 29, amount: 250)])
-            var rig = Rig(
-                options: keeping, peer: peer, journal: first.rig.journal,
-                start: evening.advanced(seconds: wall - seconds), hasRadio: true, held: first.rig.engine.held)
-            rig.pass(.milliseconds(Int64(seconds * 1000)))
-            let report = try rig.run()
-            #expect(report.batteryPercent == 87 && report.new + report.duplicates == 1, "\(report)")
-            return rig.written
-        }
-        #expect(try commands(after: 30, wall: 30).first == .drinkLog)
-        #expect(try commands(after: 90, wall: 90).first == .snapshot)
-        #expect(try commands(after: 30, wall: 33).first == .snapshot)
     }
 
     /// The bottle's clock jumps between two looks, or is lost: its records say so, and it is asked for the time before
@@ -80,7 +60,7 @@ import TrackerCore
                 minute: wall.minute, amount: 250, hour: wall.hour, day: wall.day, month: wall.month,
                 year: UInt8(wall.year - 2000))
         ])
-        let look = try polled(keeping, peer, journal: first.rig.journal, held: first.rig.engine.held)
+        let look = try polled(keeping, peer, journal: first.rig.journal, held: first.rig.held)
         #expect(look.rig.written.contains(.snapshot), "\(look.rig.written)")
         #expect(
             look.report.new == 1 && look.report.clockDriftSeconds.map { abs(Double($0) - jump) < 60 } == true,
@@ -92,14 +72,14 @@ import TrackerCore
 
     @Test func `a poll that keeps nothing lets go`() throws {
         let first = try polled(keeping, bottle())
-        let last = try polled(options(), first.rig.peer, held: first.rig.engine.held)
-        #expect(!last.report.isConnected && last.rig.engine.held == nil && last.rig.requests.last == .disconnect)
+        let last = try polled(options(), first.rig.peer, held: first.rig.held)
+        #expect(!last.report.isConnected && last.rig.held == nil && last.rig.requests.last == .disconnect)
     }
 
     @Test func `to let go is to disconnect and nothing else`() throws {
         let first = try polled(keeping, bottle())
         let letGo = options { $0.job = .letGo }
-        #expect(try polled(letGo, first.rig.peer, held: first.rig.engine.held).rig.requests == [.disconnect])
+        #expect(try polled(letGo, first.rig.peer, held: first.rig.held).rig.requests == [.disconnect])
         #expect(try polled(letGo, first.rig.peer).rig.requests.isEmpty)
     }
 
@@ -114,7 +94,7 @@ import TrackerCore
             bottle {
                 $0.advertisement = Advertisement(
                     peer: PeerID("A4:C1:38:00:00:09"), address: BluetoothAddress("A4:C1:38:00:00:09"), name: "WaterH")
-            }, held: first.rig.engine.held)
+            }, held: first.rig.held)
         #expect(second.rig.requests.prefix(2) == [.disconnect, .startScan])
         #expect(second.report.failure == nil && second.report.identity == "A4:C1:38:00:00:09")
     }
@@ -126,12 +106,12 @@ import TrackerCore
         deaf.drink([record(minute: 29, amount: 250)])
         // Its answers to five questions get lost: three for the snapshot and more for the log.
         deaf.ignoredCommands = 7
-        let look = try polled(keeping, deaf, journal: first.rig.journal, held: first.rig.engine.held)
+        let look = try polled(keeping, deaf, journal: first.rig.journal, held: first.rig.held)
         #expect(look.report.failure == nil && look.report.new == 1 && look.rig.peer.connections == 2, "\(look.report)")
     }
 
     @Test func `what comes between two polls is a reason to look`() throws {
-        var held = try #require(try polled(keeping, bottle()).rig.engine.held)
+        var held = try #require(try polled(keeping, bottle()).rig.held)
         #expect(
             held.note(.notification(handle: ScriptedBottle.responseHandle, value: [0x52, 0x54, 0, 4, 3, 8, 1, 0]))
                 == .stirred)
@@ -153,7 +133,7 @@ import TrackerCore
         peer.acknowledging = Bool.random(using: &random) ? .counts : .drops
         peer.ring = Int.random(in: 0..<2, using: &random) == 0 ? 6 : 5000
         let journal = MemoryJournal()
-        var held: HeldConnection?
+        var held: Poll?
         var drunk: [[UInt8]] = []
         func sip() -> [UInt8] {
             let bytes = record(minute: drunk.count % 30, second: drunk.count / 30, amount: 20 + drunk.count)
@@ -175,7 +155,7 @@ import TrackerCore
                 held: held)
             let report = try rig.run()
             peer = rig.peer
-            held = rig.engine.held
+            held = rig.held
             #expect(report.isConnected == (held != nil))
             let known = Set(journal.entries.map(\.raw)).union(peer.records).union(peer.overwritten).union(
                 peer.sipsBeforeAcknowledgement.flatMap { $0 })

@@ -24,7 +24,8 @@ import TrackerCore
             [report.received, report.new, report.duplicates, report.suspect, report.quarantined, report.acknowledged]
                 == [1, 1, 0, 0, 0, 1])
         #expect(report.complete)
-        #expect(rig.written == [.snapshot, .amount(ml: 340), .drinkLog, .drinkLog, .acknowledge(bytes: 13), .drinkLog])
+        #expect(
+            rig.written == [.snapshot, .drinkLog, .drinkLog, .acknowledge(bytes: 13), .drinkLog, .amount(ml: 340)])
         #expect(rig.requests.last == .disconnect)
         let entry = try #require(rig.journal.entries.first)
         #expect(entry.wall == WallTime(year: 2026, month: 2, day: 2, hour: 22, minute: 21, second: 15))
@@ -76,7 +77,10 @@ import TrackerCore
         // All but one, for the ring may be full; then it has room.
         let talk = rig.written.filter { if case .acknowledge = $0 { true } else { $0 == .drinkLog } }
         #expect(
-            talk == [.drinkLog, .drinkLog, .acknowledge(bytes: 47 * 13), .drinkLog, .acknowledge(bytes: 13), .drinkLog])
+            talk == [
+                .drinkLog, .drinkLog, .acknowledge(bytes: 47 * 13), .drinkLog, .drinkLog, .acknowledge(bytes: 13),
+                .drinkLog,
+            ])
     }
 
     @Test func commandsThatComeTooSoonAreSentAgain() throws {

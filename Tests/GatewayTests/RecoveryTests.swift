@@ -104,8 +104,8 @@ import TrackerCore
         #expect(report.failure?.kind == .didNotAnswer)
         #expect(report.failure?.sentence.contains("stored") == true)
         #expect(!report.complete)
-        #expect(report.received > 250)
-        #expect(rig.journal.entries.count == report.received)
+        // Only whole frames hold records for certain, and this log is one frame.
+        #expect(report.received == 0 && report.quarantined == 1 && !rig.journal.quarantine.isEmpty)
         #expect(report.acknowledged == 0)
         #expect(rig.peer.records.count == 500)
         #expect(rig.journal.polls.map(\.complete) == [false])

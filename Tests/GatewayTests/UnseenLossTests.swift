@@ -26,12 +26,11 @@ import TrackerCore
             var rig = EngineRig(options: options(), peer: bottle, start: evening)
             let report = try rig.run()
             #expect(isKept(drinks(32), rig), "from notification \(first)")
+            // Where a reading lost its first frame, the bottle drops other records than were named, and the poll stops.
             #expect(
-                report.failure == nil && report.contradiction == nil && rig.peer.records.isEmpty,
+                report.failure == nil && report.contradiction == nil
+                    && report.acknowledged <= 32 - rig.peer.records.count,
                 "from notification \(first): \(report)")
-            // Where the reading lost its first frame, those are dropped under the names of others and seen as gone
-            // later.
-            #expect(16...32 ~= report.acknowledged)
         }
     }
 
@@ -124,29 +123,19 @@ import TrackerCore
         }
     }
 
-    /// The log is read whole and there is no time for a second reading: the next poll confirms by what the journal
-    /// holds. Issue 9, item 5: also where it cuts its log anywhere (`split=20,gap=90`), and a reading alone does not
-    /// prove what its records are: the second proves them, and the third confirms.
-    @Test(arguments: [5000, 20]) func aSlowBottleGetsThroughOverSeveralPolls(pieceSize: Int) throws {
+    /// The log is read whole and there is no time for a second reading. What comes in pieces is stored only when readings
+    /// agree.
+    @Test(arguments: [5000, 20]) func aSlowBottleIsStoredAndNotAcknowledged(pieceSize: Int) throws {
         let journal = MemoryJournal()
         var bottle = ScriptedBottle(records: drinks(250))
         bottle.pieceSize = pieceSize
         bottle.spacing = .milliseconds(pieceSize == 20 ? 90 : 500)
-        var acknowledged: [Int] = []
-        for round in 0..<(pieceSize == 20 ? 3 : 2) {
-            var rig = EngineRig(
-                options: options(), peer: bottle, journal: journal,
-                start: evening.advanced(seconds: Double(round) * 600))
-            let report = try rig.run()
-            #expect(report.failure == nil && report.complete, "\(report)")
-            #expect(report.contradiction == nil)
-            acknowledged.append(report.acknowledged)
-            bottle = rig.peer
-        }
-        #expect(
-            acknowledged.dropLast().allSatisfy { $0 == 0 } && acknowledged[acknowledged.count - 1] > 200,
-            "\(acknowledged)")
-        #expect(journal.entries.count == 250)
+        var rig = EngineRig(options: options(), peer: bottle, journal: journal, start: evening)
+        let report = try rig.run()
+        #expect(report.failure == nil && report.complete && report.contradiction == nil, "\(report)")
+        #expect(report.acknowledged == 0 && rig.peer.records.count == 250)
+        #expect(journal.entries.count == (pieceSize == 20 ? 0 : 250))
+        #expect(rig.diagnostics.contains { $0.sentence.contains("came in pieces") } == (pieceSize == 20))
     }
 
     /// A newest-first reader of 60 records: read whole, in the right order, and only then acknowledged.
@@ -269,11 +258,10 @@ import TrackerCore
             options: options(), peer: Restored(bottle: bottle, journal: journal, question: question), journal: journal,
             start: evening)
         let report = try rig.run()
-        // The last questions are asked after the acknowledgement: then a person took away what was acknowledged before.
+        // After the first acknowledgement a person can take away what was acknowledged before.
         #expect(report.acknowledged == 5 - rig.peer.bottle.records.count && report.contradiction == nil, "\(report)")
         let isLost = drinks(5).contains { !journal.holds($0) && !rig.peer.bottle.records.contains($0) }
-        let asked = rig.peer.bottle.commands.filter { $0 == (profile == .draft ? .draftDump(1) : .drinkLog) }.count
-        #expect(!isLost || question > asked - 3, "restored before question \(question) of \(asked): \(report)")
+        #expect(!isLost || question >= (profile == .draft ? 4 : 2), "restored before question \(question): \(report)")
         var next = EngineRig(
             options: options(), peer: rig.peer.bottle, journal: journal, start: evening.advanced(seconds: 300))
         try next.run()

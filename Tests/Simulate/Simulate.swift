@@ -50,7 +50,8 @@ import Synchronization
         say(
             """
             simulation: seeds \(from) to \(from + count - 1), \(outcome.polls) polls, \(outcome.violations.count) \
-            violations, 
+            violations, \(outcome.cleanPollsThatAcknowledged) of \(outcome.cleanPolls) polls on a clean link \
+            acknowledged at once, 
             """
                 + "\(outcome.swallowed) records lost on the air in every reading, \(start.duration(to: .now))")
         try shrink(outcome)

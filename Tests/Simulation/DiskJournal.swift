@@ -42,11 +42,6 @@ final class DiskJournal: Journal {
         try base.adopt(names)
     }
 
-    func noteClockSetting(of bottle: String, _ mark: ClockMark, wasNear: Bool) throws {
-        try write()
-        try base.noteClockSetting(of: bottle, mark, wasNear: wasNear)
-    }
-
     func finishPoll(_ report: PollRecord) throws {
         try write()
         try base.finishPoll(report)
@@ -61,16 +56,7 @@ final class DiskJournal: Journal {
 
     func recall(_ names: BottleNames) throws -> BottleMemory { try base.recall(names) }
 
-    func unsettled(
-        of bottle: String, reading: String, since: Int64?, openYears: Bool, ahead: Instant?, after id: Int64, limit: Int
-    ) throws -> [UnsettledRecord] {
-        try base.unsettled(
-            of: bottle, reading: reading, since: since, openYears: openYears, ahead: ahead, after: id, limit: limit)
+    func unsettled(of bottle: String, reading: String, after id: Int64, limit: Int) throws -> [UnsettledRecord] {
+        try base.unsettled(of: bottle, reading: reading, after: id, limit: limit)
     }
-
-    func standing(of records: [[UInt8]], from bottle: String) throws -> [Instant?] {
-        try base.standing(of: records, from: bottle)
-    }
-
-    func likeness(of log: [[UInt8]], to bottle: String) throws -> LogLikeness { try base.likeness(of: log, to: bottle) }
 }

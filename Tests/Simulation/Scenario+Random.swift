@@ -14,12 +14,12 @@ extension Scenario {
         var random = SeededGenerator(seed: seed)
         func chance(_ percent: Int) -> Bool { Int.random(in: 0..<100, using: &random) < percent }
         bottle = Emulator.BottleIdentity(
-            profile: chance(60) ? .retail : .draft, model: chance(70) ? .boost : .vita)
+            profile: chance(60) ? .retail : .draft, model: chance(70) ? .boost : .vita, dialect: .calendar)
         latency = .microseconds(Int.random(in: 100...4000, using: &random))
         habits.ring = chance(30) ? Int.random(in: 1...30, using: &random) : 500
         if chance(30) {
-            // It drops the oldest that it has; see `LogDrain` for how small its ring may be beside the sips of one
-            // poll.
+            // It drops the oldest that it has; see `ReadingAgreement` for how small its ring may be beside the sips of
+            // one poll.
             habits.counts = true
             habits.ring = max(habits.ring, 2 * Self.sipsInPoll)
         }

@@ -114,8 +114,9 @@ extension World {
         records.sorted { $0.lexicographicallyPrecedes($1) }
     }
 
-    /// Whatever the host's clock showed for a while: in the end each sip counts on its true day, or is told as doubtful
-    /// with what is known.
+    /// Whatever the host's clock showed for a while: in the end each sip counts on its true day, or is kept as doubtful.
+    /// A record that was read with an untrusted clock gets its date from a later poll that reads it with a trusted one,
+    /// unless the ring has lost it by then.
     private mutating func checkDays(_ entries: [JournalEntry], _ doubted: Set<[UInt8]>) {
         for entry in entries where !doubted.contains(entry.raw) {
             guard let sip = written[entry.raw] else { continue }
@@ -126,7 +127,9 @@ extension World {
                     fail(.misdated, "counts at \(at), drunk at \(sip.at): \(hex(entry.raw))")
                 }
             case .quarantined(let reason):
-                if sip.hasDate, let own, abs(own.seconds(to: sip.at)) < RecordResolver.aheadSeconds {
+                if sip.hasDate, !overwritten.contains(entry.raw), let own,
+                    abs(own.seconds(to: sip.at)) < RecordResolver.aheadSeconds
+                {
                     fail(.misdated, "waits (\(reason)) though its date is right: \(hex(entry.raw))")
                 }
             case .notADrink:

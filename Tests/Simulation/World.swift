@@ -15,7 +15,7 @@ package struct World {
         case central(CentralMachine.Input)
         case server(GATTServer.Input)
         case bottle(VirtualBottleMachine.Event)
-        case engine(EngineEvent)
+        case engine(PollEvent)
     }
 
     enum Event {
@@ -54,6 +54,10 @@ package struct World {
     package var swallowedForGood: Set<[UInt8]> = []
     /// Of the house's polls.
     package private(set) var reports: [PollReport] = []
+    /// Polls of the house on a link without faults, and those of them that acknowledged at least one record or found
+    /// the log empty.
+    package private(set) var cleanPolls = 0
+    package private(set) var cleanPollsThatAcknowledged = 0
     /// Kinds of failures and codes of warnings that were told.
     var told: Set<String> = []
     private(set) var steps = 0
@@ -83,6 +87,8 @@ package struct World {
     var isAdvertised = true
     private var controls: UInt64 = 0
     private var quietPolls = 0
+    /// The day is over, and the owner has looked at the host's clock, which is right to the hour.
+    private var isSettling = false
     private let stepLimit: Int
     /// For the promises.
     var flashBefore = BottleFlash()
@@ -165,6 +171,7 @@ package struct World {
         if keepsStory { note("The weather is good from now on: polls without faults until the bottle is empty.") }
         disk.fill(false)
         isAway = false
+        isSettling = true
         _ = broker?.back(from: nil, at: now)
         restart(BottleFaults(), seed: scenario.seed)
         while true {
@@ -316,6 +323,7 @@ package struct World {
         options.limits.linger = .milliseconds(50)
         options.host = mark
         options.keep = poll.keeps
+        options.trustsClock = isSettling
         engine = TestedPoll(options: options, linkName: "simulation", hasRadio: false)
         pollDeadline = now.advanced(by: .seconds(40))
         post(.engine(.start))
@@ -345,7 +353,7 @@ package struct World {
         return asking.total(on: calendar.day(of: wall), in: calendar)
     }
 
-    private mutating func tell(_ event: EngineEvent) {
+    private mutating func tell(_ event: PollEvent) {
         var events = [event][...]
         while let event = events.popFirst() {
             let (time, clock) = (now, wall)
@@ -364,7 +372,7 @@ package struct World {
                 case .done(let report): end(report)
                 case .diagnostic(let diagnostic):
                     if diagnostic.severity == .warning, let code = diagnostic.code { told.insert(code) }
-                case .journal, .journaled, .report, .progress, .lit: break
+                case .journaled, .report, .progress, .lit: break
                 }
                 if effectsLeft == 0 { return kill() }
             }
@@ -376,6 +384,10 @@ package struct World {
         if keepsStory { note(report.line(by: poll?.other ?? "The gateway")) }
         if poll?.other == nil {
             reports.append(report)
+            if let poll, poll.link == FaultPlan(), !poll.keeps {
+                cleanPolls += 1
+                if report.acknowledged > 0 || report.storedRecords == 0 { cleanPollsThatAcknowledged += 1 }
+            }
             if let kind = report.failure?.kind { told.insert(kind.rawValue) }
         }
         check(report, gone: gone - goneBefore)

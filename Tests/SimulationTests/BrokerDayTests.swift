@@ -161,19 +161,9 @@ private final class SpoiltJournal: ScenarioJournal {
     func recall(_ names: BottleNames) throws -> BottleMemory { try base.recall(names) }
     func adopt(_ names: BottleNames) throws { try base.adopt(names) }
     func isOwn(_ bottle: String) throws -> Bool { try base.isOwn(bottle) }
-    func unsettled(
-        of bottle: String, reading: String, since: Int64?, openYears: Bool, ahead: Instant?, after id: Int64, limit: Int
-    ) throws -> [UnsettledRecord] {
-        try base.unsettled(
-            of: bottle, reading: reading, since: since, openYears: openYears, ahead: ahead, after: id, limit: limit)
+    func unsettled(of bottle: String, reading: String, after id: Int64, limit: Int) throws -> [UnsettledRecord] {
+        try base.unsettled(of: bottle, reading: reading, after: id, limit: limit)
     }
-    func noteClockSetting(of bottle: String, _ mark: ClockMark, wasNear: Bool) throws {
-        try base.noteClockSetting(of: bottle, mark, wasNear: wasNear)
-    }
-    func standing(of records: [[UInt8]], from bottle: String) throws -> [Instant?] {
-        try base.standing(of: records, from: bottle)
-    }
-    func likeness(of log: [[UInt8]], to bottle: String) throws -> LogLikeness { try base.likeness(of: log, to: bottle) }
     func finishPoll(_ report: PollRecord) throws { try base.finishPoll(report) }
     func quarantine(bottle: String, bytes: [UInt8], reason: String, received: Instant) throws {
         try base.quarantine(bottle: bottle, bytes: bytes, reason: reason, received: received)

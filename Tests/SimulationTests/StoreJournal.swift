@@ -21,8 +21,7 @@ struct StoreJournal: ScenarioJournal {
     }
 
     func holds(_ raw: [UInt8]) -> Bool {
-        let bottles = (try? store.bottles()) ?? []
-        return bottles.contains { ((try? store.likeness(of: [raw], to: $0.origin))?.known ?? 0) > 0 }
+        entries.contains { $0.raw == raw }
     }
 
     func openOutlet() throws -> (any ScenarioOutlet)? {
@@ -43,20 +42,8 @@ struct StoreJournal: ScenarioJournal {
     func recall(_ names: BottleNames) throws -> BottleMemory { try store.recall(names) }
     func adopt(_ names: BottleNames) throws { try store.adopt(names) }
     func isOwn(_ bottle: String) throws -> Bool { try store.isOwn(bottle) }
-    func unsettled(
-        of bottle: String, reading: String, since: Int64?, openYears: Bool, ahead: Instant?, after id: Int64, limit: Int
-    ) throws -> [UnsettledRecord] {
-        try store.unsettled(
-            of: bottle, reading: reading, since: since, openYears: openYears, ahead: ahead, after: id, limit: limit)
-    }
-    func noteClockSetting(of bottle: String, _ mark: ClockMark, wasNear: Bool) throws {
-        try store.noteClockSetting(of: bottle, mark, wasNear: wasNear)
-    }
-    func standing(of records: [[UInt8]], from bottle: String) throws -> [Instant?] {
-        try store.standing(of: records, from: bottle)
-    }
-    func likeness(of log: [[UInt8]], to bottle: String) throws -> LogLikeness {
-        try store.likeness(of: log, to: bottle)
+    func unsettled(of bottle: String, reading: String, after id: Int64, limit: Int) throws -> [UnsettledRecord] {
+        try store.unsettled(of: bottle, reading: reading, after: id, limit: limit)
     }
     func finishPoll(_ report: PollRecord) throws { try store.finishPoll(report) }
     func quarantine(bottle: String, bytes: [UInt8], reason: String, received: Instant) throws {

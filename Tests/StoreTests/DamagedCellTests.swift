@@ -78,9 +78,7 @@ import TrackerCore
             { try store.doubtfulRecords() }, { try store.doubts() }, { try store.journalCounts() },
             { try store.journalRecord(1) as Any }, { try store.unreadableRows() },
             {
-                try store.unsettled(
-                    of: bottle, reading: "calendar/u16be", since: nil, openYears: true, ahead: now.now, after: 0,
-                    limit: 9)
+                try store.unsettled(of: bottle, reading: "calendar/u16be", after: 0, limit: 9)
             },
             { try store.forEachWireEntry(gateway: "g") { _ in } }, { try store.forEachDrink { _, _ in } },
             { try store.changes(for: "mqtt", limit: 9) },

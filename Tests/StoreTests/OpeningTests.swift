@@ -175,7 +175,7 @@ import TrackerCore
         try FileManager.default.removeItem(atPath: scratch.path + suffix)
         let error = try #require(throws: StoreError.self) { _ = try store.append([entry(hour: 3)]) }
         #expect(error.kind == .cannotOpen && error.code == "storeWasRemoved", "\(error)")
-        #expect(throws: StoreError.self) { _ = try store.standing(of: [entry().raw], from: entry().bottle) }
+        #expect(throws: StoreError.self) { _ = try store.isOwn(entry().bottle) }
         // Another file under its name is not it.
         _ = try? TrackerStore(path: scratch.path)
         #expect(throws: StoreError.self) { _ = try store.append([entry(hour: 4)]) }

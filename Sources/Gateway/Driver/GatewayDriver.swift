@@ -2,7 +2,7 @@ import BottleProtocol
 import Bluetooth
 import TrackerCore
 
-/// Performs what `GatewayEngine` decides, over a link and a journal: one event at a time, each taken from the link only
+/// Performs what `Poll` decides, over a link and a journal: one event at a time, each taken from the link only
 /// when the one before is dealt with, so that a peer that floods us is slowed down instead of filling our memory.
 package actor GatewayDriver {
     /// Where sentences and figures go while a poll runs. Called between events: must return soon.
@@ -49,13 +49,12 @@ package actor GatewayDriver {
     private var transcript = CentralTranscript()
     /// Whom the poll under way is for, or the connection that was kept: what happens on it is theirs to know.
     private var party: Party?
-    private var engine: GatewayEngine?
+    /// The poll under way, or the one that kept its connection.
+    private var current: Poll?
     private var waiter: CheckedContinuation<PollReport, Never>?
     private var pump: Task<Void, Never>?
     private var timer: (due: MonotonicInstant, task: Task<Void, Never>)?
     private var isLinkGone = false
-    /// The connection that the last poll kept.
-    private var held: HeldConnection?
 
     /// - Parameter observe: hears in ATT what passes in polls (`CentralTranscript`); called between events, so it must
     ///   return soon.
@@ -66,17 +65,16 @@ package actor GatewayDriver {
     }
 
     /// Whether a connection is kept right now.
-    package var isHolding: Bool { held != nil }
+    package var isHolding: Bool { current?.isHolding == true }
 
     /// One poll, from scan to disconnect, or to a connection that is kept and taken up by the next poll of that bottle.
     /// Never throws: what went wrong stands in the report. Cancelling the task stops the poll politely: disconnect,
     /// keep what came, acknowledge nothing more. Polls of one driver never overlap.
     package func poll(_ options: PollOptions, for party: Party) async -> PollReport {
-        precondition(engine == nil, "polls of one driver never overlap")
+        precondition(current?.isOver ?? true, "polls of one driver never overlap")
         self.party = party
         startPump()
-        engine = GatewayEngine(options: options, linkName: link.name, hasRadio: link.hasRadio, held: held)
-        held = nil
+        current = Poll(options: options, linkName: link.name, hasRadio: link.hasRadio, held: current)
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 waiter = continuation
@@ -90,13 +88,13 @@ package actor GatewayDriver {
 
     /// Stops the poll under way politely, as cancelling its task does. Without one nothing happens.
     package func stop() {
-        if engine != nil { take(.cancel) }
+        if current != nil { take(.cancel) }
     }
 
     /// Whether a poll gets on: none of its deadlines has passed for longer than `grace` without being served. Without a
     /// poll: yes.
     package func isOnTime(grace: Duration) -> Bool {
-        guard let deadline = engine?.nextDeadline else { return true }
+        guard let deadline = current?.nextDeadline else { return true }
         return clock.now() <= deadline.advanced(by: grace)
     }
 
@@ -119,61 +117,61 @@ package actor GatewayDriver {
         isLinkGone = true
         let gone = LinkError(.serviceLost, "The link \(link.name) was closed.")
         for event in [
-            EngineEvent.link(.disconnected(gone)), .link(.unavailable(gone)), .cancel, .link(.disconnected(nil)),
+            PollEvent.link(.disconnected(gone)), .link(.unavailable(gone)), .cancel, .link(.disconnected(nil)),
         ] { take(event) }
     }
 
     /// Hands an event to the engine and performs what it wants, and what the answers to that bring, until it rests.
-    private func take(_ event: EngineEvent) {
+    private func take(_ event: PollEvent) {
         if let observe, case .link(let event) = event {
             for observation in transcript.note(event, at: clock.now()) { observe(observation) }
         }
-        guard var running = engine, let party else { return between(event) }
+        guard var poll = current, let party, !poll.isOver || event == .start else { return between(event) }
         let outlets = party.outlets
         var events = [event][...]
-        var done: PollReport?
         while let event = events.popFirst() {
-            for effect in running.handle(event, at: clock.now(), wall: clock.wall()) {
-                switch effect {
-                case .link(let request):
-                    if let observe {
-                        for observation in transcript.note(request, at: clock.now()) { observe(observation) }
-                    }
-                    link.perform(request)
-                case .journal(let request): events.append(.journal(party.journal.answer(request)))
-                case .askTodayTotal:
-                    events.append(
-                        .todayTotal(outlets.told("Today's total could not be read") { try outlets.todayTotal() } ?? nil)
-                    )
-                case .askLight(let bottle):
-                    events.append(
-                        .light(
-                            outlets.told("What the bottle's light is to show could not be read") {
-                                try outlets.light(bottle)
-                            } ?? nil))
-                case .lit(let bottle, let light):
-                    outlets.told("What the bottle's light shows could not be noted") { try outlets.lit(bottle, light) }
-                case .journaled(let entries, let outcomes): outlets.journaled(entries, outcomes)
-                case .report(let frame):
-                    outlets.report(frame)
-                    outlets.stirred()
-                case .diagnostic(let diagnostic): outlets.diagnostic(diagnostic)
-                case .progress(let progress): outlets.progress(progress)
-                case .done(let report): done = report
-                }
-            }
+            let effects = poll.handle(event, at: clock.now(), wall: clock.wall(), journal: party.journal)
+            // Stored before anything is performed: an effect may lead back here.
+            current = poll
+            for effect in effects { if let answer = perform(effect, outlets) { events.append(answer) } }
         }
-        engine = running
-        if let done { finish(done) } else { arm(running.nextDeadline) }
+        if !poll.isOver { arm(poll.nextDeadline) }
+    }
+
+    /// - Returns: the answer, for an effect that asks.
+    private func perform(_ effect: PollEffect, _ outlets: Outlets) -> PollEvent? {
+        switch effect {
+        case .link(let request):
+            if let observe {
+                for observation in transcript.note(request, at: clock.now()) { observe(observation) }
+            }
+            link.perform(request)
+        case .askTodayTotal:
+            return .todayTotal(outlets.told("Today's total could not be read") { try outlets.todayTotal() } ?? nil)
+        case .askLight(let bottle):
+            return .light(
+                outlets.told("What the bottle's light is to show could not be read") { try outlets.light(bottle) }
+                    ?? nil)
+        case .lit(let bottle, let light):
+            outlets.told("What the bottle's light shows could not be noted") { try outlets.lit(bottle, light) }
+        case .journaled(let entries, let outcomes): outlets.journaled(entries, outcomes)
+        case .report(let frame):
+            outlets.report(frame)
+            outlets.stirred()
+        case .diagnostic(let diagnostic): outlets.diagnostic(diagnostic)
+        case .progress(let progress): outlets.progress(progress)
+        case .done(let report): finish(report)
+        }
+        return nil
     }
 
     /// Something happens on a connection that is kept, and no poll is under way.
-    private func between(_ event: EngineEvent) {
+    private func between(_ event: PollEvent) {
         guard case .link(let event) = event else { return }
-        switch held?.note(event) {
+        switch current?.note(event) {
         case .stirred: party?.outlets.stirred()
         case .lost:
-            held = nil
+            current = nil
             party?.outlets.lost()
             party = nil
         case nil: break
@@ -181,11 +179,9 @@ package actor GatewayDriver {
     }
 
     private func finish(_ report: PollReport) {
-        held = engine?.held
-        engine = nil
         timer?.task.cancel()
         timer = nil
-        if held == nil { party = nil }
+        if current?.isHolding != true { (current, party) = (nil, nil) }
         waiter?.resume(returning: report)
         waiter = nil
     }

@@ -51,7 +51,7 @@ package struct PollOptions: Sendable {
     package var trustsClock = false
     /// A recording answers, of another day: see `answeredByRecording`.
     package private(set) var isRecording = false
-    /// Stay connected where all went well: `HeldConnection`.
+    /// Stay connected after a poll without errors.
     package var keepsConnection = false
     /// Goal and reminder, where the owner wants the gateway to manage them.
     package var settings: ManagedSettings?

@@ -114,25 +114,14 @@ enum BottleTable {
                     """), arguments: [newestReceipt])
         let id = try known(bottle, db)
         let row = try Row.fetchOne(
-            try db.cachedStatement(sql: "SELECT lastCompletePoll, agreedAt, agreedOffset FROM bottle WHERE id = ?"),
+            try db.cachedStatement(sql: "SELECT lastCompletePoll FROM bottle WHERE id = ?"),
             arguments: [id])
         let complete = try row?.checked("lastCompletePoll", Int64?.self) ?? nil
         return BottleMemory(
             lastCompletePoll: complete.map(Instant.init(milliseconds:)).flatMap {
                 Instant.storable.contains($0) ? $0 : nil
             },
-            newestReceipt: newest.map(Instant.init(milliseconds:)).flatMap { Instant.storable.contains($0) ? $0 : nil },
-            receiptClock: try ClockMarks.receipt(db)?.mark, witness: try ClockMarks.witness(db)?.mark,
-            served: try ClockMarks.served(db)?.mark,
-            clockSettings: try id.map { try ClockMarks.settings(of: $0, db) } ?? [], agreement: row.flatMap(agreement))
-    }
-
-    /// What somebody else wrote and no clock can show says nothing.
-    private static func agreement(_ row: Row) -> ClockAgreement? {
-        guard let at = try? row.instant("agreedAt"), let offset = try? row.checked("agreedOffset", Int64.self),
-            (-86_400...86_400).contains(offset)
-        else { return nil }
-        return ClockAgreement(at: at, zoneOffset: Int(offset))
+            newestReceipt: newest.map(Instant.init(milliseconds:)).flatMap { Instant.storable.contains($0) ? $0 : nil })
     }
 
     private static func hasAlias(_ bottle: Int64, _ db: Database) throws -> Bool {

@@ -84,34 +84,3 @@ package struct ClockMark: Hashable, Sendable {
         step(to: other).map { Double(zoneShift(to: other)) - $0 }
     }
 }
-
-/// A bottle's clock was set to what this computer's clock said. Having shown nothing or another day, it is an echo of
-/// that clock from then on, and no witness for it; having shown the same day, it is one of its hours only.
-package struct ClockSetting: Hashable, Sendable {
-    /// The reading that the bottle was told.
-    package var mark: ClockMark
-    /// The last record of the journal then: what the journal got later may have been written by the clock that was set.
-    package var lastRecord: Int64
-    /// It showed the same day before.
-    package var wasNear: Bool
-
-    package init(mark: ClockMark, lastRecord: Int64 = 0, wasNear: Bool = false) {
-        self.wasNear = wasNear
-        self.mark = mark
-        self.lastRecord = lastRecord
-    }
-}
-
-/// A moment at which a bottle's clock was right to the minute. It counts without a zone, so what it shows after a
-/// journey, or in summer, follows from the offset that it was right for.
-package struct ClockAgreement: Hashable, Sendable {
-    /// When it was.
-    package var at: Instant
-    /// Seconds east of UTC.
-    package var zoneOffset: Int
-
-    package init(at: Instant, zoneOffset: Int) {
-        self.at = at
-        self.zoneOffset = zoneOffset
-    }
-}

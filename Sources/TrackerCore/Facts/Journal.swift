@@ -132,27 +132,13 @@ package protocol Journal: Sendable {
     /// came from a recording is known and not its own.
     /// - Throws: `ReleasedBottle` for one that was its own when the poll began and that a person has let go since.
     func adopt(_ names: BottleNames) throws
-    /// `false` of a bottle that is known here and not this journal's own, now.
+    /// `false` of a bottle that is known here and not this journal's own, now. Asked right before the bottle is told to
+    /// forget records.
+    /// - Throws: also where the journal's file was removed or replaced.
     func isOwn(_ bottle: String) throws -> Bool
     /// Records of a bottle that are worth another look when records are read as `reading` says: those without a date,
     /// and those that were read in another way. Ascending by `id`, after the given one.
-    /// - Parameters:
-    ///   - since: also those with a date that came after this row.
-    ///   - openYears: also those whose year was told by a clock that nobody agreed with.
-    ///   - ahead: also those that count later than this.
-    func unsettled(
-        of bottle: String, reading: String, since: Int64?, openYears: Bool, ahead: Instant?, after id: Int64, limit: Int
-    ) throws -> [UnsettledRecord]
-    /// Remembers that this bottle's clock is about to be set to what this computer's clock says. Noted first: a process
-    /// may be killed between the two.
-    /// - Parameter wasNear: it showed the right day, and is set by minutes or hours.
-    func noteClockSetting(of bottle: String, _ mark: ClockMark, wasNear: Bool) throws
-    /// When each of a bottle's records was received; `nil` for one that is not there, now. Asked right before the
-    /// bottle is told to forget them: what `append` said may be undone since, by a person who restores a backup.
-    /// - Throws: also where what was stored is in a file that nobody will find.
-    func standing(of records: [[UInt8]], from bottle: String) throws -> [Instant?]
-    /// How much a log is that of a bottle. Makes nothing known.
-    func likeness(of log: [[UInt8]], to bottle: String) throws -> LogLikeness
+    func unsettled(of bottle: String, reading: String, after id: Int64, limit: Int) throws -> [UnsettledRecord]
     /// Remembers a poll's end and what the bottle said of itself.
     func finishPoll(_ report: PollRecord) throws
     /// Keeps bytes that are no record, with the reason: never dropped in silence, and never a proof that something is
@@ -183,56 +169,16 @@ package struct BottleNames: Hashable, Sendable {
     }
 }
 
-/// What speaks for a log being a bottle's.
-package struct LogLikeness: Hashable, Sendable {
-    /// So many of its records are known from that bottle.
-    package var known: Int
-    /// End of that bottle's last poll that read the whole log.
-    package var lastCompletePoll: Instant?
-
-    package init(known: Int, lastCompletePoll: Instant? = nil) {
-        self.known = known
-        self.lastCompletePoll = lastCompletePoll
-    }
-}
-
 /// What a journal remembers when a bottle answers.
 package struct BottleMemory: Hashable, Sendable {
     /// End of this bottle's last poll that read the whole log (evidence for rule R3 of A2).
     package var lastCompletePoll: Instant?
     /// The last time at which anything was received from any bottle by a clock that could be believed.
     package var newestReceipt: Instant?
-    /// That clock, where more of it is known than its time.
-    package var receiptClock: ClockMark?
-    /// The last such clock that somebody else agreed with: a time server, or a bottle that has the time of its own.
-    package var witness: ClockMark?
-    /// The last such clock that a time server kept right. No bottle that agrees to the day takes its place.
-    package var served: ClockMark?
-    /// When this bottle's clock was set by this computer's, oldest first, since it was last known to be right.
-    package var clockSettings: [ClockSetting]
-    /// When this bottle's clock was right last.
-    package var agreement: ClockAgreement?
 
-    package init(
-        lastCompletePoll: Instant? = nil, newestReceipt: Instant? = nil, receiptClock: ClockMark? = nil,
-        witness: ClockMark? = nil, served: ClockMark? = nil,
-        clockSettings: [ClockSetting] = [], agreement: ClockAgreement? = nil
-    ) {
-        self.agreement = agreement
-        self.witness = witness
-        self.served = served
+    package init(lastCompletePoll: Instant? = nil, newestReceipt: Instant? = nil) {
         self.lastCompletePoll = lastCompletePoll
         self.newestReceipt = newestReceipt
-        self.receiptClock = receiptClock
-        self.clockSettings = clockSettings
-    }
-}
-
-extension Journal {
-    /// Those that are read otherwise by now: the years that are open and what lies ahead are left alone.
-    package func unsettled(of bottle: String, reading: String, after id: Int64, limit: Int) throws -> [UnsettledRecord]
-    {
-        try unsettled(of: bottle, reading: reading, since: nil, openYears: false, ahead: nil, after: id, limit: limit)
     }
 }
 
@@ -248,20 +194,8 @@ package struct UnsettledRecord: Hashable, Sendable {
     package var received: Instant
     /// Why it has no date; `nil` where it has one.
     package var doubt: String?
-    /// The clock that told its year, where nobody agreed with that clock; or that contradicted the bottle's.
-    package var yearClock: ClockMark?
-    /// When it probably was, by that clock.
-    package var about: Instant?
-    /// It counts later than was asked for.
-    package var isAhead: Bool
 
-    package init(
-        id: Int64, bottle: String, raw: [UInt8], received: Instant, doubt: String?, yearClock: ClockMark? = nil,
-        about: Instant? = nil, isAhead: Bool = false
-    ) {
-        self.isAhead = isAhead
-        self.about = about
-        self.yearClock = yearClock
+    package init(id: Int64, bottle: String, raw: [UInt8], received: Instant, doubt: String?) {
         self.id = id
         self.bottle = bottle
         self.raw = raw
@@ -288,26 +222,11 @@ package struct PollRecord: Hashable, Sendable {
     package var complete: Bool
     /// The host's clock contradicted store or bottle: `endedAt` is no evidence of anything.
     package var isClockDoubtful: Bool
-    /// The clock that `endedAt` was read from, where more of it is known.
-    package var clock: ClockMark?
-    /// Somebody else agrees with it (`BottleMemory.witness`).
-    package var isClockWitnessed: Bool
-    /// The bottle's clock agrees with one that is known to be right: how it was set before does not matter any more.
-    package var isBottleClockRight: Bool
-    /// Bottle and computer showed the same time, and neither had it from the other, or somebody vouches for it.
-    package var agreement: ClockAgreement?
 
     package init(
         bottle: String, name: String? = nil, model: String? = nil, batteryPercent: Int? = nil,
-        clockDriftSeconds: Int? = nil, endedAt: Instant, complete: Bool,
-        isClockDoubtful: Bool = false, clock: ClockMark? = nil, isClockWitnessed: Bool = true,
-        isBottleClockRight: Bool = false,
-        agreement: ClockAgreement? = nil
+        clockDriftSeconds: Int? = nil, endedAt: Instant, complete: Bool, isClockDoubtful: Bool = false
     ) {
-        self.agreement = agreement
-        self.isClockWitnessed = isClockWitnessed
-        self.clock = clock
-        self.isBottleClockRight = isBottleClockRight
         self.bottle = bottle
         self.name = name
         self.model = model

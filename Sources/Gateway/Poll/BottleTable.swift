@@ -19,8 +19,19 @@ struct BottleTable: Hashable, Sendable {
     var responseReads: Bool { handles.responseReads }
 
     init(services: [RemoteService]) throws(NoBottle) {
+        self = try Self.all(in: services)[0]
+    }
+
+    private init(_ handles: ProfileHandles, _ services: [RemoteService]) {
+        self.handles = handles
+        deviceName = Self.readable(0x2A00, in: 0x1800, services)
+        serialNumber = Self.readable(0x2A25, in: 0x180A, services)
+    }
+
+    /// A table for each pair of characteristics that could be the bottle's, the likeliest first; never empty.
+    static func all(in services: [RemoteService]) throws(NoBottle) -> [BottleTable] {
         do {
-            handles = try ProfileHandles(matching: services.flatMap(Self.offered))
+            return try ProfileHandles.all(matching: services.flatMap(offered)).map { BottleTable($0, services) }
         } catch {
             let names = services.prefix(12).map(\.uuid.description).joined(separator: ", ")
             throw NoBottle(
@@ -31,8 +42,6 @@ struct BottleTable: Hashable, Sendable {
                     """
             )
         }
-        deviceName = Self.readable(0x2A00, in: 0x1800, services)
-        serialNumber = Self.readable(0x2A25, in: 0x180A, services)
     }
 
     /// Why a table is no bottle's.

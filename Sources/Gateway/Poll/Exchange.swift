@@ -1,0 +1,106 @@
+import BottleProtocol
+import Bluetooth
+
+/// One command and the wait for its answer. Bottles ignore what comes too soon, so a command that may be repeated is
+/// written again while its answer is missing.
+struct Exchange: Hashable, Sendable {
+    /// What happened at the deadline.
+    enum Timeout: Hashable, Sendable { case silentLink, repeatCommand, over }
+
+    private enum Stage: Hashable, Sendable {
+        case writing(until: MonotonicInstant)
+        case waiting(until: MonotonicInstant)
+        /// The bottle waits for its button. Its frame is the answer if nothing better follows.
+        case button(Frame, until: MonotonicInstant)
+    }
+
+    let command: HostCommand
+    private(set) var sendings = 1
+    private var stage: Stage
+    private let limits: PollLimits
+    /// The user waits for any answer, also to commands that need none.
+    private let isPatient: Bool
+
+    init(_ command: HostCommand, limits: PollLimits, isPatient: Bool, at now: MonotonicInstant) {
+        self.command = command
+        self.limits = limits
+        self.isPatient = isPatient
+        stage = .writing(until: now.advanced(by: limits.request))
+    }
+
+    var deadline: MonotonicInstant {
+        switch stage {
+        case .writing(let until), .waiting(let until), .button(_, let until): until
+        }
+    }
+
+    /// The frame to report where nothing better came.
+    var interim: Frame? { if case .button(let frame, _) = stage { frame } else { nil } }
+
+    /// Whether the protocol knows an answer.
+    var expectsAnswer: Bool { answerType != nil }
+
+    /// The command has left.
+    mutating func wrote(at now: MonotonicInstant) {
+        guard case .writing = stage else { return }
+        let wait: Duration =
+            switch command {
+            case .recalibrateFull, .recalibrateEmpty: limits.request
+            default: expectsAnswer ? limits.answer : isPatient ? limits.beforeRead : .zero
+            }
+        stage = .waiting(until: now.advanced(by: wait))
+    }
+
+    /// Whether the bottle now waits for its button; then there is time to press it.
+    mutating func waitsForButton(_ message: BottleMessage, _ frame: Frame, at now: MonotonicInstant) -> Bool {
+        guard case (.register, .registration(.pressButton)) = (command, message) else { return false }
+        if interim == nil { stage = .button(frame, until: now.advanced(by: limits.button)) }
+        return true
+    }
+
+    /// What follows from the deadline; a command that is to be repeated counts as being written.
+    mutating func tick(at now: MonotonicInstant) -> Timeout {
+        guard case .waiting = stage else { return interim == nil ? .silentLink : .over }
+        guard expectsAnswer, mayRepeat, sendings < limits.sendings else { return .over }
+        sendings += 1
+        stage = .writing(until: now.advanced(by: limits.request))
+        return .repeatCommand
+    }
+
+    func isAnswered(by message: BottleMessage, _ frame: Frame) -> Bool {
+        switch (command, message) {
+        case (.snapshot, .snapshot): return true
+        case (.snapshot, _): return false
+        case (.recalibrateFull, .report(let entries)), (.recalibrateEmpty, .report(let entries)),
+            (.register, .report(let entries)):
+            return entries.contains { $0.type == answerType }
+        case (_, .report): return false
+        default:
+            guard let type = answerType else { return isPatient }
+            return ((try? frame.entries()) ?? []).contains { $0.type == type }
+        }
+    }
+
+    /// Doing it twice does no harm.
+    private var mayRepeat: Bool {
+        switch command {
+        case .clearLog, .register, .recalibrateFull, .recalibrateEmpty, .unknown, .put, .acknowledge: false
+        default: true
+        }
+    }
+
+    private var answerType: EntryType? {
+        switch command {
+        case .snapshot: .battery
+        case .drinkLog: .log
+        case .get(let type): type
+        case .settings, .goal: .goal
+        case .clock: .clock
+        case .reminder: .reminder
+        case .register, .clearLog: .registration
+        case .recalibrateFull: .recalibrateFull
+        case .recalibrateEmpty: .recalibrateEmpty
+        default: nil
+        }
+    }
+}

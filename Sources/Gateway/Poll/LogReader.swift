@@ -1,0 +1,264 @@
+import BottleProtocol
+import Bluetooth
+
+/// Reads the log once: from the question to the end of the answer.
+///
+/// The answer is *whole* if a status frame or the first frame opened it, every frame arrived with all its bytes, and
+/// its end was seen: for a retail bottle silence, for a draft bottle an empty frame. Anything else is *odd*, and its
+/// first reason is kept.
+struct LogReader: Hashable, Sendable {
+    /// What the reader waits for, and until when.
+    enum Stage: Hashable, Sendable {
+        /// Nothing of an earlier answer may be under way before the question is written.
+        case quiet(until: MonotonicInstant)
+        /// The link has not confirmed the question.
+        case writing(until: MonotonicInstant)
+        /// The question has left; nothing has come.
+        case asked(until: MonotonicInstant)
+        /// A frame is arriving, or a status frame announced one.
+        case receiving(until: MonotonicInstant)
+        /// A frame is whole; another one may follow.
+        case between(until: MonotonicInstant)
+        /// A draft bottle's response characteristic is being read.
+        case fetching(until: MonotonicInstant)
+    }
+
+    /// What the poll has to do next.
+    enum Action: Hashable, Sendable {
+        case none
+        /// Write the question, and call `asked` when it has left.
+        case ask
+        /// Read the response characteristic, and call `fetched`.
+        case fetch
+        /// The answer is complete, or will not become so.
+        case done
+        /// The link took a request and did not answer it.
+        case silent
+    }
+
+    private(set) var stage: Stage
+    /// The first thing that was wrong with the answer; `nil`: the answer is whole so far.
+    private(set) var oddity: String?
+    /// Records of whole frames, frame by frame in order of arrival.
+    private(set) var frames: [[RawRecord]] = []
+    /// Records of frames whose values ended inside records: only the frame's length says that the pieces belong
+    /// together.
+    private(set) var pieced: Set<RawRecord> = []
+    /// When the question was first written.
+    private(set) var askedAt: MonotonicInstant
+    /// How often the question was written.
+    private(set) var questions = 0
+    /// Frames that came in one notification: losing it leaves no trace.
+    private var singleFrames = 0
+    /// The last packet that was read; `nil` while the bottle notifies.
+    private var packet: [UInt8]?
+    private(set) var opening = Opening.none
+    private(set) var ending = Ending.none
+
+    /// How the answer began.
+    enum Opening: Hashable, Sendable { case none, status, frame }
+
+    /// How the answer ended.
+    enum Ending: Hashable, Sendable {
+        case none
+        /// The bottle said that its log ends here, or that it is empty.
+        case said
+        /// A read gave the packet before again, so it is not known whether that is the whole log.
+        case repeatedPacket
+        /// The question was not answered at all.
+        case unanswered
+    }
+
+    private let profile: BottleProfile
+    /// The response characteristic can be read where it does not notify in time.
+    private let canFetch: Bool
+    private let limits: PollLimits
+    private let linger: Duration
+
+    /// - Parameter isQuiet: nothing of an earlier question can be under way.
+    init(
+        profile: BottleProfile, canFetch: Bool, isQuiet: Bool, hasRadio: Bool, limits: PollLimits,
+        at now: MonotonicInstant
+    ) {
+        self.profile = profile
+        self.canFetch = canFetch
+        self.limits = limits
+        linger = hasRadio ? limits.linger : limits.lingerWithoutRadio
+        askedAt = now
+        stage = isQuiet ? .writing(until: now) : .quiet(until: now.advanced(by: limits.quiet))
+    }
+
+    var deadline: MonotonicInstant {
+        switch stage {
+        case .quiet(let until), .writing(let until), .asked(let until), .receiving(let until), .between(let until),
+            .fetching(let until):
+            until
+        }
+    }
+
+    /// The command that asks for the log.
+    var question: HostCommand { profile == .draft ? .draftDump(1) : .drinkLog }
+    var isWhole: Bool { oddity == nil }
+    /// The answer came by notification.
+    var isNotified: Bool { packet == nil }
+
+    /// The log's records, oldest first, each once.
+    var records: [RawRecord] { (isNewestFirst ? frames.reversed() : frames).flatMap { $0 }.distinct }
+
+    /// How many readings must agree before anything is acknowledged.
+    var readingsNeeded: Int {
+        let leavesNoTrace = isNotified && (profile == .draft || frames.count > 1 && singleFrames > 0)
+        return leavesNoTrace ? 4 : pieced.isEmpty ? 2 : 3
+    }
+
+    /// Bottles that are read give the newest packet first: most packets begin earlier than the packet before.
+    private var isNewestFirst: Bool {
+        guard !isNotified, frames.count > 1 else { return false }
+        let starts = frames.compactMap { $0.first?.timestamp }
+        let falling = zip(starts, starts.dropFirst()).count { $0 > $1 }
+        return falling * 2 > starts.count - 1
+    }
+
+    // MARK: - Events
+
+    /// Begins, where nothing has to be waited for.
+    mutating func begin(at now: MonotonicInstant) -> Action {
+        if case .quiet = stage { return .none }
+        return ask(at: now)
+    }
+
+    /// The question has left.
+    mutating func asked(at now: MonotonicInstant) {
+        guard case .writing = stage else { return }
+        stage = .asked(until: now.advanced(by: canFetch ? limits.beforeRead : limits.answer))
+    }
+
+    /// The bottle said whether records follow.
+    mutating func status(follows: Bool, at now: MonotonicInstant) -> Action {
+        guard isListening(at: now) else { return .none }
+        if opening != .none || !frames.isEmpty { note("the bottle began its answer a second time") }
+        opening = .status
+        guard follows else { return end(.said) }
+        stage = .receiving(until: now.advanced(by: limits.silence))
+        return .none
+    }
+
+    /// Bytes of a frame have arrived.
+    mutating func progress(at now: MonotonicInstant) {
+        guard isListening(at: now) else { return }
+        if opening == .none { opening = .frame }
+        stage = .receiving(until: now.advanced(by: limits.silence))
+    }
+
+    /// A whole frame has arrived.
+    /// - Parameter isSingle: in one value.
+    mutating func frame(_ transfer: LogTransfer, isSingle: Bool, at now: MonotonicInstant) -> Action {
+        guard isListening(at: now) else { return .none }
+        if !transfer.isAcknowledgeable { note("an earlier part of the log went missing") }
+        if opening == .none { opening = .frame }
+        let records = transfer.records
+        guard !records.isEmpty else { return end(.said) }
+        frames.append(records)
+        if transfer.isPieced { pieced.formUnion(records) }
+        if isSingle { singleFrames += 1 }
+        guard frames.reduce(0, { $0 + $1.count }) <= limits.records else {
+            note("it has more than \(limits.records) records")
+            return .done
+        }
+        // A draft bottle says where its log ends.
+        stage = .between(until: now.advanced(by: profile == .draft ? limits.silence : linger))
+        return .none
+    }
+
+    /// Something of the answer is wrong. While the link has to become quiet, it is not quiet yet.
+    mutating func note(_ reason: String) { oddity = oddity ?? reason }
+
+    /// A read has been answered.
+    /// - Parameter transfers: whole frames in the value.
+    mutating func fetched(_ value: [UInt8], _ transfers: [LogTransfer], isSubscribed: Bool, at now: MonotonicInstant)
+        -> Action
+    {
+        guard case .fetching = stage else { return .none }
+        if value.isEmpty, isSubscribed, frames.isEmpty { return askAgain(at: now) }
+        if value == packet { return end(.repeatedPacket) }
+        packet = value
+        if value.isEmpty { return end(.said) }
+        guard !transfers.isEmpty else {
+            note("what was read is no packet of the log")
+            return .done
+        }
+        for transfer in transfers {
+            if transfer.count == 0 { return end(.said) }
+            frames.append(transfer.records)
+        }
+        return fetch(at: now)
+    }
+
+    /// - Parameter isWriting: a write of this connection waits for its response, so that the link is not quiet.
+    mutating func tick(isWriting: Bool, at now: MonotonicInstant) -> Action {
+        guard deadline <= now else { return .none }
+        switch stage {
+        case .quiet:
+            guard !isWriting else {
+                stage = .quiet(until: now.advanced(by: limits.quiet))
+                return .none
+            }
+            return ask(at: now)
+        case .writing, .fetching:
+            return .silent
+        case .asked:
+            return canFetch ? fetch(at: now) : askAgain(at: now)
+        case .receiving:
+            note("the log broke off")
+            return .done
+        case .between:
+            if profile == .draft { note("the end of the log is missing") }
+            return .done
+        }
+    }
+
+    // MARK: - Steps
+
+    private mutating func ask(at now: MonotonicInstant) -> Action {
+        if questions == 0 { askedAt = now }
+        questions += 1
+        stage = .writing(until: now.advanced(by: limits.request))
+        return .ask
+    }
+
+    private mutating func askAgain(at now: MonotonicInstant) -> Action {
+        guard questions < limits.sendings else {
+            note("the bottle did not answer the question for its log")
+            return end(.unanswered)
+        }
+        note("the question had to be repeated")
+        return ask(at: now)
+    }
+
+    private mutating func fetch(at now: MonotonicInstant) -> Action {
+        if packet == nil { packet = [] }
+        stage = .fetching(until: now.advanced(by: limits.request))
+        return .fetch
+    }
+
+    private mutating func end(_ ending: Ending) -> Action {
+        self.ending = ending
+        return .done
+    }
+
+    /// Whether what comes now can belong to the answer. What comes while the link has to become quiet does not, and
+    /// begins the wait again.
+    private mutating func isListening(at now: MonotonicInstant) -> Bool {
+        if case .quiet = stage {
+            stage = .quiet(until: now.advanced(by: limits.quiet))
+            return false
+        }
+        return true
+    }
+}
+
+extension PollLimits {
+    /// How long nothing of the log may have come before the link counts as quiet: longer than the time after which a
+    /// question is repeated.
+    var quiet: Duration { answer * 2 }
+}

@@ -1,0 +1,214 @@
+import BottleProtocol
+import Bluetooth
+import TrackerCore
+
+// The list of things to do on a connection: each begins, waits for its answer with a limit, and hands over to the next.
+// What only serves comfort gives up with a warning.
+extension Poll {
+    mutating func advance(_ session: Session) throws {
+        var session = session
+        guard !session.steps.isEmpty else { return finishSession(session) }
+        let step = session.steps.removeFirst()
+        switch step {
+        case .log: try beginLog(session)
+        case .snapshot:
+            show(.polling)
+            start(.snapshot, step, session)
+        case .settings:
+            guard let command = settingsCommand else { return try advance(session) }
+            announce(command)
+            start(command, step, session)
+        case .total:
+            state = .consulting(session)
+            emit(.askTodayTotal)
+        case .light:
+            state = .consulting(session)
+            emit(.askLight(bottle: bottle))
+        case .set(let command, _), .send(let command): start(command, step, session)
+        }
+    }
+
+    private mutating func start(_ command: HostCommand, _ step: Session.Step, _ session: Session) {
+        let isPatient =
+            switch step {
+            case .send, .set(_, shows: .some): true
+            default: false
+            }
+        state = .commanding(
+            session, step, Exchange(command, limits: limits, isPatient: isPatient, at: now))
+        write(command.encoded)
+    }
+
+    mutating func showTotal(_ total: Int?) throws {
+        guard case .consulting(var session) = state else { return }
+        if let total, let command = amountCommand(total) {
+            session.steps.insert(.set(command), at: 0)
+            report.snapshot?.amountMl = total
+        }
+        try advance(session)
+    }
+
+    mutating func showLight(_ light: BottleLight?) throws {
+        guard case .consulting(var session) = state else { return }
+        if let light {
+            let commands = LightPlan.commands(for: light)
+            session.steps = commands.enumerated().map { index, command in
+                .set(command, shows: index == commands.count - 1 ? light : nil)
+            }
+        }
+        try advance(session)
+    }
+
+    // MARK: - Answers of the link
+
+    mutating func write(_ bytes: [UInt8]) {
+        guard let table = state.session?.table else { return }
+        state.session?.writesUnderWay += 1
+        perform(.write(handle: table.command, value: bytes, withResponse: table.commandWithResponse))
+    }
+
+    mutating func answered(_ event: CentralEvent) throws {
+        switch event {
+        case .wrote:
+            guard let session = noteWrite(), session.writesUnderWay == 0 else { return }
+            try wrote(session)
+        case .writeFailed(_, let error):
+            guard let session = noteWrite(), error.code != .disconnected else { return }
+            try writeFailed(error, session)
+        case .read(let handle, let value) where handle == state.session?.table?.response:
+            try fetched(value)
+        case .readFailed(_, let error):
+            guard case .reading(_, let reader) = state, case .fetching = reader.stage, error.code != .disconnected
+            else { return }
+            guard error.code == .refused else { return try lose(error) }
+            try storeRest()
+            giveUp(
+                PollFailure(
+                    .unexpectedResponse,
+                    "the response characteristic says that it can be read, and refuses: \(error.sentence)",
+                    linkError: .refused))
+        default: break
+        }
+    }
+
+    /// The link answers writes in their order.
+    private mutating func noteWrite() -> Session? {
+        guard let session = state.session else { return nil }
+        state.session?.writesUnderWay = max(0, session.writesUnderWay - 1)
+        return state.session
+    }
+
+    private mutating func wrote(_ session: Session) throws {
+        switch state {
+        case .commanding(_, let step, var exchange):
+            exchange.wrote(at: now)
+            state = .commanding(session, step, exchange)
+        case .reading(_, var reader):
+            reader.asked(at: now)
+            state = .reading(session, reader)
+        case .acknowledging: try readAgain(session)
+        default: break
+        }
+    }
+
+    private mutating func writeFailed(_ error: LinkError, _ session: Session) throws {
+        switch state {
+        case .acknowledging: return try acknowledgementRefused(session)
+        case .commanding(_, let step, let exchange):
+            if takeOtherWay(error, session) { return write(exchange.command.encoded) }
+            if case .send(let command) = step {
+                report.answers.append(CommandAnswer(command: command, sent: false))
+            } else {
+                say(.warning, "The bottle refused to \(exchange.command.meaning): \(error.sentence)")
+            }
+            var session = session
+            session.steps.removeAll { if case .set = $0 { true } else { false } }
+            return try advance(session)
+        case .reading(_, let reader):
+            if takeOtherWay(error, session) { return write(reader.question.encoded) }
+        default: break
+        }
+        guard error.code == .refused else { return try lose(error) }
+        try storeRest()
+        giveUp(
+            PollFailure(
+                .unexpectedResponse, "the command characteristic refuses what it offers: \(error.sentence)",
+                linkError: .refused))
+    }
+
+    /// A bottle may offer both ways of writing and refuse one.
+    private mutating func takeOtherWay(_ error: LinkError, _ session: Session) -> Bool {
+        guard error.code == .refused, let table = session.table, table.commandBothWays, table.commandWithResponse else {
+            return false
+        }
+        state.session?.table?.handles.commandWithResponse = false
+        state.session?.table?.handles.commandBothWays = false
+        return true
+    }
+
+    // MARK: - Answers of the bottle
+
+    mutating func exchangeTick(_ session: Session, _ step: Session.Step, _ exchange: Exchange) throws {
+        var exchange = exchange
+        switch exchange.tick(at: now) {
+        case .repeatCommand:
+            state = .commanding(session, step, exchange)
+            write(exchange.command.encoded)
+        case .silentLink:
+            if session.isAfterLog {
+                say(.warning, "The bottle was told what to show, and did not answer.")
+            }
+            try lose(silence(exchange.command.meaning))
+        case .over:
+            if exchange.expectsAnswer, !step.isSend {
+                say(
+                    .warning,
+                    """
+                    The bottle did not answer when asked to \(exchange.command.meaning), \
+                    \(counted(exchange.sendings, "time")).
+                    """)
+            }
+            try complete(exchange, step, session, with: exchange.interim)
+        }
+    }
+
+    private mutating func complete(
+        _ exchange: Exchange, _ step: Session.Step, _ session: Session, with frame: Frame?
+    ) throws {
+        switch step {
+        case .send(let command): report.answers.append(CommandAnswer(command: command, answer: frame, sent: true))
+        case .set(_, shows: let light?): emit(.lit(bottle: bottle, light))
+        case .settings: noteGoal(exchange.command, answer: frame)
+        case .snapshot, .log, .total, .light, .set: break
+        }
+        try advance(session)
+    }
+
+    /// A whole answer or report has arrived.
+    mutating func take(_ frame: Frame) throws {
+        guard let message = try? BottleMessage(decoding: frame) else {
+            return try quarantine(frame.encoded, "an answer that is no sequence of entries")
+        }
+        if frame.operation == .report { emit(.report(frame)) }
+        note(message)
+        switch (state, message) {
+        case (.commanding(let session, let step, var exchange), _):
+            if exchange.waitsForButton(message, frame, at: now) {
+                state = .commanding(session, step, exchange)
+                say(.warning, "Press the button on the bottle: it waits for that, for at most \(limits.button).")
+            } else if exchange.isAnswered(by: message, frame) {
+                try complete(exchange, step, session, with: frame)
+            }
+        case (.reading(let session, var reader), .logFollows), (.reading(let session, var reader), .logEmpty):
+            let action = reader.status(follows: message == .logFollows, at: now)
+            state = .reading(session, reader)
+            try follow(action)
+        case (_, .logFollows), (_, .logEmpty): state.session?.log.isBehind = true
+        default: break
+        }
+    }
+}
+
+extension Session.Step {
+    fileprivate var isSend: Bool { if case .send = self { true } else { false } }
+}

@@ -1,0 +1,428 @@
+import BottleProtocol
+import Bluetooth
+import TrackerCore
+
+// The log: values become frames, frames become readings, readings that agree are acknowledged.
+extension Poll {
+    mutating func beginLog(_ session: Session) throws {
+        show(.polling)
+        try read(session)
+    }
+
+    /// Asks for the log.
+    private mutating func read(_ session: Session) throws {
+        var session = session
+        guard let table = session.table else { return }
+        session.log.readings += 1
+        var reader = LogReader(
+            profile: table.profile, canFetch: table.responseReads, isQuiet: !session.log.isBehind, hasRadio: hasRadio,
+            limits: limits, at: now)
+        session.log.isBehind = false
+        let action = reader.begin(at: now)
+        state = .reading(session, reader)
+        try follow(action)
+    }
+
+    mutating func follow(_ action: LogReader.Action) throws {
+        guard case .reading(let session, let reader) = state else { return }
+        switch action {
+        case .none: break
+        case .ask:
+            try flushAssembler()
+            write(reader.question.encoded)
+        case .fetch:
+            if let table = session.table { perform(.read(handle: table.response)) }
+        case .done:
+            try flushAssembler()
+            if case .reading(let session, let reader) = state { try finishReading(session, reader) }
+        case .silent: try lose(silence("log"))
+        }
+    }
+
+    // MARK: - Values
+
+    /// A notification from the response characteristic. Each value has at least one byte of meaning: empty ones are
+    /// ignored.
+    mutating func receive(_ value: [UInt8]) throws {
+        guard let session = state.session, !value.isEmpty else { return }
+        values += 1
+        guard values + junk <= limits.notifications else {
+            try storeRest()
+            return giveUp(
+                PollFailure(
+                    .unexpectedResponse, "more than \(limits.notifications) notifications came in one poll.",
+                    code: "tooManyNotifications"))
+        }
+        noteCut(value, session)
+        let before = session.assembler.progress?.received
+        var assembler = session.assembler
+        let events = assembler.receive(value)
+        state.session?.assembler = assembler
+        for event in events { try take(event, isSingle: before == nil) }
+        guard let progress = state.session?.assembler.progress, progress.received != before,
+            case .reading(let session, var reader) = state
+        else { return }
+        reader.progress(at: now)
+        state = .reading(session, reader)
+        show(.polling, PollProgress.Transfer(received: progress.received, announced: progress.expected))
+    }
+
+    /// A value that fills a small MTU may have lost its rest.
+    private mutating func noteCut(_ value: [UInt8], _ session: Session) {
+        guard session.mtu < Self.logMTU, value.count == session.mtu - 3 else { return }
+        // A value that was lost may have been cut, too: every reading of this connection is odd.
+        guard session.log.cutAt == nil else { return }
+        state.session?.log.cutAt = session.mtu - 3
+        say(
+            .warning,
+            """
+            The connection's MTU is \(session.mtu): notifications end at \(session.mtu - 3) bytes and the rest of them \
+            is lost. A log needs \(Self.logMTU); nothing that is cut is acknowledged.
+            """)
+    }
+
+    /// A full log notification has 110 bytes, and three of ATT's.
+    static let logMTU = 113
+
+    private mutating func take(_ event: AssemblyEvent, isSingle: Bool) throws {
+        switch event {
+        case .message(let frame):
+            try adopt()
+            try take(frame)
+        case .log(let transfer):
+            try adopt()
+            guard case .reading(let session, var reader) = state else {
+                state.session?.log.isBehind = true
+                return say(.info, "The bottle sent log records unasked; they come again when asked for.")
+            }
+            let action = reader.frame(transfer, isSingle: isSingle, at: now)
+            state = .reading(session, reader)
+            try follow(action)
+        case .unfinished(let transfer, let reason):
+            if transfer.count > 0 { try adopt() }
+            noteOddity("a log frame broke off")
+            say(.info, "A log transfer broke off: \(reason).")
+            try quarantine(transfer.payload, reason.description)
+        case .malformed(let bytes, let reason):
+            noteOddity("unreadable bytes came in between")
+            try quarantine(bytes, reason.description)
+        case .repeated: break
+        }
+    }
+
+    private mutating func noteOddity(_ reason: String) {
+        guard case .reading(let session, var reader) = state else {
+            state.session?.log.isBehind = true
+            return
+        }
+        reader.note(reason)
+        state = .reading(session, reader)
+    }
+
+    /// Ends what the assembler still waits for: it will not become whole.
+    private mutating func flushAssembler() throws {
+        guard var assembler = state.session?.assembler else { return }
+        let events = assembler.finish()
+        state.session?.assembler = assembler
+        for event in events { try take(event, isSingle: false) }
+    }
+
+    /// The response characteristic was read.
+    mutating func fetched(_ value: [UInt8]) throws {
+        guard case .reading(let session, var reader) = state, case .fetching = reader.stage else { return }
+        var assembler = LogAssembler()
+        var transfers: [LogTransfer] = []
+        for event in assembler.receive(value) + assembler.finish() {
+            switch event {
+            case .log(let transfer): transfers.append(transfer)
+            default: try take(event, isSingle: false)
+            }
+        }
+        if !transfers.isEmpty || value.isEmpty { try adopt() }
+        let action = reader.fetched(value, transfers, isSubscribed: session.isSubscribed, at: now)
+        state = .reading(session, reader)
+        try follow(action)
+    }
+
+    mutating func quarantine(_ bytes: [UInt8], _ reason: String) throws {
+        junk += 1
+        if junk <= 3 { say(.warning, "Bytes that could not be understood were kept apart: \(reason).") }
+        guard report.identity != nil else { return }
+        report.quarantined += 1
+        guard report.quarantined <= limits.quarantined else { return }
+        try turn?.journal.quarantine(bottle: bottle, bytes: bytes, reason: reason, received: wall)
+    }
+
+    // MARK: - Readings
+
+    private mutating func finishReading(_ session: Session, _ reader: LogReader) throws {
+        var session = session
+        session.log.lastTook = reader.askedAt.duration(to: now)
+        let records = reader.records
+        judgeClock(by: records)
+        if reader.ending == .unanswered { return try finishUnanswered(session) }
+        if let oddity = reader.oddity ?? contradiction(records, reader, session) {
+            return try finishOdd(session, reader, oddity)
+        }
+        session.log.emptyReadings = records.isEmpty ? session.log.emptyReadings + 1 : 0
+        session.log.readingsNeeded = max(session.log.readingsNeeded, reader.readingsNeeded)
+        guard session.log.agreement.add(records) else {
+            return try finishOdd(session, reader, "it changed from one reading to the next")
+        }
+        session.log.latest = records
+        session.log.opening = reader.opening
+        verify(records, &session.log)
+        let certain = session.log.agreement.certain(of: session.log.readingsNeeded)
+        let proven = Set(records.prefix(certain))
+        try store(records.filter { !reader.pieced.contains($0) || proven.contains($0) })
+        try decide(session, reader, records)
+    }
+
+    /// Why a reading that is whole by itself cannot be trusted. A log does not become empty by itself, and a bottle that
+    /// says whether records follow does so each time.
+    private func contradiction(_ records: [RawRecord], _ reader: LogReader, _ session: Session) -> String? {
+        if let cutAt = session.log.cutAt { return "values end at \(cutAt) bytes, and what they lack is lost" }
+        if reader.opening == .frame, session.log.opening == .status { return "the beginning of the log is missing" }
+        let left = Set(session.log.latest ?? []).subtracting(unverified)
+        return records.isEmpty && !left.isEmpty ? "the bottle said that it has no records" : nil
+    }
+
+    /// Keeps the records of whole frames, forgets what earlier readings proved, and asks again once the link is quiet.
+    private mutating func finishOdd(_ session: Session, _ reader: LogReader, _ oddity: String) throws {
+        var session = session
+        session.log.agreement.discard()
+        session.log.oddReadings += 1
+        session.log.isBehind = true
+        try store(reader.records.filter { !reader.pieced.contains($0) })
+        guard session.log.oddReadings < limits.flawedDumps else { return try finishLog(session, note: oddity) }
+        try readAgain(session, note: oddity)
+    }
+
+    /// Reads the log once more, where there is time for it.
+    mutating func readAgain(_ session: Session, note: String? = nil) throws {
+        guard stored.count < limits.records else {
+            return try finishLog(
+                session,
+                note: "\(counted(stored.count, "record")) came in one poll and there may be more: the next poll goes on"
+            )
+        }
+        guard session.log.readings < limits.dumps else {
+            return try finishLog(session, note: note ?? "it was not read alike often enough to be acknowledged")
+        }
+        let quiet = session.log.isBehind ? limits.quiet : .zero
+        guard now.advanced(by: session.log.lastTook + quiet) < end else {
+            return try finishLog(
+                session,
+                note: note ?? """
+                    it was read whole and is stored; to be acknowledged it must be read once more, and the next poll \
+                    does that
+                    """)
+        }
+        try read(session)
+    }
+
+    /// What a whole reading shows of the last acknowledgement.
+    private mutating func verify(_ records: [RawRecord], _ log: inout LogProgress) {
+        let present = Set(records)
+        acknowledged.subtract(present)
+        let left = unverified.filter(present.contains)
+        acknowledged.formUnion(unverified.filter { !present.contains($0) })
+        if !left.isEmpty { log.refusal = "the bottle does not take acknowledgements and keeps its log" }
+        unverified = []
+        noteFigures()
+    }
+
+    private mutating func noteFigures() {
+        report.acknowledged = acknowledged.count
+        report.unconfirmed = unverified.count
+    }
+
+    private mutating func decide(_ session: Session, _ reader: LogReader, _ records: [RawRecord]) throws {
+        if records.isEmpty {
+            // A draft bottle's empty frame may be what is left of a dump whose frames were lost.
+            let needed = session.table?.profile == .draft && reader.isNotified ? 2 : 1
+            return session.log.emptyReadings < needed ? try readAgain(session) : try finishLog(session)
+        }
+        let isStored = stored.isSuperset(of: records)
+        if options.keep, isStored { return try finishLog(session) }
+        if case .doubtful(let sentence) = trust { return try finishLog(session, note: sentence) }
+        if reader.ending == .repeatedPacket {
+            return try finishLog(
+                session,
+                note: """
+                    the bottle shows one packet and does not say whether that is its whole log, so nothing was \
+                    acknowledged
+                    """)
+        }
+        if let refusal = session.log.refusal { return try finishLog(session, note: refusal) }
+        let drinks = 1 + Int(clamping: max(0, reader.askedAt.duration(to: now).components.seconds))
+        let certain = session.log.agreement.acknowledgeable(of: session.log.readingsNeeded, drinks: drinks)
+        let count = min(certain, records.prefix { stored.contains($0) }.count, Int(UInt16.max) / DrinkRecord.size)
+        guard count > 0, !session.log.isBehind, !options.keep else { return try readAgain(session) }
+        try acknowledge(Array(records.prefix(count)), session)
+    }
+
+    // MARK: - Acknowledgement
+
+    /// The records are appended once more right before: what was stored may have been undone since, by a user who
+    /// restored a backup or released the bottle.
+    private mutating func acknowledge(_ records: [RawRecord], _ session: Session) throws {
+        guard let journal = turn?.journal else { return }
+        if hasAnswered, try !journal.isOwn(bottle) { throw ReleasedBottle(bottle) }
+        _ = try journal.append(entries(records))
+        var session = session
+        session.log.agreement.discard()
+        unverified = records
+        noteFigures()
+        state = .acknowledging(session, until: now.advanced(by: limits.request))
+        write(HostCommand.acknowledge(bytes: UInt16(records.count * DrinkRecord.size)).encoded)
+    }
+
+    mutating func acknowledgementRefused(_ session: Session) throws {
+        unverified = []
+        noteFigures()
+        try finishLog(session, note: "the bottle refused the acknowledgement and keeps its log")
+    }
+
+    // MARK: - Storing
+
+    private func entries(_ records: [RawRecord]) -> [JournalEntry] {
+        var dates = RecordDates(
+            bottle: bottle, options: options, received: wall, lastPoll: lastCompletePoll, trust: trust ?? .alone)
+        return records.map { dates.entry($0.bytes) }
+    }
+
+    /// Hands the records that are new in this poll to the journal, in the order of the log.
+    private mutating func store(_ records: [RawRecord]) throws {
+        let new = zip(records, entries(records)).filter { !stored.contains($0.0) }
+        guard !new.isEmpty, let journal = turn?.journal else { return }
+        report.received += new.count
+        show(.storing)
+        let entries = new.map(\.1)
+        let outcomes = try journal.append(entries)
+        stored.formUnion(new.map(\.0))
+        for (entry, outcome) in zip(entries, outcomes) {
+            if outcome.isNew { report.new += 1 } else { report.duplicates += 1 }
+            // What is stored with a date keeps it.
+            if case .quarantined = entry.verdict, outcome != .duplicate { report.suspect += 1 }
+        }
+        emit(.journaled(entries, outcomes))
+        warnOfWideAmounts(new.map(\.0))
+    }
+
+    /// A dialect that reads the amount from one byte reads too little where the byte before is not zero.
+    private mutating func warnOfWideAmounts(_ records: [RawRecord]) {
+        guard (options.amountWidth ?? AmountWidth(options.dialect)) == .u8 else { return }
+        let wide = records.count { $0.bytes[6] != 0 }
+        guard wide > 0 else { return }
+        say(
+            .warning,
+            """
+            \(counted(wide, "record")) of more than 255 ml: byte 6 is not 0, and only byte 7 is read \
+            (bottle.amountWidth).
+            """,
+            code: "separatorNotZero")
+    }
+
+    /// Keeps what has arrived of a reading that ends early.
+    mutating func storeRest() throws {
+        guard case .reading = state else { return }
+        try flushAssembler()
+        guard case .reading(_, let reader) = state else { return }
+        let records = reader.records.filter { !reader.pieced.contains($0) }
+        judgeClock(by: records)
+        try store(records)
+    }
+
+    private mutating func judgeClock(by records: [RawRecord]) {
+        let dates = RecordDates(bottle: bottle, options: options, received: wall, lastPoll: nil, trust: .alone)
+        let isSynchronised = options.trustsClock || options.host?.isSynchronized == true
+        trust = ClockTrust(
+            host: wall, isSynchronised: isSynchronised, drift: report.clockDriftSeconds,
+            newest: records.compactMap { dates.time($0.bytes) }.max())
+    }
+
+    // MARK: - The end of the log
+
+    /// - Parameter note: why more was not done; `nil`: nothing is left to do.
+    private mutating func finishLog(_ session: Session, note: String? = nil) throws {
+        var session = session
+        session.log.isDone = true
+        let isLimited = stored.count >= limits.records
+        report.complete = session.log.latest != nil && !isLimited
+        if let latest = session.log.latest {
+            try adopt()
+            report.storedRecords = latest.count
+        }
+        noteFigures()
+        try lookAgain()
+        let waiting = session.log.latest?.count { !stored.contains($0) } ?? 0
+        if waiting > 0 {
+            say(
+                .warning,
+                """
+                About the log: \(counted(waiting, "record")) came in pieces and \(waiting == 1 ? "waits" : "wait") in \
+                the bottle until readings of the whole log agree.
+                """)
+        }
+        if let note { say(report.complete ? .info : .warning, "About the log: \(note).") }
+        if let failure = logFailure(session, note, isLimited: isLimited) { return giveUp(failure) }
+        try advance(session)
+    }
+
+    /// What is stored without a date, or was read in another dialect, is read once more.
+    private mutating func lookAgain() throws {
+        guard let journal = turn?.journal, trust?.isTrusted == true else { return }
+        let found = try SecondLook.run(journal, bottles: [bottle], options: options, now: wall)
+        guard !found.isEmpty else { return }
+        report.resolved += found.count { $0.outcome == .promoted }
+        emit(.journaled(found.map(\.entry), found.map(\.outcome)))
+    }
+
+    private func logFailure(_ session: Session, _ note: String?, isLimited: Bool) -> PollFailure? {
+        if case .doubtful(let sentence) = trust, report.received > 0 {
+            return PollFailure(.clockDoubtful, sentence + ".")
+        }
+        guard !report.complete, !isLimited else { return nil }
+        if let cutAt = session.log.cutAt {
+            return PollFailure(
+                .unexpectedResponse,
+                """
+                the connection's MTU is \(session.mtu), so the bottle's values were cut after \(cutAt) bytes; a log \
+                needs an MTU of \(Self.logMTU). Nothing that was cut was acknowledged.
+                """,
+                code: "smallMTU", values: ["mtu": "\(Self.logMTU)"])
+        }
+        if report.received == 0, junk > 0 { return notTheProtocol }
+        return PollFailure(
+            .didNotAnswer, "its log did not come through whole: \(note ?? "it broke off").", code: "logBrokeOff")
+    }
+
+    private var notTheProtocol: PollFailure {
+        PollFailure(
+            .unexpectedResponse, "what came back is not the WaterH protocol (\(junk) unreadable pieces were kept).",
+            code: "notTheProtocol")
+    }
+
+    /// The question was repeated and never answered.
+    private mutating func finishUnanswered(_ session: Session) throws {
+        if session.log.latest != nil {
+            let note = "the bottle did not say whether it took the last acknowledgement"
+            return try finishLog(session, note: unverified.isEmpty ? nil : note)
+        }
+        if candidate + 1 < session.candidates {
+            candidate += 1
+            return try lose(
+                LinkError(.timeout, "The bottle did not answer on the first of its characteristics.", isTransient: true)
+            )
+        }
+        if session.isResumed {
+            return try lose(
+                LinkError(.timeout, "The bottle did not answer on the connection that was kept.", isTransient: true))
+        }
+        if report.received == 0, junk > 0 { return giveUp(notTheProtocol) }
+        giveUp(
+            PollFailure(
+                .didNotAnswer, "it was asked for its log \(limits.sendings) times.", code: "saidNothing"))
+    }
+}

@@ -1,0 +1,297 @@
+import BottleProtocol
+import Bluetooth
+import TrackerCore
+
+/// What a connection waits for before it can be used.
+enum Opening: Hashable, Sendable {
+    case discovering, readingName, readingSerial, subscribing
+
+    var words: String {
+        switch self {
+        case .discovering: "discover"
+        case .readingName: "readName"
+        case .readingSerial: "readSerial"
+        case .subscribing: "subscribe"
+        }
+    }
+}
+
+/// What happened on a connection that is kept.
+package enum ConnectionNews: Hashable, Sendable {
+    /// The bottle said something by itself: its log is worth a look.
+    case stirred
+    case lost
+}
+
+// From a connection to a bottle that is known and listened to.
+extension Poll {
+    mutating func open(_ peer: PeerID, mtu: Int) {
+        connections += 1
+        report.history.failedScans = 0
+        show(.connected)
+        state = .opening(Session(peer: peer, mtu: mtu), .discovering, until: now.advanced(by: limits.discover))
+        perform(.discover)
+    }
+
+    mutating func opened(_ session: Session, _ opening: Opening, _ event: CentralEvent) throws {
+        switch (opening, event) {
+        case (.discovering, .discovered(let services)): try discovered(services, session)
+        case (.discovering, .discoveryFailed(let error)): try lose(error)
+        case (.readingName, .read(_, let value)):
+            report.name = BottleIdentity.name(value)
+            try readSerial(session)
+        case (.readingSerial, .read(_, let value)):
+            serialNumber = BottleIdentity.from(serialNumber: value)
+            try identify(session)
+        case (.readingName, .readFailed(_, let error)), (.readingSerial, .readFailed(_, let error)):
+            try readFailed(error, session, opening)
+        case (.subscribing, .subscribed): try command(session, isSubscribed: true)
+        case (.subscribing, .subscribeFailed(_, let error)): try subscribeFailed(error, session)
+        default: break
+        }
+    }
+
+    private mutating func discovered(_ services: [RemoteService], _ session: Session) throws {
+        var session = session
+        do {
+            let tables = try BottleTable.all(in: services)
+            session.table = tables[candidate % tables.count]
+            session.candidates = tables.count
+        } catch {
+            return try rejectServices(error)
+        }
+        report.profile = session.table?.profile
+        if let handle = session.table?.deviceName, report.name == nil {
+            request(.read(handle: handle), session, .readingName)
+        } else {
+            try readSerial(session)
+        }
+    }
+
+    /// The system caches attribute tables, and after a firmware update it may have an old one: it is asked to forget
+    /// the peer once.
+    private mutating func rejectServices(_ error: BottleTable.NoBottle) throws {
+        let peer = report.name.map { "'\($0)'" } ?? "the peer at \(linkName)"
+        guard !hasRadio || failures[.protocolViolation] != nil else {
+            return try lose(
+                LinkError(
+                    .protocolViolation, "\(peer) shows no bottle's services: \(error.sentence)", isTransient: true))
+        }
+        reject(
+            PollFailure(.unexpectedResponse, "\(peer) is no WaterH bottle: \(error.sentence)", code: "noBottle"))
+    }
+
+    private mutating func readSerial(_ session: Session) throws {
+        guard let handle = session.table?.serialNumber, address == nil else { return try identify(session) }
+        request(.read(handle: handle), session, .readingSerial)
+    }
+
+    private mutating func request(_ request: CentralRequest, _ session: Session, _ opening: Opening) {
+        state = .opening(session, opening, until: now.advanced(by: limits.request))
+        perform(request)
+    }
+
+    private mutating func readFailed(_ error: LinkError, _ session: Session, _ opening: Opening) throws {
+        guard error.code != .disconnected else { return }
+        // Only a refusal is the same tomorrow: a lost answer must not change the bottle's identity.
+        guard error.code == .refused else { return try lose(error) }
+        let isName = opening == .readingName
+        say(.info, "The bottle's \(isName ? "name" : "serial number") could not be read: \(error.sentence)")
+        if isName { try readSerial(session) } else { try identify(session) }
+    }
+
+    // MARK: - Identity
+
+    /// The peer's address, where it is one that stays.
+    private var address: BluetoothAddress? { seen?.isAddressPrivate == true ? nil : seen?.address }
+
+    /// What the bottle's records are kept under.
+    var bottle: String { report.identity ?? linkName }
+
+    private var names: BottleNames {
+        var names = BottleNames(bottle, alias: options.alias)
+        names.wasOwn = options.own.contains { $0.answers(to: bottle, alias: options.alias) }
+        return names
+    }
+
+    mutating func identify(_ session: Session) throws {
+        let identity = address?.description ?? serialNumber ?? standIn
+        let isFirstLook = report.bottle == nil
+        (report.identity, report.bottle) = (identity, identity)
+        guard isNamed(identity) else {
+            let name = report.name.map { " (\($0))" } ?? ""
+            return reject(
+                PollFailure(
+                    .notFound, "the bottle at \(linkName) is \(identity)\(name), not \(options.bottle ?? "").",
+                    code: "otherBottleThanNamed"))
+        }
+        guard options.job == .meet || Ownership(options).allows(identity: identity) else {
+            return reject(Ownership(options).refusal(name: report.name, identity: identity))
+        }
+        guard options.job != .meet else {
+            call(identity)
+            return finishSession(session)
+        }
+        if address == nil, serialNumber == nil, isFirstLook { warnOfStandIn(identity) }
+        call(identity)
+        if options.job == .poll { lastCompletePoll = try turn?.journal.recall(names).lastCompletePoll }
+        guard let table = session.table, table.responseNotifies, !session.isSubscribed else {
+            return try command(session, isSubscribed: session.isSubscribed)
+        }
+        request(.subscribe(handle: table.response), session, .subscribing)
+    }
+
+    private func isNamed(_ identity: String) -> Bool {
+        guard let wanted = options.bottle else { return true }
+        let selector = BottleSelector(text: wanted)
+        return identity == wanted || selector.matches(address: BluetoothAddress(identity), name: report.name)
+            || seen?.isAddressPrivate == true && selector.matches(address: seen?.address, name: report.name)
+    }
+
+    /// This is not the bottle that was meant: the scan goes on for another one.
+    private mutating func reject(_ failure: PollFailure) {
+        report.failure = failure
+        if let peer = state.session?.peer { neighbours.rejected.insert(peer) }
+        guard hasRadio, options.bottle == nil, connections < limits.sessions else { return disconnect(then: .finish) }
+        (report.bottle, report.identity, serialNumber) = (nil, nil, nil)
+        say(.info, failure.sentence + " Looking further.")
+        disconnect(then: .scan)
+    }
+
+    /// What a bottle without an address of its own and without a serial number is known by.
+    private var standIn: String {
+        let hidden = seen?.isAddressPrivate == true ? BottleIdentity.standIn(privateName: report.name) : nil
+        return hidden ?? BottleIdentity.standIn(name: report.name, link: linkName)
+    }
+
+    /// The name under which the report shows a bottle: its own alias, or the alias of all bottles unless another
+    /// bottle of this store has it.
+    private mutating func call(_ identity: String) {
+        let own = options.own.first { $0.answers(to: identity, alias: options.alias) }
+        report.bottle = own?.alias ?? identity
+        options = options.following(own)
+        guard own?.alias == nil, let alias = options.alias else { return }
+        let isTaken = options.own.contains {
+            $0.aliases.contains(alias) && !$0.answers(to: identity, alias: alias)
+        }
+        if !isTaken { report.bottle = alias }
+    }
+
+    private mutating func warnOfStandIn(_ identity: String) {
+        guard seen?.isAddressPrivate == true, report.name != nil else {
+            return say(
+                .warning,
+                """
+                The bottle gives no usable serial number; its drinks are kept under '\(identity)', as long as name \
+                and link stay the same.
+                """)
+        }
+        say(
+            .warning,
+            """
+            The bottle hides its address (\(seen?.address?.description ?? "it is private") changes) and gives \
+            no usable serial number; its drinks are kept under '\(identity)', and those of any other bottle of \
+            that name that hides would be too.
+            """)
+    }
+
+    /// The bottle has spoken: it belongs to this store from now on. A connection alone does not make it so, nor does a
+    /// recording.
+    mutating func adopt() throws {
+        guard !hasAnswered, options.job == .poll, !options.isRecording else { return }
+        try turn?.journal.adopt(names)
+        hasAnswered = true
+        report.isAdopted = options.own.isEmpty
+    }
+
+    // MARK: - Subscription
+
+    private mutating func subscribeFailed(_ error: LinkError, _ session: Session) throws {
+        guard error.code != .disconnected else { return }
+        guard session.table?.responseReads == true else {
+            return giveUp(
+                PollFailure(
+                    .unexpectedResponse,
+                    """
+                    the response characteristic says that it notifies, and refuses the subscription: \
+                    \(error.sentence)
+                    """,
+                    linkError: .refused))
+        }
+        say(.warning, "The response characteristic refuses the subscription (\(error.sentence)); it is read instead.")
+        try command(session, isSubscribed: false)
+    }
+
+    /// The connection is ready: what is to be done on it, in order.
+    private mutating func command(_ session: Session, isSubscribed: Bool) throws {
+        var session = session
+        session.isSubscribed = isSubscribed
+        session.steps = steps(session)
+        try advance(session)
+    }
+
+    private func steps(_ session: Session) -> [Session.Step] {
+        if case .send(let commands) = options.job { return commands.map { .send($0) } }
+        guard session.table?.profile == .retail else { return [.log] }
+        return [.snapshot, .log, .settings] + (options.managesTodayAmount ? [.total] : [])
+            + (options.managesLight ? [.light] : [])
+    }
+
+    // MARK: - A connection that was kept
+
+    /// Takes over what an earlier poll knew of the peer on its connection.
+    mutating func resume(_ held: Poll) {
+        state = held.state
+        (seen, serialNumber, candidate) = (held.seen, held.serialNumber, held.candidate)
+        (report.name, report.model, report.profile) = (held.report.name, held.report.model, held.report.profile)
+        (report.identity, report.bottle) = (held.report.identity, held.report.bottle)
+    }
+
+    mutating func startHeld(_ session: Session) throws {
+        guard options.job != .letGo, isMeant else {
+            (report.identity, report.bottle, serialNumber) = (nil, nil, nil)
+            (report.name, report.model, report.profile) = (nil, nil, nil)
+            return disconnect(then: options.job == .letGo ? .finish : .scan)
+        }
+        connections += 1
+        var session = session
+        session.isResumed = true
+        session.log = LogProgress(isBehind: session.log.isBehind, cutAt: session.log.cutAt)
+        state = .opening(session, .subscribing, until: now.advanced(by: limits.request))
+        try identify(session)
+    }
+
+    /// Whether a poll with these options is for the bottle on the connection that was kept.
+    private var isMeant: Bool {
+        if let wanted = options.bottle {
+            return bottle == wanted
+                || BottleSelector(text: wanted).matches(address: BluetoothAddress(bottle), name: report.name)
+        }
+        func isOf(_ bottles: [OwnBottle]) -> Bool {
+            bottles.contains { $0.answers(to: bottle, alias: options.alias) }
+        }
+        return !isOf(options.others) && (options.own.isEmpty || isOf(options.own))
+    }
+
+    /// Whether the poll has ended and its connection is kept.
+    package var isHolding: Bool { if case .held = state { true } else { false } }
+
+    /// Takes note of what happens on the link while no poll is under way.
+    package mutating func note(_ event: CentralEvent) -> ConnectionNews? {
+        guard case .held(var session) = state else { return nil }
+        switch event {
+        case .disconnected, .unavailable:
+            state = .over
+            return .lost
+        case .mtuChanged(let size): session.mtu = size
+        case .notification(let handle, let value) where handle == session.table?.response:
+            // Log bytes that were not asked for just now belong to an earlier question.
+            if (try? Frame(decoding: value))?.operation != .report { session.log.isBehind = true }
+            state = .held(session)
+            return .stirred
+        default: break
+        }
+        state = .held(session)
+        return nil
+    }
+}

@@ -1,0 +1,168 @@
+import BottleProtocol
+import Bluetooth
+import TrackerCore
+
+/// Peers that a scan has shown beside the bottle that is looked for.
+struct Neighbours: Sendable {
+    var heard = HeardPeers()
+    /// Bottles that are not this store's.
+    var others: [PeerID: Advertisement] = [:]
+    /// Peers that turned out not to be the bottle.
+    var rejected: Set<PeerID> = []
+}
+
+// The way to a connection: scan, connect, and the steps of recovery.
+extension Poll {
+    mutating func scan() {
+        guard now < end else { return close(nil) }
+        state = .scanning(until: now.advanced(by: limits.scan))
+        show(.scanning)
+        perform(.startScan)
+    }
+
+    mutating func consider(_ advertisement: Advertisement) {
+        guard !neighbours.rejected.contains(advertisement.peer) else { return }
+        neighbours.heard.note(advertisement)
+        guard isWanted(advertisement) else { return }
+        seen = advertisement
+        report.rssi = advertisement.rssi
+        report.name = advertisement.name.flatMap { BottleIdentity.name(Array($0.utf8)) }
+        perform(.stopScan)
+        // The link gives up by itself; this is the limit for a link that does not.
+        state = .connecting(advertisement.peer, until: now.advanced(by: limits.connect + .milliseconds(500)))
+        show(.connecting)
+        perform(.connect(advertisement.peer, limit: limits.connect))
+    }
+
+    private mutating func isWanted(_ advertisement: Advertisement) -> Bool {
+        guard hasRadio else { return true }
+        let isMeant =
+            options.bottle.map {
+                BottleSelector(text: $0).matches(address: advertisement.address, name: advertisement.name)
+            } ?? BottleSelector.looksLikeBottle(advertisement)
+        guard isMeant else { return false }
+        guard Ownership(options).mayBeOwn(advertisement) else {
+            if neighbours.others.count < 16 { neighbours.others[advertisement.peer] = advertisement }
+            return false
+        }
+        return true
+    }
+
+    mutating func scanTimedOut() {
+        perform(.stopScan)
+        if !neighbours.rejected.isEmpty, let failure = report.failure { return close(failure) }
+        report.history.failedScans += 1
+        fail(notFound)
+    }
+
+    /// What was looked for, where and how long, and what else was there.
+    private var notFound: LinkError {
+        let seconds = Int((began?.now.duration(to: now) ?? limits.scan) / .seconds(1))
+        var facts = ["looked for \(options.bottle ?? "a WaterH bottle") on \(linkName) for \(seconds) s"]
+        if hasRadio { facts.append(neighbours.heard.words(limit: 6)) }
+        if let remark = neighbours.heard.remark { facts.append(remark) }
+        return LinkError(
+            .notFound, "Could not find bottle. Make sure it's nearby. (\(facts.joined(separator: "; ")))\(othersSeen)",
+            isTransient: true)
+    }
+
+    /// Why the time has passed without a connection; `nil` where that is not the reason.
+    mutating func absence() -> PollFailure? {
+        switch state {
+        case .connecting(let peer, _):
+            let name = report.name.map { "\($0) (\(peer))" } ?? "\(peer)"
+            return PollFailure(
+                .connectFailed, "\(name) was seen, and did not connect within \(limits.poll).",
+                linkError: .connectFailed)
+        case .scanning, .pausing, .recovering:
+            guard failures.keys.allSatisfy({ $0 == .notFound }) else { return nil }
+            report.history.failedScans += 1
+            return PollFailure(.notFound, notFound.description, linkError: .notFound, values: othersValues)
+        default:
+            return nil
+        }
+    }
+
+    /// Something odd that the link reports: during a scan it is worth mentioning when nothing is found.
+    mutating func remark(_ sentence: String) {
+        guard case .scanning = state else { return say(.warning, sentence) }
+        neighbours.heard.remark = sentence
+        say(.info, sentence)
+    }
+
+    /// Sentences about bottles in range that are not this store's; empty where none was seen.
+    var othersSeen: String {
+        neighbours.others.values.sorted { $0.peer.text < $1.peer.text }.prefix(3).map { other in
+            let name = other.name.flatMap { BottleIdentity.name(Array($0.utf8)) } ?? "A bottle"
+            let address = other.address?.description ?? other.peer.text
+            if options.others.contains(where: { $0.identities.contains(address) }) {
+                return " \(name) (\(address)), another bottle of this store, is here."
+            }
+            return " \(name) (\(address)) is here, but is not this store's."
+        }.joined()
+    }
+
+    /// Their addresses, for advice.
+    var othersValues: [String: String] {
+        let strangers = neighbours.others.values.map { $0.address?.description ?? $0.peer.text }
+            .filter { address in !options.others.contains { $0.identities.contains(address) } }.sorted().prefix(3)
+        return strangers.isEmpty ? [:] : ["strangers": strangers.joined(separator: ", ")]
+    }
+
+    // MARK: - Recovery
+
+    /// Meets an error by the next step of its class, or ends the poll.
+    mutating func fail(_ error: LinkError) {
+        if case .scanning = state { perform(.stopScan) }
+        let count = failures[error.code, default: 0]
+        failures[error.code] = count + 1
+        let isOver = now >= end || connections >= limits.sessions
+        let rung =
+            isOver
+            ? nil
+            : RetryTable.rung(for: error, count: count, hasRadio: hasRadio, allowPowerCycle: options.allowPowerCycle)
+        let rule = RetryTable.rule(for: error.code)
+        guard let rung else {
+            if hasRadio, let peer = seen?.peer { report.history.suspectPeer = peer.text }
+            return close(PollFailure(rule.failure, error.description, linkError: error.code))
+        }
+        climb(rung, seen?.peer, because: error.description, pause: rule.pause)
+    }
+
+    mutating func climb(_ rung: RecoveryRung, _ peer: PeerID?, because reason: String, pause: Duration = .zero) {
+        report.recovery.append(RecoveryStep(rung: rung, reason: reason))
+        say(.info, "\(reason) Next: \(rung.words).", code: "recovery")
+        let limit = now.advanced(by: limits.connect)
+        switch (rung, peer) {
+        case (.forget, let peer?):
+            state = .recovering(peer, until: limit)
+            perform(.forget(peer))
+        case (.powerCycle, _):
+            state = .recovering(peer, until: limit)
+            perform(.powerCycle)
+        case (.disconnect, _):
+            state = .recovering(nil, until: limit)
+            perform(.disconnect)
+        case (.retry, _), (.restartDiscovery, _), (.forget, nil):
+            state = .pausing(until: now.advanced(by: pause))
+        }
+    }
+
+    mutating func recovered(_ outcome: String?) {
+        if let outcome, !report.recovery.isEmpty { report.recovery[report.recovery.count - 1].outcome = outcome }
+        state = .pausing(until: now.advanced(by: .milliseconds(100)))
+    }
+}
+
+extension RecoveryRung {
+    /// The step, for people.
+    fileprivate var words: String {
+        switch self {
+        case .retry: "try again"
+        case .disconnect: "end the old connection"
+        case .forget: "let the system forget the bottle"
+        case .restartDiscovery: "start the scan anew"
+        case .powerCycle: "switch the adapter off and on"
+        }
+    }
+}

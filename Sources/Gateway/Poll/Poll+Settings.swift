@@ -1,0 +1,123 @@
+import BottleProtocol
+import TrackerCore
+
+// What is written to the bottle, from what it said of itself. Writing makes its light blink, so nothing is written that
+// is right already.
+extension Poll {
+    /// Goal, clock and reminder in one command where they differ, or the clock or the goal alone. Only a synchronised
+    /// host's clock sets the bottle's.
+    var settingsCommand: HostCommand? {
+        guard let snapshot = report.snapshot, let clock = BottleClock(options.zone.wall(at: wall)) else { return nil }
+        let isOff = trust == .synchronised && isClockOff
+        if trust == .synchronised, let wanted = options.settings, let reminder = wanted.reminder ?? snapshot.reminder,
+            snapshot.reminder != reminder || goalCommand != nil && isOff
+        {
+            return .settings(goalMl: wanted.goalMl, clock: clock, reminder: reminder)
+        }
+        return isOff ? .clock(clock) : goalCommand
+    }
+
+    /// The goal alone, where the bottle shows another one and has not rejected this one.
+    private var goalCommand: HostCommand? {
+        guard let wanted = options.settings?.goalMl, let shown = report.snapshot?.goalMl, shown != Int(wanted),
+            report.history.unheededGoalMl != Int(wanted)
+        else { return nil }
+        return .goal(ml: wanted)
+    }
+
+    /// The bottle's clock was lost, or is off by more than is left alone.
+    private var isClockOff: Bool {
+        guard let limit = options.correctClockBeyond, report.snapshot?.clock != nil else { return false }
+        guard let drift = report.clockDriftSeconds else { return true }
+        return Int64(drift.magnitude) > limit.components.seconds
+    }
+
+    mutating func announce(_ command: HostCommand) {
+        guard command.setsClock, isClockOff, let drift = report.clockDriftSeconds else { return }
+        say(.warning, "The bottle's clock is \(drift.magnitude) s \(drift < 0 ? "slow" : "fast") and is set.")
+    }
+
+    /// The amount to show on the bottle's screen. A store that has not yet read this bottle's whole log does not know
+    /// what another app took from it today, so it only raises the figure.
+    func amountCommand(_ total: Int) -> HostCommand? {
+        guard let ml = UInt16(exactly: total) else { return nil }
+        let shown = report.snapshot?.amountMl
+        if total > shown ?? 0 { return .amount(ml: ml) }
+        return report.complete && lastCompletePoll != nil && shown != total ? .amount(ml: ml) : nil
+    }
+
+    /// A bottle that keeps its own goal is not asked for the same one again: it would blink at every poll.
+    mutating func noteGoal(_ command: HostCommand, answer: Frame?) {
+        let wanted: UInt16
+        switch command {
+        case .goal(let ml), .settings(let ml, _, _): wanted = ml
+        default: return
+        }
+        let taken = (try? answer?.entries())?.first { $0.type == .goal }?.number
+        guard taken != wanted else {
+            report.snapshot?.goalMl = Int(wanted)
+            return
+        }
+        report.history.unheededGoalMl = Int(wanted)
+        say(
+            .warning,
+            """
+            The bottle was told a goal of \(wanted) ml and \
+            \(taken.map { "took \($0) ml" } ?? "did not say that it took it").
+            """)
+    }
+
+    /// Takes from a message what the report shows.
+    mutating func note(_ message: BottleMessage) {
+        switch message {
+        case .snapshot(let snapshot):
+            report.snapshot = snapshot
+            report.model = snapshot.model ?? report.model
+            if let percent = snapshot.batteryPercent, percent <= 100 { report.batteryPercent = percent }
+            if let clock = snapshot.clock { noteClock(clock) }
+        case .report(let entries):
+            for entry in entries where entry.type == .battery {
+                if let percent = entry.byte, percent <= 100 { report.batteryPercent = Int(percent) }
+            }
+        case .clockStatus(let status) where status != 0:
+            say(.warning, "The bottle did not take the clock (status \(status)).")
+        default: break
+        }
+    }
+
+    private mutating func noteClock(_ clock: BottleClock) {
+        report.clockDriftSeconds = clock.drift(from: options.zone.wall(at: wall))
+        if report.clockDriftSeconds == nil { say(.warning, "The bottle's clock is lost: it says \(clock).") }
+    }
+}
+
+extension BottleClock {
+    /// `nil` for years that the clock's byte cannot hold.
+    package init?(_ wall: WallTime) {
+        guard let year = UInt8(exactly: wall.year - 2000), let month = UInt8(exactly: wall.month),
+            let day = UInt8(exactly: wall.day), let hour = UInt8(exactly: wall.hour),
+            let minute = UInt8(exactly: wall.minute), let second = UInt8(exactly: wall.second)
+        else { return nil }
+        self.init(yearByte: year, month: month, day: day, hour: hour, minute: minute, second: second)
+    }
+
+    /// Seconds by which it is ahead of a wall clock; `nil` where its fields are no date. Both are compared as they are
+    /// shown: a bottle that is set right shows what the wall clock shows, whatever the zone does in that hour.
+    func drift(from wall: WallTime) -> Int? {
+        guard isPossible else { return nil }
+        let shown = WallTime(
+            year: year, month: Int(month), day: Int(day), hour: Int(hour), minute: Int(minute), second: Int(second))
+        guard case .once(let theirs) = Zone.utc.moments(of: shown), case .once(let ours) = Zone.utc.moments(of: wall)
+        else { return nil }
+        return Int((theirs.milliseconds - ours.milliseconds) / 1000)
+    }
+}
+
+extension HostCommand {
+    var setsClock: Bool {
+        switch self {
+        case .clock, .settings: true
+        default: false
+        }
+    }
+}

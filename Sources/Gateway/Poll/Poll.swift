@@ -1,0 +1,405 @@
+import BottleProtocol
+import Bluetooth
+import TrackerCore
+
+/// One poll of one bottle, from scan to disconnect, as a state machine without I/O: events go in, effects come out.
+///
+/// It keeps three guarantees. Nothing is acknowledged before the journal has it. A drink's identity comes from the
+/// bottle. Totals are computed from the journal. Time is a parameter, and so is the journal, which answers at once.
+package struct Poll: Sendable {
+    /// Where a poll is, with everything that matters only there.
+    enum State: Sendable {
+        case idle
+        case scanning(until: MonotonicInstant)
+        case connecting(PeerID, until: MonotonicInstant)
+        /// Discovers, identifies and subscribes.
+        case opening(Session, Opening, until: MonotonicInstant)
+        case commanding(Session, Session.Step, Exchange)
+        /// The caller looks up what the bottle is to show.
+        case consulting(Session)
+        case reading(Session, LogReader)
+        case acknowledging(Session, until: MonotonicInstant)
+        /// The link carries out a step of recovery.
+        case recovering(PeerID?, until: MonotonicInstant)
+        /// A pause before the next attempt.
+        case pausing(until: MonotonicInstant)
+        case disconnecting(Next, until: MonotonicInstant)
+        /// The poll is over and its connection is kept.
+        case held(Session)
+        case over
+    }
+
+    /// What comes after a disconnect.
+    enum Next: Hashable, Sendable {
+        case scan
+        case recover(LinkError)
+        case finish
+    }
+
+    /// What belongs to the event at hand.
+    struct Turn: Sendable {
+        var now = MonotonicInstant(nanoseconds: 0)
+        var wall = Instant(milliseconds: 0)
+        var journal: any Journal
+        var effects: [PollEffect] = []
+    }
+
+    var options: PollOptions
+    let linkName: String
+    let hasRadio: Bool
+    var state = State.idle
+    var report = PollReport()
+    var turn: Turn?
+    /// When the poll began, by both clocks.
+    var began: (now: MonotonicInstant, wall: Instant)?
+    /// Errors so far, by class.
+    var failures: [LinkError.Code: Int] = [:]
+    /// Connections so far.
+    var connections = 0
+    var neighbours = Neighbours()
+    /// What the scan showed of the peer.
+    var seen: Advertisement?
+    var serialNumber: String?
+    /// Which of several pairs of characteristics is used.
+    var candidate = 0
+    /// The bottle has spoken, and the journal knows it.
+    var hasAnswered = false
+    /// The end of this bottle's last poll that read the whole log.
+    var lastCompletePoll: Instant?
+    var trust: ClockTrust?
+    /// Records that the journal took in this poll.
+    var stored: Set<RawRecord> = []
+    /// Records that the bottle was told to forget, and that no reading brought since.
+    var acknowledged: Set<RawRecord> = []
+    /// Records that the bottle was told to forget last; no reading has shown yet whether it did.
+    var unverified: [RawRecord] = []
+    /// Pieces of unreadable bytes.
+    var junk = 0
+    /// Values received.
+    var values = 0
+
+    /// - Parameters:
+    ///   - linkName: the link for people, such as `unix:/tmp/b.sock`.
+    ///   - hasRadio: whether a scan finds peers by radio (`CentralLink.hasRadio`).
+    ///   - held: the poll that kept its connection, where there is one.
+    package init(options: PollOptions, linkName: String, hasRadio: Bool, held: Poll? = nil) {
+        self.options = options
+        self.linkName = linkName
+        self.hasRadio = hasRadio
+        report.history = options.history
+        if let held, case .held = held.state { resume(held) }
+    }
+
+    var limits: PollLimits { options.limits }
+    var now: MonotonicInstant { turn?.now ?? MonotonicInstant(nanoseconds: 0) }
+    var wall: Instant { turn?.wall ?? Instant(milliseconds: 0) }
+    /// When the poll's time is up.
+    var end: MonotonicInstant { (began?.now ?? now).advanced(by: limits.poll) }
+
+    /// When `tick` is due at the latest.
+    package var nextDeadline: MonotonicInstant? {
+        switch state {
+        case .idle, .held, .over: nil
+        case .disconnecting(_, let until): until
+        default: state.deadline.map { min($0, end) } ?? end
+        }
+    }
+
+    /// Nothing more will happen; the report is complete.
+    package var isOver: Bool {
+        switch state {
+        case .held, .over: true
+        default: false
+        }
+    }
+
+    /// - Parameters:
+    ///   - now: for deadlines.
+    ///   - wall: when records count as received, and what the bottle's clock is compared with.
+    package mutating func handle(
+        _ event: PollEvent, at now: MonotonicInstant, wall: Instant, journal: any Journal
+    ) -> [PollEffect] {
+        guard !isOver || event == .start else { return [] }
+        // A poll has one clock: setting the host's clock in the middle of it counts from the next poll on.
+        let start = began ?? (now, wall)
+        began = start
+        turn = Turn(
+            now: now, wall: start.wall.advanced(seconds: start.now.duration(to: now) / .seconds(1)), journal: journal)
+        do {
+            try take(event)
+        } catch let released as ReleasedBottle {
+            giveUp(PollFailure(.notOurs, sentence("\(released)")))
+        } catch {
+            giveUp(PollFailure(.cannotStore, sentence("\(error)")))
+        }
+        defer { turn = nil }
+        return turn?.effects ?? []
+    }
+
+    // MARK: - Events
+
+    private mutating func take(_ event: PollEvent) throws {
+        switch event {
+        case .start: try start()
+        case .link(let event): try take(event)
+        case .todayTotal(let total): try showTotal(total)
+        case .light(let light): try showLight(light)
+        case .tick: try tick()
+        case .cancel: try stop(PollFailure(.interrupted, "the poll was stopped."))
+        }
+    }
+
+    private mutating func start() throws {
+        switch state {
+        case .held(let session):
+            try startHeld(session)
+        case .idle where options.job == .letGo:
+            finish()
+        case .idle:
+            if hasRadio, let stale = options.history.suspectPeer {
+                climb(.forget, PeerID(stale), because: "the last session with it ended badly")
+            } else {
+                scan()
+            }
+        default: break
+        }
+    }
+
+    private mutating func take(_ event: CentralEvent) throws {
+        switch (state, event) {
+        case (_, .remark(let sentence)): remark(sentence)
+        case (.scanning, .unavailable(let error)), (.connecting, .unavailable(let error)),
+            (.recovering, .unavailable(let error)):
+            fail(error)
+        case (.disconnecting(let next, _), .unavailable), (.disconnecting(let next, _), .disconnected): proceed(next)
+        case (.scanning, .advertised(let advertisement)): consider(advertisement)
+        case (.scanning, .scanFailed(let error)): fail(error)
+        case (.connecting(let wanted, _), .connected(let peer, let mtu)) where wanted == peer: open(peer, mtu: mtu)
+        case (.connecting, .connectFailed(let error)), (.connecting, .disconnected(let error?)): fail(error)
+        case (.recovering, .recovered(let sentence)): recovered(sentence)
+        case (.recovering(nil, _), .disconnected): recovered(nil)
+        case (_, .disconnected(let error)), (_, .unavailable(let error as LinkError?)):
+            if state.session != nil { try lose(error) }
+        case (_, .mtuChanged(let size)): state.session?.mtu = size
+        case (_, .notification(let handle, let value)):
+            if handle == state.session?.table?.response { try receive(value) }
+        case (.opening(let session, let opening, _), _): try opened(session, opening, event)
+        default: try answered(event)
+        }
+    }
+
+    private mutating func tick() throws {
+        guard now < end || state.isDisconnecting else { return try outOfTime() }
+        guard let due = state.deadline, due <= now else { return }
+        switch state {
+        case .scanning: scanTimedOut()
+        case .connecting:
+            perform(.disconnect)
+            fail(LinkError(.connectFailed, "The bottle did not connect within \(limits.connect).", isTransient: true))
+        case .opening(_, let opening, _): try lose(silence(opening.words))
+        case .commanding(let session, let step, let exchange): try exchangeTick(session, step, exchange)
+        case .reading(let session, var reader):
+            let action = reader.tick(isWriting: session.writesUnderWay > 0, at: now)
+            state = .reading(session, reader)
+            try follow(action)
+        case .acknowledging: try lose(silence("acknowledge"))
+        case .recovering: recovered("no answer from the link in time")
+        case .pausing: scan()
+        case .disconnecting(let next, _): proceed(next)
+        case .idle, .consulting, .held, .over: break
+        }
+    }
+
+    // MARK: - Ends
+
+    private mutating func outOfTime() throws {
+        if connections == 0, let failure = absence() { return try stop(failure) }
+        let hasLog = report.received > 0 || state.session?.assembler.progress != nil
+        try stop(
+            PollFailure(
+                .didNotAnswer,
+                hasLog
+                    ? """
+                    its log was not through after \(limits.poll); what had arrived is stored, and nothing \
+                    uncertain was acknowledged.
+                    """
+                    : "the poll was not through after \(limits.poll).\(othersSeen)",
+                code: "outOfTime", values: othersValues))
+    }
+
+    /// Stops what is under way and ends the poll with what has arrived; acknowledges nothing more.
+    private mutating func stop(_ failure: PollFailure) throws {
+        switch state {
+        case .scanning:
+            perform(.stopScan)
+            close(failure)
+        case .connecting, .recovering: giveUp(failure)
+        case .disconnecting(let next, let until):
+            if next != .finish { report.failure = failure }
+            state = .disconnecting(.finish, until: until)
+        case .idle, .pausing: close(failure)
+        case .held, .over: break
+        case .opening, .commanding, .consulting, .reading, .acknowledging: try stopSession(failure)
+        }
+    }
+
+    private mutating func stopSession(_ failure: PollFailure) throws {
+        guard let session = state.session else { return }
+        if session.isAfterLog, failure.kind == .didNotAnswer { return disconnect(then: .finish) }
+        try storeRest()
+        guard failure.kind == .didNotAnswer, session.log.latest != nil else { return giveUp(failure) }
+        report.complete = true
+        say(
+            .warning,
+            """
+            About the log: it was read whole and is stored; there was no time to acknowledge all of it, and the \
+            next poll does that.
+            """)
+        disconnect(then: .finish)
+    }
+
+    /// The link failed. What arrived is stored, and the error's class decides what comes next.
+    mutating func lose(_ error: LinkError?) throws {
+        guard let session = state.session else { return }
+        try storeRest()
+        if session.log.latest != nil { report.complete = true }
+        guard !session.isAfterLog else { return disconnect(then: .finish) }
+        let error = error ?? LinkError(.disconnected, "The bottle ended the connection.", isTransient: true)
+        disconnect(then: .recover(error))
+    }
+
+    /// Ends the session for a reason that another connection does not change.
+    mutating func giveUp(_ failure: PollFailure) {
+        if report.failure == nil || failure.kind != .cannotStore { report.failure = failure }
+        if case .scanning = state { perform(.stopScan) }
+        disconnect(then: .finish)
+    }
+
+    mutating func disconnect(then next: Next) {
+        state = .disconnecting(next, until: now.advanced(by: limits.closing))
+        show(.disconnecting)
+        perform(.disconnect)
+    }
+
+    private mutating func proceed(_ next: Next) {
+        switch next {
+        case .scan: scan()
+        case .recover(let error): fail(error)
+        case .finish: close(report.failure)
+        }
+    }
+
+    /// All steps are done.
+    mutating func finishSession(_ session: Session) {
+        report.failure = nil
+        report.history.suspectPeer = nil
+        guard options.keepsConnection, now < end, options.job == .poll || connections == 1 else {
+            return disconnect(then: .finish)
+        }
+        report.isConnected = true
+        state = .held(session)
+        close(nil)
+    }
+
+    /// Notes the poll's end in the journal, where there is something to note.
+    mutating func close(_ failure: PollFailure?) {
+        report.failure = failure
+        if failure?.kind == .notFound, hasRadio, !options.allowPowerCycle, report.history.failedScans >= 3 {
+            say(
+                .info, "Three scans in a row found nothing: switching the adapter off and on may help.",
+                code: "powerCycleMayHelp")
+        }
+        let isNotable = options.job == .poll && (hasAnswered || options.isRecording) && failure?.kind != .cannotStore
+        if let bottle = report.identity, isNotable {
+            do {
+                try turn?.journal.finishPoll(pollRecord(of: bottle))
+            } catch {
+                say(.warning, "The poll's end could not be noted: \(error)")
+            }
+        }
+        finish()
+    }
+
+    /// A recording says what the bottle is, and nothing of how it is now. A log counts as read whole if readings of it
+    /// agreed so far that some of it was acknowledged: a single "no records" may be wrong.
+    private func pollRecord(of bottle: String) -> PollRecord {
+        var record = PollRecord(
+            bottle: bottle, name: report.name, model: report.model?.rawValue, endedAt: wall, complete: false,
+            isClockDoubtful: true)
+        guard !options.isRecording else { return record }
+        record.batteryPercent = report.batteryPercent
+        record.clockDriftSeconds = report.clockDriftSeconds
+        record.complete = report.complete && !acknowledged.isEmpty
+        record.isClockDoubtful = trust?.isEvidence != true
+        return record
+    }
+
+    private mutating func finish() {
+        if !isOver { state = .over }
+        report.endedAt = wall
+        let way = ["link": linkName, "hasRadio": "\(hasRadio)"]
+        report.failure?.values.merge(way) { $1 }
+        report.duration = began.map { $0.now.duration(to: now) } ?? .zero
+        if report.model == nil { report.model = report.name.flatMap(BottleModel.init(advertisedName:)) }
+        emit(.done(report))
+    }
+
+    // MARK: - Effects
+
+    mutating func emit(_ effect: PollEffect) { turn?.effects.append(effect) }
+
+    mutating func perform(_ request: CentralRequest) { emit(.link(request)) }
+
+    mutating func say(_ severity: Diagnostic.Severity, _ sentence: String, code: String? = nil) {
+        emit(.diagnostic(Diagnostic(severity, sentence, code: code)))
+    }
+
+    mutating func show(_ stage: PollProgress.Stage, _ transfer: PollProgress.Transfer? = nil) {
+        emit(.progress(PollProgress(stage: stage, records: report.received, transfer: transfer)))
+    }
+
+    func silence(_ step: String) -> LinkError {
+        LinkError(.timeout, "The bottle did not answer within the time limit (step: \(step)).", isTransient: true)
+    }
+
+    private func sentence(_ text: String) -> String { text.hasSuffix(".") ? text : text + "." }
+}
+
+extension Poll.State {
+    /// The connection, in the states that have one and may use it.
+    var session: Session? {
+        get {
+            switch self {
+            case .opening(let session, _, _), .commanding(let session, _, _), .consulting(let session),
+                .reading(let session, _), .acknowledging(let session, _):
+                session
+            case .idle, .scanning, .connecting, .recovering, .pausing, .disconnecting, .held, .over: nil
+            }
+        }
+        set {
+            guard let session = newValue else { return }
+            switch self {
+            case .opening(_, let opening, let until): self = .opening(session, opening, until: until)
+            case .commanding(_, let step, let exchange): self = .commanding(session, step, exchange)
+            case .consulting: self = .consulting(session)
+            case .reading(_, let reader): self = .reading(session, reader)
+            case .acknowledging(_, let until): self = .acknowledging(session, until: until)
+            case .idle, .scanning, .connecting, .recovering, .pausing, .disconnecting, .held, .over: break
+            }
+        }
+    }
+
+    /// When the state's own time is up.
+    var deadline: MonotonicInstant? {
+        switch self {
+        case .scanning(let until), .connecting(_, let until), .opening(_, _, let until), .acknowledging(_, let until),
+            .recovering(_, let until), .pausing(let until), .disconnecting(_, let until):
+            until
+        case .commanding(_, _, let exchange): exchange.deadline
+        case .reading(_, let reader): reader.deadline
+        case .idle, .consulting, .held, .over: nil
+        }
+    }
+
+    var isDisconnecting: Bool { if case .disconnecting = self { true } else { false } }
+}

@@ -1,0 +1,55 @@
+/// Compares the whole readings of one connection. It answers how many of the bottle's oldest records are certain: each
+/// of the last readings brought all of them, so a record that none of them brought would have been lost in every one.
+struct ReadingAgreement: Hashable, Sendable {
+    /// Readings that agree, the latest last. Each holds the records of the log, oldest first.
+    private var readings: [[RawRecord]] = []
+    /// The most records that one reading brought. The bottle's ring holds at least as many.
+    private var largest = 0
+
+    var latest: [RawRecord]? { readings.last }
+    var count: Int { readings.count }
+
+    /// Takes a whole reading.
+    /// - Returns: `false` if it contradicts the one before, which discards both. A log only loses its oldest records
+    ///   and gains new ones at its end.
+    mutating func add(_ reading: [RawRecord]) -> Bool {
+        largest = max(largest, reading.count)
+        if let before = readings.last, !Self.follows(reading, before) {
+            readings = []
+            return false
+        }
+        readings.append(reading)
+        return true
+    }
+
+    /// Earlier readings prove nothing from now on: something odd came in between, or the bottle was told to forget.
+    mutating func discard() { readings = [] }
+
+    /// The length of the common prefix of the last `needed` readings, in places of the latest.
+    func certain(of needed: Int) -> Int {
+        guard readings.count >= needed, let latest = readings.last else { return 0 }
+        return readings.suffix(needed).dropLast().map { reading in
+            let known = Set(reading)
+            return latest.prefix { known.contains($0) }.count
+        }.min() ?? latest.count
+    }
+
+    /// How many records the bottle may be told to forget.
+    ///
+    /// A full ring loses its oldest record with each new drink, and some bottles drop the oldest records that they have
+    /// when the acknowledgement arrives. So as many are left out as the bottle can have recorded since the question,
+    /// unless its ring is known to have room for them.
+    /// - Parameter drinks: drinks that the bottle can have recorded since the question was written.
+    func acknowledgeable(of needed: Int, drinks: Int) -> Int {
+        guard let latest = readings.last else { return 0 }
+        let spare = min(max(0, latest.count + drinks - largest), latest.count / 2)
+        return max(0, certain(of: needed) - spare)
+    }
+
+    private static func follows(_ reading: [RawRecord], _ before: [RawRecord]) -> Bool {
+        guard let first = reading.first else { return before.isEmpty }
+        guard !before.isEmpty else { return true }
+        guard let start = before.firstIndex(of: first) else { return false }
+        return before[start...].elementsEqual(reading.prefix(before.count - start))
+    }
+}

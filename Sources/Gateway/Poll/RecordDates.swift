@@ -1,0 +1,83 @@
+import BottleProtocol
+import TrackerCore
+
+/// From a record's 13 bytes to a journal entry: read in the dialect, and dated as far as the host's clock is trusted.
+struct RecordDates {
+    let bottle: String
+    let options: PollOptions
+    let received: Instant
+    /// The end of this bottle's last poll that read the whole log.
+    let lastPoll: Instant?
+    let trust: ClockTrust
+    /// The instant of the record before, in the order of the log.
+    private var previous: Instant?
+
+    init(bottle: String, options: PollOptions, received: Instant, lastPoll: Instant?, trust: ClockTrust) {
+        self.bottle = bottle
+        self.options = options
+        self.received = received
+        // A poll that ended in the future had a wrong clock.
+        self.lastPoll = lastPoll.flatMap { $0 > received && trust.isTrusted ? nil : $0 }
+        self.trust = trust
+    }
+
+    /// The entry of a record. Records are to be given in the order of the log.
+    mutating func entry(_ raw: [UInt8]) -> JournalEntry {
+        guard let record = read(raw) else { return refused(raw) }
+        let evidence = RecordResolver.Evidence(previous: previous, lastPollWithoutIt: lastPoll)
+        let found = options.resolver.resolve(record.wallFields, received: received, evidence: evidence)
+        if found.doubt == nil, let instant = found.instant { previous = instant }
+        return JournalEntry(
+            bottle: bottle, raw: raw, wall: found.wall, amountMl: record.amountMl, received: received,
+            verdict: verdict(record, found), reading: options.reading)
+    }
+
+    /// When a record was made by its own account; `nil` where its bytes are no date.
+    func time(_ raw: [UInt8]) -> Instant? {
+        read(raw).flatMap { options.resolver.resolve($0.wallFields, received: received).instant }
+    }
+
+    private func verdict(_ record: DrinkRecord, _ found: RecordResolver.Resolution) -> JournalEntry.Verdict {
+        let verdict = found.verdict(amountMl: record.amountMl, isDrink: record.isDrink, zone: options.zone)
+        guard trust.isTrusted else { return byOwnDate(record, found) }
+        // The last complete poll would have read it.
+        if let lastPoll, let instant = found.instant, found.doubt == nil,
+            instant.seconds(to: lastPoll) > ClockTrust.tolerance
+        {
+            return .quarantined(reason: JournalDoubt.bottleClock)
+        }
+        return verdict
+    }
+
+    /// With a host's clock that is not trusted, only a whole date of the record's own counts.
+    private func byOwnDate(_ record: DrinkRecord, _ found: RecordResolver.Resolution) -> JournalEntry.Verdict {
+        guard record.year != nil, let instant = found.instant, lastPoll.map({ instant >= $0 }) ?? true else {
+            return .quarantined(reason: JournalDoubt.hostClock)
+        }
+        return options.resolver.resolve(record.wallFields, received: instant).verdict(
+            amountMl: record.amountMl, isDrink: record.isDrink, zone: options.zone)
+    }
+
+    private func read(_ raw: [UInt8]) -> DrinkRecord? {
+        try? DrinkRecord(decoding: raw, dialect: options.dialect, amountWidth: options.amountWidth)
+    }
+
+    /// A record that the dialect rejects is kept like any other, in case another dialect reads it later.
+    private func refused(_ raw: [UInt8]) -> JournalEntry {
+        let other = try? DrinkRecord(decoding: raw, dialect: .calendar, amountWidth: options.amountWidth)
+        return JournalEntry(
+            bottle: bottle, raw: raw, wall: nil, amountMl: other?.amountMl ?? 0, received: received,
+            verdict: .quarantined(reason: JournalDoubt.refused), reading: options.reading)
+    }
+}
+
+extension PollOptions {
+    /// How records are read, as the journal notes it: `calendar/u16be`.
+    var reading: String { "\(dialect.rawValue)/\((amountWidth ?? AmountWidth(dialect)).rawValue)" }
+}
+
+extension DrinkRecord {
+    fileprivate var wallFields: RecordFields {
+        RecordFields(year: year, month: month, day: day, hour: hour, minute: minute, second: second)
+    }
+}

@@ -1,0 +1,38 @@
+import TrackerCore
+
+/// Reads and dates stored records once more: those without a date, and those that were read in another dialect. What
+/// waits for a right clock is left to the next poll that reads it.
+package enum SecondLook {
+    /// Records that are looked at in one go.
+    static let page = 500
+
+    /// - Returns: the records whose reading or date changed, with the journal's outcome: `promoted` ones have a date
+    ///   now.
+    package static func run(_ journal: any Journal, bottles: [String], options: PollOptions, now: Instant) throws -> [(
+        entry: JournalEntry, outcome: JournalOutcome
+    )] {
+        var done: [(entry: JournalEntry, outcome: JournalOutcome)] = []
+        for bottle in bottles {
+            var last: Int64 = 0
+            while true {
+                let rows = try journal.unsettled(of: bottle, reading: options.reading, after: last, limit: page)
+                let entries = rows.compactMap { entry($0, bottle, options) }
+                done += zip(entries, try journal.append(entries)).map { (entry: $0, outcome: $1) }
+                guard rows.count == page, let end = rows.last else { break }
+                last = end.id
+            }
+        }
+        return done
+    }
+
+    private static func entry(_ row: UnsettledRecord, _ bottle: String, _ options: PollOptions) -> JournalEntry? {
+        guard ![JournalDoubt.pieced, JournalDoubt.hostClock, JournalDoubt.bottleClock].contains(row.doubt) else {
+            return nil
+        }
+        var dates = RecordDates(
+            bottle: bottle, options: options, received: row.received, lastPoll: nil, trust: .alone)
+        let entry = dates.entry(row.raw)
+        if case .quarantined(let reason) = entry.verdict, row.doubt == nil || row.doubt == reason { return nil }
+        return entry
+    }
+}

@@ -1,0 +1,68 @@
+import BottleProtocol
+import Bluetooth
+import Gateway
+import GatewaySupport
+import Testing
+import TrackerCore
+
+/// Peers that are odd in a way that users have reported, and that a poll must get along with.
+@Suite struct OddPeerTests {
+    /// A bottle of which a test changes the answers.
+    private struct Odd: ScriptedPeer {
+        var bottle = ScriptedBottle(records: drinks(6))
+        var change:
+            ([(after: Duration, event: CentralEvent)], CentralRequest) -> [(
+                after: Duration, event: CentralEvent
+            )]
+
+        mutating func handle(_ request: CentralRequest, at now: MonotonicInstant) -> [(
+            after: Duration, event: CentralEvent
+        )] {
+            change(bottle.handle(request, at: now), request)
+        }
+    }
+
+    @Test func `a poll ignores empty notifications between the pieces of the log`() throws {
+        let peer = Odd { answers, _ in
+            answers.flatMap { answer -> [(after: Duration, event: CentralEvent)] in
+                guard case .notification(let handle, _) = answer.event else { return [answer] }
+                return [answer, (answer.after, .notification(handle: handle, value: []))]
+            }
+        }
+        var rig = EngineRig(options: options(), peer: peer, start: evening)
+        let report = try rig.run()
+        #expect(report.failure == nil && report.acknowledged == 6, "\(report)")
+    }
+
+    @Test(arguments: [true, false]) func `a poll tries each of two characteristics of one UUID`(isFirstAlive: Bool)
+        throws
+    {
+        let dead: UInt16 = 0x41
+        let peer = Odd { answers, request in
+            guard case .discover = request else {
+                guard case .subscribe(dead) = request else { return answers }
+                return [(.milliseconds(1), .subscribed(handle: dead))]
+            }
+            return answers.map { answer in
+                guard case .discovered(var services) = answer.event else { return answer }
+                let index = services.count - 1
+                let twin = RemoteCharacteristic(
+                    uuid: services[index].characteristics[0].uuid, handle: dead, properties: [.notify])
+                services[index].characteristics.insert(twin, at: isFirstAlive ? 1 : 0)
+                return (answer.after, .discovered(services))
+            }
+        }
+        var rig = EngineRig(options: options(), peer: peer, start: evening)
+        let report = try rig.run()
+        #expect(report.failure == nil && report.acknowledged == 6, "\(report)")
+        #expect(rig.peer.bottle.connections == (isFirstAlive ? 1 : 2))
+    }
+
+    @Test func `a poll reports amounts that a dialect reads from one byte only`() throws {
+        let wide = record(minute: 1, amount: 302)
+        var rig = EngineRig(
+            options: options { $0.dialect = .strict }, peer: ScriptedBottle(records: [wide]), start: evening)
+        try rig.run()
+        #expect(rig.diagnostics.contains { $0.code == "separatorNotZero" && $0.severity == .warning })
+    }
+}

@@ -1,0 +1,102 @@
+import BottleProtocol
+import Bluetooth
+import Testing
+
+@testable import Gateway
+
+/// Which readings agree, and which answers are whole.
+@Suite struct ReadingTests {
+    private let log = drinks(12).map { RawRecord($0[...]) }
+    private let now = MonotonicInstant(nanoseconds: 0)
+
+    @Test func `a raw record keeps its bytes`() {
+        for raw in drinks(3) { #expect(RawRecord(raw[...]).bytes == raw) }
+    }
+
+    @Test func `readings agree on what all of them brought`() {
+        var agreement = ReadingAgreement()
+        let isAgreed = [log[0..<8], log[2..<9], log[2..<12]].map { agreement.add(Array($0)) }
+        #expect(isAgreed == [true, true, true])
+        #expect([1, 2, 3, 4].map { agreement.certain(of: $0) } == [10, 7, 6, 0])
+    }
+
+    @Test func `a gap, another order or another log discards all readings`() {
+        let others: [[RawRecord]] = [
+            Array(log[0..<3] + log[4..<8]), [log[1], log[0]] + Array(log[2..<8]), Array(log[8..<12]), [],
+        ]
+        for other in others {
+            var agreement = ReadingAgreement()
+            let isAgreed = [agreement.add(Array(log[0..<8])), agreement.add(other)]
+            #expect(isAgreed == [true, false] && agreement.count == 0, "\(other.count)")
+        }
+    }
+
+    @Test func `drinks since the question are left out unless the ring is known to have room`() {
+        var agreement = ReadingAgreement()
+        for _ in 0..<2 { _ = agreement.add(log) }
+        #expect([1, 3, 9].map { agreement.acknowledgeable(of: 2, drinks: $0) } == [11, 9, 6])
+        agreement.discard()
+        for _ in 0..<2 { _ = agreement.add(Array(log[6...])) }
+        #expect(agreement.acknowledgeable(of: 2, drinks: 3) == 6)
+    }
+
+    private func reader(_ profile: BottleProfile = .retail, isQuiet: Bool = true) -> LogReader {
+        LogReader(
+            profile: profile, canFetch: false, isQuiet: isQuiet, hasRadio: true, limits: PollLimits(), at: now)
+    }
+
+    private func transfer(_ count: Int) -> LogTransfer? {
+        var assembler = LogAssembler()
+        let entry: [UInt8] = count == 0 ? [] : [UInt8(13 * count + 1), 6] + drinks(count).flatMap { $0 }
+        let bytes = Frame.header(.put, length: entry.count) + entry
+        for case .log(let transfer) in assembler.receive(bytes) { return transfer }
+        return nil
+    }
+
+    @Test func `a retail answer is whole after a frame and silence`() throws {
+        var reader = reader()
+        #expect(reader.begin(at: now) == .ask)
+        reader.asked(at: now)
+        #expect(reader.status(follows: true, at: now) == .none)
+        #expect(reader.frame(try #require(transfer(3)), isSingle: true, at: now) == .none)
+        #expect(reader.tick(isWriting: false, at: reader.deadline) == .done)
+        #expect(reader.isWhole && reader.records.count == 3)
+    }
+
+    @Test func `a draft answer is odd without its empty frame`() throws {
+        for hasEnd in [true, false] {
+            var reader = reader(.draft)
+            _ = reader.begin(at: now)
+            reader.asked(at: now)
+            _ = reader.frame(try #require(transfer(3)), isSingle: true, at: now)
+            let end =
+                hasEnd
+                ? reader.frame(try #require(transfer(0)), isSingle: true, at: now)
+                : reader.tick(isWriting: false, at: reader.deadline)
+            #expect(end == .done && reader.isWhole == hasEnd && reader.readingsNeeded == 4)
+        }
+    }
+
+    @Test func `an answer is odd when it begins twice or its question is repeated`() throws {
+        var twice = reader()
+        _ = twice.begin(at: now)
+        twice.asked(at: now)
+        _ = twice.frame(try #require(transfer(3)), isSingle: true, at: now)
+        _ = twice.status(follows: true, at: now)
+        #expect(!twice.isWhole)
+        var repeated = reader()
+        _ = repeated.begin(at: now)
+        repeated.asked(at: now)
+        #expect(repeated.tick(isWriting: false, at: repeated.deadline) == .ask && !repeated.isWhole)
+    }
+
+    @Test func `the link is not quiet while something comes or a write waits for its response`() throws {
+        var reader = reader(isQuiet: false)
+        #expect(reader.begin(at: now) == .none)
+        let later = now.advanced(by: .seconds(1))
+        _ = reader.frame(try #require(transfer(3)), isSingle: true, at: later)
+        #expect(reader.records.isEmpty && reader.deadline == later.advanced(by: PollLimits().quiet))
+        #expect(reader.tick(isWriting: true, at: reader.deadline) == .none)
+        #expect(reader.tick(isWriting: false, at: reader.deadline) == .ask)
+    }
+}
