@@ -1,6 +1,6 @@
 import BottleProtocol
 import Bluetooth
-import Gateway
+@testable import Gateway
 import GatewaySupport
 import Support
 import Testing

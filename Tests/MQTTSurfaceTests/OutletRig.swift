@@ -1,12 +1,11 @@
 import Foundation
-import HomeAssistant
+@testable import HomeAssistant
 import Store
 import Support
 import Synchronization
 import Testing
 import TrackerCore
 import TrackerService
-
 
 /// A store, its outlet, and a real broker.
 final class OutletRig: Sendable {

@@ -1,12 +1,11 @@
 import Foundation
-import HomeAssistant
+@testable import HomeAssistant
 import Store
 import Support
 import Synchronization
 import Testing
 import TrackerCore
 import TrackerService
-
 
 /// Against a real mosquitto.
 @Suite("A day at a broker")

@@ -1,11 +1,10 @@
 import Foundation
-import HomeAssistant
+@testable import HomeAssistant
 import Store
 import Support
 import Testing
 import TrackerCore
 import TrackerService
-
 
 @Suite("Topics, payloads and commands")
 struct WireTests {

@@ -1,4 +1,4 @@
-import CommandSupport
+@testable import CommandSupport
 import Foundation
 import Logging
 import Testing
