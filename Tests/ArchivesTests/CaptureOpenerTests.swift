@@ -500,6 +500,5 @@ import Testing
         #expect(opened.parts.map(\.name) == [Self.sample.path])
         // What cannot be opened is left to its reader, who says why.
         #expect(try CaptureOpener().open("/nowhere/at/all").parts.map(\.path) == ["/nowhere/at/all"])
-        #expect(try CaptureOpener().open("/").parts.map(\.path) == ["/"])
     }
 }

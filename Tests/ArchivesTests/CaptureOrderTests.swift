@@ -69,5 +69,6 @@ import Testing
         let folder = try TemporaryFolder()
         try Data("hello\n".utf8).write(to: folder.url("readme.txt"))
         #expect(throws: CaptureError.self) { try CaptureOpener().open(folder.path) }
+        #expect(throws: CaptureError.self) { try CaptureOpener().open("/") }
     }
 }

@@ -11,6 +11,7 @@ import Glibc
 /// this is not touched.
 package struct CaptureOpener: Sendable {
     private let limits: ArchiveLimits
+    private static let mostInFolder = 1000
 
     /// Within these limits.
     package init(limits: ArchiveLimits = ArchiveLimits()) { self.limits = limits }
@@ -51,10 +52,19 @@ package struct CaptureOpener: Sendable {
 
     /// Everything in a folder and the folders in it; files that are no captures are counted.
     private func openFolder(_ path: String) throws -> Opened {
-        let names = (FileManager.default.enumerator(atPath: path)?.compactMap { $0 as? String } ?? []).sorted()
+        var names: [String] = []
+        let files = FileManager.default.enumerator(atPath: path)
+        while let name = files?.nextObject() as? String {
+            names.append(name)
+            guard names.count <= Self.mostInFolder else {
+                throw CaptureError(
+                    .unsupported, at: 0,
+                    "this folder holds more than \(Self.mostInFolder) files: name the one that holds the captures")
+            }
+        }
         var opened = Opened(parts: [])
         var leftOut = 0
-        for file in names.map({ "\(path)/\($0)" }) {
+        for file in names.sorted().map({ "\(path)/\($0)" }) {
             var status = stat()
             guard lstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { continue }
             guard opened.parts.count < limits.captures else {
