@@ -128,6 +128,7 @@ import TrackerCore
         try store.purge()
         // The number is drawn, and says nothing of what was there.
         #expect(try store.rowCounts().filter { $0.rows > 0 }.map(\.table) == ["drink_sequence"])
+        #expect(try store.read(Schema.statements) == Schema.tables, "VACUUM keeps the order of the tables")
         for suffix in ["", "-wal"] {
             let bytes = (try? Data(contentsOf: URL(fileURLWithPath: scratch.path + suffix))) ?? Data()
             #expect(bytes.range(of: Data("BOTTLE-TO-FORGET".utf8)) == nil)

@@ -83,6 +83,7 @@ import TrackerCore
             try String.fetchAll(db, sql: "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY sql")
         }
         #expect(try store.read(schema) == TrackerStore(path: scratch.path + "-new").read(schema))
+        #expect(try store.read(Schema.statements) == Schema.tables)
         #expect(try version() == Schema.version)
         // The positions continue after those of 0.9.
         let last = try store.read { try Int64.fetchOne($0, sql: "SELECT max(place) FROM drink") ?? 0 }

@@ -68,7 +68,7 @@ extension Schema {
         for (name, last) in sequences where tableNames.contains(name) {
             try db.execute(sql: "INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)", arguments: [name, last])
         }
-        try db.execute(sql: triggers)
+        for part in [indexes, triggers] { try db.execute(sql: part) }
         // As `DatabaseMigrator` makes it: a backup is compared with the store statement by statement.
         try db.execute(
             sql: """

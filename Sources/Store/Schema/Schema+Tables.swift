@@ -1,5 +1,5 @@
 extension Schema {
-    /// All tables and indexes. One empty line separates two statements (`statements`).
+    /// All tables. One empty line separates two statements, as in `statements(_:)`.
     ///
     /// Times are milliseconds since 1970 in UTC. `WITHOUT ROWID` tables are read by their keys only.
     static let tables = """
@@ -58,16 +58,6 @@ extension Schema {
             yearStart INTEGER                     -- time of that boot by that clock; NULL: the year is certain
         ) STRICT;
 
-        CREATE INDEX bottle_record_identity ON bottle_record (bottle, substr(raw, 1, 8));
-
-        CREATE UNIQUE INDEX bottle_record_quarantine ON bottle_record (bottle, raw) WHERE verdict = 'quarantined';
-
-        CREATE INDEX bottle_record_unsettled ON bottle_record (bottle, id) WHERE verdict = 'quarantined';
-
-        CREATE INDEX bottle_record_reading ON bottle_record (bottle, reading);
-
-        CREATE INDEX bottle_record_openYear ON bottle_record (bottle, id) WHERE yearStart IS NOT NULL;
-
         CREATE TABLE quarantine (                 -- bytes that could not be decoded; `counter` has their total number
             id INTEGER PRIMARY KEY,
             bottle TEXT NOT NULL,
@@ -77,8 +67,6 @@ extension Schema {
             received INTEGER NOT NULL,            -- the last time
             times INTEGER NOT NULL                -- how often the same bytes were received
         ) STRICT;
-
-        CREATE INDEX quarantine_lookup ON quarantine (bottle, length);
 
         CREATE TABLE clock_mark (                 -- states of the computer's clock when something happened
             id INTEGER PRIMARY KEY,
@@ -92,8 +80,6 @@ extension Schema {
             zoneOffset INTEGER,                   -- of the zone in which it was set, in seconds east of UTC
             lastRecord INTEGER NOT NULL DEFAULT 0 -- the last row of bottle_record then
         ) STRICT;
-
-        CREATE INDEX clock_mark_bottle ON clock_mark (bottle);
 
         CREATE TABLE connection_state (           -- the last attempt to connect to a bottle; no row: no problem
             only INTEGER PRIMARY KEY CHECK (only = 1),
@@ -117,14 +103,6 @@ extension Schema {
             born INTEGER,                         -- its first position in the sequence of changes
             place INTEGER                         -- its position in the sequence of changes
         ) STRICT;
-
-        CREATE INDEX drink_by_day ON drink (localDay, deleted, ml);
-
-        CREATE INDEX drink_by_instant ON drink (instant);
-
-        CREATE INDEX drink_instead ON drink (instead) WHERE instead IS NOT NULL;
-
-        CREATE INDEX drink_place ON drink (place);
 
         CREATE TABLE drink_sequence (             -- the last position in the sequence of changes
             only INTEGER PRIMARY KEY CHECK (only = 1),
@@ -221,10 +199,6 @@ extension Schema {
             deviceId TEXT NOT NULL                -- of the last writer: decides between equal `updatedAt`
         ) STRICT;
 
-        CREATE UNIQUE INDEX session_active ON session (isActive) WHERE isActive = 1;
-
-        CREATE INDEX session_by_start ON session (startTime);
-
         CREATE TABLE log_entry (                  -- a session's drinks and waters
             seq INTEGER PRIMARY KEY,              -- insertion order
             id TEXT NOT NULL UNIQUE,
@@ -242,8 +216,6 @@ extension Schema {
             updatedAt INTEGER NOT NULL,
             deviceId TEXT NOT NULL
         ) STRICT;
-
-        CREATE INDEX log_entry_by_session ON log_entry (sessionId, timestamp, seq);
 
         CREATE TABLE excluded_log (               -- waters derived from drinks that the user removed from a session
             id TEXT PRIMARY KEY,
@@ -281,10 +253,6 @@ extension Schema {
             missed TEXT                           -- outlets that did not show it, and why: desktop=replaced
         ) STRICT, WITHOUT ROWID;
 
-        CREATE INDEX notification_by_time ON notification (sentAt);
-
-        CREATE UNIQUE INDEX notification_by_place ON notification (place) WHERE place IS NOT NULL;
-
         CREATE TABLE claim (                      -- notifications that a process is delivering; a claim expires
             id TEXT PRIMARY KEY,                  -- of the notification
             claimant TEXT NOT NULL,
@@ -310,10 +278,6 @@ extension Schema {
             UNIQUE (outlet, id)
         ) STRICT;
 
-        CREATE INDEX pocket_waiting ON pocket_message (outlet, seq) WHERE state = 'waiting';
-
-        CREATE INDEX pocket_key ON pocket_message (key);
-
         CREATE TABLE pocket_trouble (             -- why a notification channel cannot be reached
             outlet TEXT PRIMARY KEY,
             words TEXT NOT NULL,
@@ -332,8 +296,6 @@ extension Schema {
             notBefore INTEGER NOT NULL DEFAULT 0,
             parked TEXT                           -- why the server rejects it; NULL: it has not rejected it
         ) STRICT;
-
-        CREATE INDEX outbox_by_entity ON outbox (entity, id);
 
         CREATE TABLE sync_state (                 -- the last synchronisation
             only INTEGER PRIMARY KEY CHECK (only = 1),
@@ -355,8 +317,6 @@ extension Schema {
             ml INTEGER NOT NULL
         ) STRICT, WITHOUT ROWID;
 
-        CREATE INDEX health_given_minute ON health_given (instant / 60000, ml);
-
         CREATE TABLE inbox_file (                 -- imported files
             name TEXT PRIMARY KEY,
             mark TEXT NOT NULL                    -- size and time of change: an unchanged file is not read again
@@ -365,6 +325,29 @@ extension Schema {
         CREATE TABLE written_file (               -- files that the store wrote beside itself, and might delete
             name TEXT PRIMARY KEY                 -- relative to the store's directory; a directory ends with /
         ) STRICT, WITHOUT ROWID;
+        """
+
+    static let indexes = """
+        CREATE INDEX bottle_record_identity ON bottle_record (bottle, substr(raw, 1, 8));
+        CREATE UNIQUE INDEX bottle_record_quarantine ON bottle_record (bottle, raw) WHERE verdict = 'quarantined';
+        CREATE INDEX bottle_record_unsettled ON bottle_record (bottle, id) WHERE verdict = 'quarantined';
+        CREATE INDEX bottle_record_reading ON bottle_record (bottle, reading);
+        CREATE INDEX bottle_record_openYear ON bottle_record (bottle, id) WHERE yearStart IS NOT NULL;
+        CREATE INDEX quarantine_lookup ON quarantine (bottle, length);
+        CREATE INDEX clock_mark_bottle ON clock_mark (bottle);
+        CREATE INDEX drink_by_day ON drink (localDay, deleted, ml);
+        CREATE INDEX drink_by_instant ON drink (instant);
+        CREATE INDEX drink_instead ON drink (instead) WHERE instead IS NOT NULL;
+        CREATE INDEX drink_place ON drink (place);
+        CREATE UNIQUE INDEX session_active ON session (isActive) WHERE isActive = 1;
+        CREATE INDEX session_by_start ON session (startTime);
+        CREATE INDEX log_entry_by_session ON log_entry (sessionId, timestamp, seq);
+        CREATE INDEX notification_by_time ON notification (sentAt);
+        CREATE UNIQUE INDEX notification_by_place ON notification (place) WHERE place IS NOT NULL;
+        CREATE INDEX pocket_waiting ON pocket_message (outlet, seq) WHERE state = 'waiting';
+        CREATE INDEX pocket_key ON pocket_message (key);
+        CREATE INDEX outbox_by_entity ON outbox (entity, id);
+        CREATE INDEX health_given_minute ON health_given (instant / 60000, ml);
         """
 
     /// They note each change of a drink: its position, and its key for the open outlets. A drink that is inserted with

@@ -25,8 +25,7 @@ enum Schema {
     static func migrator(path: String) -> DatabaseMigrator {
         var migrator = DatabaseMigrator()
         migrator.registerMigration("v1", foreignKeyChecks: .immediate) { db in
-            try db.execute(sql: tables)
-            try db.execute(sql: triggers)
+            for part in [tables, indexes, triggers] { try db.execute(sql: part) }
             try mark(db)
             // Readers never see positions of a store in memory, so its positions need no random beginning.
             if path != ":memory:" { try DrinkPlaces.begin(db) }
@@ -99,9 +98,6 @@ enum Schema {
 
     // MARK: - Tables
 
-    /// The statements of `tables`, as SQLite stores them.
-    private static let statements = Set(tables.split(separator: "\n\n").map { String($0.dropLast()) })
-
     /// The names of the tables, in the order in which they are made.
     static let tableNames = tables.split(separator: "\n").filter { $0.hasPrefix("CREATE TABLE ") }
         .map { String($0.split(separator: " ")[2]) }
@@ -110,16 +106,25 @@ enum Schema {
         try String.fetchAll(db, sql: "SELECT name FROM pragma_table_info(?) ORDER BY cid", arguments: [table])
     }
 
+    /// The statements of all tables, as in `tables`.
+    static func statements(_ db: Database) throws -> String? {
+        try String.fetchOne(
+            db,
+            sql: """
+                SELECT group_concat(sql || ';', char(10, 10)) FROM (
+                    SELECT sql FROM sqlite_schema WHERE type = 'table' AND name <> 'grdb_migrations'
+                    AND name NOT LIKE 'sqlite_%' ORDER BY rowid)
+                """)
+    }
+
     /// Checks that every table has its columns: a missing column would end the program at the first row. Tables of
     /// other programs are allowed.
     /// - Throws: `StoreError` of kind `damaged`.
     private static func checkTables(_ db: Database, path: String) throws {
         // Equal statements have equal columns. Asking for the columns of each table takes as long as opening the file.
-        let sql = "SELECT sql FROM sqlite_schema WHERE type = 'table' AND sql IS NOT NULL"
-        let tables = Set(try String.fetchAll(db, sql: sql))
-        guard !statements.filter({ $0.hasPrefix("CREATE TABLE") }).isSubset(of: tables) else { return }
+        guard try statements(db) != tables else { return }
         try DatabaseQueue().write { model in
-            try model.execute(sql: self.tables)
+            try model.execute(sql: tables)
             for table in tableNames where try columns(of: table, model) != columns(of: table, db) {
                 throw wrongTable(table, path: path)
             }
