@@ -125,7 +125,8 @@ enum AirBenchmarks {
             let time = elapsed / .seconds(1)
             return
                 #"""
-                {"count":\#(count),"seconds":\#(time),"rate":\#(Double(count) / time),"lost":\#(Int(last &- first) - count)}
+                {"count":\#(count),"seconds":\#(time),"rate":\#(Double(count) / time),\#
+                "lost":\#(Int(last &- first) - count)}
                 """#
         }
     }

@@ -49,13 +49,12 @@ extension Run {
         }
         for remark in machine.remarks { log(remark) }
         if whole.services.count > gadget.services.count {
+            let omitted = whole.services.filter { !gadget.services.contains($0) }.compactMap { $0.uuid?.description }
             log(
                 """
-                left out, because bluetoothd serves them by itself: \
-                \(whole.services.filter { !gadget.services.contains($0) }.compactMap { $0.uuid?.description }.joined(separator: ", ")); \
-                handles are its own
-                """
-            )
+                left out, because bluetoothd serves them by itself: \(omitted.joined(separator: ", ")); handles are \
+                its own
+                """)
         }
         do {
             try await driver.open()

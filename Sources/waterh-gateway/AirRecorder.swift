@@ -23,7 +23,7 @@ final class AirRecorder: Sendable {
             throw CommandFailure(
                 .noLink, sentence(error.description),
                 advice:
-                    "A session is recorded from the first packet: run it as root (sudo), or give the program CAP_NET_RAW.")
+                    "A session records every packet: run it as root (sudo), or give the program CAP_NET_RAW.")
         }
         state = Mutex(State(recorder: MonitorRecorder(CaptureFormat(.btsnoop, .monitor), adapter: nil, bottle: nil)))
         let file = UncheckedFile(try OutputFile(path))

@@ -21,7 +21,8 @@ actor BenchDayConnection {
         let response: RemoteCharacteristic
     }
 
-    /// Notifications and advertisements beyond this number are dropped: a bottle that does not end must not fill memory.
+    /// Notifications and advertisements beyond this number are dropped: a bottle that does not end must not fill
+    /// memory.
     private static let limit = 10_000
 
     init(_ link: any CentralLink) { self.link = link }

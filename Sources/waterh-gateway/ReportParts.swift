@@ -10,12 +10,8 @@ enum ReportParts {
     static func versions(_ facts: BluetoothFacts) async -> String {
         var lines = [ProgramVersion.text]
         let release = (try? String(contentsOfFile: "/etc/os-release", encoding: .utf8)) ?? ""
-        lines.append(
-            """
-            system: \
-            \(release.split(separator: "\n").first { $0.hasPrefix("PRETTY_NAME=") }?.dropFirst(12).filter { $0 != "\"" } ?? "unknown")
-            """
-        )
+        let system = release.split(separator: "\n").first { $0.hasPrefix("PRETTY_NAME=") }
+        lines.append("system: \(system?.dropFirst(12).filter { $0 != "\"" } ?? "unknown")")
         var name = utsname()
         uname(&name)
         let machine = withUnsafeBytes(of: &name.machine) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
@@ -97,12 +93,10 @@ enum ReportParts {
                 \(String(status.st_mode & 0o777, radix: 8)), \(found.store.found)
                 """
             ]
-            lines.append(
-                """
-                integrity: \
-                \((try? found.store.integrityProblems()).map { $0.isEmpty ? "good" : "\($0.count) problems: \($0.prefix(5).joined(separator: "; "))" } ?? "cannot be read")
-                """
-            )
+            let integrity = (try? found.store.integrityProblems()).map { problems in
+                problems.isEmpty ? "good" : "\(problems.count) problems: \(problems.prefix(5).joined(separator: "; "))"
+            }
+            lines.append("integrity: \(integrity ?? "cannot be read")")
             lines += ((try? found.store.rowCounts()) ?? []).map { "  \($0.rows) in \($0.table)" }
             if let counts = try? found.store.journalCounts() {
                 lines.append(

@@ -38,7 +38,8 @@ struct PictureJSON {
             .init("timeline", timeline),
             .init("drinks", drinks),
             .init(
-                "tables", .array(statistics.peers.lazy.filter { !$0.table.isEmpty }.prefix(Self.mostTables).map(table))),
+                "tables",
+                .array(statistics.peers.lazy.filter { !$0.table.isEmpty }.prefix(Self.mostTables).map(table))),
         ]
         if case .object(let more) = StatisticsReport(file: name, packets: picture.packets, statistics: statistics).json
         {

@@ -4,7 +4,8 @@ import Testing
 /// A small bottle: handles 1-5 GAP, 6-9 GATT, then what is below.
 ///
 /// ```
-/// 10 service FFE0 · 11 declaration, 12 FFE4 (notify, read), 13 CCCD, 14 "Response" · 15 declaration, 16 FFE9 (write without response)
+/// 10 service FFE0 · 11 declaration, 12 FFE4 (notify, read), 13 CCCD, 14 "Response" ·
+/// 15 declaration, 16 FFE9 (write without response)
 /// 17 service 00010203-…1912 · 18 declaration, 19 …2B12 (write, read)
 /// 20 service 180A · 21 declaration, 22 2A25 (constant) · 23 declaration, 24 2A19 (indicate, read constant), 25 CCCD
 /// ```

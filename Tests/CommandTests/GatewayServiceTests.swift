@@ -187,7 +187,8 @@ import Testing
     /// Each of the keys that `Commands.md` lists, with one bottle that answers and one that does not.
     @Test func everyKeyThatTheLawNamesIsInALine() async throws {
         let law = try String(
-            contentsOfFile: Program.repository + "/Sources/CommandSupport/CommandSupport.docc/Commands.md", encoding: .utf8)
+            contentsOfFile: Program.repository + "/Sources/CommandSupport/CommandSupport.docc/Commands.md",
+            encoding: .utf8)
         let told = try #require(law.firstMatch(of: /as JSON its keys are ((?:[^.]|\n)*)\./).map { String($0.1) })
         let keys = Set(told.matches(of: /`([a-z]+)`/).map { String($0.1) })
         #expect(keys.count == 11)

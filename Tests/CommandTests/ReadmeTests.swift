@@ -208,7 +208,8 @@ import Testing
         if withBottle {
             environment["WATERH_LINK"] = "unix:" + folder.file("bottle.sock")
             text += """
-                waterh-emulator run --link $WATERH_LINK --capture captures/boost_two-days.btsnoop --restamp today >$B/bottle &
+                waterh-emulator run --link $WATERH_LINK --capture captures/boost_two-days.btsnoop \
+                --restamp today >$B/bottle &
                 until grep -q ready $B/bottle; do sleep 0.1; done
 
                 """

@@ -18,7 +18,8 @@ import Testing
         """
     static let sampleLine =
         #"""
-        {"bottle":"A4:C1:38:01:02:03","at":"2026-02-02T22:21:15","amountMl":16,"flag":0,"suspect":false,"tdsPpm":null,"temperatureC":null,
+        {"bottle":"A4:C1:38:01:02:03","at":"2026-02-02T22:21:15","amountMl":16,"flag":0,"suspect":false,\#
+        "tdsPpm":null,"temperatureC":null,
         """#
             + #"""
             "batteryPercent":null,"raw":"1a020216150f00100000016100","frame":3,"capturedAt":"2026-02-02T22:21:20.450Z"}
@@ -75,7 +76,8 @@ import Testing
         #expect(
             commands.output
                 == #"""
-                {"frame":1,"capturedAt":"2026-02-02T22:21:20.100Z","bottle":"A4:C1:38:01:02:03","hex":"4754000106","meaning":"ask \#
+                {"frame":1,"capturedAt":"2026-02-02T22:21:20.100Z","bottle":"A4:C1:38:01:02:03",\#
+                "hex":"4754000106","meaning":"ask \#
                 for the drink log"}
                 """#
                 + "\n")
@@ -84,7 +86,8 @@ import Testing
         #expect(
             att.lines.first.map(String.init)
                 == #"""
-                {"frame":1,"time":"1770070880.100000000","adapter":0,"connection":1,"direction":"sent","peer":"A4:C1:38:01:02:03","pdu":"5204804754000106","name":"Write \#
+                {"frame":1,"time":"1770070880.100000000","adapter":0,"connection":1,"direction":"sent",\#
+                "peer":"A4:C1:38:01:02:03","pdu":"5204804754000106","name":"Write \#
                 Command","uuid":"FFE9"}
                 """#
         )

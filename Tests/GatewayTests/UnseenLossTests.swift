@@ -123,8 +123,8 @@ import TrackerCore
         }
     }
 
-    /// The log is read whole and there is no time for a second reading. What comes in pieces is stored only when readings
-    /// agree.
+    /// The log is read whole and there is no time for a second reading. What comes in pieces is stored only when
+    /// readings agree.
     @Test(arguments: [5000, 20]) func aSlowBottleIsStoredAndNotAcknowledged(pieceSize: Int) throws {
         let journal = MemoryJournal()
         var bottle = ScriptedBottle(records: drinks(250))

@@ -114,7 +114,8 @@ import TrackerService
         let many = try Kept((10..<40).map { ("20260615T1159\($0)000", "Bottle not found.\n", "x") })
         try await ServedHousehold.serve(many.store) { house async throws in
             #expect(
-                (try await house.ask("GET", "/api/v1/polls/kept", headers: house.page).json["kept"] as? [[String: Any]])?
+                (try await house.ask("GET", "/api/v1/polls/kept", headers: house.page)
+                    .json["kept"] as? [[String: Any]])?
                     .map { $0["id"] as? String } == (24..<40).reversed().map { "20260615T1159\($0)000" })
         }
     }

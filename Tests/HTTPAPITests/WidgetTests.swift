@@ -18,7 +18,10 @@ import TrackerCore
             let arc = try #require(
                 svg.firstMatch(
                     of:
-                        /class="progress"[^>]*stroke-width="12" stroke-linecap="(butt|round)" stroke-dasharray="([0-9.]+) ([0-9.]+)" transform="rotate\(-90 100 100\)"/
+                        #/
+                        class="progress"[^>]*stroke-width="12"\ stroke-linecap="(butt|round)"
+                        \ stroke-dasharray="([0-9.]+)\ ([0-9.]+)"\ transform="rotate\(-90\ 100\ 100\)"
+                        /#
                 ), "\(svg)")
             #expect(
                 abs((Double(arc.2) ?? -1) - progress * Self.around) < 0.01
@@ -37,7 +40,10 @@ import TrackerCore
             let svg = try await visit.picture("circular")
             let parts = svg.matches(
                 of:
-                    /class="rainbow"[^>]*stroke="(#[0-9A-F]{6})" stroke-width="12" stroke-dasharray="([0-9.]+) [0-9.]+" transform="rotate\((-?[0-9]+) 100 100\)"/
+                    #/
+                    class="rainbow"[^>]*stroke="(\#[0-9A-F]{6})"\ stroke-width="12"
+                    \ stroke-dasharray="([0-9.]+)\ [0-9.]+"\ transform="rotate\((-?[0-9]+)\ 100\ 100\)"
+                    /#
             )
             #expect(parts.map { String($0.1) } == ["#E53935", "#FB8C00", "#FDD835", "#43A047", "#1E88E5", "#8E24AA"])
             #expect(parts.map { Int($0.3) } == [-90, -30, 30, 90, 150, 210])

@@ -183,7 +183,8 @@ import TrackerCore
             ("{\"value_ml\":2e2,\"startDate\":\"2026-11-20T09:00Z\",\"uuid\":\"a\\u0031\"}", 200),
             (
                 """
-                {\"startDate\":\"2026-11-20T10:00:00+01:00\",\"value_ml\":200,\"uuid\":\"a1\",\"more\":{\"uuid\":[\"}\"]},\"none\":null}
+                {\"startDate\":\"2026-11-20T10:00:00+01:00\",\"value_ml\":200,\"uuid\":\"a1\",\
+                \"more\":{\"uuid\":[\"}\"]},\"none\":null}
                 """,
                 200
             ),

@@ -12,7 +12,8 @@ struct WireTests {
     @Test func whatIsKeptOfAnAnswerHidesTheSessionThatIsSharedNoMore() throws {
         let kept =
             #"""
-            {"data":{"drink":{"ml":250},"state":{"dailyTotalMl":250,"waterline":{"drinks":3}}},"status":"ok","transaction":"t1"}
+            {"data":{"drink":{"ml":250},"state":{"dailyTotalMl":250,"waterline":{"drinks":3}}},"status":"ok",\#
+            "transaction":"t1"}
             """#
         #expect(CommandAnswer(kept: Array(kept.utf8), seesWaterline: true).text == kept)
         let hidden = CommandAnswer(kept: Array(kept.utf8), seesWaterline: false).text
@@ -118,7 +119,8 @@ struct WireTests {
         #expect(
             json
                 == #"""
-                {"at":null,"day":null,"deleted":true,"event_type":"deleted","historical":true,"id":"k","ml":null,"sequence":7,"source":null,"timestamp":null,"zone":null}
+                {"at":null,"day":null,"deleted":true,"event_type":"deleted","historical":true,"id":"k","ml":null,\#
+                "sequence":7,"source":null,"timestamp":null,"zone":null}
                 """#
         )
     }

@@ -80,7 +80,7 @@ import Testing
 
     @Test func `a file's name shares a word with a declaration in it`() {
         let declaration =
-            /\b(?:struct|class|enum|actor|protocol|extension|func|let|typealias) (?:\w+\.)*(\w+(?:: ExpressibleByArgument)?)/
+            /\b(?:struct|class|enum|actor|protocol|extension|func|let) (?:\w+\.)*(\w+(?:: Expressible\w+)?)/
         for source in Self.sources where source.name != "main" {
             let words = source.name.matches(of: /[A-Z]+[a-z]*/).map { $0.output.lowercased().prefix(4) }
             let names = source.text.matches(of: declaration).map { $0.1.lowercased() }

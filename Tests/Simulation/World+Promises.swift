@@ -114,9 +114,9 @@ extension World {
         records.sorted { $0.lexicographicallyPrecedes($1) }
     }
 
-    /// Whatever the host's clock showed for a while: in the end each sip counts on its true day, or is kept as doubtful.
-    /// A record that was read with an untrusted clock gets its date from a later poll that reads it with a trusted one,
-    /// unless the ring has lost it by then.
+    /// Whatever the host's clock showed for a while: in the end each sip counts on its true day, or is kept as
+    /// doubtful. A record that was read with an untrusted clock gets its date from a later poll that reads it with a
+    /// trusted one, unless the ring has lost it by then.
     private mutating func checkDays(_ entries: [JournalEntry], _ doubted: Set<[UInt8]>) {
         for entry in entries where !doubted.contains(entry.raw) {
             guard let sip = written[entry.raw] else { continue }

@@ -29,7 +29,9 @@ import TrackerCore
         #expect(
             try Self.lines(store) == [
                 #"""
-                {"at":1770070875000,"bottle":"A4:C1:38:00:00:01","gateway":"g","ml":16,"raw":"1A020216150F00100000016100","received":1770070875000,"verdict":"drink","version":1,"wall":"2026-02-02T22:21:15","zone":"Etc/UTC"}
+                {"at":1770070875000,"bottle":"A4:C1:38:00:00:01","gateway":"g","ml":16,\#
+                "raw":"1A020216150F00100000016100","received":1770070875000,"verdict":"drink","version":1,\#
+                "wall":"2026-02-02T22:21:15","zone":"Etc/UTC"}
                 """#
             ])
     }
@@ -162,7 +164,8 @@ import TrackerCore
         #expect(try Self.lines(there).filter { $0.contains("\"edit\"") }.count == 2)
     }
 
-    /// An adversary's journal: the other store took the date for a reading's, and the next dialect put the drink on the bottle's wrong date.
+    /// The other store took the date for the one of a reading, and the next dialect moved the drink to the bottle's
+    /// wrong date.
     @Test(arguments: [false, true])
     func `a drink that a person dated stays so in another store, whatever reads it anew`(waits: Bool) throws {
         let (here, there) = (try TrackerStore(inMemory: "Etc/UTC"), try TrackerStore(inMemory: "Etc/UTC"))

@@ -18,7 +18,8 @@ struct DeskTests {
         #expect(
             try TrackerDesk.json(logged.drink)
                 == #"""
-                {"at":"2026-06-15T08:00:00Z","day":"2026-06-15","key":"id-1","ml":250,"number":1,"source":"cli","zone":"Europe/Berlin"}
+                {"at":"2026-06-15T08:00:00Z","day":"2026-06-15","key":"id-1","ml":250,"number":1,"source":"cli",\#
+                "zone":"Europe/Berlin"}
                 """#
         )
         let desk = try fixture.desk("11:00")

@@ -7,7 +7,8 @@ import TrackerService
 /// Another store's journal at the door.
 @Suite struct WireImportTests {
     private static let sip = """
-        {"at":1770070875000,"bottle":"A4:C1:38:00:00:01","gateway":"g","ml":300,"raw":"1A020216150F012C0000016100","reading":"calendar/u16be",\
+        {"at":1770070875000,"bottle":"A4:C1:38:00:00:01","gateway":"g","ml":300,\
+        "raw":"1A020216150F012C0000016100","reading":"calendar/u16be",\
         "received":1770070875000,"verdict":"drink","version":1,"wall":"2026-02-02T22:21:15","zone":"Etc/UTC"}
         """
 

@@ -2,8 +2,8 @@
 ///
 ///     frame of channel 1     signal…                            several may stand in one frame
 ///     connection request     02 id length(2)  psm(2) channel(2)                        the requester's channel
-///     connection response    03 id length(2)  channel(2) channel(2) result(2) status(2)  the answerer's, then the requester's
-///     disconnection request  06 id length(2)  channel(2) channel(2)                    the other side's, then the sender's own
+///     connection response    03 id length(2)  channel(2) channel(2) result(2) status(2)  responder's, then requester's
+///     disconnection request  06 id length(2)  channel(2) channel(2)                    the peer's, then the sender's
 ///
 /// Core 5.4, Vol 3 Part A, 4 and Part G, 5.2. A channel without such a beginning in the capture may be anything, and is
 /// not read.

@@ -78,7 +78,8 @@ extension ConversationReassembler {
                     ObservedAdvertiser(
                         frame: packet.frame, time: packet.time, address: parameters.address(at + 2),
                         isRandom: parameters.u8(at + 1) & 1 == 1,
-                        rssi: Int8(bitPattern: parameters.u8(at + 9 + length)), isScanResponse: parameters.u8(at) == 4)),
+                        rssi: Int8(bitPattern: parameters.u8(at + 9 + length)),
+                        isScanResponse: parameters.u8(at) == 4)),
                 parameters.extracting(at + 9..<at + 9 + length))
             at += 10 + length
         }

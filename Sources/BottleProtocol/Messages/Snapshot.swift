@@ -1,7 +1,8 @@
 /// Everything the bottle says of itself, in answer to `GT FF` (protocol law P2.8).
 ///
 /// ```
-/// Boost, 39 bytes: 02 02 b | 07 03 clock | 03 05 goal | 03 04 amount | 03 xx firmware | 01 xx | 02 17 c | 07 26 reminder | 02 1B l
+/// Boost, 39 bytes: 02 02 b | 07 03 clock | 03 05 goal | 03 04 amount | 03 xx firmware |
+/// 01 xx | 02 17 c | 07 26 reminder | 02 1B l
 /// Vita,  49 bytes: 02 01 t | as Boost as far as charging | 07 26 reminder | 03 28 tds | 03 08 level | 01 xx
 /// ```
 ///

@@ -197,7 +197,8 @@ enum TextEncoding {
         let (year, month, day) = CivilDate.date(days: day(time))
         return
             """
-            \(digits(UInt64(clamping: year), 4, radix: 10))-\(digits(UInt64(month), 2, radix: 10))-\(digits(UInt64(day), 2, radix: 10))
+            \(digits(UInt64(clamping: year), 4, radix: 10))-\(digits(UInt64(month), 2, radix: 10))-\
+            \(digits(UInt64(day), 2, radix: 10))
             """
     }
 
@@ -211,7 +212,8 @@ enum TextEncoding {
             : nanosecond % 1000 == 0 ? digits(nanosecond / 1000, 6, radix: 10) : digits(nanosecond, 9, radix: 10)
         return
             """
-            \(digits(second / 3600, 2, radix: 10)):\(digits(second / 60 % 60, 2, radix: 10)):\(digits(second % 60, 2, radix: 10)).\(fraction)
+            \(digits(second / 3600, 2, radix: 10)):\(digits(second / 60 % 60, 2, radix: 10)):\
+            \(digits(second % 60, 2, radix: 10)).\(fraction)
             """
     }
 

@@ -39,7 +39,7 @@ package final class Blur: Sendable {
         for (name, standIn) in known { text = Self.replacing(name, in: text, with: standIn) }
         // What its own name or its beginning gives away.
         text.replace(
-            /\b([A-Za-z_.-]*(?:passw(?:or)?d|token|secret|credential|api_?key)["']?\s*[:=]\s*["']?)([^\s"',;(][^\s"',;]*)/
+            /\b([a-z_.-]*(?:passw(?:or)?d|token|secret|credential|api_?key)["']?\s*[:=]\s*["']?)([^\s"',;(][^\s"',;]*)/
                 .ignoresCase()
         ) { "\($0.1)SECRET" }
         text.replace(/\b(Bearer|Basic)(\s+)[^\s"',;]+/) { "\($0.1)\($0.2)SECRET" }
@@ -57,7 +57,7 @@ package final class Blur: Sendable {
         }
         // A sentence that begins with one: "NAME (ADDRESS) is here, but …", "NAME is here and hides its address".
         text.replace(
-            /(?m)(^|[:;.] )([^:;.\n()]{1,64}?)(?= \((?:(?:[0-9A-Fa-f]{2}[:_-]){5}[0-9A-Fa-f]{2})\)(?:,| is here)| is here and hides its address)/
+            /(?m)(^|[:;.] )([^:;.\n()]{1,64}?)(?= \([0-9A-Fa-f:_-]{17}\)(?:,| is here)| is here and hides its address)/
         ) {
             "\($0.1)\(self.standIn("BOTTLE", String($0.2)))"
         }

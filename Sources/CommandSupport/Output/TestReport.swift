@@ -53,7 +53,8 @@ package struct TestReport: Sendable {
             text +=
                 """
                 >\n    <failure \
-                message=\"\(Self.attribute(first))\">\(Self.escaped(each.failures.joined(separator: "\n")))</failure>\n  \
+                message=\"\(Self.attribute(first))\">\
+                \(Self.escaped(each.failures.joined(separator: "\n")))</failure>\n  \
                 </testcase>\n
                 """
         }

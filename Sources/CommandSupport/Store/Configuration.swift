@@ -18,8 +18,8 @@ import TrackerCore
 /// allow-power-cycle = false
 /// listen = "127.0.0.1:8077"              # where the page is shown; "off": nowhere
 /// names = ["shelf.example"]              # by which other machines call this one, beside its addresses
-/// units = "ml"                           # or "l", "oz": in what amounts are shown where a store says nothing (hydration.units)
-/// proxy = false                          # whether a proxy on this machine hands on what comes from elsewhere: then nobody is believed to sit here
+/// units = "ml"                           # or "l", "oz": unit of amounts unless hydration.units is set
+/// proxy = false                          # a reverse proxy on this machine forwards requests of others
 /// share-waterline = false                # whether Waterline is shown beyond this machine
 /// public-url = "https://shelf.example"   # where a phone finds this service: buttons of notifications lead there
 /// ```

@@ -178,8 +178,8 @@ extension Poll {
         try decide(session, reader, records)
     }
 
-    /// Why a reading that is whole by itself cannot be trusted. A log does not become empty by itself, and a bottle that
-    /// says whether records follow does so each time.
+    /// Why a reading that is whole by itself cannot be trusted. A log does not become empty by itself, and a bottle
+    /// that says whether records follow does so each time.
     private func contradiction(_ records: [RawRecord], _ reader: LogReader, _ session: Session) -> String? {
         if let cutAt = session.log.cutAt { return "values end at \(cutAt) bytes, and what they lack is lost" }
         if reader.opening == .frame, session.log.opening == .status { return "the beginning of the log is missing" }

@@ -19,8 +19,8 @@ package enum NotificationChannel: String, Hashable, Sendable, CaseIterable {
     /// later takes the place of what still waits.
     var keepsAll: Bool { self == .webhook }
 
-    /// Whether it gets notifications of this kind. One that stays until its reason is gone goes to programs only, because
-    /// a phone would show it longer.
+    /// Whether it gets notifications of this kind. One that stays until its reason is gone goes to programs only,
+    /// because a phone would show it longer.
     func takes(_ kind: NotificationKind) -> Bool { keepsAll || !kind.isResident }
 
     /// For how long after its decision one is still worth sending, seconds.

@@ -132,7 +132,8 @@ extension TrackerStore {
                 INSERT INTO \(entity.table) (id, \
                 \(list)\(entity == .preset && row["position"] == nil ? ", position" : ""))
                 VALUES \
-                (?\(String(repeating: ", ?", count: columns.count))\(entity == .preset && row["position"] == nil ? ", 1000" : ""))
+                (?\(String(repeating: ", ?", count: columns.count))\
+                \(entity == .preset && row["position"] == nil ? ", 1000" : ""))
                 ON CONFLICT (id) DO UPDATE SET \(update)
                 """, arguments: StatementArguments([id.databaseValue] + values))
         return true

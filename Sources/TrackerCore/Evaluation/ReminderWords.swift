@@ -238,7 +238,8 @@ struct ReminderWords {
             return (
                 """
                 The session runs since \
-                \(time(session.session.startTime))\(session.state.keepGoingAt.map { " and was told to go on at \(time($0))" } ?? ""); \
+                \(time(session.session.startTime))\
+                \(session.state.keepGoingAt.map { " and was told to go on at \(time($0))" } ?? ""); \
                 after 12 h it is asked about.
                 """,
                 holds ? "Let it go on, or end it." : "12 h."
