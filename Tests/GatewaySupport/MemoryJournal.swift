@@ -22,6 +22,7 @@ package final class MemoryJournal: Journal {
         var alias: String?
         var isOwn = false
         var lastCompletePoll: Instant?
+        var lastAgreedPoll: Instant?
     }
 
     package struct WriteFailed: Error, CustomStringConvertible {
@@ -134,6 +135,11 @@ package final class MemoryJournal: Journal {
             let bottle = state.identifier(of: report.bottle)
             guard !report.isClockDoubtful else { return }
             state.newestReceipt = report.endedAt
+            if report.isAgreed {
+                state.bottles[bottle].lastAgreedPoll = report.endedAt
+            } else if let last = state.bottles[bottle].lastAgreedPoll, last > report.endedAt {
+                state.bottles[bottle].lastAgreedPoll = nil
+            }
             if report.complete {
                 state.bottles[bottle].lastCompletePoll = report.endedAt
             } else if let last = state.bottles[bottle].lastCompletePoll, last > report.endedAt {
@@ -203,7 +209,9 @@ extension MemoryJournal.State {
 
     fileprivate func memory(of name: String) -> BottleMemory {
         let bottle = known(name).map { bottles[$0] }
-        return BottleMemory(lastCompletePoll: bottle?.lastCompletePoll, newestReceipt: newestReceipt)
+        return BottleMemory(
+            lastCompletePoll: bottle?.lastCompletePoll, newestReceipt: newestReceipt,
+            lastAgreedPoll: bottle?.lastAgreedPoll)
     }
 
     fileprivate mutating func take(_ entry: JournalEntry) -> JournalOutcome {

@@ -167,7 +167,7 @@ enum ScenarioTable {
                 poll(at: 10.h),
             ],
             bottle: BottleIdentity(profile: .draft, dialect: .strict),
-            start: "2027-01-05T00:00:00Z",
+            start: "2027-01-05T00:00:00Z", hasTimeServer: true,
             expect: promise(sips: 0, doubted: 2, acknowledged: 2)),
         scenario(
             "a host that restarts during a poll",
@@ -312,6 +312,7 @@ enum ScenarioTable {
                 sip(300, at: 12.h),
                 poll(at: 13.h),
             ],
+            hasTimeServer: true,
             expect: promise(sips: 2, ml: 400, doubted: 1, acknowledged: 3)),
         scenario(
             "a day without faults",

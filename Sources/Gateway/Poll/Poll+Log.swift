@@ -288,7 +288,7 @@ extension Poll {
 
     private func entries(_ records: [RawRecord]) -> [JournalEntry] {
         var dates = RecordDates(
-            bottle: bottle, options: options, received: wall, lastPoll: lastCompletePoll, trust: trust ?? .alone)
+            bottle: bottle, options: options, received: wall, memory: memory, trust: trust ?? .alone)
         return records.map { dates.entry($0.bytes) }
     }
 
@@ -335,7 +335,7 @@ extension Poll {
     }
 
     private mutating func judgeClock(by records: [RawRecord]) {
-        let dates = RecordDates(bottle: bottle, options: options, received: wall, lastPoll: nil, trust: .alone)
+        let dates = RecordDates(bottle: bottle, options: options, received: wall, trust: .alone)
         let isSynchronised = options.trustsClock || options.host?.isSynchronized == true
         trust = ClockTrust(
             host: wall, isSynchronised: isSynchronised, drift: report.clockDriftSeconds,

@@ -134,7 +134,7 @@ extension Poll {
         }
         if address == nil, serialNumber == nil, isFirstLook { warnOfStandIn(identity) }
         call(identity)
-        if options.job == .poll { lastCompletePoll = try turn?.journal.recall(names).lastCompletePoll }
+        if options.job == .poll, let journal = turn?.journal { memory = try journal.recall(names) }
         guard let table = session.table, table.responseNotifies, !session.isSubscribed else {
             return try command(session, isSubscribed: session.isSubscribed)
         }

@@ -43,7 +43,7 @@ extension Poll {
         guard let ml = UInt16(exactly: total) else { return nil }
         let shown = report.snapshot?.amountMl
         if total > shown ?? 0 { return .amount(ml: ml) }
-        return report.complete && lastCompletePoll != nil && shown != total ? .amount(ml: ml) : nil
+        return report.complete && memory.lastCompletePoll != nil && shown != total ? .amount(ml: ml) : nil
     }
 
     /// A bottle that keeps its own goal is not asked for the same one again: it would blink at every poll.

@@ -64,8 +64,8 @@ package struct Poll: Sendable {
     var candidate = 0
     /// The bottle has spoken, and the journal knows it.
     var hasAnswered = false
-    /// The end of this bottle's last poll that read the whole log.
-    var lastCompletePoll: Instant?
+    /// What the journal remembers of the bottle.
+    var memory = BottleMemory()
     var trust: ClockTrust?
     /// Records that the journal took in this poll.
     var stored: Set<RawRecord> = []
@@ -320,8 +320,7 @@ package struct Poll: Sendable {
         finish()
     }
 
-    /// A recording says what the bottle is, and nothing of how it is now. A log counts as read whole if readings of it
-    /// agreed so far that some of it was acknowledged: a single "no records" may be wrong.
+    /// A recording says what the bottle is, and nothing of how it is now.
     private func pollRecord(of bottle: String) -> PollRecord {
         var record = PollRecord(
             bottle: bottle, name: report.name, model: report.model?.rawValue, endedAt: wall, complete: false,
@@ -329,7 +328,8 @@ package struct Poll: Sendable {
         guard !options.isRecording else { return record }
         record.batteryPercent = report.batteryPercent
         record.clockDriftSeconds = report.clockDriftSeconds
-        record.complete = report.complete && !acknowledged.isEmpty
+        record.complete = report.complete
+        record.isAgreed = report.complete && !acknowledged.isEmpty
         record.isClockDoubtful = trust?.isEvidence != true
         return record
     }

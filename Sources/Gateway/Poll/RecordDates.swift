@@ -7,17 +7,24 @@ struct RecordDates {
     let options: PollOptions
     let received: Instant
     /// The end of this bottle's last poll that read the whole log.
-    let lastPoll: Instant?
+    private let lastPoll: Instant?
+    /// The end of the last one that acknowledged records. A bottle that once denied its log proves nothing.
+    private let lastAgreedPoll: Instant?
     let trust: ClockTrust
     /// The instant of the record before, in the order of the log.
     private var previous: Instant?
 
-    init(bottle: String, options: PollOptions, received: Instant, lastPoll: Instant?, trust: ClockTrust) {
+    init(
+        bottle: String, options: PollOptions, received: Instant, memory: BottleMemory = BottleMemory(),
+        trust: ClockTrust
+    ) {
         self.bottle = bottle
         self.options = options
         self.received = received
         // A poll that ended in the future had a wrong clock.
-        self.lastPoll = lastPoll.flatMap { $0 > received && trust.isTrusted ? nil : $0 }
+        func known(_ end: Instant?) -> Instant? { end.flatMap { $0 > received && trust.isTrusted ? nil : $0 } }
+        lastPoll = known(memory.lastCompletePoll)
+        lastAgreedPoll = known(memory.lastAgreedPoll)
         self.trust = trust
     }
 
@@ -40,9 +47,9 @@ struct RecordDates {
     private func verdict(_ record: DrinkRecord, _ found: RecordResolver.Resolution) -> JournalEntry.Verdict {
         let verdict = found.verdict(amountMl: record.amountMl, isDrink: record.isDrink, zone: options.zone)
         guard trust.isTrusted else { return byOwnDate(record, found) }
-        // The last complete poll would have read it.
-        if let lastPoll, let instant = found.instant, found.doubt == nil,
-            instant.seconds(to: lastPoll) > ClockTrust.tolerance
+        // The last poll that read the whole log would have brought it.
+        if let lastAgreedPoll, let instant = found.instant, found.doubt == nil,
+            instant.seconds(to: lastAgreedPoll) > ClockTrust.tolerance
         {
             return .quarantined(reason: JournalDoubt.bottleClock)
         }
@@ -51,7 +58,7 @@ struct RecordDates {
 
     /// With a host's clock that is not trusted, only a whole date of the record's own counts.
     private func byOwnDate(_ record: DrinkRecord, _ found: RecordResolver.Resolution) -> JournalEntry.Verdict {
-        guard record.year != nil, let instant = found.instant, lastPoll.map({ instant >= $0 }) ?? true else {
+        guard record.year != nil, let instant = found.instant, lastAgreedPoll.map({ instant >= $0 }) ?? true else {
             return .quarantined(reason: JournalDoubt.hostClock)
         }
         return options.resolver.resolve(record.wallFields, received: instant).verdict(

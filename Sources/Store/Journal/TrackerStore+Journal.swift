@@ -101,6 +101,8 @@ extension TrackerStore: Journal {
                         batteryPercent = coalesce(:battery, batteryPercent),
                         clockDriftSeconds = coalesce(:drift, clockDriftSeconds),
                         lastPoll = coalesce(:ended, lastPoll),
+                        agreedAt = CASE WHEN :agreed AND :ended IS NOT NULL THEN :ended
+                            WHEN agreedAt > :ended THEN NULL ELSE agreedAt END,
                         lastCompletePoll = CASE WHEN :complete AND :ended IS NOT NULL THEN :ended
                             WHEN lastCompletePoll > :ended THEN NULL ELSE lastCompletePoll END
                     WHERE id = :bottle
@@ -108,7 +110,7 @@ extension TrackerStore: Journal {
                 arguments: [
                     "name": report.name, "model": report.model, "battery": report.batteryPercent,
                     "drift": report.clockDriftSeconds, "ended": ended,
-                    "complete": report.complete, "bottle": bottle,
+                    "complete": report.complete, "agreed": report.isAgreed, "bottle": bottle,
                 ])
             if let ended { try Counter.set(BottleTable.newestReceipt, Int(ended), db) }
         }

@@ -114,14 +114,15 @@ enum BottleTable {
                     """), arguments: [newestReceipt])
         let id = try known(bottle, db)
         let row = try Row.fetchOne(
-            try db.cachedStatement(sql: "SELECT lastCompletePoll FROM bottle WHERE id = ?"),
+            try db.cachedStatement(sql: "SELECT lastCompletePoll, agreedAt FROM bottle WHERE id = ?"),
             arguments: [id])
-        let complete = try row?.checked("lastCompletePoll", Int64?.self) ?? nil
+        func instant(_ milliseconds: Int64?) -> Instant? {
+            milliseconds.map(Instant.init(milliseconds:)).flatMap { Instant.storable.contains($0) ? $0 : nil }
+        }
         return BottleMemory(
-            lastCompletePoll: complete.map(Instant.init(milliseconds:)).flatMap {
-                Instant.storable.contains($0) ? $0 : nil
-            },
-            newestReceipt: newest.map(Instant.init(milliseconds:)).flatMap { Instant.storable.contains($0) ? $0 : nil })
+            lastCompletePoll: instant(try row?.checked("lastCompletePoll", Int64?.self) ?? nil),
+            newestReceipt: instant(newest),
+            lastAgreedPoll: instant(try row?.checked("agreedAt", Int64?.self) ?? nil))
     }
 
     private static func hasAlias(_ bottle: Int64, _ db: Database) throws -> Bool {

@@ -176,8 +176,12 @@ package struct BottleMemory: Hashable, Sendable {
     /// The last time at which anything was received from any bottle by a clock that could be believed.
     package var newestReceipt: Instant?
 
-    package init(lastCompletePoll: Instant? = nil, newestReceipt: Instant? = nil) {
+    /// End of this bottle's last poll that read the whole log so often alike that it acknowledged records.
+    package var lastAgreedPoll: Instant?
+
+    package init(lastCompletePoll: Instant? = nil, newestReceipt: Instant? = nil, lastAgreedPoll: Instant? = nil) {
         self.lastCompletePoll = lastCompletePoll
+        self.lastAgreedPoll = lastAgreedPoll
         self.newestReceipt = newestReceipt
     }
 }
@@ -222,6 +226,8 @@ package struct PollRecord: Hashable, Sendable {
     package var complete: Bool
     /// The host's clock contradicted store or bottle: `endedAt` is no evidence of anything.
     package var isClockDoubtful: Bool
+    /// Readings of the whole log agreed, and records were acknowledged.
+    package var isAgreed = false
 
     package init(
         bottle: String, name: String? = nil, model: String? = nil, batteryPercent: Int? = nil,
