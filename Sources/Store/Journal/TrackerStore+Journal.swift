@@ -101,8 +101,8 @@ extension TrackerStore: Journal {
                         batteryPercent = coalesce(:battery, batteryPercent),
                         clockDriftSeconds = coalesce(:drift, clockDriftSeconds),
                         lastPoll = coalesce(:ended, lastPoll),
-                        agreedAt = CASE WHEN :agreed AND :ended IS NOT NULL THEN :ended
-                            WHEN agreedAt > :ended THEN NULL ELSE agreedAt END,
+                        lastAgreedPoll = CASE WHEN :agreed AND :ended IS NOT NULL THEN :ended
+                            WHEN lastAgreedPoll > :ended THEN NULL ELSE lastAgreedPoll END,
                         lastCompletePoll = CASE WHEN :complete AND :ended IS NOT NULL THEN :ended
                             WHEN lastCompletePoll > :ended THEN NULL ELSE lastCompletePoll END
                     WHERE id = :bottle

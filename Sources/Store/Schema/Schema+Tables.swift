@@ -24,8 +24,7 @@ extension Schema {
             lastPoll INTEGER,                     -- end of the last poll
             lastCompletePoll INTEGER,             -- end of the last poll that read the whole log
             isOwn INTEGER NOT NULL DEFAULT 0,     -- 0: known from a recording only
-            agreedAt INTEGER,                     -- when its clock was last known to be right
-            agreedOffset INTEGER,                 -- of the time zone then, in seconds
+            lastAgreedPoll INTEGER,               -- end of the last poll that acknowledged records
             light TEXT                            -- the last light that was written to it; NULL: none
         ) STRICT;
 
