@@ -67,19 +67,6 @@ extension Schema {
             times INTEGER NOT NULL                -- how often the same bytes were received
         ) STRICT;
 
-        CREATE TABLE clock_mark (                 -- states of the computer's clock when something happened
-            id INTEGER PRIMARY KEY,
-            bottle INTEGER REFERENCES bottle (id), -- its clock was set; NULL: the last receipt of records
-            wall INTEGER NOT NULL,                -- the clock's time
-            boot INTEGER,                         -- the boot of the computer that `uptime` counts from
-            uptime INTEGER NOT NULL,              -- milliseconds since that boot
-            isSynchronized INTEGER,               -- by a time server; NULL: unknown
-            isWitnessed INTEGER NOT NULL DEFAULT 1, -- another clock agreed
-            wasNear INTEGER NOT NULL DEFAULT 0,   -- the bottle's clock had the right day before it was set
-            zoneOffset INTEGER,                   -- of the zone in which it was set, in seconds east of UTC
-            lastRecord INTEGER NOT NULL DEFAULT 0 -- the last row of bottle_record then
-        ) STRICT;
-
         CREATE TABLE connection_state (           -- the last attempt to connect to a bottle; no row: no problem
             only INTEGER PRIMARY KEY CHECK (only = 1),
             problem TEXT NOT NULL,                -- `ConnectionProblem.code`
@@ -333,7 +320,6 @@ extension Schema {
         CREATE INDEX bottle_record_reading ON bottle_record (bottle, reading);
         CREATE INDEX bottle_record_openYear ON bottle_record (bottle, id) WHERE yearStart IS NOT NULL;
         CREATE INDEX quarantine_lookup ON quarantine (bottle, length);
-        CREATE INDEX clock_mark_bottle ON clock_mark (bottle);
         CREATE INDEX drink_by_day ON drink (localDay, deleted, ml);
         CREATE INDEX drink_by_instant ON drink (instant);
         CREATE INDEX drink_instead ON drink (instead) WHERE instead IS NOT NULL;
