@@ -7,9 +7,8 @@ import Store
 import Synchronization
 import TrackerCore
 
-/// Keeps what the last polls said and heard, in memory, and writes it down when one of them failed or was odd. Several
-/// people's bottles may be polled over one adapter: what is written for one of them is of that store's polls of that
-/// bottle alone.
+/// Keeps the traffic of the last polls in memory, and writes it to files after a poll that failed or was odd. The files
+/// of a bottle have polls of that bottle only.
 final class FlightRecorder: Sendable {
     /// Whose poll it was; no bottle: none was met.
     private struct Owner: Hashable {

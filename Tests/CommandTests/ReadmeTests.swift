@@ -70,8 +70,7 @@ import Testing
             Set(Self.blocks.map(\.kind)) == ["sh", "sh owner", "sh bench", "sh machine", "sh package"])
     }
 
-    // Removed in 0.10: gotify, fleet.
-    @Test(arguments: Configuration.keys.filter { !["gotify", "fleet"].contains($0) })
+    @Test(arguments: Configuration.keys)
     func `pages show every key of waterh.toml in a block that runs`(_ key: String) {
         #expect(
             Self.blocks.contains {

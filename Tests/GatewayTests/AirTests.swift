@@ -36,7 +36,7 @@ private struct Air: ScriptedPeer {
         Advertisement(peer: PeerID("other \(number)"), address: BluetoothAddress(number), name: name)
     }
 
-    /// The commonest failure of a bench day: three scans of 10 s do not fit into a poll of 30 s.
+    /// The commonest failure of a hardware session: three scans of 10 s do not fit into a poll of 30 s.
     @Test func notFoundSaysWhatWasLookedForAndWhatWasHeard() throws {
         var air = Air()
         air.bottle.isSilent = true

@@ -97,7 +97,7 @@ import TrackerCore
             options: options(), peer: ScriptedBottle(records: [two[0], two[1], two[0]]), start: evening)
         try rig.run()
         let told = rig.written.compactMap { if case .acknowledge(let bytes) = $0 { Int(bytes) / 13 } else { nil } }
-        // One of the two stays behind at first, for the ring may have turned over (`LogDrain`, rule 2).
+        // One of the two stays behind at first, because the ring may have overwritten one (protocol spec P4.1).
         #expect(told.first == 1, "\(told)")
     }
 
@@ -185,7 +185,7 @@ import TrackerCore
         (bottle.acknowledging, bottle.isDeafAfterReconnecting) = (way, true)
         var rig = EngineRig(options: options(), peer: bottle, start: evening)
         let report = try rig.run()
-        // One stays behind at first (`LogDrain`, rule 2).
+        // One stays behind at first (protocol spec P4.1).
         #expect([report.acknowledged, report.unconfirmed] == [0, 19], "nobody knows: \(report)")
         #expect(report.complete && report.storedRecords == nil && report.contradiction == nil, "\(report)")
     }

@@ -18,7 +18,7 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 PROGRAMS = ["waterh-emulator", "waterh-gateway", "waterh-replay", "waterh-tracker"]
-GROUPS = ["session", "preset", "settings", "token", "journal", "scenario"]  # They have subcommands of their own.
+GROUPS = ["session", "preset", "settings", "token", "journal"]  # They have subcommands of their own.
 LIMIT = 120  # Seconds until a program, a request or an event counts as missing.
 
 

@@ -157,7 +157,7 @@ def wrong_uses(bench):
 
 
 GETS = """state history history?day=today history?month=2026-11 streak session sessions presets settings
-settings/catalogue settings/hydration.goalMl tokens push polls polls/kept bottles journal why people
+settings/catalogue settings/hydration.goalMl tokens polls polls/kept bottles journal why access
 nothing-here history?day=x""".split()
 CHANGES = """POST drinks {"ml": 250}
 POST drinks {"ml": 0}

@@ -5,7 +5,7 @@ import GatewaySupport
 import TrackerCore
 import Emulator
 
-/// Bottle, faulty link, engine and a journal whose disk is full now and then, in one thread, on simulated time.
+/// Bottle, faulty link, poll and a journal whose disk is full now and then, in one thread, on simulated time.
 ///
 /// The link is the product's own: GATT server and client machines with every PDU through a `FaultyChannel`. Only the
 /// clock, the order of events and the journal's disk belong to the simulation.

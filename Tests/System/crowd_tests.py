@@ -261,7 +261,7 @@ class Crowd(unittest.TestCase):
         self.assertEqual(self.total(), before + 111)
 
     def test_paths_that_lead_elsewhere(self):
-        for path in ("/../../etc/passwd", "/%2e%2e/%2e%2e/etc/passwd", "//etc/passwd", "/api/v1/../../etc/passwd", "/api/v1/people/..%2f..%2fetc/state", "/.git/config", "/pages/../dashboard.c",
+        for path in ("/../../etc/passwd", "/%2e%2e/%2e%2e/etc/passwd", "//etc/passwd", "/api/v1/../../etc/passwd", "/api/v1/bottles/..%2f..%2fetc/settings", "/.git/config", "/pages/../dashboard.c",
                      "/index.html%00.js", "/api/v1/journal/%2e%2e", "/widget/..%2f..%2fetc%2fpasswd", "/\\..\\..\\etc\\passwd", "/" + "a/" * 3000):
             client = self.connect(b"GET " + path.encode() + b" HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
             answer = b""

@@ -51,7 +51,7 @@ class Service:
         self.suspicion = deleted
 
     def hurry(self):
-        """SIGHUP: it reads its settings again and polls. Its end of that signal would be a defect, once it said that it is ready."""
+        """SIGHUP: the service polls at once, and must not end."""
         if self.is_up and self.ready and not self.child.is_stopped:
             self.world.line(f"SIGHUP to {self.child.label}")
             self.child.process.send_signal(signal.SIGHUP)

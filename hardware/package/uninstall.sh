@@ -23,7 +23,7 @@ if [ "$service" = yes ] && [ -z "$root" ] && [ "$(id -u)" != 0 ]; then
 fi
 if [ "$service" = yes ] && [ -z "$root" ] && [ -d /run/systemd/system ]; then
     systemctl disable --now waterh-gateway.service || true
-    systemctl stop 'waterh-emulator@*.service' || true
+    systemctl stop 'waterh-gateway@*.service' 'waterh-emulator@*.service' || true
 fi
 while read -r file; do rm -f "$root$file"; done <"$list"
 # Folders that were ours, and are empty now.

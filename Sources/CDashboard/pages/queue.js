@@ -92,7 +92,7 @@ async function sendAll() {
   }
 }
 
-/** `underWay`: the attempt before this one is still being done. `notFound`: this person is not there (any more), or not yet. */
+/** `underWay`: the attempt before this one is still being done. `notFound`: the service does not answer at this address, or not yet. */
 const isRefusal = (error) => error instanceof Problem && error.status < 500 && ![401, 408, 425, 429].includes(error.status) && !['underWay', 'notFound'].includes(error.code);
 
 /** A tap of which the service says that it lies in the time to come: its clock was put back meanwhile. It is the same tap, at a time by the clock as it is now. */

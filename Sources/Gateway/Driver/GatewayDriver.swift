@@ -121,7 +121,7 @@ package actor GatewayDriver {
         ] { take(event) }
     }
 
-    /// Hands an event to the engine and performs what it wants, and what the answers to that bring, until it rests.
+    /// Hands an event to the poll and executes its effects, and those of the events that follow, until none is left.
     private func take(_ event: PollEvent) {
         if let observe, case .link(let event) = event {
             for observation in transcript.note(event, at: clock.now()) { observe(observation) }

@@ -16,7 +16,7 @@ struct WebhookBody: Encodable {
         var sound: Bool
         /// The address of its page, or empty.
         var page: String
-        /// The person's name in the configuration, or empty.
+        /// The instance name of the service, or empty.
         var person: String
         /// The time of the decision, as a date.
         var at: String

@@ -70,14 +70,7 @@ enum Once {
         }
     }
 
-    /// What is asked for, without whose it is: the key is noted in that person's store, and the same tap may come again
-    /// under another name of theirs.
-    private static func place(of request: Request) -> String {
-        let path = request.head.path ?? ""
-        let named = "\(RouteTable.base)/people/"
-        guard path.hasPrefix(named) else { return path }
-        return RouteTable.base + path.dropFirst(named.count).drop { $0 != "/" }
-    }
+    private static func place(of request: Request) -> String { request.head.path ?? "" }
 
     /// The request's own name, where it has one.
     static func key(of request: Request) throws -> String? {

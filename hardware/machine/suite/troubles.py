@@ -1,4 +1,4 @@
-"""What goes wrong on a bench day, and what is said about it: power, other programs on the same adapter, a bottle that sleeps."""
+"""What goes wrong in a hardware session, and what is said about it: power, other programs on the same adapter, a bottle that sleeps."""
 import contextlib
 import subprocess
 import time
