@@ -4,8 +4,12 @@ import TrackerCore
 extension Schema {
     /// Tables of 0.9 that no longer exist.
     private static let removedTables = [
-        "migration", "fleet_again", "fleet_told", "pocket_address", "pocket_leaving", "push_key", "push_subscription",
+        "migration", "clock_mark", "fleet_again", "fleet_told", "pocket_address", "pocket_leaving", "push_key",
+        "push_subscription",
     ]
+
+    /// Columns that 0.9 does not have; NULL after a conversion.
+    private static let addedColumns: Set = ["lastAgreedPoll"]
 
     /// Converts a store of 0.9 in one transaction.
     /// - Returns: the names of the removed settings that the conversion deleted.
@@ -50,7 +54,7 @@ extension Schema {
         for table in removedTables { try db.execute(sql: "DROP TABLE IF EXISTS \(table)") }
         try db.execute(sql: tables)
         for table in tableNames {
-            let columns = try columns(of: table, db)
+            let columns = try columns(of: table, db).filter { !addedColumns.contains($0) }
             guard try Set(columns).isSubset(of: self.columns(of: "old_\(table)", db)) else {
                 throw wrongTable(table, path: path)
             }
