@@ -390,7 +390,7 @@ class Proxies(unittest.IsolatedAsyncioTestCase):
         for profile in ("draft", "retail"):
             with self.subTest(profile):
                 await self.asyncSetUp()
-                _, link = await self.proxy("--profile", profile)
+                _, link = await self.proxy("--profile", profile, "--restamp", "today")
                 self.assertEqual((await self.poll(link))["new"], 40)
 
     async def test_scan(self):
