@@ -111,14 +111,21 @@ import Testing
         }
     }
 
+    @Test func `a bottle that sends responses without a request is polled`() async throws {
+        try await withBottle(["--lie", "unasked"]) { poll, heard in
+            let result = try await poll()
+            #expect(result.exitCode == 0, "\(result.error)")
+            #expect((heard()?["acknowledged"] as? Int ?? 0) > 0)
+        }
+    }
+
     /// A bottle that lies: a sentence, an exit code, nothing acknowledged.
     @Test(arguments: [
-        ("no-mtu", "MTU is 23"), ("mute", "answers nothing"), ("endless-services", "more than 256 services"),
+        ("no-mtu", "MTU is 23"), ("mute", "did not answer"), ("endless-services", "more than 256 services"),
         ("wrong-lengths", "malformed Read By Group Type Response"),
-        ("unasked", "answered Read By Group Type Request with Read Response"),
         ("short-values", "malformed Handle Value Notification"), ("endless-notifications", "error: "),
         ("hang-up", "closed the connection"),
-        ("half-log", "nothing uncertain was acknowledged"),
+        ("half-log", "the log broke off"),
     ])
     func gatewaySeesThroughALiar(lie: String, words: String) async throws {
         try await withBottle(["--lie", lie]) { poll, heard in

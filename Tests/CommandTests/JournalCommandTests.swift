@@ -70,7 +70,7 @@ import TrackerCore
         try keep(JournalDoubt.bottleClock, month: 4)
         let result = try await tracker("journal", "resolve", "--json")
         let json = try object(result.text)
-        #expect(json["resolved"] as? Int == 2 && json["waiting"] as? Int == 1, "\(result)")
+        #expect(json["resolved"] as? Int == 1 && json["waiting"] as? Int == 2, "\(result)")
         #expect(try TrackerStore(path: path).drinks(on: try #require(LocalDay("2026-06-15"))).map(\.ml) == [300])
         #expect(try object(try await tracker("journal", "resolve", "--json").text)["resolved"] as? Int == 0)
         // A clock behind the newest receipt dates nothing.
