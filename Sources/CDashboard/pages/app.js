@@ -1,4 +1,5 @@
 // The app: one page with real addresses. Only what is opened is loaded.
+import { scopeHere } from './api.js';
 import { h, icon, setText, show } from './dom.js';
 import { clock } from './format.js';
 import { mount, pathOf as bare } from './home.js';
