@@ -64,7 +64,7 @@ class Handler(BaseHTTPRequestHandler):
                 "body": body.decode("utf-8", "replace"), "base64": base64.b64encode(body).decode(), "at": time.time()})
             how = state["answers"].pop(0) if state["answers"] else state["rule"]
         try:
-            self.follow(how, {"id": number})
+            self.follow(how, {"id": str(number)})
         except OSError:
             self.close_connection = True
 
