@@ -45,7 +45,7 @@ import Testing
                 ["acknowledge-one": "no", "byte-0": "unknown"]
             ),
             (["--faults", "split=20,twice=100"] + twoDays, [:]),
-            (["--profile", "draft"] + twoDays, ["response-reads": "yes", "one-frame": "unknown"]),
+            (["--profile", "draft"] + twoDays, ["response-reads": "yes", "one-frame": "unknown", "byte-0": "no"]),
             (["--model", "vita"], ["one-frame": "unknown"]),
         ] as [([String], [String: String])])
     func `the answers show what differs from a bottle without faults`(

@@ -107,9 +107,10 @@ enum SettingEffects {
         },
         "bottle.pollWhenIdle": SettingEffect(value: "false", observation: .service("Next poll")),
         "bottle.maxRecordAgeDays": engine("1") { settings in
+            var options = PollOptions(settings: settings.bottle, zone: .utc)
+            options.trustsClock = true
             var rig = EngineRig(
-                options: PollOptions(settings: settings.bottle, zone: .utc), peer: ScriptedBottle(records: [drink]),
-                start: after.advanced(seconds: 3 * 86_400))
+                options: options, peer: ScriptedBottle(records: [drink]), start: after.advanced(seconds: 3 * 86_400))
             return try "\(rig.run().suspect) suspect"
         },
 

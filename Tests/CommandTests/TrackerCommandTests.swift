@@ -66,13 +66,6 @@ import Testing
             "cut.csv",
             "startDate,endDate,value_ml,uuid\n2026-11-20 10:00:00 +0100,2026-11-20 10:00:00 +0100,200,a\n2026-11-20 11:"
         ),
-        (
-            "units.xml",
-            """
-            <HealthData><Record type=\"HKQuantityTypeIdentifierDietaryWater\" unit=\"pint\" startDate=\"2026-01-01 \
-            00:00:00 +0000\" value=\"1\"/></HealthData>
-            """
-        ),
     ])
     func badImportsAreRefusedWhole(name: String, text: String) async throws {
         let scratch = try TemporaryFolder()

@@ -53,22 +53,4 @@ import Testing
         let told = poll.lines.filter { $0.contains(/1[01]\d ml/) && !$0.contains("Today") }
         #expect(told.count == 15 && !told.contains { $0.contains("suspect") }, "\(poll.output)")
     }
-
-    /// 250 records at 15 s a dump, in pieces: the first poll reads and stores them, the next one, where they come again
-    /// alike, counts them, and the third acknowledges what the journal has without a doubt by then.
-    @Test func aSlowBottleGetsThroughOverSeveralPolls() async throws {
-        let pair = try await Pair(["--profile", "retail", "--faults", "split=20,gap=90"])
-        for ml in 0..<250 { try await pair.sip(1 + ml) }
-        let first = try await pair.poll()
-        #expect(first.exitCode == 0 && first.object["complete"] as? Bool == true, "\(first.error)")
-        #expect(
-            first.object["received"] as? Int == 250 && first.object["suspect"] as? Int == 250
-                && drinks(first.object) == 0)
-        let second = try await pair.poll()
-        #expect(second.exitCode == 0 && drinks(second.object) == 250, "\(second.error)")
-        let third = try await pair.poll()
-        #expect(third.exitCode == 0 && drinks(third.object) == 250, "\(third.error)")
-        let left = try await left(pair)
-        #expect(left < 50, "\(left) records are still in the bottle")
-    }
 }

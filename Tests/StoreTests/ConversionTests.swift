@@ -27,12 +27,12 @@ import TrackerCore
         try raw(path) { try Int.fetchOne($0, sql: "PRAGMA user_version") }
     }
 
-    /// The rows of all tables, with the columns of this version.
+    /// The rows of all tables, with the columns that both versions have.
     private func rows(_ db: Database) throws -> [String: [String]] {
         let model = try TrackerStore(inMemory: nil)
         return try Dictionary(
             uniqueKeysWithValues: (Schema.tableNames + ["sqlite_sequence"]).map { table in
-                let columns = try model.read { try Schema.columns(of: table, $0) }
+                let columns = try model.read { try Schema.columns(of: table, $0) }.filter { $0 != "lastAgreedPoll" }
                 let found = try Row.fetchAll(db, sql: "SELECT \(columns.joined(separator: ", ")) FROM \(table)")
                 return (table, found.map(\.description).sorted())
             })

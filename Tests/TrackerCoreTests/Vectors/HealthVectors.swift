@@ -101,10 +101,6 @@ import TrackerCore
         "startDate,endDate,value_ml,uuid\n2026-13-25 02:30:00 +0200,x,5,u\n",
         "startDate,value_ml\n2026-10-25 02:30:00,5\n",
         """
-        <HealthData><Record type=\"HKQuantityTypeIdentifierDietaryWater\" unit=\"gallon\" value=\"1\" \
-        startDate=\"2026-10-25 02:30:00 +0100\"/></HealthData>
-        """,
-        """
         <HealthData><Record type=\"HKQuantityTypeIdentifierDietaryWater\" unit=\"mL\" value=\"1e30\" \
         startDate=\"2026-10-25 02:30:00 +0100\"/></HealthData>
         """,
