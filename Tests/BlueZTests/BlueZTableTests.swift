@@ -62,21 +62,6 @@ import Testing
                 "\(path) is named and is not there")
         }
     }
-
-    /// Who installed a package has no folder hardware/: a sentence that sends somebody there says that a checkout has
-    /// it.
-    @Test func onlyACheckoutsOwnerIsSentToItsFolder() throws {
-        let root = URL(fileURLWithPath: Program.repository)
-        let sources = try #require(
-            FileManager.default.enumerator(at: root.appending(path: "Sources"), includingPropertiesForKeys: nil))
-        for case let file as URL in sources where file.pathExtension == "swift" {
-            for line in try String(contentsOf: file, encoding: .utf8).split(separator: "\n")
-            where line.contains("hardware/") {
-                let isComment = line.drop(while: { $0 == " " }).hasPrefix("//")
-                #expect(isComment || line.contains("checkout"), "\(file.lastPathComponent): \(line)")
-            }
-        }
-    }
 }
 
 @Suite struct BlueZObjectsTests {
