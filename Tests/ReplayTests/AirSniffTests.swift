@@ -81,9 +81,9 @@ import Testing
             found.append((observation.direction == .sent ? "> " : "< ") + pdu.withUnsafeBytes { "\([UInt8]($0))" })
         }
         _ = try capture.read(file.span.bytes, isLast: true) { packet, bytes in
-            try reassembler.receive(ObservedPacket(packet), bytes, see)
+            reassembler.receive(ObservedPacket(packet), bytes, see)
         }
-        try reassembler.finish(see)
+        reassembler.finish(see)
         return found
     }
 
