@@ -92,7 +92,8 @@ let package = Package(
         target(
             "CommandSupport",
             [
-                "BlueZ", "Bluetooth", "BottleProtocol", "Captures", "DBus", "Emulator", "ESPHome", "Replay", "Store",
+                "BlueZ", "Bluetooth", "BottleProtocol", "CLinux", "Captures", "DBus", "Emulator", "ESPHome", "Replay",
+                "Store",
                 "TrackerCore", "Utilities", argumentParser, logging, tomlKit,
             ]),
         target("HomeAssistant", ["CMosquitto", "Store", "TrackerCore", "TrackerService", "Utilities"]),
@@ -163,7 +164,7 @@ let package = Package(
         tests("ESPHomeTests", ["ESPHome", "Bluetooth", "Cryptography"]),
         tests("HostControllerTests", ["BlueZ", "Bluetooth"]),
         tests("ServiceLogTests", ["CommandSupport", logging]),
-        tests("LinksTests", ["CommandSupport", "BlueZ", "Bluetooth"]),
+        tests("LinksTests", ["CommandSupport", "BlueZ", "Bluetooth", "DBus", "DBusSupport"]),
         // Bottle, link, poll and journal on simulated time, with faults.
         .target(
             name: "Simulation",

@@ -17,7 +17,7 @@ struct BenchDayStoring {
     /// - Throws: `CommandFailure` where the log was not read to its end, or not stored.
     func records() async throws -> Set<[UInt8]> {
         let depot = try Depot(place, zone: zone)
-        var options = try depot.pollOptions(dialect: nil)
+        var options = try await depot.pollOptions(dialect: nil)
         options.mean(link.wantedBottle, try Configuration.load(config))
         // The bottle is looked at, not looked after.
         (options.keep, options.correctClockBeyond, options.settings, options.managesTodayAmount, options.managesLight) =

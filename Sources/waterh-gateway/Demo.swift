@@ -136,7 +136,7 @@ struct DemoGateway: Sendable {
         taken.entries.withLock { $0 = [] }
         let options: PollOptions
         do {
-            options = try depot.pollOptions(dialect: nil)
+            options = try await depot.pollOptions(dialect: nil)
         } catch {
             throw error as? CommandFailure ?? CommandFailure(.failed, "\(error)")
         }

@@ -40,7 +40,7 @@ struct Poll: AsyncParsableCommand {
         link.fill(file)
         let central = try link.open()
         let depot = try Depot(store, zone: place.namedZone(file))
-        var options = try depot.pollOptions(dialect: place.dialect ?? file.dialect)
+        var options = try await depot.pollOptions(dialect: place.dialect ?? file.dialect)
         options.mean(link.wantedBottle, file)
         guard options.bottle != nil || !options.own.isEmpty || file.mayMeet || !central.hasRadio else {
             await central.close()
@@ -49,7 +49,7 @@ struct Poll: AsyncParsableCommand {
         options.allowPowerCycle = link.allowPowerCycle
         options.keep = keep || file.keep == true
         if !setClock { options.correctClockBeyond = nil }
-        options.trustsClock = trustClock
+        if trustClock { options.isClockSynchronised = true }
         // A bottle that the file names is the store's concern, whether or not it was ever met.
         let isConcern = self.link.wantedBottle == nil || Ownership(options).isAboutOwn
         if case .capture = try link.name { options.answeredByRecording() }

@@ -49,9 +49,9 @@ actor ServiceDesk {
     }
 
     /// A command's options for the bottle that is meant.
-    func commandOptions(_ words: [String]) throws -> PollOptions {
+    func commandOptions(_ words: [String]) async throws -> PollOptions {
         reread()
-        var options = try depot.pollOptions(dialect: plan.dialect)
+        var options = try await depot.pollOptions(dialect: plan.dialect)
         options.job = .send([try CommandWords.command(words, zone: options.zone, now: Machine.now())])
         options.bottle = OwnBottle.meant(plan.bottles.first, among: options.own)
         options.allowPowerCycle = plan.link.allowPowerCycle
@@ -85,10 +85,10 @@ actor ServiceDesk {
     }
 
     /// `nil` where the store cannot be read: another's bottle might be drained.
-    func options(_ bottle: BottlePlan) -> PollOptions? {
+    func options(_ bottle: BottlePlan) async -> PollOptions? {
         reread()
         mark.begin(bottle.name)
-        guard var options = try? depot.pollOptions(dialect: plan.dialect) else { return nil }
+        guard var options = try? await depot.pollOptions(dialect: plan.dialect) else { return nil }
         options.keep = plan.keep
         options.allowPowerCycle = plan.link.allowPowerCycle
         if isRecording { options.answeredByRecording() }

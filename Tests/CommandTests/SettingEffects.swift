@@ -108,7 +108,7 @@ enum SettingEffects {
         "bottle.pollWhenIdle": SettingEffect(value: "false", observation: .service("Next poll")),
         "bottle.maxRecordAgeDays": engine("1") { settings in
             var options = PollOptions(settings: settings.bottle, zone: .utc)
-            options.trustsClock = true
+            options.isClockSynchronised = true
             var rig = EngineRig(
                 options: options, peer: ScriptedBottle(records: [drink]), start: after.advanced(seconds: 3 * 86_400))
             return try "\(rig.run().suspect) suspect"

@@ -23,6 +23,7 @@ package final class MemoryJournal: Journal {
         var isOwn = false
         var lastCompletePoll: Instant?
         var lastAgreedPoll: Instant?
+        var largestReading = 0
     }
 
     package struct WriteFailed: Error, CustomStringConvertible {
@@ -133,6 +134,8 @@ package final class MemoryJournal: Journal {
         try write { state in
             state.polls.append(report)
             let bottle = state.identifier(of: report.bottle)
+            state.bottles[bottle].largestReading = max(
+                state.bottles[bottle].largestReading, report.largestReading)
             guard !report.isClockDoubtful else { return }
             state.newestReceipt = report.endedAt
             if report.isAgreed {
@@ -211,7 +214,7 @@ extension MemoryJournal.State {
         let bottle = known(name).map { bottles[$0] }
         return BottleMemory(
             lastCompletePoll: bottle?.lastCompletePoll, newestReceipt: newestReceipt,
-            lastAgreedPoll: bottle?.lastAgreedPoll)
+            lastAgreedPoll: bottle?.lastAgreedPoll, largestReading: bottle?.largestReading ?? 0)
     }
 
     fileprivate mutating func take(_ entry: JournalEntry) -> JournalOutcome {

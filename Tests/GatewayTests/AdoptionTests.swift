@@ -109,7 +109,7 @@ import TrackerCore
             var rig = EngineRig(
                 options: options {
                     $0.keep = true
-                    $0.trustsClock = trusts || number == 0
+                    $0.isClockSynchronised = trusts || number == 0
                 }, peer: ScriptedBottle(records: drinks(6)), journal: journal, start: wall)
             let report = try rig.run()
             #expect(

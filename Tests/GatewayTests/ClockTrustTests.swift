@@ -13,7 +13,7 @@ import TrackerCore
     private func poll(
         _ records: [[UInt8]], _ profile: BottleProfile = .retail, host days: Double = 0,
         journal: MemoryJournal = MemoryJournal(), clock: [UInt8] = [0x1A, 2, 2, 22, 30, 0],
-        _ change: (inout PollOptions) -> Void = { $0.host = nil }
+        _ change: (inout PollOptions) -> Void = { $0.isClockSynchronised = false }
     ) throws -> (rig: EngineRig<ScriptedBottle>, report: PollReport) {
         var bottle = ScriptedBottle(profile, records: records)
         if profile == .retail { bottle.snapshot = boostSnapshot(clock: clock) }
@@ -48,7 +48,7 @@ import TrackerCore
 
     @Test func `records without a year wait for a trusted clock`() throws {
         let journal = MemoryJournal()
-        let strict: (inout PollOptions) -> Void = { ($0.host, $0.dialect) = (nil, .strict) }
+        let strict: (inout PollOptions) -> Void = { ($0.isClockSynchronised, $0.dialect) = (false, .strict) }
         let (_, report) = try poll(drinks(4), host: -51, journal: journal, strict)
         #expect(report.failure?.kind == .clockDoubtful && report.suspect == 4 && counted(journal).isEmpty)
         let (_, second) = try poll(drinks(4), journal: journal, strict)
@@ -72,26 +72,35 @@ import TrackerCore
         #expect(rig.journal.entries.suffix(2).allSatisfy { if case .quarantined = $0.verdict { true } else { false } })
     }
 
-    @Test(arguments: [(true, true), (false, false), (nil, false)] as [(Bool?, Bool)])
-    func `only a synchronised clock sets the bottle's clock`(isSynchronised: Bool?, sets: Bool) throws {
+    @Test(arguments: [true, false]) func `only a synchronised clock sets the bottle's clock`(isSynchronised: Bool)
+        throws
+    {
         let (rig, report) = try poll(drinks(2), clock: [0x1A, 2, 2, 20, 0, 0]) {
-            $0.host = ClockMark(wall: evening, isSynchronized: isSynchronised)
+            $0.isClockSynchronised = isSynchronised
         }
-        #expect(report.failure == nil && setsClock(rig) == sets)
-        let (trusting, _) = try poll(drinks(2), clock: [0x1A, 2, 2, 20, 0, 0]) { $0.trustsClock = true }
-        #expect(setsClock(trusting))
+        #expect(report.failure == nil && setsClock(rig) == isSynchronised)
+    }
+
+    @Test func `a poll acknowledges nothing when nothing confirms the host's clock`() throws {
+        let undated = record(minute: 61, amount: 77)
+        let (rig, report) = try poll([undated], .draft)
+        #expect(report.failure?.kind == .clockDoubtful && rig.peer.records.count == 1, "\(report)")
+        let (trusting, second) = try poll([undated], .draft, journal: rig.journal) { $0.isClockSynchronised = true }
+        #expect(second.failure == nil && trusting.peer.records.isEmpty && rig.journal.holds(undated), "\(second)")
     }
 
     @Test(arguments: [(25 * 3600, true), (27 * 3600, false), (-27 * 3600, false)] as [(Double, Bool)])
     func `a clock is plausible within 26 hours of the bottle's clock, or of the newest record`(
         seconds: Double, isTrusted: Bool
     ) {
-        let byBottle = ClockTrust(host: evening, isSynchronised: false, drift: Int(seconds), newest: nil)
-        let byLog = ClockTrust(
-            host: evening, isSynchronised: false, drift: nil, newest: evening.advanced(seconds: seconds))
-        #expect(byBottle.isTrusted == isTrusted && byLog.isTrusted == isTrusted)
-        #expect(ClockTrust(host: evening, isSynchronised: true, drift: Int(seconds), newest: nil) == .synchronised)
-        let early = ClockTrust.earliest.advanced(seconds: -1)
-        #expect(!ClockTrust(host: early, isSynchronised: false, drift: 0, newest: nil).isTrusted)
+        func trust(_ drift: Int?, _ newest: Instant?, isSynchronised: Bool = false, released: Instant = evening)
+            -> ClockTrust
+        {
+            ClockTrust(host: evening, isSynchronised: isSynchronised, released: released, drift: drift, newest: newest)
+        }
+        #expect(trust(Int(seconds), nil).isTrusted == isTrusted)
+        #expect(trust(nil, evening.advanced(seconds: seconds)).isTrusted == isTrusted)
+        #expect(trust(Int(seconds), nil, isSynchronised: true) == .synchronised)
+        #expect(!trust(0, nil, released: evening.advanced(seconds: 1)).isTrusted && !trust(nil, nil).isTrusted)
     }
 }

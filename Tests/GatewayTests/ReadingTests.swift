@@ -34,10 +34,9 @@ import Testing
     @Test func `drinks since the question are left out unless the ring is known to have room`() {
         var agreement = ReadingAgreement()
         for _ in 0..<2 { _ = agreement.add(log) }
-        #expect([1, 3, 9].map { agreement.acknowledgeable(of: 2, drinks: $0) } == [11, 9, 6])
-        agreement.discard()
-        for _ in 0..<2 { _ = agreement.add(Array(log[6...])) }
-        #expect(agreement.acknowledgeable(of: 2, drinks: 3) == 6)
+        #expect([1, 3, 9].map { agreement.acknowledgeable(of: 2, drinks: $0, ring: 0) } == [11, 9, 6])
+        #expect([12, 13, 15, 40].map { agreement.acknowledgeable(of: 2, drinks: 3, ring: $0) } == [9, 10, 12, 12])
+        #expect(agreement.size(of: 2) == 12 && agreement.size(of: 3) == nil)
     }
 
     private func reader(_ profile: BottleProfile = .retail, isQuiet: Bool = true) -> LogReader {

@@ -98,7 +98,7 @@ import TrackerCore
 
     @Test func aLongTransferCutByTheBudgetIsKeptAndNotAcknowledged() throws {
         var bottle = ScriptedBottle(records: drinks(500))
-        bottle.spacing = .milliseconds(700)
+        bottle.spacing = .milliseconds(2500)
         var rig = EngineRig(options: options(), peer: bottle, start: evening)
         let report = try rig.run()
         #expect(report.failure?.kind == .didNotAnswer)
@@ -109,7 +109,7 @@ import TrackerCore
         #expect(report.acknowledged == 0)
         #expect(rig.peer.records.count == 500)
         #expect(rig.journal.polls.map(\.complete) == [false])
-        #expect(report.duration <= .seconds(33))
+        #expect(report.duration <= .seconds(123))
     }
 
     @Test func anInterruptedPollDisconnectsAndKeepsWhatCame() throws {

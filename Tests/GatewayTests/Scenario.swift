@@ -9,7 +9,7 @@ let evening = Instant(seconds: 1_770_071_400)
 
 func options(_ change: (inout PollOptions) -> Void = { _ in }) -> PollOptions {
     var options = PollOptions(zone: .utc)
-    options.host = ClockMark(wall: evening, isSynchronized: true)
+    options.isClockSynchronised = true
     change(&options)
     return options
 }

@@ -32,7 +32,9 @@ import TrackerCore
         let model = try TrackerStore(inMemory: nil)
         return try Dictionary(
             uniqueKeysWithValues: (Schema.tableNames + ["sqlite_sequence"]).map { table in
-                let columns = try model.read { try Schema.columns(of: table, $0) }.filter { $0 != "lastAgreedPoll" }
+                let columns = try model.read { try Schema.columns(of: table, $0) }.filter {
+                    !["lastAgreedPoll", "largestReading"].contains($0)
+                }
                 let found = try Row.fetchAll(db, sql: "SELECT \(columns.joined(separator: ", ")) FROM \(table)")
                 return (table, found.map(\.description).sorted())
             })

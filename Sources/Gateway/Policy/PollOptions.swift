@@ -45,10 +45,10 @@ package struct PollOptions: Sendable {
     /// Set the bottle's clock when it is off by more than this; `nil`: only report the drift. Setting it makes the
     /// light blink, so small drift is left alone (protocol law P3.6).
     package var correctClockBeyond: Duration? = .seconds(120)
-    /// What this computer knew of its own clock when the poll began; `nil`: no more than its time.
-    package var host: ClockMark?
-    /// The host's clock is right, whatever store and bottle say: a person has looked.
-    package var trustsClock = false
+    /// A time server keeps the host's clock right, by the operating system's account, or the user says that it is right.
+    package var isClockSynchronised = false
+    /// The release date of this program: a clock that shows an earlier time is wrong.
+    package var released = Instant(seconds: 0)
     /// A recording answers, of another day: see `answeredByRecording`.
     package private(set) var isRecording = false
     /// Stay connected after a poll without errors.
@@ -77,7 +77,7 @@ package struct PollOptions: Sendable {
     /// it is nobody's, so that it neither becomes the store's own nor takes its alias.
     package mutating func answeredByRecording() {
         isRecording = true
-        (trustsClock, correctClockBeyond) = (true, nil)
+        (isClockSynchronised, correctClockBeyond) = (true, nil)
         (own, others, alias) = ([], [], nil)
         (settings, dayGoalMl, managesLight) = (nil, nil, false)
     }
@@ -164,8 +164,10 @@ package struct PollLimits: Hashable, Sendable {
     package var linger = Duration.milliseconds(250)
     /// The same without a radio in between, where frames follow within a millisecond.
     package var lingerWithoutRadio = Duration.milliseconds(15)
-    /// tracker law A8: the whole poll, then "Bottle did not answer".
+    /// The whole poll without the time in which the log arrives, then "Bottle did not answer" (tracker spec A8).
     package var poll = Duration.seconds(30)
+    /// The most time in one poll in which the log arrives: four readings of a log that takes 20 s.
+    package var arrival = Duration.seconds(90)
     /// After that, to store and disconnect.
     package var closing = Duration.seconds(3)
     /// A real bottle holds some 500 records; a poll takes this many and leaves politely.

@@ -18,6 +18,7 @@ extension Poll {
             profile: table.profile, canFetch: table.responseReads, isQuiet: !session.log.isBehind, hasRadio: hasRadio,
             limits: limits, at: now)
         session.log.isBehind = false
+        arrival.inReading = .zero
         let action = reader.begin(at: now)
         state = .reading(session, reader)
         try follow(action)
@@ -29,6 +30,7 @@ extension Poll {
         case .none: break
         case .ask:
             try flushAssembler()
+            arrival.last = now
             write(reader.question.encoded)
         case .fetch:
             if let table = session.table { perform(.read(handle: table.response)) }
@@ -62,9 +64,18 @@ extension Poll {
         guard let progress = state.session?.assembler.progress, progress.received != before,
             case .reading(let session, var reader) = state
         else { return }
+        noteArrival()
         reader.progress(at: now)
         state = .reading(session, reader)
         show(.polling, PollProgress.Transfer(received: progress.received, announced: progress.expected))
+    }
+
+    private mutating func noteArrival() {
+        if let last = arrival.last {
+            arrival.inReading += last.duration(to: now)
+            arrival.total += last.duration(to: now)
+        }
+        arrival.last = now
     }
 
     /// A value that fills a small MTU may have lost its rest.
@@ -95,6 +106,7 @@ extension Poll {
                 state.session?.log.isBehind = true
                 return say(.info, "The bottle sent log records unasked; they come again when asked for.")
             }
+            noteArrival()
             let action = reader.frame(transfer, isSingle: isSingle, at: now)
             state = .reading(session, reader)
             try follow(action)
@@ -139,6 +151,7 @@ extension Poll {
             }
         }
         if !transfers.isEmpty || value.isEmpty { try adopt() }
+        noteArrival()
         let action = reader.fetched(value, transfers, isSubscribed: session.isSubscribed, at: now)
         state = .reading(session, reader)
         try follow(action)
@@ -157,7 +170,7 @@ extension Poll {
 
     private mutating func finishReading(_ session: Session, _ reader: LogReader) throws {
         var session = session
-        session.log.lastTook = reader.askedAt.duration(to: now)
+        session.log.last = (reader.askedAt.duration(to: now), arrival.inReading)
         let records = reader.records
         judgeClock(by: records)
         if reader.ending == .unanswered { return try finishUnanswered(session) }
@@ -172,6 +185,8 @@ extension Poll {
         session.log.latest = records
         session.log.opening = reader.opening
         verify(records, &session.log)
+        memory.largestReading = max(
+            memory.largestReading, session.log.agreement.size(of: session.log.readingsNeeded) ?? 0)
         let certain = session.log.agreement.certain(of: session.log.readingsNeeded)
         let proven = Set(records.prefix(certain))
         try store(records.filter { !reader.pieced.contains($0) || proven.contains($0) })
@@ -210,7 +225,9 @@ extension Poll {
             return try finishLog(session, note: note ?? "it was not read alike often enough to be acknowledged")
         }
         let quiet = session.log.isBehind ? limits.quiet : .zero
-        guard now.advanced(by: session.log.lastTook + quiet) < end else {
+        let last = session.log.last
+        guard now.advanced(by: quiet + last.took - last.arrival) < end, arrival.total + last.arrival < limits.arrival
+        else {
             return try finishLog(
                 session,
                 note: note ?? """
@@ -256,7 +273,8 @@ extension Poll {
         }
         if let refusal = session.log.refusal { return try finishLog(session, note: refusal) }
         let drinks = 1 + Int(clamping: max(0, reader.askedAt.duration(to: now).components.seconds))
-        let certain = session.log.agreement.acknowledgeable(of: session.log.readingsNeeded, drinks: drinks)
+        let certain = session.log.agreement.acknowledgeable(
+            of: session.log.readingsNeeded, drinks: drinks, ring: memory.largestReading)
         let count = min(certain, records.prefix { stored.contains($0) }.count, Int(UInt16.max) / DrinkRecord.size)
         guard count > 0, !session.log.isBehind, !options.keep else { return try readAgain(session) }
         try acknowledge(Array(records.prefix(count)), session)
@@ -288,7 +306,7 @@ extension Poll {
 
     private func entries(_ records: [RawRecord]) -> [JournalEntry] {
         var dates = RecordDates(
-            bottle: bottle, options: options, received: wall, memory: memory, trust: trust ?? .alone)
+            bottle: bottle, options: options, received: wall, memory: memory, trust: trust)
         return records.map { dates.entry($0.bytes) }
     }
 
@@ -334,12 +352,13 @@ extension Poll {
         try store(records)
     }
 
+    /// An empty log says nothing of the clock.
     private mutating func judgeClock(by records: [RawRecord]) {
-        let dates = RecordDates(bottle: bottle, options: options, received: wall, trust: .alone)
-        let isSynchronised = options.trustsClock || options.host?.isSynchronized == true
+        guard !records.isEmpty || !trust.isTrusted else { return }
+        let dates = RecordDates(bottle: bottle, options: options, received: wall, trust: .plausible)
         trust = ClockTrust(
-            host: wall, isSynchronised: isSynchronised, drift: report.clockDriftSeconds,
-            newest: records.compactMap { dates.time($0.bytes) }.max())
+            host: wall, isSynchronised: options.isClockSynchronised, released: options.released,
+            drift: report.clockDriftSeconds, newest: records.compactMap { dates.time($0.bytes) }.max())
     }
 
     // MARK: - The end of the log
@@ -372,7 +391,7 @@ extension Poll {
 
     /// What is stored without a date, or was read in another dialect, is read once more.
     private mutating func lookAgain() throws {
-        guard let journal = turn?.journal, trust?.isTrusted == true else { return }
+        guard let journal = turn?.journal, trust.isTrusted else { return }
         let found = try SecondLook.run(journal, bottles: [bottle], options: options, now: wall)
         guard !found.isEmpty else { return }
         report.resolved += found.count { $0.outcome == .promoted }

@@ -66,7 +66,7 @@ package struct Poll: Sendable {
     var hasAnswered = false
     /// What the journal remembers of the bottle.
     var memory = BottleMemory()
-    var trust: ClockTrust?
+    var trust = ClockTrust.doubtful("the log was not read")
     /// Records that the journal took in this poll.
     var stored: Set<RawRecord> = []
     /// Records that the bottle was told to forget, and that no reading brought since.
@@ -77,6 +77,8 @@ package struct Poll: Sendable {
     var junk = 0
     /// Values received.
     var values = 0
+    /// When bytes of the log last arrived, and how long they have arrived in this reading and in this poll.
+    var arrival: (last: MonotonicInstant?, inReading: Duration, total: Duration) = (nil, .zero, .zero)
 
     /// - Parameters:
     ///   - linkName: the link for people, such as `unix:/tmp/b.sock`.
@@ -93,8 +95,9 @@ package struct Poll: Sendable {
     var limits: PollLimits { options.limits }
     var now: MonotonicInstant { turn?.now ?? MonotonicInstant(nanoseconds: 0) }
     var wall: Instant { turn?.wall ?? Instant(milliseconds: 0) }
-    /// When the poll's time is up.
-    var end: MonotonicInstant { (began?.now ?? now).advanced(by: limits.poll) }
+    /// When the poll's time is up. The time in which the log arrives does not count, so that a slow bottle can be read
+    /// as often as an acknowledgement needs.
+    var end: MonotonicInstant { (began?.now ?? now).advanced(by: limits.poll + min(arrival.total, limits.arrival)) }
 
     /// When `tick` is due at the latest.
     package var nextDeadline: MonotonicInstant? {
@@ -330,7 +333,8 @@ package struct Poll: Sendable {
         record.clockDriftSeconds = report.clockDriftSeconds
         record.complete = report.complete
         record.isAgreed = report.complete && !acknowledged.isEmpty
-        record.isClockDoubtful = trust?.isEvidence != true
+        record.largestReading = memory.largestReading
+        record.isClockDoubtful = !trust.isTrusted
         return record
     }
 

@@ -3,8 +3,6 @@
 struct ReadingAgreement: Hashable, Sendable {
     /// Readings that agree, the latest last. Each holds the records of the log, oldest first.
     private var readings: [[RawRecord]] = []
-    /// The most records that one reading brought. The bottle's ring holds at least as many.
-    private var largest = 0
 
     var latest: [RawRecord]? { readings.last }
     var count: Int { readings.count }
@@ -13,7 +11,6 @@ struct ReadingAgreement: Hashable, Sendable {
     /// - Returns: `false` if it contradicts the one before, which discards both. A log only loses its oldest records
     ///   and gains new ones at its end.
     mutating func add(_ reading: [RawRecord]) -> Bool {
-        largest = max(largest, reading.count)
         if let before = readings.last, !Self.follows(reading, before) {
             readings = []
             return false
@@ -34,15 +31,22 @@ struct ReadingAgreement: Hashable, Sendable {
         }.min() ?? latest.count
     }
 
-    /// How many records the bottle may be told to forget.
+    /// The most records that the last `needed` readings all brought; `nil` if there are fewer readings.
+    func size(of needed: Int) -> Int? {
+        readings.count < needed ? nil : readings.suffix(needed).map(\.count).min()
+    }
+
+    /// How many records to acknowledge.
     ///
     /// A full ring loses its oldest record with each new drink, and some bottles drop the oldest records that they have
     /// when the acknowledgement arrives. So as many are left out as the bottle can have recorded since the question,
     /// unless its ring is known to have room for them.
-    /// - Parameter drinks: drinks that the bottle can have recorded since the question was written.
-    func acknowledgeable(of needed: Int, drinks: Int) -> Int {
+    /// - Parameters:
+    ///   - drinks: drinks that the bottle can have recorded since the question was written.
+    ///   - ring: records for which the bottle's ring is known to have room.
+    func acknowledgeable(of needed: Int, drinks: Int, ring: Int) -> Int {
         guard let latest = readings.last else { return 0 }
-        let spare = min(max(0, latest.count + drinks - largest), latest.count / 2)
+        let spare = min(max(0, latest.count + drinks - max(ring, latest.count)), latest.count / 2)
         return max(0, certain(of: needed) - spare)
     }
 

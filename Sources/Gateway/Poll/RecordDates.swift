@@ -49,7 +49,7 @@ struct RecordDates {
         guard trust.isTrusted else { return byOwnDate(record, found) }
         // The last poll that read the whole log would have brought it.
         if let lastAgreedPoll, let instant = found.instant, found.doubt == nil,
-            instant.seconds(to: lastAgreedPoll) > ClockTrust.tolerance
+            instant.seconds(to: lastAgreedPoll) > RecordResolver.aheadSeconds
         {
             return .quarantined(reason: JournalDoubt.bottleClock)
         }

@@ -30,7 +30,7 @@ package enum SecondLook {
             return nil
         }
         var dates = RecordDates(
-            bottle: bottle, options: options, received: row.received, trust: .alone)
+            bottle: bottle, options: options, received: row.received, trust: .plausible)
         let entry = dates.entry(row.raw)
         if case .quarantined(let reason) = entry.verdict, row.doubt == nil || row.doubt == reason { return nil }
         return entry

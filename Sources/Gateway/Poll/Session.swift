@@ -56,8 +56,8 @@ struct LogProgress: Sendable {
     var opening = LogReader.Opening.none
     /// How many readings must agree: the most that any reading asked for.
     var readingsNeeded = 2
-    /// How long the last reading took.
-    var lastTook = Duration.zero
+    /// How long the last reading took, and how much of that its records arrived.
+    var last: (took: Duration, arrival: Duration) = (.zero, .zero)
     /// Answers to an earlier question may be under way.
     var isBehind = false
     /// Why nothing more is acknowledged on this connection.

@@ -103,6 +103,7 @@ extension TrackerStore: Journal {
                         lastPoll = coalesce(:ended, lastPoll),
                         lastAgreedPoll = CASE WHEN :agreed AND :ended IS NOT NULL THEN :ended
                             WHEN lastAgreedPoll > :ended THEN NULL ELSE lastAgreedPoll END,
+                        largestReading = max(coalesce(largestReading, 0), :largest),
                         lastCompletePoll = CASE WHEN :complete AND :ended IS NOT NULL THEN :ended
                             WHEN lastCompletePoll > :ended THEN NULL ELSE lastCompletePoll END
                     WHERE id = :bottle
@@ -110,7 +111,8 @@ extension TrackerStore: Journal {
                 arguments: [
                     "name": report.name, "model": report.model, "battery": report.batteryPercent,
                     "drift": report.clockDriftSeconds, "ended": ended,
-                    "complete": report.complete, "agreed": report.isAgreed, "bottle": bottle,
+                    "complete": report.complete, "agreed": report.isAgreed, "largest": report.largestReading,
+                    "bottle": bottle,
                 ])
             if let ended { try Counter.set(BottleTable.newestReceipt, Int(ended), db) }
         }

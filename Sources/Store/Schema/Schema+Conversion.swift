@@ -9,7 +9,7 @@ extension Schema {
     ]
 
     /// Columns that 0.9 does not have; NULL after a conversion.
-    private static let addedColumns: Set = ["lastAgreedPoll"]
+    private static let addedColumns: Set = ["lastAgreedPoll", "largestReading"]
 
     /// Converts a store of 0.9 in one transaction.
     /// - Returns: the names of the removed settings that the conversion deleted.

@@ -25,6 +25,7 @@ extension Schema {
             lastCompletePoll INTEGER,             -- end of the last poll that read the whole log
             isOwn INTEGER NOT NULL DEFAULT 0,     -- 0: known from a recording only
             lastAgreedPoll INTEGER,               -- end of the last poll that acknowledged records
+            largestReading INTEGER,               -- most records that agreeing readings of one poll brought
             light TEXT                            -- the last light that was written to it; NULL: none
         ) STRICT;
 

@@ -114,7 +114,8 @@ enum BottleTable {
                     """), arguments: [newestReceipt])
         let id = try known(bottle, db)
         let row = try Row.fetchOne(
-            try db.cachedStatement(sql: "SELECT lastCompletePoll, lastAgreedPoll FROM bottle WHERE id = ?"),
+            try db.cachedStatement(
+                sql: "SELECT lastCompletePoll, lastAgreedPoll, largestReading FROM bottle WHERE id = ?"),
             arguments: [id])
         func instant(_ milliseconds: Int64?) -> Instant? {
             milliseconds.map(Instant.init(milliseconds:)).flatMap { Instant.storable.contains($0) ? $0 : nil }
@@ -122,7 +123,8 @@ enum BottleTable {
         return BottleMemory(
             lastCompletePoll: instant(try row?.checked("lastCompletePoll", Int64?.self) ?? nil),
             newestReceipt: instant(newest),
-            lastAgreedPoll: instant(try row?.checked("lastAgreedPoll", Int64?.self) ?? nil))
+            lastAgreedPoll: instant(try row?.checked("lastAgreedPoll", Int64?.self) ?? nil),
+            largestReading: try row?.checkedIfAny("largestReading", in: 0...0xFFFF) ?? 0)
     }
 
     private static func hasAlias(_ bottle: Int64, _ db: Database) throws -> Bool {

@@ -45,7 +45,7 @@ package struct RecordResolver: Sendable {
         case impossibleDate
         /// The record's own year is none of 2015–2099.
         case implausibleYear
-        /// More than 24 h ahead of us, or too old, or no year fits.
+        /// More than 26 h ahead of us, or too old, or no year fits.
         case implausibleTimestamp
     }
 
@@ -103,7 +103,7 @@ package struct RecordResolver: Sendable {
     }
 
     /// The latest year, from the one after the receiving clock's downwards, in which the date exists and is at most
-    /// 24 h ahead. Leap days are at most eight years apart.
+    /// 26 h ahead. Leap days are at most eight years apart.
     private func latest(_ fields: RecordFields, received: Instant, evidence: Evidence) -> Resolution? {
         let newest = zone.wall(at: received).year + 1
         for year in stride(from: newest, through: newest - 9, by: -1) {
@@ -140,8 +140,9 @@ package struct RecordResolver: Sendable {
 
     /// Years that a bottle's clock may say (protocol law P3).
     package static let plausibleYears = 2015...2099
-    /// A record may lie this far ahead of the receiving clock.
-    package static let aheadSeconds: Double = 24 * 3600
+    /// A record may be this far ahead of the receiving clock: the farthest that two right clocks are apart, in the
+    /// zones with the largest and the smallest offset.
+    package static let aheadSeconds: Double = 26 * 3600
 }
 
 extension RecordResolver.Resolution {

@@ -178,11 +178,17 @@ package struct BottleMemory: Hashable, Sendable {
 
     /// End of this bottle's last poll that read the whole log so often alike that it acknowledged records.
     package var lastAgreedPoll: Instant?
+    /// The most records that agreeing readings of one poll brought: the bottle's ring holds at least as many.
+    package var largestReading: Int
 
-    package init(lastCompletePoll: Instant? = nil, newestReceipt: Instant? = nil, lastAgreedPoll: Instant? = nil) {
+    package init(
+        lastCompletePoll: Instant? = nil, newestReceipt: Instant? = nil, lastAgreedPoll: Instant? = nil,
+        largestReading: Int = 0
+    ) {
         self.lastCompletePoll = lastCompletePoll
         self.lastAgreedPoll = lastAgreedPoll
         self.newestReceipt = newestReceipt
+        self.largestReading = largestReading
     }
 }
 
@@ -228,6 +234,8 @@ package struct PollRecord: Hashable, Sendable {
     package var isClockDoubtful: Bool
     /// Readings of the whole log agreed, and records were acknowledged.
     package var isAgreed = false
+    /// The most records that agreeing readings brought, in this poll or an earlier one.
+    package var largestReading = 0
 
     package init(
         bottle: String, name: String? = nil, model: String? = nil, batteryPercent: Int? = nil,

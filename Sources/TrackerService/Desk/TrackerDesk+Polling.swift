@@ -4,12 +4,10 @@ import TrackerCore
 
 extension TrackerDesk {
     /// What a poll is to do, by the settings of the store.
-    /// - Parameter host: this computer's clock, with all that is known of it.
-    package func pollOptions(host: ClockMark) throws -> PollOptions {
+    package func pollOptions() throws -> PollOptions {
         let settings = try store.settings()
         var options = PollOptions(settings: settings.bottle, zone: zone, goalMl: settings.goalMl)
         options.own = try ownBottles()
-        options.host = host
         return options
     }
 
