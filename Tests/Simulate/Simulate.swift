@@ -50,10 +50,9 @@ import Synchronization
         say(
             """
             simulation: seeds \(from) to \(from + count - 1), \(outcome.polls) polls, \(outcome.violations.count) \
-            violations, \(outcome.cleanPollsThatAcknowledged) of \(outcome.cleanPolls) polls on a clean link \
-            acknowledged at once, 
-            """
-                + "\(outcome.swallowed) records lost on the air in every reading, \(start.duration(to: .now))")
+            violations, \(outcome.swallowed) records lost on the air in every reading, \(start.duration(to: .now))
+            \(outcome.shares)
+            """)
         try shrink(outcome)
         exit(outcome.violations.isEmpty ? 0 : 1)
     }

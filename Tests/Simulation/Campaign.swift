@@ -8,9 +8,7 @@ package struct Campaign: Sendable {
         package var polls = 0
         /// Records dropped that the air had swallowed in every reading: what no gateway can tell.
         package var swallowed = 0
-        /// Polls on a link without faults, and those of them that acknowledged at once.
-        package var cleanPolls = 0
-        package var cleanPollsThatAcknowledged = 0
+        package var shares = PollShares()
         /// Broken promises, each with its seed; the first of them.
         package var violations: [String] = []
         /// The lowest seed that broke one.
@@ -20,8 +18,7 @@ package struct Campaign: Sendable {
             seeds += other.seeds
             polls += other.polls
             swallowed += other.swallowed
-            cleanPolls += other.cleanPolls
-            cleanPollsThatAcknowledged += other.cleanPollsThatAcknowledged
+            shares.add(other.shares)
             violations += other.violations
             if let seed = other.failed { failed = min(failed ?? seed, seed) }
         }
@@ -73,8 +70,7 @@ package struct Campaign: Sendable {
         }
         return Outcome(
             seeds: 1, polls: world.reports.count, swallowed: world.swallowedForGood.count,
-            cleanPolls: world.cleanPolls, cleanPollsThatAcknowledged: world.cleanPollsThatAcknowledged,
-            violations: world.violations.map { "seed \(seed): \($0)" },
+            shares: world.shares, violations: world.violations.map { "seed \(seed): \($0)" },
             failed: world.violations.isEmpty ? nil : seed)
     }
 

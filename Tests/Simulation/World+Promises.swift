@@ -36,7 +36,7 @@ extension World {
     /// In as many readings as the gateway asks for before it acknowledges; in draft packets one lost notification
     /// leaves no trace.
     private func isSwallowed(_ raw: [UInt8]) -> Bool {
-        losses[raw, default: 0] >= (scenario.bottle.profile == .draft ? 3 : 2)
+        losses[raw, default: 0] >= (scenario.bottle.profile == .draft ? 4 : 2)
     }
 
     private func hasHabit(_ holds: (BottleFaults) -> Bool) -> Bool {

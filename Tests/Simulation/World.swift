@@ -54,10 +54,10 @@ package struct World {
     package var swallowedForGood: Set<[UInt8]> = []
     /// Of the house's polls.
     package private(set) var reports: [PollReport] = []
-    /// Polls of the house on a link without faults, and those of them that acknowledged at least one record or found
-    /// the log empty.
-    package private(set) var cleanPolls = 0
-    package private(set) var cleanPollsThatAcknowledged = 0
+    /// The polls of the house that acknowledge, and what kept those on a link without faults from it.
+    package private(set) var shares = PollShares()
+    /// The last sentence about the log in this poll.
+    private var logNote: String?
     /// Kinds of failures and codes of warnings that were told.
     var told: Set<String> = []
     private(set) var steps = 0
@@ -305,6 +305,7 @@ package struct World {
         }
         if let name = poll.other, others[name] == nil { others[name] = try? makeJournal() }
         self.poll = poll
+        logNote = nil
         effectsLeft = poll.killAfter
         goneBefore = gone
         channel = FaultyChannel(poll.link, seed: scenario.seed)
@@ -361,6 +362,7 @@ package struct World {
                 case .askLight: events.append(.light(nil))
                 case .done(let report): end(report)
                 case .diagnostic(let diagnostic):
+                    if diagnostic.sentence.hasPrefix("About the log:") { logNote = diagnostic.sentence }
                     if diagnostic.severity == .warning, let code = diagnostic.code { told.insert(code) }
                 case .journaled, .report, .progress, .lit: break
                 }
@@ -374,9 +376,9 @@ package struct World {
         if keepsStory { note(report.line(by: poll?.other ?? "The gateway")) }
         if poll?.other == nil {
             reports.append(report)
-            if let poll, poll.link == FaultPlan(), !poll.keeps {
-                cleanPolls += 1
-                if report.acknowledged > 0 || report.storedRecords == 0 { cleanPollsThatAcknowledged += 1 }
+            if let poll, !poll.keeps {
+                shares.add(poll.link, report, note: logNote)
+                if isSettling { shares.settlingPolls += 1 }
             }
             if let kind = report.failure?.kind { told.insert(kind.rawValue) }
         }
