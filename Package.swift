@@ -134,7 +134,7 @@ let package = Package(
         // Captures to ATT PDUs and back, compared with tshark.
         tests("ConversationTests", ["Replay", "Captures", "Bluetooth"]),
         tests("ArchivesTests", ["Replay", "Captures"]),
-        tests("TrackerCoreTests", ["TrackerCore", "TrackerService"], exclude: ["Data"]),
+        tests("TrackerCoreTests", ["TrackerCore", "TrackerService", "BottleProtocol"], exclude: ["Data"]),
         tests("ImportingTests", ["TrackerService", "TrackerCore"]),
         tests("VirtualBottleTests", ["Emulator", "BottleProtocol", "Bluetooth"]),
         tests("VirtualGadgetTests", ["Emulator", "CommandSupport", "Replay", "Captures", "Bluetooth"]),

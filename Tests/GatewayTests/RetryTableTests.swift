@@ -62,7 +62,7 @@ import Testing
         #expect(rule.pause == row.pause, "the pause was chosen because \(row.reason)")
         #expect(rule.failure == row.failure)
         #expect(!rule.reason.isEmpty)
-        // A poll has 30 s (tracker law A8), and they are for attempts: pauses take a fifth at the most.
+        // A poll has 30 s (tracker spec A8), and they are for attempts: pauses take a fifth at the most.
         #expect(rule.pause * rule.rungs.count <= PollLimits().poll / 5)
         // The last step before power-cycling is the one that disturbs others most: it never comes first where something
         // gentler helps.
@@ -97,7 +97,7 @@ import Testing
                 "lingerWithoutRadio", limits.lingerWithoutRadio, .milliseconds(15),
                 "a socket delivers within a millisecond"
             ),
-            ("poll", limits.poll, .seconds(30), "tracker law A8"),
+            ("poll", limits.poll, .seconds(30), "tracker spec A8"),
             ("closing", limits.closing, .seconds(3), "one request, to disconnect"),
         ]
         for limit in durations { #expect(limit.is == limit.agreed, "\(limit.name): \(limit.reason)") }

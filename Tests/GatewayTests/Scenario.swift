@@ -14,7 +14,7 @@ func options(_ change: (inout PollOptions) -> Void = { _ in }) -> PollOptions {
     return options
 }
 
-/// The verified one-record sample (protocol law P3).
+/// The verified one-record sample (protocol spec P3).
 let sampleRecord: [UInt8] = [0x1A, 0x02, 0x02, 0x16, 0x15, 0x0F, 0x00, 0x10, 0x00, 0x00, 0x01, 0x61, 0x00]
 
 /// Drinks of the evening, one a minute, oldest first.

@@ -46,7 +46,7 @@ private func said(_ effects: [ServiceMachine.Effect]) -> [ServiceNews] {
                 == bottle(1).id)
     }
 
-    /// Tracker law A7: whoever starts a service at night sees that it works, and then the bottle rests.
+    /// Tracker spec A7: whoever starts a service at night sees that it works, and then the bottle rests.
     @Test func aServiceThatStartsAtNightPollsOnce() {
         var machine = ServiceMachine()
         let night = ServiceMachine.Event.plans([bottle(1)], [bottle(1).id: .resting(seconds: 3600)])

@@ -1,7 +1,7 @@
 import BottleProtocol
 import Bluetooth
 
-// What the bottle makes of a command, and what it answers (protocol law P2).
+// What the bottle makes of a command, and what it answers (protocol spec P2).
 extension VirtualBottleMachine {
     private static let registrationLimit = Duration.seconds(30)
     private static let calibration = Duration.seconds(1)

@@ -3,7 +3,7 @@ import Bluetooth
 
 /// The bottle as a machine without I/O: events in, effects out. Time, randomness and the flash come from outside.
 ///
-/// What it does is protocol law P1, P2, P3 and P4 with the habits of real bottles; what it does wrong is the
+/// What it does is protocol spec P1, P2, P3 and P4 with the habits of real bottles; what it does wrong is the
 /// `BottleFaults`. Effects are to be performed in order; `.save` comes first, so that nothing leaves that a power cut
 /// could take back.
 package struct VirtualBottleMachine: Sendable {

@@ -6,7 +6,7 @@ import TrackerCore
 package struct PollOptions: Sendable {
     /// What is done with the bottle.
     package enum Job: Hashable, Sendable {
-        /// The polite sync of protocol law P4.
+        /// The polite sync of protocol spec P4.
         case poll
         /// Connect, send these commands one by one, show the answers, disconnect.
         case send([HostCommand])
@@ -43,7 +43,7 @@ package struct PollOptions: Sendable {
     /// Acknowledge nothing: the bottle keeps its log.
     package var keep = false
     /// Set the bottle's clock when it is off by more than this; `nil`: only report the drift. Setting it makes the
-    /// light blink, so small drift is left alone (protocol law P3.6).
+    /// light blink, so small drift is left alone (protocol spec P3.6).
     package var correctClockBeyond: Duration? = .seconds(120)
     /// A time server keeps the host's clock right, by the operating system's account, or the user says that it is right.
     package var isClockSynchronised = false

@@ -92,14 +92,14 @@ package struct CommandAnswer: Hashable, Sendable {
 
 /// Why a poll did not do all it should: what, why, what to try.
 package struct PollFailure: Problem, Hashable {
-    /// The conditions of tracker law A8, and those that a journal adds.
+    /// The conditions of tracker spec A8, and those that a journal adds.
     package enum Kind: String, Hashable, Sendable, CaseIterable {
         case notFound, bluetoothOff, permissionDenied, noAdapter, connectFailed, unexpectedResponse, didNotAnswer
         case connectionLost, cannotStore, interrupted
         /// Another bottle than the store's; and a clock that cannot be right.
         case notOurs, clockDoubtful
 
-        /// The words of tracker law A8.
+        /// The words of tracker spec A8.
         package var text: String {
             switch self {
             case .notFound: "Bottle not found"

@@ -1,6 +1,6 @@
 import Bluetooth
 
-/// A step of recovery, from the gentlest to the one that disturbs others (zombie links: protocol law P4).
+/// A step of recovery, from the gentlest to the one that disturbs others (zombie links: protocol spec P4).
 package enum RecoveryRung: String, Hashable, Sendable, CaseIterable {
     /// The same again, after a pause.
     case retry

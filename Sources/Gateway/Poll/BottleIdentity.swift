@@ -56,7 +56,7 @@ package struct BottleSelector: Hashable, Sendable {
     }
 
     /// Whether somebody seen by a scan may be a bottle: retail bottles advertise no service, so the name's prefix
-    /// tells; draft bottles advertise FF00 (protocol law P1).
+    /// tells; draft bottles advertise FF00 (protocol spec P1).
     package static func looksLikeBottle(_ advertisement: Advertisement) -> Bool {
         advertisement.name.map(BottleName.isBottle) == true
             || BottleProfile.allCases.contains {

@@ -67,7 +67,7 @@ package struct Diagnostic: Hashable, Sendable {
 
 /// Where a poll stands, for a progress line.
 package struct PollProgress: Hashable, Sendable {
-    /// The states of tracker law A8, and `storing`.
+    /// The states of tracker spec A8, and `storing`.
     package enum Stage: String, Hashable, Sendable {
         case scanning, connecting, connected, polling, storing, disconnecting
     }

@@ -4,7 +4,7 @@ import TrackerCore
 /// Decides which bottle is polled when: several bottles, one adapter, one poll at a time. A machine without I/O: events
 /// go in, effects come out, time is handed in.
 ///
-/// A bottle is due when its person's day asks for it (tracker law A7), counted from the end of its last poll; at once
+/// A bottle is due when its person's day asks for it (tracker spec A7), counted from the end of its last poll; at once
 /// when it is new, when a person asks. Of several that are due the one that has been due longest goes first, so no
 /// bottle waits for more than one poll of each other one, however often somebody asks. Where a connection is wanted for
 /// longer (`HoldWish`), it is kept after a poll, and read from as soon as the bottle reports something by itself.

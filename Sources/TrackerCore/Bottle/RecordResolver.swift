@@ -1,4 +1,4 @@
-/// From a record's wall clock to an instant (tracker law A2). A record has no zone, and in the `strict` dialect no
+/// From a record's wall clock to an instant (tracker spec A2). A record has no zone, and in the `strict` dialect no
 /// year.
 package struct RecordResolver: Sendable {
     /// The bottle's zone.
@@ -138,7 +138,7 @@ package struct RecordResolver: Sendable {
         Resolution(wall: wall, instant: nil, rule: .unique, doubt: doubt)
     }
 
-    /// Years that a bottle's clock may say (protocol law P3).
+    /// Years that a bottle's clock may say (protocol spec P3).
     package static let plausibleYears = 2015...2099
     /// A record may be this far ahead of the receiving clock: the farthest that two right clocks are apart, in the
     /// zones with the largest and the smallest offset.
@@ -153,5 +153,37 @@ extension RecordResolver.Resolution {
         guard amountMl > 0 else { return .notADrink(reason: "zero") }
         guard let instant else { return .quarantined(reason: RecordResolver.Doubt.implausibleTimestamp.rawValue) }
         return .drink(at: instant, zone: zone.id)
+    }
+}
+
+/// What a record says about its time: a wall clock, with its year where the dialect has one.
+package struct RecordFields: Hashable, Sendable {
+    /// The record's own year (`calendar` dialect), or `nil` (`strict`).
+    package var year: Int?
+    /// 1–12 where the date is possible.
+    package var month: Int
+    /// 1–31 where the date is possible.
+    package var day: Int
+    /// 0–23 where the time is possible.
+    package var hour: Int
+    /// 0–59 where the time is possible.
+    package var minute: Int
+    /// 0–59 where the time is possible.
+    package var second: Int
+
+    package init(year: Int?, month: Int, day: Int, hour: Int, minute: Int, second: Int) {
+        self.year = year
+        self.month = month
+        self.day = day
+        self.hour = hour
+        self.minute = minute
+        self.second = second
+    }
+
+    /// The fields could be a date and a time, 29 February included.
+    package var isPossibleInSomeYear: Bool { wall(year: 2000).isPossible }
+
+    func wall(year: Int) -> WallTime {
+        WallTime(year: year, month: month, day: day, hour: hour, minute: minute, second: second)
     }
 }

@@ -1,4 +1,4 @@
-/// What the core sees of the radio (tracker law A8).
+/// What the core sees of the radio (tracker spec A8).
 package enum ConnectionState: Hashable, Sendable {
     case disconnected, scanning, connecting, connected, polling
     case error(ConnectionProblem)

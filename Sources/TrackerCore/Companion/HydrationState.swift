@@ -1,4 +1,4 @@
-/// System A's value type with its own arithmetic, under its own names (tracker law A3, A4). What the product shows
+/// System A's value type with its own arithmetic, under its own names (tracker spec A3, A4). What the product shows
 /// differs where this is wrong for it: see `GlassLabel`, `Percent` and `NextDrink`.
 package struct HydrationState: Hashable, Sendable, Codable {
     /// What is to be drunk in a day.

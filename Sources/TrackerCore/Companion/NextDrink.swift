@@ -1,4 +1,4 @@
-/// When the next drink is due (tracker law A5): anchored at the last drink, so that the countdown runs out and a
+/// When the next drink is due (tracker spec A5): anchored at the last drink, so that the countdown runs out and a
 /// reminder comes. The founding arithmetic spread the rest of the day anew from every "now" and never came due (K-A5).
 package struct NextDrink: Hashable, Sendable {
     /// What the countdown stands for just now.

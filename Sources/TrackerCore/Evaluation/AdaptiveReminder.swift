@@ -1,4 +1,4 @@
-/// System D's reminder (tracker law D2): every so many hours without a drink, with the pace that would still reach
+/// System D's reminder (tracker spec D2): every so many hours without a drink, with the pace that would still reach
 /// the goal. It does not ask whether one is behind (K-D2).
 package struct AdaptiveReminder: Hashable, Sendable {
     /// Start inclusive, end exclusive.

@@ -1,4 +1,4 @@
-/// What the second screen gets (tracker law A12): system A's state, whether it alerts, and the countdown, `null` when
+/// What the second screen gets (tracker spec A12): system A's state, whether it alerts, and the countdown, `null` when
 /// there is none, so that no stale one stays on the watch (K-A17).
 package struct CompanionSnapshot: Hashable, Sendable, Codable {
     /// System A's state of the day.

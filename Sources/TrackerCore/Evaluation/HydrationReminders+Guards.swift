@@ -1,4 +1,4 @@
-// The guards of each hydration reminder (tracker law B4, B5): independent of each other, so that each says by itself
+// The guards of each hydration reminder (tracker spec B4, B5): independent of each other, so that each says by itself
 // what it waits for.
 extension HydrationReminders {
     var goalGuards: [ReminderGuard] {

@@ -1,4 +1,4 @@
-/// The hydration reminders of one moment (tracker law B4, B5, X2): one engine for the three that the founding
+/// The hydration reminders of one moment (tracker spec B4, B5, X2): one engine for the three that the founding
 /// documents bring, with one id, one daily limit, one pair of quiet hours and one congratulation.
 struct HydrationReminders {
     let now: Instant

@@ -1,4 +1,4 @@
-/// tracker law D1: by the hour on the wall.
+/// tracker spec D1: by the hour on the wall.
 package enum Greeting {
     /// The greeting of the hour: morning from 4, afternoon from 12, evening from 17, night from 22.
     package static func text(at time: TimeOfDay) -> String {
@@ -11,7 +11,7 @@ package enum Greeting {
     }
 }
 
-/// The age of the last drink (tracker law B6): whole units, rounded down.
+/// The age of the last drink (tracker spec B6): whole units, rounded down.
 package enum RelativeAge {
     /// `just now` under a minute and for what lies ahead, then `5 min ago`, `2 h ago`, `3 days ago`.
     package static func text(from past: Instant, to now: Instant) -> String {
@@ -25,7 +25,7 @@ package enum RelativeAge {
     }
 }
 
-/// The main view in words (tracker law A9).
+/// The main view in words (tracker spec A9).
 package struct MainView: Hashable, Sendable {
     /// Heading of the main view.
     package static let title = "Hydration"

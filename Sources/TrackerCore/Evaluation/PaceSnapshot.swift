@@ -1,4 +1,4 @@
-/// System B's payload (tracker law B7): where the day stands. Every copy that is retained or polled says
+/// System B's payload (tracker spec B7): where the day stands. Every copy that is retained or polled says
 /// `shouldNotify` false; only the one-shot channel carries a notification.
 package struct PaceSnapshot: Hashable, Sendable {
     /// Version of the payload.

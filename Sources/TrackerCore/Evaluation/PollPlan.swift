@@ -1,4 +1,4 @@
-/// How often a bottle is to be polled, as the day of its person asks for it (tracker law A7).
+/// How often a bottle is to be polled, as the day of its person asks for it (tracker spec A7).
 package enum PollRhythm: Hashable, Sendable {
     /// So many seconds after the end of the last poll.
     case every(seconds: Double)
@@ -6,7 +6,7 @@ package enum PollRhythm: Hashable, Sendable {
     case resting(seconds: Double)
 }
 
-/// When the gateway should poll the bottle next (tracker law A7).
+/// When the gateway should poll the bottle next (tracker spec A7).
 package enum PollPlan {
     /// The rhythm at a moment. Ask again after a change of settings, a drink, a poll by hand, and a resume from
     /// suspend.

@@ -58,7 +58,7 @@ package struct WaterlineReminderState: Hashable, Sendable, Codable {
     }
 }
 
-/// Whether a session was forgotten (tracker law E3).
+/// Whether a session was forgotten (tracker spec E3).
 package enum AbandonedSession {
     /// Seconds after which an open session looks forgotten.
     package static let limitSeconds: Double = 12 * 3600

@@ -31,7 +31,7 @@ package struct WaterlineFacts: Hashable, Sendable {
     }
 }
 
-/// The reminders of one session at one moment (tracker law E3, E4). Quiet hours and the daily limit do not apply:
+/// The reminders of one session at one moment (tracker spec E3, E4). Quiet hours and the daily limit do not apply:
 /// sessions happen at night.
 struct WaterlineReminders {
     let now: Instant

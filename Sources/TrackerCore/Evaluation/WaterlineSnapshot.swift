@@ -1,4 +1,4 @@
-/// The active session as surfaces show it (tracker law E5).
+/// The active session as surfaces show it (tracker spec E5).
 package struct WaterlineSnapshot: Hashable, Sendable, Encodable {
     /// The session's id.
     package var sessionId: String

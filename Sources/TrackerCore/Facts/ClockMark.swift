@@ -36,7 +36,7 @@ package struct ClockMark: Hashable, Sendable {
         isSynchronized == true && later.isSynchronized != true && later.wall.seconds(to: wall) <= Self.day
     }
 
-    /// Seconds: as far ahead as a record may lie (tracker law A2, rule 4); zones and their changes stay below.
+    /// Seconds: as far ahead as a record may lie (tracker spec A2, rule 4); zones and their changes stay below.
     private static let day: Double = 86_400
 
     /// What this clock says that the computer's start was, ms UTC.

@@ -1,4 +1,4 @@
-/// A drink as the tracker knows it, frozen when it was stored: travel does not move history (tracker law T).
+/// A drink as the tracker knows it, frozen when it was stored: travel does not move history (tracker spec T).
 package struct Drink: Hashable, Sendable, Codable, Identifiable {
     /// What identifies it for ever: `Drink.bottleKey` for a bottle's record, an id made once for anything else.
     package var key: String

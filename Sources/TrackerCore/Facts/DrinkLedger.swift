@@ -1,4 +1,4 @@
-/// What ingesting, deleting and resetting make of a set of drinks (tracker law A6), as arithmetic on values: what a
+/// What ingesting, deleting and resetting make of a set of drinks (tracker spec A6), as arithmetic on values: what a
 /// store does in SQL must equal this.
 package struct DrinkLedger: Hashable, Sendable {
     /// By key; tombstones included.

@@ -1,4 +1,4 @@
-/// Drinks as files that Apple Health importers, spreadsheets and programs read (tracker law D4): an opening, a piece
+/// Drinks as files that Apple Health importers, spreadsheets and programs read (tracker spec D4): an opening, a piece
 /// for each drink, an end. Whoever writes decides which drinks count and in which order; what is kept here is a table
 /// of zones.
 package struct HealthExport {

@@ -1,4 +1,4 @@
-/// One amount of water as health files know it (tracker law D4).
+/// One amount of water as health files know it (tracker spec D4).
 package struct HealthSample: Hashable, Sendable {
     /// When it was drunk.
     package var at: Instant

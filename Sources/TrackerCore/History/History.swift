@@ -30,7 +30,7 @@ package struct DayRecord: Hashable, Sendable, Codable {
     package var dayClass: Class { isMet ? .met : totalMl > 0 ? .partial : .none }
 }
 
-/// Which goal held on which day: raising it today does not rewrite yesterday (tracker law D3).
+/// Which goal held on which day: raising it today does not rewrite yesterday (tracker spec D3).
 package struct GoalHistory: Hashable, Sendable {
     private let changes: [(day: LocalDay, goalMl: Int)]
     private let fallbackMl: Int
@@ -65,7 +65,7 @@ package struct GoalHistory: Hashable, Sendable {
     }
 }
 
-/// Days in a row, weeks and months (tracker law D3). Dates are counted as dates, so that weeks have seven bars
+/// Days in a row, weeks and months (tracker spec D3). Dates are counted as dates, so that weeks have seven bars
 /// whatever the clocks do.
 package struct History: Hashable, Sendable {
     private let totals: [LocalDay: Int]

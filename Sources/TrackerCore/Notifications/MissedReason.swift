@@ -1,5 +1,5 @@
 /// Why somebody who was away when something was told is not shown it any more, but has it on the list of what was
-/// missed (tracker law C).
+/// missed (tracker spec C).
 package enum MissedReason: String, Hashable, Sendable, CaseIterable, Codable {
     /// A later one of the same catalogue's id was told: it takes the place of this one.
     case replaced

@@ -1,4 +1,4 @@
-/// The catalogue of notifications (tracker law Section 8).
+/// The catalogue of notifications (tracker spec Section 8).
 package enum NotificationKind: String, Hashable, Sendable, CaseIterable, Codable {
     case pace, interval, adaptive
     case goal, recovery
@@ -46,7 +46,7 @@ package enum NotificationKind: String, Hashable, Sendable, CaseIterable, Codable
         }
     }
 
-    /// The page that is about it: what opening it shows (tracker law C).
+    /// The page that is about it: what opening it shows (tracker spec C).
     package var page: String { isWaterline ? "/waterline" : "/" }
 
     /// `reminder`, `goalReached` or empty, as the state payload names it (B7).

@@ -1,4 +1,4 @@
-/// The words of every notification (tracker law B4, B5, A10, D2, E4). The same on every machine.
+/// The words of every notification (tracker spec B4, B5, A10, D2, E4). The same on every machine.
 package enum NotificationTexts {
     /// The words of one notification.
     package struct Text: Hashable, Sendable {

@@ -1,6 +1,6 @@
 /// In what a person reads amounts of drink (`hydration.units`). Stores and programs have millilitres whatever it is.
 package enum AmountUnits: String, Hashable, Sendable, CaseIterable {
-    /// Millilitres; deficits and short forms from a litre on in litres (tracker law B3).
+    /// Millilitres; deficits and short forms from a litre on in litres (tracker spec B3).
     case ml
     /// Litres, to the millilitre.
     case l

@@ -1,4 +1,4 @@
-/// Amounts in words (tracker law B3, and G, rule 4). No locale: the same on every machine.
+/// Amounts in words (tracker spec B3, and G, rule 4). No locale: the same on every machine.
 package enum Amounts {
     /// To the nearest 50 ml, halves up; below zero the result is 0.
     package static func roundToNearest50(_ ml: Int) -> Int { max(0, ml).saturatingAdd(25) / 50 * 50 }
@@ -65,7 +65,7 @@ package enum Amounts {
     }
 }
 
-/// What the deficit says on a surface (tracker law B3, B6).
+/// What the deficit says on a surface (tracker spec B3, B6).
 package enum StatusText {
     /// What stands there while nobody is behind.
     package static let onTrack = "On track ✓"

@@ -1,4 +1,4 @@
-/// The pace model (tracker law B1, B2): how much should have been drunk by now, and how far behind that is.
+/// The pace model (tracker spec B1, B2): how much should have been drunk by now, and how far behind that is.
 package enum Pace {
     /// How time is counted.
     package enum Mode: String, Hashable, Sendable, CaseIterable, Codable {

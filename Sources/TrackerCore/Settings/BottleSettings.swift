@@ -1,4 +1,4 @@
-/// How a bottle is found, read and understood: the settings `bottle.…` of tracker law Section 11. A bottle may have its
+/// How a bottle is found, read and understood: the settings `bottle.…` of tracker spec Section 11. A bottle may have its
 /// own, over those of the store; what it does not say itself it takes from there.
 package struct BottleSettings: Hashable, Sendable {
     /// Shares or separates histories; `nil` is the bottle's address.
@@ -33,7 +33,7 @@ package struct BottleSettings: Hashable, Sendable {
     package static let prefix = "bottle."
 }
 
-/// How a bottle's records are read (tracker law A1, A2).
+/// How a bottle's records are read (tracker spec A1, A2).
 package enum RecordDialectSetting: String, Hashable, Sendable, CaseIterable { case calendar, strict }
 /// Whether a service stays connected with the bottle between polls, so that a sip is seen at once.
 package enum BottleHold: String, Hashable, Sendable, CaseIterable {
@@ -47,6 +47,6 @@ package enum BottleHold: String, Hashable, Sendable, CaseIterable {
 package enum AmountWidth: String, Hashable, Sendable, CaseIterable {
     case u8, u16be
 
-    /// The amount in bytes 6 and 7 of a record, ml (tracker law A1).
+    /// The amount in bytes 6 and 7 of a record, ml (tracker spec A1).
     package func amountMl(byte6: UInt8, byte7: UInt8) -> Int { self == .u8 ? Int(byte7) : Int(byte6) << 8 | Int(byte7) }
 }

@@ -1,4 +1,4 @@
-/// Where notifications are sent: the settings `ntfy.…` and `webhook.…` of tracker law Section 11.
+/// Where notifications are sent: the settings `ntfy.…` and `webhook.…` of tracker spec Section 11.
 package struct ChannelSettings: Hashable, Sendable {
     /// Nobody.
     package init() {}

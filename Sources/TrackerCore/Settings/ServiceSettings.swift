@@ -1,5 +1,5 @@
 /// Where the service listens, and to whom it speaks: the settings `sync.…`, `http.…`, `mqtt.…`, `ntfy.…` and
-/// `webhook.…` of tracker law Section 11. What the service's file, its environment or a flag says goes
+/// `webhook.…` of tracker spec Section 11. What the service's file, its environment or a flag says goes
 /// before.
 package struct ServiceSettings: Hashable, Sendable {
     /// The sync server's address, http or https; `nil`: there is none.

@@ -1,4 +1,4 @@
-/// How far a setting reaches beyond the day. Who may change it over a network or a broker depends on that (tracker law
+/// How far a setting reaches beyond the day. Who may change it over a network or a broker depends on that (tracker spec
 /// Section 10.1).
 package enum SettingReach: Sendable, Comparable {
     /// The day, the person, the bottle.

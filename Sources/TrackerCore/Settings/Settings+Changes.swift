@@ -113,7 +113,7 @@ extension Settings {
     }
 }
 
-/// The goal and schedule form (tracker law A11): Cancel discards it, Save commits what was touched, and only that.
+/// The goal and schedule form (tracker spec A11): Cancel discards it, Save commits what was touched, and only that.
 /// So 1700 ml stays 1700 although the form can only show 8 glasses (K-A8).
 package struct GoalForm: Hashable, Sendable {
     /// Glasses, 4–16; `nil` until touched.

@@ -1,4 +1,4 @@
-/// Every setting of tracker law Section 11, typed, with its default: of a person's day, of the bottles, and of the
+/// Every setting of tracker spec Section 11, typed, with its default: of a person's day, of the bottles, and of the
 /// service. The way in is `set(_:to:)`: whatever it refuses leaves the old value. Names, ranges and rules stand in
 /// `Settings.catalogue`.
 package struct Settings: Hashable, Sendable {

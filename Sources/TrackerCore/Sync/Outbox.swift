@@ -1,4 +1,4 @@
-/// One change waiting for the server (tracker law E8).
+/// One change waiting for the server (tracker spec E8).
 package struct OutboxItem: Hashable, Sendable, Codable, Identifiable {
     /// What the change is about: items of one entity go out in order.
     package struct Entity: Hashable, Sendable, Codable {

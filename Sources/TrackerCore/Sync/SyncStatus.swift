@@ -1,4 +1,4 @@
-/// The small cloud icon (tracker law E8).
+/// The small cloud icon (tracker spec E8).
 package enum SyncStatus: Hashable, Sendable {
     case idle
     case pending(Int)

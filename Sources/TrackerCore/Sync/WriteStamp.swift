@@ -1,4 +1,4 @@
-/// When two devices changed the same thing (tracker law E8): the later one counts; in the same millisecond the greater
+/// When two devices changed the same thing (tracker spec E8): the later one counts; in the same millisecond the greater
 /// device id. A deletion is a change like any other, with its own time.
 package struct WriteStamp: Hashable, Comparable, Sendable, Codable {
     /// When it was changed.

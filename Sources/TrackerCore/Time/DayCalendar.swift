@@ -1,4 +1,4 @@
-/// Days as the tracker counts them: they begin at the boundary hour on the wall clock of a zone (tracker law T).
+/// Days as the tracker counts them: they begin at the boundary hour on the wall clock of a zone (tracker spec T).
 package struct DayCalendar: Hashable, Sendable {
     /// Whose wall clock days follow.
     package var zone: Zone

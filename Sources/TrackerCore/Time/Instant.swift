@@ -1,4 +1,4 @@
-/// A point in time: whole milliseconds since 1970-01-01T00:00:00Z (tracker law Section 9.1).
+/// A point in time: whole milliseconds since 1970-01-01T00:00:00Z (tracker spec Section 9.1).
 ///
 /// Arithmetic is total: whatever would pass the ends of the number stays at the end. An instant may come from a file or
 /// a server, and no value of it may stop a program. What the programs take in lies in `supported`.

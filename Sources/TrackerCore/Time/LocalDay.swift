@@ -1,5 +1,5 @@
 /// A date of the proleptic Gregorian calendar, without a time and without a zone: the key of everything that happens
-/// "once per day" (tracker law T). Text form `2026-02-03`.
+/// "once per day" (tracker spec T). Text form `2026-02-03`.
 package struct LocalDay: Hashable, Comparable, Sendable {
     /// −299,999,999 to 299,999,999, so that every instant has a date.
     package let year: Int

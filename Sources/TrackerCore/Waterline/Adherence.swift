@@ -1,4 +1,4 @@
-/// How often water came within the rule "every N drinks" (tracker law E7).
+/// How often water came within the rule "every N drinks" (tracker spec E7).
 package struct Adherence: Hashable, Sendable, Codable {
     /// Chances that were kept.
     package var met: Int

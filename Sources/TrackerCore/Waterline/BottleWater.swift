@@ -14,7 +14,7 @@ package struct Sip: Hashable, Sendable {
     }
 }
 
-/// Bottle sips as water entries (tracker law X1): a pure function of the sips, recomputed at each ingest, so that late
+/// Bottle sips as water entries (tracker spec X1): a pure function of the sips, recomputed at each ingest, so that late
 /// and out-of-order records land in place.
 package struct BottleWater: Hashable, Sendable {
     /// Entries made of the sips, by time.

@@ -1,4 +1,4 @@
-/// A drink that is logged in one action (tracker law E2).
+/// A drink that is logged in one action (tracker spec E2).
 package struct DrinkPreset: Hashable, Sendable, Codable, Identifiable {
     /// Made once.
     package var id: String

@@ -1,4 +1,4 @@
-/// One entry of a session: something with alcohol, or water (tracker law E2).
+/// One entry of a session: something with alcohol, or water (tracker spec E2).
 package struct LogEntry: Hashable, Sendable, Codable, Identifiable {
     /// What was had.
     package enum Kind: String, Hashable, Sendable, Codable, CaseIterable { case alcohol, water }

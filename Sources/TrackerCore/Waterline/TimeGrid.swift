@@ -1,4 +1,4 @@
-/// The time-based reminders of a session (tracker law E4): every interval of real time since the start, whatever is
+/// The time-based reminders of a session (tracker spec E4): every interval of real time since the start, whatever is
 /// logged; silent while nothing was logged for 90 minutes.
 package struct TimeGrid: Hashable, Sendable {
     /// The session's start, or when the interval was changed.

@@ -1,4 +1,4 @@
-/// A session: from its start until it is ended (tracker law E2, E3). At most one is active.
+/// A session: from its start until it is ended (tracker spec E2, E3). At most one is active.
 package struct WaterlineSession: Hashable, Sendable, Codable, Identifiable {
     /// Made once.
     package var id: String
@@ -96,7 +96,7 @@ package struct WaterlineSession: Hashable, Sendable, Codable, Identifiable {
     }
 }
 
-/// What a session came to (tracker law E6).
+/// What a session came to (tracker spec E6).
 package struct SessionSummary: Hashable, Sendable, Codable {
     /// Entries with alcohol.
     package var drinks: Int

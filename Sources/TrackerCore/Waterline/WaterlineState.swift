@@ -1,4 +1,4 @@
-/// The Waterline engine (tracker law E1): drinks raise the value by their estimate, each water lowers it by one.
+/// The Waterline engine (tracker spec E1): drinks raise the value by their estimate, each water lowers it by one.
 package struct WaterlineState: Hashable, Sendable {
     /// In thousandths, so that 0.6 + 0.7 + 0.7 is 2 (K-E12). May be negative: nothing is clamped.
     package var valueThousandths: Int
@@ -49,7 +49,7 @@ package struct WaterlineState: Hashable, Sendable {
     }
 }
 
-/// What the session screen says (tracker law E5).
+/// What the session screen says (tracker spec E5).
 extension WaterlineState {
     /// Beside the gauge while the warning stands.
     package static let warningText = "Drink water to return to center"

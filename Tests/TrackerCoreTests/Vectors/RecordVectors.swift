@@ -1,10 +1,11 @@
+import BottleProtocol
 import Foundation
 import Testing
 import TrackerCore
 
-/// A1: records and packets. A2: from record to instant.
+/// A1: records. A2: from record to instant.
 @Suite struct RecordVectors {
-    static let table: [Vector] = records + impossible + packets + instants
+    static let table: [Vector] = records + impossible + instants
 
     @Test(arguments: table) func vector(_ vector: Vector) throws { try vector.check() }
 
@@ -47,10 +48,10 @@ import TrackerCore
             ("A1-11", [0x1A, 0x0D, 2, 0x16, 0x15, 0x0F, 0, 0x10, 0, 0, 1, 0x61, 0], nil),
         ] as [(String, [UInt8], String?)]).map { id, bytes, expected in
             Vector(id) {
-                #expect(words(SeedRecord(bytes)) == expected)
+                #expect(words(bytes) == expected)
                 // The same bytes in the middle of something longer: a slice counts from its own start.
                 let slice = ([0x1A, 0x1A] + bytes).dropFirst(2)
-                #expect(words(SeedRecord(slice)) == expected)
+                #expect(words(slice) == expected)
             }
         }
 
@@ -63,26 +64,9 @@ import TrackerCore
             Vector("A1-12\(letter)") {
                 var bytes = reference
                 for (offset, value) in changes { bytes[offset] = value }
-                #expect(SeedRecord(bytes) == nil)
+                #expect(words(bytes) == nil)
             }
         }
-
-    private static let packets: [Vector] = Vector.numbered(
-        "A1-P",
-        [
-            ([0x50, 0x54, 0, 0x0F, 0x0E, 6] + reference, [16]),
-            (
-                [0x50, 0x54, 0, 0x1C, 0x1B, 6] + [0x1B] + reference.dropFirst() + [
-                    0x1A, 2, 3, 0x10, 0, 0, 0, 0x64, 0, 0, 1, 0x61, 0,
-                ], [100]
-            ),
-            ([0x50, 0x54, 0, 0x1B, 0x1A, 6] + reference + reference.prefix(12), [16]),
-            ([0x50, 0x54, 0, 0, 0], []),
-            ([0x52, 0x54, 0, 0x0F, 0x0E, 6] + reference, []),
-        ] as [([UInt8], [Int])]
-    ) { packet, amounts in
-        #expect(SeedRecord.records(inPacket: packet).map(\.amountMl) == amounts)
-    }
 
     private static let instants: [Vector] =
         ([
@@ -182,10 +166,10 @@ import TrackerCore
     private static let berlin = "Europe/Berlin"
     private static let newYork = "America/New_York"
 
-    private static func words(_ record: SeedRecord?) -> String? {
-        guard let record else { return nil }
-        let fields = record.fields
-        return "\(fields.month)/\(fields.day) \(fields.hour):\(fields.minute):\(fields.second), \(record.amountMl) ml"
+    /// Reads a record in the strict dialect; `nil` if the dialect refuses it.
+    private static func words(_ bytes: some Collection<UInt8>) -> String? {
+        guard let record = try? DrinkRecord(decoding: bytes, dialect: .strict) else { return nil }
+        return "\(record.month)/\(record.day) \(record.hour):\(record.minute):\(record.second), \(record.amountMl) ml"
             + (record.separatorNotZero ? ", separatorNotZero" : "")
     }
 }

@@ -15,7 +15,7 @@ struct Outgoing: Hashable, Sendable {
     var records: [UInt64] = []
 }
 
-/// How the log leaves a bottle (protocol law P3).
+/// How the log leaves a bottle (protocol spec P3).
 enum DrinkLogPackets {
     /// Records in one entry of a real bottle.
     static let recordsPerEntry = 8

@@ -80,7 +80,7 @@ package struct BottleFlash: Hashable, Sendable, Codable {
     /// Host's clock when power was lost.
     package var lostAt: LocalTime?
 
-    /// A full bottle on the app's scale (protocol law P2.2, type 08).
+    /// A full bottle on the app's scale (protocol spec P2.2, type 08).
     package static let fullMl: UInt16 = 530
 
     /// A bottle as it leaves the factory: full of water, its log empty.

@@ -1,7 +1,7 @@
 import BottleProtocol
 import Bluetooth
 
-// The bottle's GATT tables (protocol law P1).
+// The bottle's GATT tables (protocol spec P1).
 
 extension BottleProfile {
     var command: BluetoothUUID { BluetoothUUID(commandCharacteristic) }
