@@ -140,8 +140,8 @@ private struct Person {
             #expect(
                 air.bottles[index].records.allSatisfy { !drunk.contains($0) },
                 "seed \(seed): everything was acknowledged")
-            // The poll began when the day of this person asked for it (tracker spec A7): not earlier, and not later than
-            // a look and the other bottle's poll.
+            // The poll began when the day of this person asked for it (tracker spec A7): not earlier, and not later
+            // than a look and the other bottle's poll.
             for (number, (before, next)) in zip(person.polls, person.polls.dropFirst()).enumerated() {
                 let pause = before.end.seconds(to: next.start)
                 guard case .every(let seconds) = rhythms[index][number + 1] else { continue }

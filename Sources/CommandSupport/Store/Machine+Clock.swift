@@ -13,7 +13,7 @@ extension Machine {
         var state = timex()
         guard adjtimex(&state) < 0 else {
             // The kernel knows its own time only, not one that a library puts in its place.
-            let isOwnTime = abs(Double(state.time.tv_sec) - now().secondsSince1970) < 5
+            let isOwnTime = abs(Int64(state.time.tv_sec) - now().wholeSeconds) < 5
             return isOwnTime ? state.status & STA_UNSYNC == 0 : nil
         }
         return await isSynchronisedByTimedate(bus)

@@ -45,7 +45,7 @@ package struct PollOptions: Sendable {
     /// Set the bottle's clock when it is off by more than this; `nil`: only report the drift. Setting it makes the
     /// light blink, so small drift is left alone (protocol spec P3.6).
     package var correctClockBeyond: Duration? = .seconds(120)
-    /// A time server keeps the host's clock right, by the operating system's account, or the user says that it is right.
+    /// The operating system says that a time server keeps the host's clock right, or the user says that it is right.
     package var isClockSynchronised = false
     /// The release date of this program: a clock that shows an earlier time is wrong.
     package var released = Instant(seconds: 0)

@@ -1,5 +1,5 @@
-/// How a bottle is found, read and understood: the settings `bottle.…` of tracker spec Section 11. A bottle may have its
-/// own, over those of the store; what it does not say itself it takes from there.
+/// How a bottle is found, read and understood: the settings `bottle.…` of tracker spec Section 11. A bottle may have
+/// its own, over those of the store; what it does not say itself it takes from there.
 package struct BottleSettings: Hashable, Sendable {
     /// Shares or separates histories; `nil` is the bottle's address.
     package internal(set) var alias: String?

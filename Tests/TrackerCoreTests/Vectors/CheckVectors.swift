@@ -2,7 +2,8 @@ import Testing
 
 @testable import TrackerCore
 
-/// B9: those of the nineteen checks that the core can show. The specification's page of checks says where the others are.
+/// B9: those of the nineteen checks that the core can show. The specification's page of checks says where the others
+/// are.
 @Suite struct CheckVectors {
     static let table: [Vector] = [
         Vector("B9-01") {

@@ -1,3 +1,5 @@
+import Gateway
+
 extension PollReport {
     /// What does not add up in the report's figures, by the rules at `PollReport`; `nil`: nothing.
     package var contradiction: String? {
