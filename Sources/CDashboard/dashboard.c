@@ -81,6 +81,9 @@ static const unsigned char month_js[] = {
 static const unsigned char notices_js[] = {
 #embed "pages/notices.js"
 };
+static const unsigned char notification_test_js[] = {
+#embed "pages/notification-test.js"
+};
 static const unsigned char openapi_json[] = {
 #embed "pages/openapi.json"
 };
@@ -200,6 +203,7 @@ static const struct waterh_page pages[] = {
     {"memory.js", memory_js, sizeof memory_js},
     {"month.js", month_js, sizeof month_js},
     {"notices.js", notices_js, sizeof notices_js},
+    {"notification-test.js", notification_test_js, sizeof notification_test_js},
     {"openapi.json", openapi_json, sizeof openapi_json},
     {"pages.css", pages_css, sizeof pages_css},
     {"pair.html", pair_html, sizeof pair_html},

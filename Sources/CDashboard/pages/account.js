@@ -1,14 +1,14 @@
-// What cannot be taken back, or not easily: today, and everything.
+// Files, and the actions that cannot be undone: reset today, delete everything.
 import { BASE, request, scopeHere, send } from './api.js';
 import { h, show } from './dom.js';
 import { acceptState, ask } from './live.js';
 import { mount } from './home.js';
 import { forgetAll } from './memory.js';
 import { t } from './texts.js';
-import { card, confirmThen, dialog, field, toast } from './ui.js';
+import { confirmThen, dialog, field, group, toast } from './ui.js';
 import { undo } from './drinks.js';
 
-/** What a person takes away as a file, and brings back as one. */
+/** Export, import, backup. */
 export function files() {
   const setting = (title, hint, ...controls) => h('div', { class: 'setting deed' }, h('div', { class: 'setting-words' }, h('strong', {}, title), h('small', {}, hint)), h('div', { class: 'setting-links' }, ...controls));
   const link = (path, words) => h('a', { class: 'button', href: BASE + path, download: '' }, words);
@@ -26,9 +26,9 @@ export function files() {
     }
   } });
   const backup = setting(t.backupTitle, t.backupHint, link('/backup', t.backupTitle));
-  // Only who may do everything gets one, and a link that is refused says nothing.
+  // A refused link shows nothing: only an administrator sees it.
   scopeHere().then((scope) => show(backup, scope === 'admin')).catch(() => {});
-  return card(t.files, { class: 'group', 'data-group': 'files' },
+  return group(t.files, 'files',
     setting(t.exportTitle, t.exportHint, link('/export?format=csv', 'CSV'), link('/export?format=json', 'JSON'), link('/export?format=apple-health', 'Apple Health')),
     setting(t.importTitle, t.importHint, choose, h('button', { type: 'button', class: 'quiet', onclick: () => choose.click() }, t.importChoose)),
     backup);
@@ -50,7 +50,7 @@ export function account() {
       location.assign(`${mount}/welcome`);
     } });
   };
-  return card(t.account, { class: 'group', 'data-group': 'account' },
+  return group(t.account, 'account',
     h('div', { class: 'setting deed' }, h('div', { class: 'setting-words' }, h('strong', {}, t.resetToday), h('small', {}, t.resetHint)),
       h('button', { type: 'button', class: 'quiet', onclick: reset }, t.resetToday)),
     h('div', { class: 'setting deed' }, h('div', { class: 'setting-words' }, h('strong', {}, t.purgeTitle), h('small', {}, t.purgeHint)),

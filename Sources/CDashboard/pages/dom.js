@@ -58,7 +58,7 @@ export function keyedRows(container, keyOf, make, update = () => {}) {
       // The row with the focus is gone: its neighbour takes it, so that a keyboard does not fall back to the page's top.
       const index = oldOrder.findIndex((row) => row.contains(hadFocus));
       const neighbour = container.children[Math.min(Math.max(index, 0), container.children.length - 1)];
-      (neighbour?.querySelector('button, a, input') ?? container.closest('section')?.querySelector('h2'))?.focus();
+      (neighbour?.querySelector('button, a, input') ?? container.closest('section, details')?.querySelector('h2'))?.focus();
     }
     rows = next;
   };
@@ -83,8 +83,21 @@ const icons = {
   warning: 'M12 3 1.5 21h21zm-1 6.500h2v6h-2zm0 7.500h2v2h-2z',
   check: 'M9.5 18.5 3.5 12.500l1.8-1.8 4.2 4.2 9.2-9.2 1.8 1.800z',
   stop: 'M6.2 4.5 12 10.300l5.8-5.8 1.7 1.7-5.8 5.8 5.8 5.8-1.7 1.7-5.8-5.8-5.8 5.8-1.7-1.7 5.8-5.8-5.8-5.800z',
+  goal: 'M6 3h13l-3 4.500 3 4.500H8v9H6z',
+  bell: 'M12 2.500a6 6 0 0 1 6 6v4.500l2 3.500H4L6 13V8.500a6 6 0 0 1 6-6zM9.500 18.500h5a2.500 2.500 0 0 1-5 0z',
+  cloud: 'M7 19a5 5 0 0 1-.6-9.960 6.500 6.500 0 0 1 12.300 1.700A4.200 4.200 0 0 1 18 19z',
   hidden: 'M12 6c5 0 8.5 4 9.5 6-1 2-4.5 6-9.5 6s-8.5-4-9.5-6C3.5 10 7 6 12 6zm0 2.500a3.5 3.5 0 1 0 0 7 3.5 3.5 0 0 0 0-7z',
 };
+
+/** Emoji of the service's sentences that a font might lack, and the drawing of each. */
+const DRAWN = { '🎉': 'goal', '💧': 'drop', '✓': 'check' };
+
+/** Writes a sentence only when it differs, its emoji as drawings. */
+export function setDrawn(element, text) {
+  if (element.drawn === text) return;
+  element.drawn = text;
+  element.replaceChildren(...text.split(/ ?(🎉|💧|✓)/u).filter(Boolean).map((part) => (DRAWN[part] ? icon(DRAWN[part], 'icon mark') : part)));
+}
 
 /** A drawing that says nothing to a screen reader: the words beside it do. */
 export const icon = (name, className = 'icon') =>

@@ -1,5 +1,4 @@
-// Goal and schedule (tracker law A11). Cancel discards, Save commits what was touched and only that: so 1700 ml stay 1700 although
-// the stepper can only show 8 glasses (K-A8).
+// Goal and schedule. Cancel discards; Save sends only what was changed: 1700 ml stay 1700 although they are no whole glasses.
 import { request } from './api.js';
 import { h, setText, show } from './dom.js';
 import { fieldMl, goals, inUnits, litres, ml, typedMl } from './format.js';
@@ -16,13 +15,13 @@ export function goalForm(values) {
   const glass = () => stands['hydration.glassMl'];
   const glasses = h('input', { type: 'number', inputmode: 'numeric', min: 4, max: 16, step: 1 });
   const total = h('output', { class: 'goal-total' });
-  // A number field takes no unit: it is one where millilitres are what the person reads.
+  // A number field takes no unit: used where amounts are in millilitres.
   const isPlain = fieldMl(goals.usual) === String(goals.usual);
   const exact = isPlain ? h('input', { type: 'number', inputmode: 'numeric', min: goals.least, max: goals.most, step: 'any' }) : h('input', { type: 'text', inputmode: 'decimal', autocomplete: 'off' });
   const time = (name, from, to) => {
     const list = quarters(from, to);
     const own = stands[name];
-    // A time that is no quarter of an hour (from a file, say) is shown as it is and stays as it is.
+    // A time that is not a quarter of an hour, from a file, is kept.
     return h('select', { onchange: (event) => { touched[name] = event.target.value; } },
       (list.includes(own) ? list : [own, ...list]).map((each) => option(each, each)));
   };
@@ -32,7 +31,7 @@ export function goalForm(values) {
   const saved = h('span', { class: 'saved', hidden: true }, t.saved);
 
   function showGoal(goal, { but } = {}) {
-    if (but !== glasses) glasses.value = String(Math.floor(goal / glass()));
+    if (but !== glasses) glasses.value = String(Math.ceil(goal / glass()));
     if (but !== exact) exact.value = fieldMl(goal);
     setText(total, t.goalTotal(ml(goal), litres(goal)));
   }
@@ -53,14 +52,15 @@ export function goalForm(values) {
   exact.addEventListener('input', () => {
     const typed = isPlain ? Number(exact.value) : typedMl(exact.value);
     if (exact.value === '') return;
-    // What is no amount goes as it is: the service says why not.
+    // An invalid amount is sent as it is: the service names the rule.
     touched['hydration.goalMl'] = typed ?? exact.value;
     if (typed === null) return;
     showGoal(touched['hydration.goalMl'], { but: exact });
   });
   const step = (by) => {
-    const next = Number(glasses.value) + by;
-    // A goal of more or fewer glasses than these was typed: a step never leads away from where it points.
+    // From 1700 ml with glasses of 200 ml up to 1800 and down to 1600.
+    const goal = (Number(touched['hydration.goalMl']) || stands['hydration.goalMl']) / glass();
+    const next = by > 0 ? Math.floor(goal) + 1 : Math.ceil(goal) - 1;
     if (by > 0 ? next > 16 : next < 4) return;
     touched['hydration.goalMl'] = next * glass();
     showGoal(next * glass());

@@ -3,7 +3,7 @@ import { get, request } from './api.js';
 import { h, keyedRows, setText } from './dom.js';
 import { number } from './format.js';
 import { t } from './texts.js';
-import { card, confirmThen, dialog, field, iconButton, option } from './ui.js';
+import { confirmThen, dialog, field, group, iconButton, option } from './ui.js';
 
 const TYPES = ['beer', 'wine', 'liquor', 'cocktail'];
 
@@ -47,7 +47,7 @@ export function presetList(presets) {
     ], { onsave: async () => {
       const wanted = { name: name.value.trim(), type: type.value };
       for (const [key, input] of [['oz', oz], ['abv', abv], ['estimate', estimate]]) if (input.value !== '') wanted[key] = Number(input.value);
-      // What a preset has and is emptied is taken back.
+      // An emptied field removes the value.
       for (const [key, input, had] of [['oz', oz, preset?.sizeOz], ['abv', abv, preset?.abv]]) if (input.value === '' && had != null) wanted[key] = null;
       if (preset) {
         const old = { name: preset.name, type: preset.drinkType, oz: preset.sizeOz, abv: preset.abv, estimate: preset.standardDrinkEstimate };
@@ -59,5 +59,5 @@ export function presetList(presets) {
   }
 
   draw(presets);
-  return card(t.presets, { class: 'group', 'data-group': 'presets', head: h('button', { type: 'button', class: 'plain', onclick: () => edit(null) }, t.newPreset) }, list, empty);
+  return group(t.presets, 'presets', list, empty, h('button', { type: 'button', class: 'quiet', onclick: () => edit(null) }, t.newPreset));
 }

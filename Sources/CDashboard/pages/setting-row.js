@@ -1,4 +1,4 @@
-// One setting: its name, what it does in one sentence, its control, and beside it the rule when a value was refused.
+// One setting: its name, one line of help, its control, and the rule when a value was refused.
 import { request } from './api.js';
 import { h, setText, show } from './dom.js';
 import { number } from './format.js';
@@ -9,7 +9,7 @@ import { announce, option } from './ui.js';
 let rows = 0;
 
 /** `entry`: {name, group, default, rule}, as the service lists it; what the rule allows decides the control. */
-export function settingRow(entry, value, { presets = [] } = {}) {
+export function settingRow(entry, value, { presets = [], onsaved } = {}) {
   rows += 1;
   const id = `setting-${rows}`;
   const words = t.settings[entry.name];
@@ -35,8 +35,9 @@ export function settingRow(entry, value, { presets = [] } = {}) {
       setTimeout(() => show(saved, false), 2500);
       announce(t.settingSaved(name));
       ask();
+      onsaved?.(entry.name, stands);
     } catch (problem) {
-      // The old value stands; what was typed stays to be put right.
+      // The old value stays; what was typed stays to be corrected.
       setText(error, ruleIn(problem.message));
       show(error, true);
       control.input.setAttribute('aria-invalid', 'true');

@@ -3,7 +3,7 @@ import { get, request } from './api.js';
 import { h, keyedRows, setText } from './dom.js';
 import { moment } from './format.js';
 import { t } from './texts.js';
-import { card, confirmThen, dialog, field, option, toast } from './ui.js';
+import { confirmThen, dialog, field, group, option, toast } from './ui.js';
 
 const SCOPES = ['read', 'log', 'control', 'admin'];
 
@@ -40,11 +40,10 @@ export function tokenList() {
     dialog(t.newToken, [field(t.tokenLabel, label, { hint: t.tokenHint }), field(t.scope, scope)], { save: t.make, onsave: async () => {
       let made;
       try { made = await request('POST', '/tokens', { label: label.value.trim() || 'page', scope: scope.value }); } catch (error) {
-        // It may be there all the same, and nobody holds it: the list shows it, to be taken back.
+        // The service may have made it: the list shows it, so that it can be revoked.
         refresh();
         throw error;
       }
-      // The token is shown whatever becomes of the list: there is no second look at it.
       refresh();
       const shown = h('input', { type: 'text', readonly: true, value: made.token, class: 'secret', onfocus: (event) => event.target.select() });
       dialog(t.tokenMade, [h('p', {}, t.tokenOnce), field(t.token, shown)], {
@@ -61,6 +60,5 @@ export function tokenList() {
     empty.hidden = false;
   });
   refresh();
-  return card(t.tokens, { class: 'group', 'data-group': 'tokens', head: h('button', { type: 'button', class: 'plain', onclick: make }, t.newToken) },
-    h('p', { class: 'note' }, t.tokenWords), list, empty);
+  return group(t.tokens, 'tokens', h('p', { class: 'note' }, t.tokenWords), list, empty, h('button', { type: 'button', class: 'quiet', onclick: make }, t.newToken));
 }

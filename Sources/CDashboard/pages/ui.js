@@ -133,6 +133,10 @@ export const option = (value, text, isSelected = false) => h('option', { value, 
 export const iconButton = (name, label, onclick, className = 'icon-button') =>
   h('button', { type: 'button', class: className, 'aria-label': label, title: label, onclick }, icon(name));
 
+/** A card that opens; `data-group` is its name, `head` a button above its content. */
+export const group = (title, name, ...children) =>
+  h('details', { class: 'card group', 'data-group': name }, h('summary', {}, h('h2', {}, title)), ...children);
+
 /** A card with a heading. */
 export const card = (title, attributes, ...children) => {
   fields += 1;

@@ -8,6 +8,7 @@ class Settings(PageCase):
     def show(self):
         self.open("/settings", ".group")
         self.wait("[data-group=account]")
+        self.script("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
 
     def setting(self, name):
         return tracker("settings", "get", name)[name]
@@ -21,14 +22,47 @@ class Settings(PageCase):
         self.assertEqual(set(tracker("settings", "get")) - shown, {"hydration.goalMl", "schedule.wake", "schedule.sleep"}, "those three are in the form")
         self.assertEqual(self.script("return [...document.querySelectorAll('.setting[class*=\" \"] small')].filter(e => e.textContent.trim().length < 8).length"), 0)
 
-    def test_the_way_to_a_group(self):
+    def test_groups_are_closed_at_first_and_connections_come_last(self):
         self.emulate(360, 740)
+        self.open("/settings", "[data-group=account]")
+        names = self.script("return [...document.querySelectorAll('.groups > details')].map((e) => [e.dataset.group, e.open])")
+        self.assertEqual([name for name, is_open in names if is_open], [])
+        self.assertEqual([name for name, _ in names][-6:], ["health", "ntfy", "webhook", "http", "sync", "mqtt"])
+        self.assertLess(self.script("return document.documentElement.scrollHeight"), 2600)
+        # An address may name a group.
+        self.open("/settings#reminders", "[data-setting='reminders.engine']")
+
+    def test_a_goal_that_is_no_whole_glasses_has_one_number_of_glasses(self):
+        tracker("settings", "set", "hydration.goalMl", 1700)
+        self.open("/", ".halo-label")
+        self.says(".halo-label", "0/9")
         self.show()
-        names = self.script("return [...document.querySelectorAll('.groups > .card h2')].map(e => e.textContent)")
-        self.assertEqual([each.text for each in self.all(".jumps button")], names)
-        self.button(names[-1], ".jumps")
-        top = lambda: self.script("const title = document.activeElement; return [title.textContent, title.getBoundingClientRect().top >= 0 && title.getBoundingClientRect().bottom < innerHeight]")
-        self.until(lambda: top() == [names[-1], True], lambda: f"there is {top()}")
+        glasses = lambda: self.one(".goal-card input").get_property("value")
+        self.assertEqual(glasses(), "9")
+        self.click(".goal-card [aria-label=Less]")
+        self.says(".goal-total", "1,600 ml total · 1.6 L")
+        self.assertEqual(glasses(), "8")
+
+    def notifications(self, permission, event):
+        """A browser that answers so when it is asked, and then does that with a notification."""
+        self.before_each_page("""
+            window.Notification = class {
+              static permission = 'default';
+              static requestPermission() { this.permission = '%s'; return Promise.resolve(this.permission); }
+              constructor(title, options) { shown.push([title, options.body]); setTimeout(() => this['on%s']?.()); }
+              close() {}
+            };
+            window.shown = [];""" % (permission, event))
+        self.show()
+        self.click(self.field("reminders.enabled"))
+
+    def test_switching_reminders_on_shows_one_test_notification_and_says_so(self):
+        for permission, event, words, count in (("granted", "show", "A test notification was shown.", 1), ("granted", "error", "was not shown", 1), ("denied", "show", "Notifications disabled", 0)):
+            with self.subTest(permission=permission, event=event):
+                tracker("settings", "set", "reminders.enabled", "false")
+                self.notifications(permission, event)
+                self.until(lambda: words in (self.text(".toast") or ""), lambda: f"it says {self.text('.toast')}")
+                self.assertEqual(len([each for each in self.script("return shown") if "Test" in each[1]]), count)
 
     def test_a_change_is_saved_at_once_and_a_refused_one_names_the_rule_beside_it(self):
         self.show()
@@ -61,7 +95,7 @@ class Settings(PageCase):
     def test_save_without_edits_keeps_goal_1700(self):
         tracker("settings", "set", "hydration.goalMl", 1700)
         self.show()
-        self.assertEqual(self.one(".goal-card input").get_property("value"), "8")
+        self.assertEqual(self.one(".goal-card input").get_property("value"), "9")
         self.says(".goal-total", "1,700 ml total · 1.7 L")
         self.script("window.sent = []; const real = fetch; window.fetch = (path, options) => { if (options?.method === 'PATCH') sent.push(options.body); return real(path, options); }")
         self.button("Save", ".goal-card")
@@ -108,13 +142,13 @@ class Settings(PageCase):
         self.show()
         self.button("New token")
         self.type("dialog input[type=text]", "kitchen script")
-        self.button("Make", "dialog")
+        self.button("Create", "dialog")
         token = self.wait("dialog input.secret").get_property("value")
         self.assertGreater(len(token), 16)
         self.button("Close", "dialog:has(input.secret)")
         open_tokens = lambda: [each["label"] for each in tracker("token", "list")["tokens"] if not each["isRevoked"]]
         self.assertIn("kitchen script", open_tokens())
-        self.assertIn("look and log", self.script("return document.querySelector(`[aria-label='Revoke: kitchen script']`).closest('li').textContent"), "what it is good for is not told")
+        self.assertIn("view and log", self.script("return document.querySelector(`[aria-label='Revoke: kitchen script']`).closest('li').textContent"), "what it is good for is not told")
         self.click("[aria-label='Revoke: kitchen script']")
         self.button("Revoke", "dialog")
         self.until(lambda: "kitchen script" not in open_tokens(), "revoked")
