@@ -24,6 +24,9 @@ static const unsigned char bottle_line_js[] = {
 static const unsigned char bottle_js[] = {
 #embed "pages/bottle.js"
 };
+static const unsigned char bottles_js[] = {
+#embed "pages/bottles.js"
+};
 static const unsigned char commands_js[] = {
 #embed "pages/commands.js"
 };
@@ -184,6 +187,7 @@ static const struct waterh_page pages[] = {
     {"base.css", base_css, sizeof base_css},
     {"bottle-line.js", bottle_line_js, sizeof bottle_line_js},
     {"bottle.js", bottle_js, sizeof bottle_js},
+    {"bottles.js", bottles_js, sizeof bottles_js},
     {"commands.js", commands_js, sizeof commands_js},
     {"confetti.js", confetti_js, sizeof confetti_js},
     {"device.js", device_js, sizeof device_js},

@@ -1,6 +1,7 @@
-// The bottle: how it is, what can be asked of it, how the last polls went, and why a reminder came or did not.
+// The bottle: its state, bottles in range, commands, the last polls.
 import { get } from './api.js';
 import { bottleLine, bottleName, knowsDrift } from './bottle-line.js';
+import { bottlesInRange } from './bottles.js';
 import { commands } from './commands.js';
 import { moment, number, offset } from './format.js';
 import { h, setText, show } from './dom.js';
@@ -8,7 +9,6 @@ import { keptPolls } from './kept-polls.js';
 import { live, on } from './live.js';
 import { said, t } from './texts.js';
 import { card } from './ui.js';
-import { why } from './why.js';
 
 const clockFact = (seconds) => (seconds === 0 ? t.clockIsRight : t.clockFact(offset(seconds), seconds > 0));
 
@@ -18,11 +18,11 @@ export function bottle(root) {
   const polls = h('ul', { class: 'polls' });
   const noPolls = h('p', { class: 'empty', hidden: true }, t.noPolls);
   const doubtful = h('p', { class: 'note', hidden: true });
-  const explained = why();
+  const inRange = bottlesInRange();
   const kept = keptPolls();
   root.append(h('div', { class: 'page-head' }, h('h2', { tabindex: '-1' }, t.pages.bottle)),
     h('div', { class: 'bottle-page' },
-      h('div', { class: 'stack' }, line.node, card(t.condition, {}, facts), explained.node),
+      h('div', { class: 'stack' }, line.node, inRange.node, card(t.condition, {}, facts)),
       h('div', { class: 'stack' }, commands(), card(t.polls, { class: 'polls-card' }, polls, noPolls, doubtful), kept.node)));
 
   /** Its name on the air, where it has another here. */
@@ -37,6 +37,7 @@ export function bottle(root) {
   let known = '';
   const stop = on('state', (state) => {
     const { bottle: it, service } = state;
+    inRange.update(service?.bottlesInRange);
     facts.replaceChildren(...[
       fact(t.name, it ? bottleName(it) : t.noBottle), fact(t.model, it?.model && it.model[0].toUpperCase() + it.model.slice(1)), fact(t.advertised, airName(it)),
       fact(t.batteryLabel, it && (it.batteryPercent === null ? t.unknown : `${it.batteryPercent} %`)),
@@ -56,7 +57,6 @@ export function bottle(root) {
       setText(doubtful, t.doubtful(odd));
       show(doubtful, odd > 0);
     }).catch(() => {});
-    explained.load();
   });
 
   function showPolls(answer) {
