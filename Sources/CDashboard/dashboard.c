@@ -81,6 +81,9 @@ static const unsigned char memory_js[] = {
 static const unsigned char month_js[] = {
 #embed "pages/month.js"
 };
+static const unsigned char next_drink_js[] = {
+#embed "pages/next-drink.js"
+};
 static const unsigned char notices_js[] = {
 #embed "pages/notices.js"
 };
@@ -206,6 +209,7 @@ static const struct waterh_page pages[] = {
     {"live.js", live_js, sizeof live_js},
     {"memory.js", memory_js, sizeof memory_js},
     {"month.js", month_js, sizeof month_js},
+    {"next-drink.js", next_drink_js, sizeof next_drink_js},
     {"notices.js", notices_js, sizeof notices_js},
     {"notification-test.js", notification_test_js, sizeof notification_test_js},
     {"openapi.json", openapi_json, sizeof openapi_json},

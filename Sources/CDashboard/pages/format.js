@@ -36,6 +36,7 @@ export const dayLong = (key) => formatter({ weekday: 'long', day: 'numeric', mon
 export const dayShort = (key) => formatter({ day: 'numeric', month: 'short', timeZone: 'UTC' }).format(dayDate(key));
 export const weekday = (key) => formatter({ weekday: 'short', timeZone: 'UTC' }).format(dayDate(key));
 export const monthName = (month) => formatter({ month: 'long', year: 'numeric', timeZone: 'UTC' }).format(dayDate(`${month}-01`));
+export const monthShort = (month) => formatter({ month: 'short', timeZone: 'UTC' }).format(dayDate(`${month}-01`));
 export const dayOfMonth = (key) => String(Number(key.slice(8)));
 
 /** `addDays('2026-03-01', -1)` is `2026-02-28`. */
@@ -75,10 +76,10 @@ export const mlShort = (value) => (live.state?.units === 'oz' ? number(Math.roun
 /** Litres, without their unit. */
 export const litres = (value) => tenths.format(Number(tenthsOfLitre(value)));
 
-/** `3h 25m`, as the summary says it (tracker law E6). */
+/** `2 h 27 min`, in whole minutes. */
 export const duration = (seconds) => {
   const minutes = Math.max(0, Math.floor(seconds / 60));
-  return minutes >= 60 ? `${Math.floor(minutes / 60)}h ${minutes % 60}m` : `${minutes}m`;
+  return minutes >= 60 ? `${Math.floor(minutes / 60)} h ${minutes % 60} min` : `${minutes} min`;
 };
 
 /** How far a clock is off: to the second while that is little, then as a reader takes it in at once. */
@@ -88,9 +89,10 @@ export const offset = (seconds) => {
   return size < 7200 ? `${number(Math.round(size / 60))}\u00A0min` : `${number(Math.round(size / 360) / 10)}\u00A0h`;
 };
 
-/** `mm:ss`, minutes not wrapped at 60 (tracker law A4). */
+/** `08:40`; from one hour on `2 h 27 min`. */
 export const countdown = (seconds) => {
   const whole = Math.max(0, Math.floor(seconds));
+  if (whole >= 3600) return duration(whole);
   return `${String(Math.floor(whole / 60)).padStart(2, '0')}:${String(whole % 60).padStart(2, '0')}`;
 };
 

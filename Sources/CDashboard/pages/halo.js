@@ -1,12 +1,12 @@
-// The halo (tracker law A9): a ring of 250 with a stroke of 20 that starts at 12 o'clock and runs clockwise; behind the real arc the
-// arc of what is expected by now; while alerting a rainbow over the whole ring, also where nothing was drunk (K-A15).
+// The ring: 250 wide with a stroke of 20, clockwise from 12 o'clock. Under the arc of the day is the arc of the amount expected by
+// now. While a drink is due the whole ring is a rainbow, also at 0 ml.
 import { h, icon, setText, setVariables, svg } from './dom.js';
 import { t } from './texts.js';
 
 const SIZES = { page: { size: 250, stroke: 20, ring: 250 }, watch: { size: 184, stroke: 12, ring: 165.6 } };
 let halos = 0;
 
-/** `halo('page')`, or `halo('watch')`: stroke 12, 90 % of the square, no track. */
+/** `halo('page')`, or `halo('watch')`: stroke 12, 90 % of the square, without words inside. */
 export function halo(kind = 'page') {
   const { size, stroke, ring } = SIZES[kind];
   const radius = ring / 2 - stroke / 2;
@@ -27,7 +27,7 @@ export function halo(kind = 'page') {
       // Blue at 12 o'clock, cyan opposite, blue again: along the ring this is the gradient blue-cyan-blue.
       svg('defs', {}, svg('linearGradient', { id: paint, gradientUnits: 'userSpaceOnUse', x1: size, y1: 0, x2: 0, y2: 0 },
         svg('stop', { offset: 0, class: 'halo-blue' }), svg('stop', { offset: 1, class: 'halo-cyan' }))),
-      kind === 'page' && circle({ class: 'halo-track' }), target, progress),
+      circle({ class: 'halo-track' }), target, progress),
     rainbow,
     kind === 'page' && h('span', { class: 'halo-middle', 'aria-hidden': 'true' }, icon('drop', 'halo-drop'), label));
   setVariables(rainbow, { '--stroke': stroke / ring });

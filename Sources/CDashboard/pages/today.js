@@ -1,15 +1,17 @@
-// Today: how much, how much by now, when the next sip is due, how the bottle is.
+// Today: how much was drunk, how much by now, when the next drink is due, and the bottle.
 import { bottleLine } from './bottle-line.js';
 import { confetti, crossesGoal } from './confetti.js';
 import { askAmount, drinkList, logDrink, undo } from './drinks.js';
-import { dayLong, countdown, ml } from './format.js';
-import { h, icon, setText, show } from './dom.js';
+import { dayLong, ml } from './format.js';
+import { h, icon, setDrawn, setText, show } from './dom.js';
 import { halo } from './halo.js';
-import { ask, live, on, passed } from './live.js';
+import { ask, live, on } from './live.js';
 import { remembered } from './memory.js';
+import { loadEngine, nextDrink, secondsLeft } from './next-drink.js';
 import { said, t } from './texts.js';
 import { act, card, complain } from './ui.js';
 import { vessel } from './vessel.js';
+import { why } from './why.js';
 
 export function today(root) {
   const greeting = h('h2', { class: 'greeting', tabindex: '-1' });
@@ -27,7 +29,7 @@ export function today(root) {
   const ring = halo('page');
   const headline = h('p', { class: 'headline' });
   const caption = h('p', { class: 'caption' });
-  // On a narrow window the halo is further down: the countdown stands here too, for the eye only.
+  // In a narrow window the ring is further down: the countdown is here too, for the eye only.
   const soonTime = h('strong');
   const soonWords = h('span');
   const soon = h('p', { class: 'soon', 'aria-hidden': 'true' }, soonTime, soonWords);
@@ -40,7 +42,7 @@ export function today(root) {
       h('section', { class: 'card cup-card', 'aria-label': t.cupSection },
         h('div', { class: 'cup-head' }, amount, shapes, h('div', { class: 'cup-pace' }, behind, percent)),
         cup.node, quick),
-      h('section', { class: 'card halo-card', 'aria-label': t.nextDrink }, ring.node, h('div', { class: 'halo-words', role: 'timer', 'aria-live': 'off' }, headline, caption)),
+      h('section', { class: 'card halo-card', 'aria-label': t.nextDrink }, ring.node, h('div', { class: 'halo-words', role: 'timer', 'aria-live': 'off' }, headline, caption), why((kind) => ['pace', 'interval', 'adaptive'].includes(kind))),
       line.node,
       card(t.today, { class: 'list-card', head: h('button', { class: 'plain', type: 'button', onclick: act(() => undo()) }, icon('undo'), t.undo) }, list.node)));
 
@@ -60,24 +62,22 @@ export function today(root) {
   }
 
   let asked = null;
-  /** Each second, between the states: only the countdown moves by itself, and at 0 the service is asked, which decides. */
+  /** Each second, between the states: only the countdown moves. At 0 the service is asked, which decides. */
   function tick() {
     const state = live.state;
     if (!state) return;
-    let text = said(state.headline);
-    if (state.phase === 'counting' && typeof state.timeUntilNext === 'number') {
-      const left = state.timeUntilNext - passed();
-      text = countdown(left);
-      if (left <= 0 && asked !== state.dueTime && live.isUp) {
-        asked = state.dueTime;
-        ask();
-      }
+    if (secondsLeft() <= 0 && secondsLeft() !== null && asked !== state.dueTime && live.isUp) {
+      asked = state.dueTime;
+      ask();
     }
-    setText(headline, text);
-    headline.classList.toggle('long', !/^\d+:\d\d$/.test(text));
-    setText(soonTime, state.isGoalAchieved ? '' : text);
+    const next = nextDrink(state);
+    setDrawn(headline, next.text);
+    headline.classList.toggle('long', !/^\d/.test(next.text));
+    setText(caption, next.caption);
+    show(caption, Boolean(next.caption));
+    setText(soonTime, state.isGoalAchieved ? '' : next.text);
     soon.classList.toggle('long', headline.classList.contains('long'));
-    setText(soonWords, said(state.caption));
+    setText(soonWords, next.caption);
   }
 
   let listed = '';
@@ -86,10 +86,8 @@ export function today(root) {
     setText(date, dayLong(state.dayKey));
     setText(amount, t.amount(state));
     setText(percent, `${state.percent} %`);
-    setText(behind, said(state.isGoalAchieved ? state.statusText : state.behindText));
+    setDrawn(behind, said(state.isGoalAchieved ? state.statusText : state.behindText));
     behind.dataset.urgency = state.displayUrgency;
-    setText(caption, said(state.caption ?? ''));
-    show(caption, Boolean(state.caption));
     cup.update(state, { hint: `+${ml(state.cupMl)}`, label: t.cupLabel(state, ml(state.cupMl)) });
     ring.update(state);
     showQuick(state.quickAddMl ?? []);
@@ -104,6 +102,7 @@ export function today(root) {
   }
 
   showShape();
+  loadEngine().then(tick);
   const stops = [on('state', update), line.stop];
   const timer = setInterval(tick, 1000);
   return () => {

@@ -1,39 +1,26 @@
-// Why a reminder came, or did not: of each kind whether it is told, the condition that decided, what would change it, and all the
-// facts. The service says it, in its own sentences; here it is only laid out.
-import { get, query } from './api.js';
-import { h, icon } from './dom.js';
-import { live } from './live.js';
+// Why a reminder comes, or does not: one sentence for the reason and one for what changes it, from the service.
+import { get } from './api.js';
+import { h } from './dom.js';
 import { said, t } from './texts.js';
-import { act, card, field } from './ui.js';
 
-export function why() {
-  const body = h('div', { class: 'why', 'aria-live': 'polite' });
-  const time = h('input', { type: 'time' });
+/** A sentence without the keys of settings: by their names, and without parentheses that only repeat them. */
+const plain = (text) => said(text).replace(/ \([a-z]+\.[\w., ]+\)/g, '').replace(/\b[a-z]+\.[a-z]\w*\b/g, (key) => (t.settings[key] ? `“${t.settings[key][0]}”` : key));
 
-  async function load() {
-    let answer;
-    try { answer = await get(`/why${query({ at: time.value || null })}`); } catch (problem) {
-      body.replaceChildren(h('p', { class: 'empty' }, said(problem.message)));
-      return;
-    }
-    const isWaterlineShown = live.state?.service?.waterlineShown !== false;
-    // What stands open stays open when the same is explained anew.
-    const open = new Set([...body.querySelectorAll('details[open]')].map((each) => each.dataset.kind));
-    body.replaceChildren(...answer.reminders.filter((each) => isWaterlineShown || !each.kind.startsWith('waterline')).map((each) => explain(each, open.has(each.kind))));
-  }
+/** The reminders of `isWanted(kind)`, read each time it is opened. Reminders of an engine that is not chosen say nothing. */
+export function why(isWanted) {
+  const list = h('dl');
+  const load = async () => {
+    try {
+      const { reminders } = await get('/why');
+      list.replaceChildren(...reminders.filter((each) => isWanted(each.kind) && each.conditions.every((it) => it.name !== 'engineChosen' || it.holds)).flatMap(explain));
+    } catch (problem) { list.replaceChildren(h('dd', {}, said(problem.message))); }
+  };
+  return h('details', { class: 'why', ontoggle: ({ target }) => { if (target.open) load(); } }, h('summary', {}, t.why), list);
+}
 
-  function explain(reminder, isOpen) {
-    const deciding = reminder.conditions.filter((each) => !each.holds);
-    // The one that was asked first is the reason; the others would each have been enough too.
-    const first = deciding[0];
-    return h('details', { 'data-kind': reminder.kind, 'data-told': String(reminder.told), open: isOpen },
-      h('summary', {}, h('span', { class: 'why-kind' }, t.kinds[reminder.kind] ?? reminder.kind, h('strong', {}, reminder.told ? t.told : t.silent)),
-        h('span', { class: 'why-fact' }, first ? said(first.fact) : t.allHold)),
-      first && h('p', { class: 'why-change' }, h('strong', {}, `${t.wouldChange} `), said(first.change)),
-      h('ul', { class: 'conditions' }, reminder.conditions.map((each) => h('li', { 'data-holds': String(each.holds) },
-        icon(each.holds ? 'check' : 'stop'), h('span', { class: 'unseen' }, each.holds ? t.holds : t.stops), h('span', {}, said(each.fact))))));
-  }
-
-  const form = h('form', { class: 'why-form', onsubmit: act(load) }, field(t.whyAt, time), h('button', { type: 'submit', class: 'quiet' }, t.explain));
-  return { node: card(t.why, { class: 'why-card' }, h('p', { class: 'note' }, t.whyWords), body, form), load };
+function explain(reminder) {
+  // The condition that was asked first is the reason.
+  const stop = reminder.conditions.find((each) => !each.holds);
+  return [h('dt', { 'data-kind': reminder.kind }, `${t.kinds[reminder.kind] ?? reminder.kind}: ${reminder.told ? t.told : t.silent}`),
+    h('dd', {}, stop ? `${plain(stop.fact)} ${t.wouldChange} ${plain(stop.change)}` : t.allHold)];
 }

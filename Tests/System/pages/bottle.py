@@ -5,20 +5,59 @@ from .browser import PageCase, tracker
 class Bottle(PageCase):
     reminders = True
 
-    def test_why_explains_each_kind(self):
-        self.open("/bottle", ".why details")
-        self.assertGreaterEqual(len(self.all(".why details")), 5)
-        self.assertIn(self.text("[data-kind=pace] .why-kind strong"), ("comes", "silent"))
-        self.click("[data-kind=pace] summary")
-        self.wait("[data-kind=pace] .conditions li")
-        self.type(".why-form input", "23:00")
-        self.button("Explain")
-        self.until(lambda: "22:00" in self.text("[data-kind=pace] .why-fact"), lambda: f"quiet hours: {self.text('[data-kind=pace] .why-fact')}")
+    def test_why_explains_the_reminders_that_are_configured_without_keys_of_settings(self):
+        tracker("settings", "set", "reminders.enabled", "false")
+        self.open("/", ".why summary")
+        self.click(".why summary")
+        self.wait(".why dd")
+        said = lambda: self.script("return [...document.querySelectorAll('.why dt, .why dd')].map((e) => e.textContent)")
+        self.assertEqual(said(), ["Behind pace: no notification now", "Reminders are off. Next: Switch “Reminders” on."])
+        tracker("session", "start")
+        self.open("/waterline", ".session-card .why summary")
+        self.click(".why summary")
+        self.wait(".why dd")
+        self.assertEqual(len(self.all(".why dt")), 4, said())
+        self.assertNotRegex(" ".join(said()), r"[a-z]\.[a-z]")
+
+    def bottles_in_range(self):
+        """The service lists two bottles that belong to nobody here; what is asked of it is kept."""
+        self.before_each_page("""
+            const real = fetch, Stream = EventSource;
+            const bottles = [{address: 'A4:C1:38:01:02:03', name: 'WaterH-Boost-24oz', rssi: -61}, {address: 'A4:C1:38:01:02:04', name: null, rssi: null}];
+            window.asked = [];
+            window.fetch = async (path, options) => {
+              const found = /bottles-in-range\\/(.+)$/.exec(path);
+              if (found) {
+                asked.push([decodeURIComponent(found[1]), options.body]);
+                const answer = found[1].endsWith('look') ? {address: 'A4:C1:38:01:02:03', name: null, records: 12, newest: {wall: '2026-06-15T11:59:00', ml: 250}} : found[1] === 'scan' ? {bottles} : {adopted: true};
+                return new Response(JSON.stringify(answer), {status: 200, headers: {'Content-Type': 'application/json'}});
+              }
+              const answer = await real(path, options);
+              if (!String(path).endsWith('/state')) return answer;
+              const state = await answer.json();
+              return new Response(JSON.stringify({...state, service: {...state.service, bottlesInRange: bottles}}), {status: 200, headers: {'Content-Type': 'application/json'}});
+            };
+            window.EventSource = class extends EventTarget { close() {} };""")
+        self.open("/bottle", ".range-card li")
+
+    def test_a_bottle_in_range_is_looked_into_added_and_hidden(self):
+        self.bottles_in_range()
+        self.assertEqual(len(self.all(".range-card li")), 2)
+        self.button("Look inside", ".range-card li")
+        self.until(lambda: self.text(".range-card .from") == "12 records, the newest 250 ml at 2026-06-15 11:59:00", lambda: self.text(".range-card .from"))
+        self.button("Add bottle", ".range-card li")
+        self.type("dialog select", "share")
+        self.button("Add bottle", "dialog")
+        self.wait(".toast")
+        self.button("Not mine", ".range-card li:nth-child(2)")
+        self.until(lambda: len(self.all(".range-card li")) == 1, "it is still listed")
+        self.assertEqual(self.script("return asked"), [
+            ["A4:C1:38:01:02:03/look", "{}"], ["A4:C1:38:01:02:03/adopt", '{"mode":"share"}'], ["A4:C1:38:01:02:04/hide", "{}"]])
 
     def test_why_and_notifications_speak_german_too(self):
         self.open("/pair", "input.code")
         self.script("localStorage.setItem('waterh.language', '\"de\"')")
-        self.open("/bottle", ".why details")
+        self.open("/bottle", ".command")
         # Quiet hours, a day far behind, one just behind, the goal; with and without a session.
         seen = set()
         for drink, session in ((None, False), (1000, True), (300, True), (2000, False)):
@@ -60,8 +99,8 @@ class Bottle(PageCase):
     def test_what_is_said_of_the_bottle_is_said_once_and_only_where_it_can_be_known(self):
         self.open("/bottle", ".bottle-page .counts > div")
         unnamed = self.facts({"name": "WaterH-Boost-24oz", "advertisedName": "WaterH-Boost-24oz"}, 1)
-        self.assertEqual((unnamed["Name"], unnamed.get("Name on the air"), unnamed["Clock"], unnamed["Connection"]), ("WaterH-Boost-24oz", None, "right", "connected"))
-        self.assertEqual(self.facts({"name": "Mine", "advertisedName": "WaterH-Boost-24oz"}, 1)["Name on the air"], "WaterH-Boost-24oz")
+        self.assertEqual((unnamed["Name"], unnamed.get("Advertised name"), unnamed["Clock"], unnamed["Connection"]), ("WaterH-Boost-24oz", None, "right", "connected"))
+        self.assertEqual(self.facts({"name": "Mine", "advertisedName": "WaterH-Boost-24oz"}, 1)["Advertised name"], "WaterH-Boost-24oz")
         self.assertNotIn("Clock", self.facts({"name": "Mine"}, 480), "where time flies nobody can know it")
 
     def test_every_command_stands_with_its_answer(self):
@@ -94,7 +133,7 @@ class Bottle(PageCase):
         self.click("[data-poll='20260615T115900123'] summary")
         lines = lambda: self.script("return [...document.querySelectorAll('.kept-polls details[open] li')].map((e) => e.textContent)")
         self.until(lambda: "name: <b>WaterH</b>" in lines(), "the story is not told")
-        self.assertEqual(self.text(".kept-polls details[open] .why-kind"), "Unexpected bottle response")
+        self.assertEqual(self.text(".kept-polls details[open] summary span"), "Unexpected bottle response")
         self.assertEqual(self.text(".kept-polls details[open] a.button"), "Download the capture (3 kB)")
         found = self.driver.execute_async_script("""
             const done = arguments[0];
@@ -107,7 +146,7 @@ class Bottle(PageCase):
         self.open("/pair", "input.code")
         self.script("localStorage.setItem('waterh.language', '\"de\"')")
         self.open("/bottle", ".kept-polls details")
-        self.assertEqual(self.text(".kept-polls summary .why-kind"), "Bytes, die nicht zu verstehen waren")
+        self.assertEqual(self.text(".kept-polls summary span"), "Bytes, die nicht zu verstehen waren")
         self.assertEqual(self.script("return [...document.querySelectorAll('.kept-polls li')].map((e) => e.textContent)"), [
             "Flasche: keine war da", "Name: WaterH", "empfangen 5, neu 3, bekannt 2, im Zweifel 0, unlesbar 1, bestätigt 3, vielleicht bestätigt 0", "Es ging mehr vorüber, als in der Aufzeichnung steht."])
 
