@@ -123,6 +123,9 @@ static const unsigned char setting_row_js[] = {
 static const unsigned char settings_js[] = {
 #embed "pages/settings.js"
 };
+static const unsigned char status_js[] = {
+#embed "pages/status.js"
+};
 static const unsigned char summary_js[] = {
 #embed "pages/summary.js"
 };
@@ -223,6 +226,7 @@ static const struct waterh_page pages[] = {
     {"session-actions.js", session_actions_js, sizeof session_actions_js},
     {"setting-row.js", setting_row_js, sizeof setting_row_js},
     {"settings.js", settings_js, sizeof settings_js},
+    {"status.js", status_js, sizeof status_js},
     {"summary.js", summary_js, sizeof summary_js},
     {"sw.js", sw_js, sizeof sw_js},
     {"texts-de.js", texts_de_js, sizeof texts_de_js},

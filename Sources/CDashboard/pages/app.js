@@ -1,12 +1,11 @@
 // The app: one page with real addresses. Only what is opened is loaded.
 import { scopeHere } from './api.js';
 import { h, icon, setText, show } from './dom.js';
-import { clock } from './format.js';
 import { mount, pathOf as bare } from './home.js';
 import { ask, live, on, start, welcoming } from './live.js';
 import { notices } from './notices.js';
-import { watchQueue } from './queue.js';
 import { refusals } from './refused.js';
+import { status } from './status.js';
 import { language, t } from './texts.js';
 import { applyTheme } from './theme.js';
 import { announce, toast } from './ui.js';
@@ -25,7 +24,6 @@ document.documentElement.lang = language;
 document.documentElement.dir = t.direction;
 const main = document.getElementById('main');
 const nav = document.getElementById('nav');
-const staleness = document.getElementById('staleness');
 setText(document.getElementById('title'), t.title);
 setText(document.getElementById('skip'), t.skip);
 nav.setAttribute('aria-label', t.navigation);
@@ -87,7 +85,7 @@ async function openPage({ isFirst = false } = {}) {
 }
 
 function go(path) {
-  if (mount + path !== location.pathname) history.pushState(null, '', mount + path);
+  if (mount + path !== location.pathname + location.hash) history.pushState(null, '', mount + path);
   openPage();
   // Who came in by another page is asked where the day is first looked at.
   welcomeFirst(live.state?.service);
@@ -100,28 +98,15 @@ document.addEventListener('click', (event) => {
   const isOurs = address.origin === location.origin && (!mount || address.pathname.startsWith(`${mount}/`));
   if (!isOurs || !pages[bare(address.pathname)] || link.target) return;
   event.preventDefault();
-  go(bare(address.pathname));
+  go(bare(address.pathname) + address.hash);
 });
 addEventListener('popstate', () => {
   openPage();
   welcomeFirst(live.state?.service);
 });
 
-// How old the data is, when the service is away; and what waits for it.
-let waiting = 0;
-function showStaleness() {
-  const isAway = live.isUp === false;
-  const words = [
-    isAway && (live.told ? t.stale(clock(live.told / 1000)) : t.away),
-    waiting > 0 && (isAway || waiting > 1) && t.waiting(waiting),
-  ].filter(Boolean).join(' ');
-  setText(staleness, words);
-  show(staleness, Boolean(words));
-}
-on('link', showStaleness);
-on('state', showStaleness);
-watchQueue((count) => { waiting = count; showStaleness(); });
-staleness.after(refusals());
+status();
+document.getElementById('status').after(refusals());
 
 // Whose clock says half past two at breakfast is told why.
 const demo = document.getElementById('demo');

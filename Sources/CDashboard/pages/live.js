@@ -33,7 +33,6 @@ let looks = false;
 let isLeft = false;
 let isWelcoming = false;
 let pause = 1000;
-/** Whose day the stream that is open was asked for. */
 /** The last thing that came over the stream: what came after it comes again. */
 let lastId = '';
 const seenNotices = new Set();
@@ -173,6 +172,9 @@ function listen() {
     }
   };
 }
+
+/** Marks the notifications as read: a page that shows them and listens again has read the earlier ones. */
+export const openNotices = () => { if (source) listen(); };
 
 /** Begins, once per page. */
 export function start() {

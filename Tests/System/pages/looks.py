@@ -52,6 +52,7 @@ class Looks(PageCase):
             for path, ready in PAGES.items():
                 with self.subTest(path=path, width=width, dark=dark):
                     self.open(path, ready)
+                    self.script("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
                     self.script("return Promise.all(document.getAnimations().filter(a => a.effect.getTiming().iterations !== Infinity).map(a => a.finished))")
                     self.check(f"{path} {width}")
                     self.axe(f"{path} {width} {'dark' if dark else 'light'}")
@@ -146,7 +147,7 @@ class Looks(PageCase):
         tracker("log", 2000)
         self.says(".amount", "2,000 ml / 2,500 ml")
         self.button("+500 ml")
-        self.says(".headline", "Goal reached! 🎉")
+        self.says(".headline", "Goal reached!")
         self.assertEqual(self.all(".confetti"), [])
 
     def test_the_keyboard_reaches_everything_and_the_focus_is_seen(self):

@@ -30,9 +30,9 @@ class Today(PageCase):
         self.assertAlmostEqual(seconds(), due, delta=2)
         self.assertFalse(self.one(".halo-rainbow").is_displayed())
 
-    def test_alerting_shows_00_00_and_a_rainbow_over_the_whole_ring(self):
+    def test_alerting_says_that_a_drink_is_due_and_shows_a_rainbow_over_the_whole_ring(self):
         self.show()
-        self.says(".headline", "00:00")
+        self.says(".headline", "A drink is due now.")
         self.wait(".halo-rainbow")
         style = self.script("const s = getComputedStyle(document.querySelector('.halo-rainbow')); return [s.backgroundImage, s.animationDuration, s.animationTimingFunction, s.animationIterationCount]")
         self.assertEqual(re.findall(r"rgb\(([^)]*)\)", style[0]), ["255, 0, 0", "255, 165, 0", "255, 255, 0", "0, 128, 0", "0, 0, 255", "128, 0, 128", "255, 0, 0"])
@@ -51,7 +51,7 @@ class Today(PageCase):
         for amount in (2000, 500):
             tracker("log", amount)
         self.show()
-        self.says(".headline", "Goal reached! 🎉")
+        self.says(".headline", "Goal reached!")
 
     def test_no_countdown_stays_when_the_goal_is_met(self):
         tracker("log", 200)
@@ -59,7 +59,7 @@ class Today(PageCase):
         self.says(".caption", "until next drink")
         for amount in (2000, 300):
             tracker("log", amount)
-        self.says(".headline", "Goal reached! 🎉")
+        self.says(".headline", "Goal reached!")
         self.assertFalse(self.one(".caption").is_displayed())
         self.assertEqual(self.script("return document.querySelector('.soon strong').textContent"), "")
         self.assertIsNone(tracker("status")["timeUntilNext"])
@@ -210,6 +210,23 @@ class Today(PageCase):
         self.click(".vessel")
         self.totals(250)
 
+    def test_what_waits_for_the_sync_server_and_unread_notifications_are_shown(self):
+        self.show()
+        shown = lambda: self.driver.execute_async_script("""
+            const [more, done] = [arguments[0], arguments[1]];
+            import('/live.js').then(({ acceptState, live }) => {
+              acceptState({...live.state, ...more});
+              done([[...document.querySelectorAll('#status p')].filter((e) => e.checkVisibility()).map((e) => e.innerText.trim().replace(/\\s+/g, ' ')), document.querySelector('.unread').checkVisibility()]);
+            });""", {"sync": sync, "syncReport": {"waiting": waiting, "trouble": trouble, "refused": 0, "refusals": []}, "unread": unread, "notifications": "enabled"})
+        for sync, waiting, trouble, unread, lines in (
+                ("idle", 0, None, 0, []), ("pending", 3, None, 2, ["3 changes waiting to sync."]),
+                ("error", 1, "The sync server refused the token (401).", 0, ["The sync server refused the token (401). 1 change waiting to sync. Try again"])):
+            with self.subTest(sync=sync):
+                self.assertEqual(shown(), [lines, unread > 0])
+        self.script("window.asked = []; window.fetch = (path) => { asked.push(path); return Promise.reject(new TypeError('away')); }")
+        self.button("Try again", "#status")
+        self.until(lambda: "/api/v1/sync" in self.script("return asked"), "nothing is sent")
+
     def test_quick_amounts_are_the_settings(self):
         tracker("settings", "set", "hydration.quickAddMl", "150,175")
         self.show()
@@ -242,7 +259,7 @@ class Today(PageCase):
         self.until(lambda: self.script("return seen") == 1, "no confetti on the crossing")
         self.gone(".confetti")
         self.show()
-        self.says(".headline", "Goal reached! 🎉")
+        self.says(".headline", "Goal reached!")
         self.assertEqual(self.all(".confetti"), [])
         # Once a day: taken back and reached again, nothing.
         self.script("window.seen = 0; new MutationObserver(() => { seen = Math.max(seen, document.querySelectorAll('.confetti').length); }).observe(document.body, {childList: true})")
@@ -288,12 +305,12 @@ class Today(PageCase):
         self.totals(1000)
         self.button("Rückgängig", ".toast")
         self.totals(500)
-        self.says(".toast span", "Zurückgenommen: 500 ml")
+        self.says(".toast span", "Rückgängig gemacht: 500 ml")
         # The event with the new total may be here before the answer, and until that is here the button does nothing more.
         for total, amount in ((300, 200), (0, 300)):
             self.button("Rückgängig", ".list-card")
             self.totals(total)
-            self.until(lambda: f"Zurückgenommen: {amount} ml" in [one.text for one in self.all(".toast span")], f"{amount} ml are taken back")
+            self.until(lambda: f"Rückgängig gemacht: {amount} ml" in [one.text for one in self.all(".toast span")], f"{amount} ml are taken back")
         self.button("Rückgängig", ".list-card")
         self.says(".toast.problem span", "Es gibt nichts zurückzunehmen.")
         state = tracker("status")["waterline"]
@@ -333,7 +350,7 @@ class Today(PageCase):
         # As the row is between the other page's change and the event that tells of it.
         self.script("document.querySelector('.drinks li').drink.number = 4711")
         self.click(".drinks li button[aria-label^=Delete]")
-        self.until(lambda: (self.text(".toast") or "").startswith("This drink was changed or deleted elsewhere meanwhile."), "what happened is not told")
+        self.until(lambda: (self.text(".toast") or "").startswith("This drink was changed or deleted on another device."), "what happened is not told")
         self.until(lambda: self.script("return document.querySelector('.drinks li').drink.number") != 4711, "the list is not read again")
 
     def test_a_drink_logged_elsewhere_is_here_within_two_seconds(self):
@@ -390,7 +407,7 @@ class Today(PageCase):
         self.until(lambda: re.match(r"As of \d\d:\d\d, the service does not answer\.", self.text("#staleness") or ""), "it is not said that the service is away")
         self.click(".vessel")
         self.click(".vessel")
-        self.until(lambda: "2 taps wait" in self.text("#staleness"), "the taps are not told")
+        self.until(lambda: "2 entries waiting" in self.text("#staleness"), "the taps are not told")
         self.online()
         self.totals(600)
         self.gone("#staleness")
@@ -502,7 +519,7 @@ class Today(PageCase):
         # Also on the page of tomorrow, and in the person's language.
         self.show()
         self.until(lambda: said() == both, said)
-        self.button("Put away", ".refusals .notice:last-child")
+        self.button("Discard", ".refusals .notice:last-child")
         self.until(lambda: said() == both[:1], said)
         tracker("session", "start")
         self.button("Try again", ".refusals")
