@@ -1,4 +1,4 @@
-// The Waterline's gauge (tracker law E5): upright, the centre is 0, above it over-paced, below it buffered. Where the mark stands the
+// The Waterline's gauge : upright, the centre is 0, above it over-paced, below it buffered. Where the mark stands the
 // service says (0…1).
 import { h, setText, setVariables } from './dom.js';
 import { signed } from './format.js';

@@ -1,11 +1,13 @@
-// The watch's page (tracker law A12, B6, US-027, US-029): a glance, then a few large buttons. Round or square, 320 px and less.
-// Taps made while the service is away are kept on this device and sent when it is back, each once.
+// The page for a watch: the day at a glance, then a few large buttons. Round or square, 320 px and less.
+// Taps while the service is away are kept on this device and sent when it is back, each once.
 import { whenAway } from './drinks.js';
 import { clock, ml } from './format.js';
-import { h, icon, setText, show } from './dom.js';
+import { gauge } from './gauge.js';
+import { h, icon, setDrawn, setText, show } from './dom.js';
 import { halo } from './halo.js';
 import { mount } from './home.js';
 import { acceptSession, acceptState, ask, live, on, start } from './live.js';
+import { loadEngine, nextDrink } from './next-drink.js';
 import { notices } from './notices.js';
 import { enqueue, watchQueue } from './queue.js';
 import { refusals } from './refused.js';
@@ -16,12 +18,14 @@ import { confirmThen, dialog } from './ui.js';
 
 applyTheme();
 document.documentElement.lang = language;
-// Browsers do not tell a round screen: the address does (`/watch?round`), or a square window as small as a watch.
+// Browsers do not report a round screen: the address does, `/watch?round`.
 const isRound = new URLSearchParams(location.search).has('round');
 document.documentElement.classList.toggle('round', isRound);
 
 const ring = halo('watch');
 const drop = icon('drop', 'watch-drop');
+const glasses = h('p', { class: 'watch-glasses' });
+const next = h('p', { class: 'watch-next', role: 'timer', 'aria-live': 'off' });
 const litres = h('p', { class: 'watch-litres' }, '--');
 const status = h('p', { class: 'watch-status' }, '--');
 const drunk = h('p', { class: 'watch-age' });
@@ -32,7 +36,10 @@ const cup = h('button', { type: 'button', class: 'primary', onclick: () => {
     .then((answer) => acceptState(answer.state)).catch((error) => setText(asOf, said(error.message)));
 } }, '+');
 const session = h('section', { class: 'watch-session', 'aria-label': t.session });
-const sum = h('p', { class: 'watch-due' });
+const meter = gauge();
+const counts = h('p', {});
+const due = h('p', { class: 'watch-due' });
+const sum = h('div', { class: 'watch-sum' }, meter.node, h('div', {}, counts, due));
 const begin = h('button', { type: 'button', class: 'quiet', onclick: tap(() => enqueue('POST', '/session'), (answer) => answer.session) }, t.startSession);
 const drink = h('button', { type: 'button', class: 'quiet', onclick: chooseDrink }, t.addDrink);
 const water = h('button', { type: 'button', class: 'quiet', onclick: tap(() => enqueue('POST', '/session/water', when())) }, t.addWater);
@@ -42,7 +49,7 @@ const end = h('button', { type: 'button', class: 'quiet', onclick: () => confirm
 session.append(sum, begin, drink, water, end);
 
 document.getElementById('main').append(
-  h('section', { class: 'watch-face', 'aria-label': t.today }, ring.node, h('div', { class: 'watch-words' }, drop, h('h1', { class: 'unseen' }, t.title), litres, status, drunk)),
+  h('section', { class: 'watch-face', 'aria-label': t.today }, ring.node, h('div', { class: 'watch-words' }, h('h1', { class: 'unseen' }, t.title), drop, glasses, next, litres, status, drunk)),
   asOf, refusals(), h('div', { class: 'watch-buttons' }, cup), session);
 
 function buzz() { if (navigator.vibrate && navigator.userActivation?.hasBeenActive) navigator.vibrate(15); }
@@ -53,7 +60,7 @@ function when() {
   return away.at && started && Date.parse(away.at) / 1000 > started ? away : {};
 }
 
-/** One tap is one write; the button need not wait for its answer. */
+/** One tap is one write; the button does not wait for its answer. */
 function tap(write, sessionOf = (answer) => answer) {
   return () => {
     buzz();
@@ -80,18 +87,33 @@ function showAge() {
   asOf.classList.toggle('is-old', live.isUp === false);
 }
 
+function tick() {
+  if (!live.state) return;
+  const { text } = nextDrink(live.state);
+  // The goal is in the status line already.
+  setDrawn(next, live.state.isGoalAchieved ? '' : text);
+  next.classList.toggle('long', !/^\d/.test(text));
+}
+
 on('state', (state) => {
   ring.update(state);
+  setText(glasses, state.haloLabel);
+  tick();
   drop.dataset.urgency = state.displayUrgency;
   setText(litres, t.litres(state));
-  setText(status, said(state.statusText));
+  setDrawn(status, said(state.statusText));
   setText(drunk, said(state.lastDrinkAge ?? ''));
   show(drunk, Boolean(state.lastDrinkAge));
   setText(cup, `+${ml(state.cupMl)}`);
   const running = state.waterline;
   show(session, state.service?.waterlineShown !== false);
   show(sum, Boolean(running));
-  if (running) setText(sum, `${t.countDrinks(running.drinks)} · ${t.countWaters(running.waters)} · ${said(running.waterDueText)}`);
+  if (running) {
+    meter.update(running);
+    setText(counts, `${t.countDrinks(running.drinks)} · ${t.countWaters(running.waters)}`);
+    setText(due, said(running.warningText ?? running.waterDueText));
+    sum.classList.toggle('is-warning', running.isWarning);
+  }
   for (const button of [drink, water, end]) show(button, Boolean(running));
   show(begin, !running);
   showAge();
@@ -102,4 +124,6 @@ addEventListener('waterh-refused', (event) => setText(asOf, said(event.detail)))
 addEventListener('waterh-unpaired', () => location.assign(`/pair?to=${encodeURIComponent(`${mount}/watch`)}`));
 start();
 notices();
+loadEngine().then(tick);
+setInterval(tick, 1000);
 if ('serviceWorker' in navigator && !mount) navigator.serviceWorker.register('/sw.js').catch(() => {});

@@ -1,4 +1,6 @@
 """The watch's page (tracker law B6, US-027, US-029) and pairing."""
+import re
+
 from .browser import PageCase, tracker
 
 
@@ -26,8 +28,24 @@ class Watch(PageCase):
         self.says(".watch-age", state["lastDrinkAge"])
         self.assertEqual(self.one(".watch-drop").get_attribute("data-urgency"), str(state["displayUrgency"]))
         ring = self.script("const a = document.querySelector('.halo-progress'); return [a.getAttribute('stroke-width'), !!document.querySelector('.halo-track'), (2 * Number(a.getAttribute('r')) + 12) / Number(a.ownerSVGElement.viewBox.baseVal.width)]")
-        self.assertEqual(ring[:2], ["12", False])
+        self.assertEqual(ring[:2], ["12", True], "the stroke, and the track under it")
         self.assertAlmostEqual(ring[2], 0.9, places=3)
+
+    def test_the_face_has_glasses_and_countdown_and_in_a_session_the_gauge_with_its_warning(self):
+        tracker("log", 200)
+        self.emulate(320, 320)
+        self.show()
+        self.says(".watch-glasses", "1/13")
+        self.until(lambda: re.fullmatch(r"\d\d:\d\d", self.text(".watch-next")), lambda: self.text(".watch-next"))
+        self.assertEqual(self.script("return ['.watch-glasses', '.watch-next'].map((e) => getComputedStyle(document.querySelector(e)).fontSize)"), ["32px", "20px"])
+        self.assertFalse(self.one(".watch-sum").is_displayed())
+        tracker("session", "start")
+        for _number in range(2):
+            tracker("drink")
+        self.wait(".watch-sum.is-warning .gauge.is-warning")
+        self.says(".watch-sum .gauge-value", "+2")
+        self.says(".watch-sum > div:last-child p", "2 drinks · 0 waters")
+        self.says(".watch-due", "Drink water to return to center")
 
     def test_a_round_face_keeps_its_words_inside(self):
         tracker("log", 300)
@@ -50,7 +68,7 @@ class Watch(PageCase):
         self.until(lambda: "as of" in self.text(".watch-as-of"), "its age")
         for _number in range(3):
             self.click(".watch-buttons button")
-        self.until(lambda: "3 taps wait" in self.text(".watch-as-of"), "the taps")
+        self.until(lambda: "3 entries waiting" in self.text(".watch-as-of"), "the taps")
         self.online()
         self.totals(750)
         self.says(".watch-litres", "0.8L / 2.5L")
@@ -90,6 +108,6 @@ class Watch(PageCase):
     def test_pairing_refuses_a_wrong_code(self):
         self.open("/pair", "input.code")
         self.type("input.code", "00000000")
-        self.button("Pair")
+        self.button("Sign in")
         self.wait(".error")
         self.assertGreater(len(self.text(".error")), 10)
