@@ -183,6 +183,9 @@ static const unsigned char welcome_js[] = {
 static const unsigned char why_js[] = {
 #embed "pages/why.js"
 };
+static const unsigned char year_js[] = {
+#embed "pages/year.js"
+};
 
 // Every file of `pages/`, in the order of names; a test compares the list with the folder.
 static const struct waterh_page pages[] = {
@@ -246,6 +249,7 @@ static const struct waterh_page pages[] = {
     {"week.js", week_js, sizeof week_js},
     {"welcome.js", welcome_js, sizeof welcome_js},
     {"why.js", why_js, sizeof why_js},
+    {"year.js", year_js, sizeof year_js},
 };
 
 const unsigned long waterh_page_count = sizeof pages / sizeof *pages;

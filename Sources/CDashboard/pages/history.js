@@ -1,4 +1,4 @@
-// History: weeks as bars, the streak, a month in three colours, and the drinks of the day that was chosen.
+// History: weeks as bars, the streak, a month in three colours, twelve months, and the drinks of the selected day.
 import { get } from './api.js';
 import { drinkList } from './drinks.js';
 import { dayLong, ml } from './format.js';
@@ -8,12 +8,14 @@ import { month } from './month.js';
 import { t } from './texts.js';
 import { card, complain } from './ui.js';
 import { week } from './week.js';
+import { year } from './year.js';
 
 export function history(root) {
   const streakWords = h('strong');
   const streak = h('p', { class: 'streak' }, icon('flame'), streakWords);
   const bars = week(choose);
   const calendar = month(choose);
+  const months = year();
   // A drink of another day that was edited changes its bar, not the state.
   const list = drinkList(() => refresh(live.state.dayKey));
   const day = card('', { class: 'day-card', hidden: true }, h('p', { class: 'day-sum' }), list.node);
@@ -21,7 +23,7 @@ export function history(root) {
   let chosen = null;
 
   root.append(h('div', { class: 'page-head' }, h('h2', { tabindex: '-1' }, t.pages.history), streak),
-    h('div', { class: 'history' }, bars.node, calendar.node, day));
+    h('div', { class: 'history' }, bars.node, calendar.node, months.node, day));
 
   async function showDay() {
     if (!chosen) return;
@@ -55,8 +57,9 @@ export function history(root) {
       setText(streakWords, t.streak(answer.streak));
       streak.classList.toggle('cold', answer.streak === 0);
     }).catch(() => {});
+    months.load(today).catch(() => {});
     bars.load(today).then((weekStart) => calendar.load(today, weekStart)).catch(complain);
-    // Who looks at today goes on to the next day with it.
+    // If today is selected, the next day is selected when it begins.
     if (isFirst || (chosen === lastToday && today !== lastToday)) choose(today);
     else showDay().catch(() => {});
     lastToday = today;

@@ -27,6 +27,15 @@ class History(PageCase):
         self.show()
         self.says(".bars-in", "Bars in ounces")
 
+    def test_twelve_months_with_average_and_best_day(self):
+        tracker("log", 1800, "--at", f"{self.day(2)}T12:00")
+        tracker("log", 600)
+        self.show()
+        self.wait(".year-card")
+        self.assertEqual(len(self.all(".year-bar")), 12)
+        # Three days since the first drink, the one between them without any.
+        self.assertRegex(self.text(".year-card .week-sum"), r"^Average 800 ml a day · Best day 1,800 ml, ")
+
     def test_seven_bars_with_goal_lines_and_none_for_days_to_come(self):
         tracker("log", 1000)
         self.show()
