@@ -18,7 +18,7 @@ extension Resident {
                     store, now: Machine.now(), zone: Depot.choice(plan.zone), source: "mqtt", canNotify: canNotify())
             },
             overlay: { try Self.overlay($0, file: plan.mqtt, instance: plan.instance) }, service: service,
-            sharesWaterline: { plan.sharesWaterline }, version: ProgramVersion.text, wrote: wrote,
+            sharesWaterline: { plan.sharesWaterline(store) }, version: ProgramVersion.text, wrote: wrote,
             claim: { client in
                 // Where it cannot be seen who has the name, the broker shows it.
                 guard let lock = try? NameLock(Paths.ofSession("\(client).lock")) else { return nil }

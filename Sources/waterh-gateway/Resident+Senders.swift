@@ -19,7 +19,7 @@ extension Resident {
                         try TrackerDesk(store, now: Machine.now(), zone: Depot.choice(plan.zone), source: "pocket")
                     },
                     overlay: { try plan.pocketSettings(over: $0) }, person: plan.instance,
-                    sharesWaterline: { plan.sharesWaterline }, watch: watch,
+                    sharesWaterline: { plan.sharesWaterline(store) }, watch: watch,
                     say: { word in
                         switch word {
                         case .on(let words): log.notice("Notifications go to \(words).")

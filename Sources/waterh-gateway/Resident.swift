@@ -79,7 +79,7 @@ final class Resident: Sendable {
 
     /// Before anything is told: what is told of a session while it is nobody's business goes nowhere later.
     private func noteSharing() {
-        do { try store.noteSharing(plan.sharesWaterline) } catch {
+        do { try store.noteSharing(plan.sharesWaterline(store)) } catch {
             log.warning("Whether Waterline is shared cannot be noted: \(error)")
         }
     }
@@ -152,7 +152,7 @@ final class Resident: Sendable {
         publishing.withLock { $0 = outlet }
         let person = Person(
             name: plan.instance ?? Person.unnamed, service: door, agents: agents, page: { [pages] in pages?.page("") },
-            sharesWaterline: { [self] in plan.sharesWaterline },
+            sharesWaterline: { [plan] in plan.sharesWaterline(store) },
             wrote: { await reminders.poke() }
         ) { [self] in
             try Self.desk(store, plan.zone, "http", canNotify: reminders.reachesSomebody)

@@ -1,6 +1,7 @@
 import BottleProtocol
 import CommandSupport
 import Foundation
+import Store
 import WebServer
 import TrackerService
 import Notifications
@@ -19,7 +20,7 @@ struct ServicePlan: Sendable {
     let zone: String?
     let dialect: RecordDialect?
     let keep: Bool
-    let sharesWaterline: Bool
+    private let sharesWaterline: Bool
     /// What the file says of MQTT, over the settings.
     let mqtt: [String: String]
     /// What it says of the person's phone, likewise.
@@ -32,6 +33,11 @@ struct ServicePlan: Sendable {
     let isBehindProxy: Bool
     /// What the user who started the service has to know.
     let remarks: [String]
+
+    /// Whether Waterline is shown beyond this machine: by the configuration, or by the setting `waterline.shared`.
+    func sharesWaterline(_ store: TrackerStore) -> Bool {
+        sharesWaterline || (try? store.settings().isWaterlineShared) == true
+    }
 
     init(_ link: LinkOptions, _ place: StoreOptions, keep: Bool, listen: String?) throws {
         let file = try Configuration.load(place.config)

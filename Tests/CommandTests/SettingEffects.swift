@@ -138,6 +138,7 @@ enum SettingEffects {
         "waterline.defaultWaterOz": day("12", session),
         "waterline.units": day("ml", session),
         "waterline.discreet": day("false", session + ["21:30 check --show"]),
+        "waterline.shared": engine("true") { settings in "\(settings.isWaterlineShared)" },
         "waterline.defaultPreset": day(
             "Double", ["20:00 setup --yes", "20:01 *", "20:02 session start", "20:03 drink"]),
         "waterline.bottleWater": poll("off", "state.waterline.waters"),

@@ -1,4 +1,4 @@
-// The pages as they stand in `pages/`, byte for byte, inside the program: nothing has to lie beside it.
+// The pages of `pages/`, byte for byte, inside the program.
 #ifndef WATERH_DASHBOARD_H
 #define WATERH_DASHBOARD_H
 

@@ -1,4 +1,4 @@
-// The first visit (tracker law E8): welcome, guardrail, defaults, notifications. Once.
+// The first visit: welcome, guardrail, defaults, notifications. Once.
 import { get, request } from './api.js';
 import { h, icon, setText, show } from './dom.js';
 import { goals } from './format.js';
@@ -21,9 +21,9 @@ export function welcome(root, { go }) {
   async function finish(notifications) {
     show(error, false);
     try {
-      // Asked within the tap: browsers allow it only there. A refusal is an answer too.
+      // Asked within the tap: browsers allow it only there. A refusal is accepted.
       if (notifications === 'enable' && 'Notification' in globalThis && isSecureContext) await Notification.requestPermission().catch(() => {});
-      // Where Waterline is nobody's business its settings are not asked for, and not touched.
+      // Where Waterline is hidden its settings are neither shown nor changed.
       const waterline = live.state?.service?.waterlineShown === false ? {} : {
         waterEvery: Number(every.value), timeReminders: reminders.checked ? 'on' : 'off', interval: Number(interval.value), threshold: Number(threshold.value),
         units: units.value,
@@ -37,7 +37,7 @@ export function welcome(root, { go }) {
     }
   }
 
-  // What was chosen before stays the beginning: whoever opens this page again must not lose it. What was typed meanwhile stays, too.
+  // Earlier choices are shown. Fields that were typed in before they came are kept.
   const touched = new Set();
   root.addEventListener('input', (event) => touched.add(event.target));
   get('/settings').then((values) => {
@@ -61,7 +61,7 @@ export function welcome(root, { go }) {
   root.append(
     h('div', { class: 'welcome-head' }, icon('drop', 'welcome-drop'), h('h2', { tabindex: '-1' }, t.welcomeTitle), h('p', {}, t.welcomeWords)),
     card(t.yourDay, {}, field(t.goalMl, goal, { hint: t.goalHint })),
-    ...(isWaterlineShown ? waterlineParts : []),
+    ...(isWaterlineShown ? waterlineParts : [h('p', { class: 'guardrail' }, t.waterlineNotShared)]),
     card(t.notificationsTitle, {}, h('p', {}, t.notificationsWords), h('p', { class: 'welcome-end' }, t.welcomeEnd), error,
       h('div', { class: 'actions' },
         h('button', { type: 'button', class: 'quiet', onclick: () => finish('skip') }, t.skipNotifications),

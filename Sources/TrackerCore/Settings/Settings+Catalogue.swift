@@ -54,6 +54,7 @@ extension Settings {
             .integer("waterline.defaultWaterOz", \.defaultWaterOz, 1...32, "oz"),
             .choice("waterline.units", \.units),
             .flag("waterline.discreet", \.discreet),
+            .flag("waterline.shared", \.isWaterlineShared),
             .optionalText(
                 "waterline.defaultPreset", \.defaultPreset, rule: "It must be the id of one of your presets, or unset.",
                 accepts: isName),

@@ -86,6 +86,8 @@ package struct Settings: Hashable, Sendable {
     package internal(set) var units = VolumeUnits.oz
     /// Whether a session's notifications hide what they are about.
     package internal(set) var discreet = true
+    /// Whether Waterline is also shown on phones and other computers.
+    package internal(set) var isWaterlineShared = false
     /// Id of the preset that is logged where none is named.
     package internal(set) var defaultPreset: String?
     /// What of the bottle's sips a session takes as water.
