@@ -18,6 +18,13 @@ enum StateRoutes {
                 type: "application/json", bytes: text.bytes(withWaterline: seesWaterline),
                 headers: [.eTag: tag, .cacheControl: "no-cache"])
         }
+        table.write(.post, "sync", needs: .log, way: .repeatable) { _, desk, fields in
+            try fields.finish()
+            guard try await desk.synchronise() != nil else {
+                throw HTTPProblem(.conflict, "noSyncServer", "No sync server is set. Set sync.url first.")
+            }
+            return .json(["state": try desk.state()])
+        }
         table.get("why") { ask in
             try ask.allowQuery(["at"])
             return ask.veiled(.json(try ask.person.desk().why(at: ask.query("at"))))
