@@ -1,4 +1,4 @@
-// What a session came to (tracker law E6), with its picture: the value as it went up with drinks and down with waters.
+// The summary of a session, with a chart of its value: up with each drink, down with each water.
 import { duration, instant, number, signed, volume } from './format.js';
 import { h, setText, svg } from './dom.js';
 import { t } from './texts.js';

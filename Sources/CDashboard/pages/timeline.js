@@ -1,4 +1,4 @@
-// The entries of a session, newest first, each to be edited; a water that came from the bottle's sips can only be left out.
+// The entries of a session, oldest first. Each can be edited; a water from the bottle's sips can only be left out.
 import { request } from './api.js';
 import { clock, number, volume, wallDate } from './format.js';
 import { h, icon, keyedRows, setText, show } from './dom.js';
@@ -21,7 +21,7 @@ export function timeline(units, { isReadOnly = false } = {}) {
     const time = h('input', { type: 'time', required: true, value: before });
     const isDrink = entry.type === 'alcohol';
     const amount = h('input', { type: 'number', inputmode: 'decimal', step: 'any', required: true,
-      min: isDrink ? 0.1 : 0.1, max: isDrink ? 10 : 100, value: isDrink ? entry.standardDrinkEstimate : entry.amountOz });
+      min: 0.1, max: isDrink ? 10 : 100, value: isDrink ? entry.standardDrinkEstimate : entry.amountOz });
     dialog(isDrink ? t.editEntryDrink : t.editEntryWater, [
       field(isDrink ? t.estimate : t.amountOz, amount), field(t.timeLabel, time),
     ], { onsave: async () => {
@@ -34,7 +34,7 @@ export function timeline(units, { isReadOnly = false } = {}) {
     } });
   }
 
-  /** A session passes midnight: the time that was typed is on the date, of those it touches, that lies nearest to the entry. */
+  /** A session passes midnight: a typed time is on the date of the session that is nearest to the entry. */
   function onDate(entry, time) {
     const dates = new Set([wallDate(session.startTime), wallDate(entry.at), session.endTime ? wallDate(session.endTime) : wallDate(Date.now() / 1000)]);
     const base = Date.parse(`${wallDate(entry.at)}T${clock(entry.at)}Z`);
@@ -58,7 +58,7 @@ export function timeline(units, { isReadOnly = false } = {}) {
     row.dataset.type = entry.type;
     if (!row.symbol.firstChild) row.symbol.append(icon(isDrink ? 'glass' : 'drop'));
     setText(row.time, clock(entry.at));
-    setText(row.what, isDrink ? (t.types[entry.drinkType] ?? t.aDrink) : t.aWater);
+    setText(row.what, isDrink ? (entry.presetName ?? t.types[entry.drinkType] ?? t.aDrink) : t.aWater);
     setText(row.more, [isDrink ? t.standard(number(entry.standardDrinkEstimate ?? 1)) : entry.amountOz && volume(entry.amountOz, units()), isDerived && t.sources.bottle].filter(Boolean).join(' · '));
     show(row.pencil, !isDerived);
     const which = `${row.what.textContent}, ${clock(entry.at)}`;
@@ -71,7 +71,7 @@ export function timeline(units, { isReadOnly = false } = {}) {
     node: h('div', {}, list, empty),
     update(next) {
       session = next;
-      rows([...next.logs].sort((left, right) => (left.at < right.at ? 1 : left.at > right.at ? -1 : 0)));
+      rows([...next.logs].sort((left, right) => (left.at < right.at ? -1 : left.at > right.at ? 1 : 0)));
       empty.hidden = next.logs.length > 0;
     },
   };

@@ -1,4 +1,4 @@
-// Waterline: a calm page. Its numbers are here and nowhere else (US-036): not in the window's title, not in notifications.
+// Waterline: its numbers are only on this page, not in the window's title and not in discreet notifications.
 import { get, query, request } from './api.js';
 import { askDrink, logWater, presetChips } from './session-actions.js';
 import { gauge } from './gauge.js';
@@ -11,12 +11,12 @@ import { said, t } from './texts.js';
 import { timeline } from './timeline.js';
 import { summary } from './summary.js';
 import { act, card, complain, confirmThen, dialog } from './ui.js';
+import { why } from './why.js';
 
 export function waterline(root) {
   let units = 'oz';
   let presets = [];
   const discreet = h('button', { type: 'button', class: 'plain', onclick: () => { remembered.veiled = !remembered.veiled; veil(); } });
-  // For whoever has had none yet.
   const hint = h('p', { class: 'idle-hint', hidden: true }, t.idleHint);
   const idle = h('section', { class: 'card start-card', 'aria-label': t.startSession, hidden: true },
     h('p', {}, t.idleWords), hint, h('button', { type: 'button', class: 'primary big', onclick: act(async () => {
@@ -48,7 +48,7 @@ export function waterline(root) {
     h('div', {}, h('dt', {}, t.standardDrinks), standard), h('div', {}, h('dt', {}, t.elapsed), elapsed));
   running.append(
     h('section', { class: 'card session-card', 'aria-label': t.session },
-      h('div', { class: 'veiled' }, meter.node, h('div', { class: 'session-words' }, due, reminder, warning, counts)), veilNote, actions, chips,
+      h('div', { class: 'veiled' }, meter.node, h('div', { class: 'session-words' }, due, reminder, warning, counts)), veilNote, chips, actions, why((kind) => kind.startsWith('waterline')),
       h('button', { type: 'button', class: 'quiet', onclick: () => confirmThen(t.endTitle, t.endWords, t.endSession, async () => { end('now'); }, { isDangerous: false }) }, t.endSession)),
     card(t.timeline, { class: 'veiled' }, entries.node));
   ended.append(card(t.summary, { class: 'summary-card' }, endedSummary.node,
@@ -105,7 +105,7 @@ export function waterline(root) {
     if (!session) return;
     setText(elapsed, duration(session.elapsedSeconds + passed()));
     const left = session.nextReminderSeconds;
-    setText(reminder, left === null ? t.noReminder : t.nextReminder(countdown(left - passed()).replace(/^0(\d:)/, '$1')));
+    setText(reminder, left === null ? t.noReminder : t.nextReminder(countdown(left - passed())));
   }
 
   function showSession(session) {

@@ -54,4 +54,12 @@ enum PresetTable {
         // Last: it may follow from the two.
         guard StandardDrinks.range.contains(estimate) else { throw WaterlineSession.Refusal.estimate }
     }
+
+    /// Names of the presets of a session's entries, by id.
+    static func names(inSession id: String, _ db: Database) throws -> [String: String] {
+        let rows = try Row.fetchAll(
+            db, sql: "SELECT id, name FROM preset WHERE id IN (SELECT presetId FROM log_entry WHERE sessionId = ?)",
+            arguments: [id])
+        return Dictionary(try rows.map { (try $0.checked("id"), try $0.checked("name")) }) { first, _ in first }
+    }
 }

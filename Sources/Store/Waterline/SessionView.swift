@@ -7,6 +7,8 @@ package struct SessionView: Hashable, Sendable {
     package var session: WaterlineSession
     /// Entered logs and the waters derived from bottle sips, in the order of time.
     package var logs: [LogEntry]
+    /// Names of the presets that entries were logged with, by id; deleted presets included.
+    package var presetNames: [String: String]
     /// Millilitres of sips still short of the next derived water.
     package var carryMl: Int
     /// N of the rule and the warning threshold in force (frozen once ended).
@@ -55,7 +57,8 @@ extension TrackerStore {
         return SessionView(
             session: session,
             logs: (try SessionTable.enteredLogs(session.id, db) + derived.logs).sorted(by: WaterlineState.isEarlier),
-            carryMl: derived.carryMl, everyNDrinks: everyNDrinks, warningThreshold: rules.threshold)
+            presetNames: try PresetTable.names(inSession: session.id, db), carryMl: derived.carryMl,
+            everyNDrinks: everyNDrinks, warningThreshold: rules.threshold)
     }
 
     /// Recomputes the stored summaries of ended sessions that contain any instant of the range: sips that arrive late

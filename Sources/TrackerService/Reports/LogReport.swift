@@ -1,3 +1,4 @@
+import Store
 import TrackerCore
 
 /// One entry of a session.
@@ -5,10 +6,16 @@ package struct LogReport: Hashable, Sendable, Encodable {
     /// The entry.
     package let log: LogEntry
 
-    package init(_ log: LogEntry) { self.log = log }
+    /// Name of the preset that it was logged with.
+    package let presetName: String?
+
+    package init(_ log: LogEntry, _ view: SessionView) {
+        self.log = log
+        presetName = log.presetID.flatMap { view.presetNames[$0] }
+    }
 
     enum CodingKeys: String, CodingKey {
-        case name, id, at, type, drinkType, standardDrinkEstimate, amountOz, presetId, source
+        case name, id, at, type, drinkType, standardDrinkEstimate, amountOz, presetId, presetName, source
     }
 
     package func encode(to encoder: any Encoder) throws {
@@ -21,6 +28,7 @@ package struct LogReport: Hashable, Sendable, Encodable {
         try keys.encode(log.standardDrinkEstimate, forKey: .standardDrinkEstimate)
         try keys.encode(log.amountOz, forKey: .amountOz)
         try keys.encode(log.presetID, forKey: .presetId)
+        try keys.encode(presetName, forKey: .presetName)
         try keys.encode(log.source.rawValue, forKey: .source)
     }
 }

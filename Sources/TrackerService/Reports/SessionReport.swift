@@ -24,7 +24,7 @@ package struct SessionReport: Hashable, Sendable, Encodable {
         try keys.encode(state.sinceWater, forKey: .sinceWater)
         try keys.encode(state.isWarning, forKey: .isWarning)
         try keys.encode(session.computedSummary, forKey: .summary)
-        try keys.encode(view.logs.map(LogReport.init), forKey: .logs)
+        try keys.encode(view.logs.map { LogReport($0, view) }, forKey: .logs)
         try keys.encode(view.carryMl, forKey: .carryMl)
     }
 }

@@ -62,6 +62,17 @@ class Waterline(PageCase):
         self.button("Double", ".page-waterline .session-card .chips")
         self.until(lambda: self.state()["standardDrinks"] == 3, "a preset's chip is one tap")
 
+    def test_presets_are_above_the_buttons_and_the_timeline_names_them_in_the_order_of_time(self):
+        self.start()
+        tops = self.script("return ['.session-card .chips', '.session-actions'].map((e) => document.querySelector(e).getBoundingClientRect().top)")
+        self.assertLess(*tops)
+        tracker("drink", "Double")
+        tracker("water")
+        tracker("drink", "Glass of Wine")
+        tracker("preset", "delete", "Double")
+        self.until(lambda: len(self.all(".timeline li")) == 3, "three entries")
+        self.assertEqual(self.script("return [...document.querySelectorAll('.timeline li strong')].map((e) => e.textContent)"), ["Double", "Water", "Glass of Wine"])
+
     def test_type_size_and_estimate(self):
         self.start()
         self.button("+ Drink")
@@ -171,7 +182,7 @@ class Waterline(PageCase):
         self.wait(".summary-card")
         self.assertIsNone(self.state())
         facts = self.script("return Object.fromEntries([...document.querySelectorAll('.summary-card .counts > div')].map(d => [d.querySelector('dt').textContent, d.querySelector('dd').textContent]))")
-        self.assertEqual((facts["Drinks"], facts["Waters"], facts["Pacing adherence"], facts["Duration"]), ("1", "1 (8 oz)", "100 %", "0m"))
+        self.assertEqual((facts["Drinks"], facts["Waters"], facts["Pacing adherence"], facts["Duration"]), ("1", "1 (8 oz)", "100 %", "0 min"))
         self.wait(".picture svg")
         self.button("Done")
         self.gone(".summary-card")
