@@ -26,6 +26,8 @@ actor ServiceDesk {
     /// The store's bottles as they were when it could be read last.
     private var own: [OwnBottle] = []
     private var isMissingBottleSaid = false
+    /// A poll has ended since the service started, or there is no bottle to poll.
+    private var isFirstPollOver = false
 
     init(
         depot: Depot, plan: ServicePlan, supervisor: Supervisor, log: Logger, mark: PollMark, onlookers: Onlookers,
@@ -45,7 +47,9 @@ actor ServiceDesk {
         // Somebody may have set the zone a moment ago, or travelled.
         reread()
         let log = log
-        return depot.desk(source: source, canNotify: canNotify, remark: { log.warning("\($0)") })
+        var desk = depot.desk(source: source, canNotify: canNotify, remark: { log.warning("\($0)") })
+        desk.context.hold = (try? desk.isFirstVisit()) == true ? .setup : isFirstPollOver ? nil : .firstPoll
+        return desk
     }
 
     /// A command's options for the bottle that is meant.
@@ -67,6 +71,7 @@ actor ServiceDesk {
         plans = BottlePlan.plans(
             wanted: plan.bottles.compactMap { OwnBottle.meant($0, among: own) }, own: own, mayMeet: plan.mayMeet)
         sayThatABottleIsMissing(plans.isEmpty)
+        if plans.isEmpty { isFirstPollOver = true }
         let rhythm = try? depot.desk().pollRhythm()
         return plans.map { BottleDay($0, rhythm: rhythm, wish: wish($0, rhythm)) }
     }
@@ -99,6 +104,7 @@ actor ServiceDesk {
     private var isRecording: Bool { if case .capture? = try? plan.link.name { true } else { false } }
 
     func afterPoll(_ report: PollReport, _ options: PollOptions) {
+        isFirstPollOver = true
         // Of several bottles one that answers is enough: that another lies in a drawer is no trouble.
         let id = plans.first { $0.own == options.own && $0.wanted == options.bottle }?.id ?? ""
         problems[id] = report.failure?.kind

@@ -242,6 +242,7 @@ private enum Doctor {
             $0.hasPrefix("hci")
         }
         let hasBus = SessionBus.find() != nil
+        let isOff = (try? desk.tracker.settingsInForce())?.desktopNotifications == false
         let hasDesktop = await TrackerDesktop.open(store: desk.path) { _ in }.canShow()
         return [
             Finding(
@@ -254,11 +255,13 @@ private enum Doctor {
                 detail: systemBus ? "there" : "no D-Bus system bus: bluetoothd cannot be reached",
                 advice: systemBus ? nil : "Install and start dbus and bluez; waterh-gateway doctor looks at the rest."),
             Finding(
-                name: "notifications", ok: hasDesktop,
-                detail: hasDesktop
-                    ? "the desktop's server answers"
-                    : "disabled: \(hasBus ? "no notification server answers" : "no session bus")",
-                advice: hasDesktop
+                name: "notifications", ok: isOff || hasDesktop,
+                detail: isOff
+                    ? "switched off (notify.desktop)"
+                    : hasDesktop
+                        ? "the desktop's server answers"
+                        : "disabled: \(hasBus ? "no notification server answers" : "no session bus")",
+                advice: isOff || hasDesktop
                     ? nil
                     : hasBus
                         ? "Start one in the session: a desktop has its own, else dunst or mako."

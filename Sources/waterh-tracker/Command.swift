@@ -20,7 +20,7 @@ struct Command: ParsableCommand {
             Status.self, Log.self, Undo.self, Edit.self, Delete.self, ResetToday.self, HistoryCommand.self, Streak.self,
             DrinkCommand.self, Water.self, SessionCommand.self, PresetCommand.self, SettingsCommand.self, Setup.self,
             TokenCommand.self, Export.self, Import.self, Backup.self, Restore.self, Purge.self, Check.self, Agent.self,
-            JournalCommand.self, WhyCommand.self,
+            JournalCommand.self, WhyCommand.self, SnoozeCommand.self,
         ],
         defaultSubcommand: Status.self)
 }

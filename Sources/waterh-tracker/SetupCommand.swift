@@ -60,9 +60,9 @@ struct Setup: AsyncParsableCommand {
         if settings.hydrationUnits == nil, let units = changes.last(where: { $0.name == "waterline.units" })?.text {
             changes.append(("hydration.units", units))
         }
-        return Answers(
-            isFirst: isFirst, changes: changes, notifications: try await allowNotifications(desk, asks: isFirst && asks)
-        )
+        let (words, choice) = try await allowNotifications(desk, asks: isFirst && asks)
+        if let choice { changes.append(("notify.desktop", choice == .enable ? "true" : "false")) }
+        return Answers(isFirst: isFirst, changes: changes, notifications: words)
     }
 
     private func finish(_ desk: Desk, _ answers: Answers) throws {
@@ -113,7 +113,7 @@ struct Setup: AsyncParsableCommand {
     }
 
     /// Shows what notifications are for, and sends a test where they are wanted.
-    private func allowNotifications(_ desk: Desk, asks: Bool) async throws -> String {
+    private func allowNotifications(_ desk: Desk, asks: Bool) async throws -> (words: String, choice: Notifications?) {
         var choice = notifications
         if choice == nil, asks {
             desk.console.prompt("\(Onboarding.notifications) [E]nable or [S]kip? ")
@@ -121,14 +121,18 @@ struct Setup: AsyncParsableCommand {
             choice = answer.lowercased().hasPrefix("s") ? .skip : .enable
         }
         guard let choice else {
-            return "Notifications: not tried. Try them with: waterh-tracker setup --notifications enable"
+            return ("Notifications: not tried. Try them with: waterh-tracker setup --notifications enable", nil)
         }
-        guard choice == .enable else { return "Notifications: skipped." }
-        return try await TrackerDesktop.tryOut(title: "Waterline", body: "Notifications work.", on: desk.tracker)
+        guard choice == .enable else { return ("Notifications: skipped.", choice) }
+        let isShown = try await TrackerDesktop.tryOut(
+            title: "Waterline", body: "Notifications work.", on: desk.tracker)
+        let words =
+            isShown
             ? "Notifications: enabled, a test was sent."
             : """
             Notifications disabled: no notification server answered. A desktop has its own; else start one in your \
             session (dunst, mako).
             """
+        return (words, choice)
     }
 }

@@ -81,6 +81,7 @@ enum SettingEffects {
         "pace.thresholdPercent": day("1", ["07:30 status --json"]),
         "pace.testMode": day("true", ["08:30 status --json"]),
         "adaptive.intervalHours": day("4", [adaptive, "09:30 check --show"]),
+        "notify.desktop": day("false", ["12:00 check --doctor"]),
         "notify.sound": day("false", ["12:00 check --show --json"]),
         "notify.timeSensitiveCritical": day("false", ["12:00 check --show --json"]),
 

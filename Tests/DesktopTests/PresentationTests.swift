@@ -37,7 +37,11 @@ struct PresentationTests {
         #expect(
             shown.replaces == 0 && shown.summary == "Hydration Reminder" && shown.body.contains("Drink")
                 && shown.expires == -1)
-        #expect(shown.actions == ["default", "Open", "log-cup", "Log a cup", "dismiss", "Dismiss"])
+        #expect(
+            shown.actions == [
+                "default", "Open", "log-cup", "Log a cup", "snooze", "In 30 minutes", "not-today", "Not today",
+                "dismiss", "Dismiss",
+            ])
         #expect(try fixture.store.notifications().map(\.sinks) == [withPage ? ["events", "desktop"] : ["desktop"]])
         #expect(fixture.lines.items == ["Shown on the desktop: hydration-reminder (hydration-reminder/2026-06-15/1)."])
         await desktop.stop()
@@ -161,8 +165,8 @@ struct PresentationTests {
     @Test(
         "what the server cannot, it is not given",
         arguments: [
-            (["body", "body-markup", "actions"], "T & <b>", "1 &lt; 2 &amp; 3 &gt; 2", 6),
-            (["body", "actions"], "T & <b>", "1 < 2 & 3 > 2", 6),
+            (["body", "body-markup", "actions"], "T & <b>", "1 &lt; 2 &amp; 3 &gt; 2", 10),
+            (["body", "actions"], "T & <b>", "1 < 2 & 3 > 2", 10),
             (["body"], "T & <b>", "1 < 2 & 3 > 2", 0), ([], "T & <b>: 1 < 2 & 3 > 2", "", 0),
         ] as [([String], String, String, Int)])
     func capabilities(_ capabilities: [String], summary: String, body: String, actions: Int) async throws {

@@ -290,7 +290,8 @@ def mqtt(bench):
     (bench.folder / "day.toml").write_text(
         f'link = "{bench.bottle("day")}"\nstore = "day.sqlite"\nzone = "UTC"\nshare-waterline = true\n'
         f'[mqtt]\nurl = "mqtt://127.0.0.1:{port}"\n')
-    for line in ["settings set mqtt.commands true", "settings set bottle.hold never"]:
+    for line in ["setup --yes --notifications skip", "settings set mqtt.commands true",
+                 "settings set bottle.hold never"]:
         bench.run(f"waterh-tracker {line} --config day.toml")
     service = bench.start("waterh-gateway run --config day.toml --listen off", "day-service.log")
     client = ["-h", "127.0.0.1", "-p", str(port)]

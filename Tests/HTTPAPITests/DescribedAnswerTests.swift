@@ -71,6 +71,9 @@ import TrackerService
             }
             try await ask("POST", "/drinks", #"{"ml": 100}"#)
             try await ask("POST", "/undo", "{}")
+            for body in [#"{"minutes": 30}"#, #"{"until": "tomorrow"}"#, #"{"minutes": 0}"#] {
+                try await ask("POST", "/snooze", body)
+            }
             var drink = try await number(ask("POST", "/drinks", #"{"ml": 250}"#))
             drink = try await number(ask("PATCH", "/drinks/d\(drink)", #"{"ml": 300}"#, as: "/drinks/{drink}"))
             for query in ["", "?day=today", "?week=2026-06-15", "?month=2026-06"] {

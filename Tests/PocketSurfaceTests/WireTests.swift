@@ -43,13 +43,13 @@ import TrackerCore
             "topic": "my-water", "sequence_id": "hydration-reminder", "title": "Hydration Reminder",
             "message": "Time to hydrate! You're 100ml behind pace.", "priority": 4,
             "tags": ["droplet"], "click": "https://shelf.example/",
-            "actions": [
+            "actions": [("Log a cup", "log-cup"), ("In 30 minutes", "snooze"), ("Not today", "not-today")].map {
                 [
-                    "action": "http", "label": "Log a cup", "url": "https://shelf.example/api/v1/press",
+                    "action": "http", "label": $0.0, "url": "https://shelf.example/api/v1/press",
                     "method": "POST", "headers": ["Content-Type": "application/json"],
-                    "body": #"{"action":"log-cup","key":"k3y"}"#, "clear": true,
-                ]
-            ],
+                    "body": #"{"action":"\#($0.1)","key":"k3y"}"#, "clear": true,
+                ] as [String: Any]
+            },
         ]
         #expect(try json(request.body) == expected)
     }

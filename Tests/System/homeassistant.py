@@ -284,6 +284,7 @@ automation:
         self.publish("homeassistant/device_tracker/bench_phone/config", json.dumps({
             "state_topic": "bench/phone_is", "unique_id": "bench_phone", "default_entity_id": "device_tracker.bench_phone", "name": "Phone", "payload_home": "home"}), "-r")
         self.publish("bench/phone_is", "home", "-r")
+        self.tracker("setup", "--yes", "--notifications", "skip")
         for name, value in (("mqtt.url", f"mqtt://127.0.0.1:{self.port}"), ("mqtt.commands", "true"), ("reminders.enabled", "false"), ("pace.thresholdPercent", "100")):
             self.tracker("settings", "set", name, value)
         self.emulator()

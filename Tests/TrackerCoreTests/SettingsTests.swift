@@ -32,7 +32,7 @@ import Testing
         ("pace.thresholdPercent", "20", ["1", "100"], ["0", "101"]),
         ("pace.testMode", "false", ["1"], ["x"]),
         ("adaptive.intervalHours", "2", ["0.5", "6"], ["0.4", "6.5", "0.75", "nan"]),
-        ("notify.sound", "true", ["no"], [""]),
+        ("notify.desktop", "true", ["no"], [""]), ("notify.sound", "true", ["no"], [""]),
         ("notify.timeSensitiveCritical", "true", ["0"], ["x"]),
         ("bottle.alias", "", ["kitchen"], [String(repeating: "x", count: 65), "a\u{7}b"]),
         ("bottle.timeZone", "", ["Asia/Tokyo"], ["Nowhere"]),

@@ -11,6 +11,8 @@ import { complain } from './ui.js';
 /** What each action of the catalogue does here. */
 const actions = {
   'log-cup': () => logDrink(live.state?.cupMl ?? 250),
+  snooze: () => request('POST', '/snooze', { minutes: 30 }),
+  'not-today': () => request('POST', '/snooze', { until: 'tomorrow' }),
   'log-water': async () => acceptSession(await enqueue('POST', '/session/water', {})),
   'log-drink': async () => acceptSession(await enqueue('POST', '/session/drink', {})),
   'end-session': async () => acceptSession(await request('POST', '/session/end', { at: 'now' })),
@@ -22,10 +24,20 @@ const isOver = (kind, state) => {
   if (kind === 'hydration-reminder') return state.isGoalAchieved || (state.displayUrgency === 0 && !state.isAlerting);
   if (kind === 'hydration-goal-reached') return !state.isGoalAchieved;
   if (kind === 'hydration-back-on-track') return state.displayUrgency > 0;
-  return kind.startsWith('waterline') && !state.waterline;
+  const session = state.waterline;
+  if (kind.startsWith('waterline') && !session) return true;
+  if (kind === 'waterline-per-drink') return session.waterDueIn > 0;
+  if (kind === 'waterline-warning') return !session.isWarning;
+  return kind === 'waterline-abandoned' && session.abandonedHours === null;
 };
 
-const shown = new Map(); // kind: its banner; a newer one takes the place of the older
+const shown = new Map(); // kind: { banner, waters at that moment, the system's notification }; a newer one replaces the older
+
+function remove(kind) {
+  shown.get(kind)?.banner.remove();
+  shown.get(kind)?.system?.close();
+  shown.delete(kind);
+}
 
 export function notices() {
   const place = document.getElementById('notices');
@@ -35,26 +47,27 @@ export function notices() {
     if (kind === 'waterline-live') return;
     // Told long ago, while this page heard nothing: only what is still so.
     if (notice.historical && live.state && isOver(kind, live.state)) return;
-    shown.get(kind)?.remove();
-    const close = () => { banner.remove(); shown.delete(kind); };
+    // One banner per kind, and one per text: discreet kinds have the same words.
+    for (const [other, { banner: old }] of [...shown]) {
+      if (other === kind || old.dataset.words === `${notice.title}\n${notice.body}`) remove(other);
+    }
+    const close = () => remove(kind);
     const buttons = (notice.actions ?? []).map((each) => each?.id ?? each).filter((id) => actions[id])
       .map((id) => h('button', { type: 'button', class: 'plain', onclick: () => { close(); actions[id]().catch(complain); } }, t.actions[id]));
-    const banner = h('div', { class: 'notice', role: 'alert', 'data-kind': kind },
+    const banner = h('div', { class: 'notice', role: 'alert', 'data-kind': kind, 'data-words': `${notice.title}\n${notice.body}` },
       icon('drop'), h('div', { class: 'notice-words' }, h('strong', {}, said(notice.title)), notice.body && h('p', {}, said(notice.body))),
       h('div', { class: 'notice-actions' }, buttons, h('button', { type: 'button', class: 'plain', onclick: close }, t.actions.dismiss)));
-    shown.set(kind, banner);
+    shown.set(kind, { banner, waters: live.state?.waterline?.waters });
     place.append(banner);
     if (notice.haptic && !notice.historical && navigator.vibrate && navigator.userActivation?.hasBeenActive) navigator.vibrate([80, 60, 80]);
     if (globalThis.Notification?.permission === 'granted') {
-      try { new Notification(said(notice.title), { body: said(notice.body), tag: kind, silent: notice.sound === false }); } catch { /* Phones show them from a worker only. */ }
+      try { shown.get(kind).system = new Notification(said(notice.title), { body: said(notice.body), tag: kind, silent: notice.sound === false }); } catch { /* Phones show them from a worker only. */ }
     }
   });
   // A banner of before must not stand beside "On track", nor one of a session that is over.
   on('state', (state) => {
-    for (const [kind, banner] of [...shown]) {
-      if (!isOver(kind, state)) continue;
-      banner.remove();
-      shown.delete(kind);
+    for (const [kind, { waters }] of [...shown]) {
+      if (isOver(kind, state) || (kind === 'waterline-time' && state.waterline.waters > waters)) remove(kind);
     }
   });
 }

@@ -7,7 +7,7 @@ import TrackerService
 struct CommandDesk: Sendable {
     /// What is done in the store.
     static let stored = [
-        "delete", "drink", "edit", "end", "goal", "log", "reminders", "settings", "start", "undo", "water",
+        "delete", "drink", "edit", "end", "goal", "log", "reminders", "settings", "snooze", "start", "undo", "water",
     ]
     /// What reaches beyond the store and may take its time.
     static let outside = ["bottle-reminder", "check", "flash", "light"]
@@ -166,6 +166,11 @@ struct CommandDesk: Sendable {
         case "reminders":
             guard let word = try request.main("enabled") else { throw Self.missing("enabled", "on or off") }
             return try finished(request) { try desk.set([("reminders.enabled", word)]) }
+        case "snooze":
+            let (word, until) = (try request.main("minutes"), try request.fields.text("until"))
+            let length = try Snooze(
+                minutes: word.flatMap(Int.init), until: until ?? word.flatMap { Int($0) == nil ? $0 : nil })
+            return try finished(request) { try desk.snooze(length) }
         case "settings":
             let changes = try request.fields.all()
             guard !changes.isEmpty else { throw Self.missing("NAME", "a setting with its value") }

@@ -116,6 +116,20 @@ extension TrackerStore {
         }
     }
 
+    /// Pauses the hydration reminders until `end`; `nil` ends a pause. Afterwards what is still due comes again.
+    package func snooze(until end: Instant?, _ context: WriteContext) throws {
+        try write { db in
+            try Counter.set(Self.snoozedUntil, Int(end?.milliseconds ?? 0), db)
+            let settings = try SettingTable.settings(db)
+            let today = DayCalendar(zone: context.zone, boundaryHour: settings.boundaryHour).day(of: context.now)
+            guard var day = try engineDay(today, db) else { return }
+            day.rearm()
+            try save(day, db)
+        }
+    }
+
+    private static let snoozedUntil = "reminders.snoozedUntil"
+
     /// "Keep Going": the abandoned session's prompt is silent for another 12 hours.
     package func keepGoing(_ context: WriteContext) throws {
         try write { db in
@@ -147,6 +161,9 @@ extension TrackerStore {
         var facts = TrackerFacts(
             settings: settings, zone: context.zone, days: [today: intake],
             engineDay: try engineDay(today, db), waterline: try waterlineFacts(context, db))
+        facts.hold = context.hold
+        let snoozedUntil = try Counter.value(Self.snoozedUntil, db)
+        facts.snoozedUntil = snoozedUntil > 0 ? Instant(milliseconds: Int64(snoozedUntil)) : nil
         (facts.sync, facts.syncReport) = try SyncStateTable.status(db)
         // How the last poll went is worth no drink: where it cannot be read, all else is shown.
         facts.connection = (try? ConnectionTable.status(db)) ?? ConnectionStatus()

@@ -22,7 +22,7 @@ extension Evaluation {
 extension HydrationReminders {
     /// What the engines that are chosen have to say, whether or not anybody was told in words.
     var light: BottleLight {
-        guard settings.remindersEnabled, !pace.isGoalAchieved, now >= activeHours.start,
+        guard settings.remindersEnabled, snoozedUntil == nil, !pace.isGoalAchieved, now >= activeHours.start,
             now < activeHours.end.advanced(seconds: -BottleLight.lead)
         else { return .off }
         if isChosen(.pace), pace.deficitMl >= settings.minDeficitMl, pace.urgency > .onTrack {

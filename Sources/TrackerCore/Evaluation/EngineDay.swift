@@ -27,6 +27,9 @@ package struct EngineDay: Hashable, Sendable, Codable {
     /// This state if it is of that day, else that day's fresh one.
     package func rolled(to day: LocalDay) -> EngineDay { dayKey == day ? self : EngineDay(dayKey: day) }
 
+    /// The user paused the reminders: what was already announced may be announced again after the pause.
+    package mutating func rearm() { (lastNotified, lastDueAnchor, lastAdaptiveSlot) = (nil, nil, nil) }
+
     /// At least one sink accepted the notification. What was refused changes nothing and comes again.
     package mutating func accept(_ notification: TrackerNotification) {
         guard notification.dayKey == dayKey else { return }

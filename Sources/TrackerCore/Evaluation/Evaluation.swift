@@ -60,10 +60,10 @@ package enum Tracker {
             nextChange: nextChange(after: now, facts: facts, nextDrink: nextDrink, waterline: waterline))
     }
 
-    /// With no session nothing of Waterline is shown. Within one nothing is taken back: what was said was so (X1).
+    /// With no session nothing of Waterline is shown.
     private static func closes(_ waterline: WaterlineReminders?) -> [String] {
-        if let waterline, waterline.session.isActive { return [] }
-        return NotificationKind.allCases.map(\.id).filter { $0.hasPrefix("waterline-") }
+        if let waterline, waterline.session.isActive { return waterline.closes.map(\.id) }
+        return NotificationKind.allCases.filter(\.isWaterline).map(\.id)
     }
 
     private static func nextChange(
@@ -78,7 +78,7 @@ package enum Tracker {
             calendar.start(of: date), calendar.start(of: date.adding(days: 1)), window.start, window.end,
             calendar.instant(on: date, at: hours.wake), calendar.instant(on: date, at: hours.sleep), nextDrink.due,
             AdaptiveReminder(facts: facts, now: now).nextFiring(after: now, lastDrink: intake.lastDrink),
-            waterline?.nextReminder,
+            waterline?.nextReminder, facts.snoozedUntil,
             waterline.map {
                 max($0.session.startTime, $0.state.keepGoingAt ?? $0.session.startTime)
                     .advanced(seconds: AbandonedSession.limitSeconds + 0.001)

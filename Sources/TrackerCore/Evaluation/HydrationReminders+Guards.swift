@@ -4,15 +4,17 @@ extension HydrationReminders {
     var goalGuards: [ReminderGuard] {
         [
             ReminderGuard(.goalReached, pace.isGoalAchieved), ReminderGuard(.goalUntold, !state.goalNotified),
-            ReminderGuard(.remindersOn, settings.remindersEnabled),
+            ReminderGuard(.remindersOn, settings.remindersEnabled), setupFinished,
         ]
     }
+
+    private var setupFinished: ReminderGuard { ReminderGuard(.setupFinished, hold != .setup) }
 
     var recoveryGuards: [ReminderGuard] {
         [
             ReminderGuard(.recovered, state.recoveryIsDue == true), ReminderGuard(.onPace, pace.urgency == .onTrack),
             ReminderGuard(.backOnTrackOn, settings.backOnTrack), ReminderGuard(.remindersOn, settings.remindersEnabled),
-            ReminderGuard(.activeHours, !isQuiet),
+            ReminderGuard(.activeHours, !isQuiet), setupFinished,
         ]
     }
 
@@ -20,7 +22,9 @@ extension HydrationReminders {
     func reminderGuards(_ kind: NotificationKind) -> [ReminderGuard] {
         [
             ReminderGuard(.remindersOn, settings.remindersEnabled), ReminderGuard(.goalOpen, !pace.isGoalAchieved),
-            ReminderGuard(.activeHours, !isQuiet), ReminderGuard(.engineChosen, isChosen(kind)),
+            ReminderGuard(.activeHours, !isQuiet), ReminderGuard(.notSnoozed, snoozedUntil == nil),
+            setupFinished, ReminderGuard(.firstPollEnded, hold != .firstPoll),
+            ReminderGuard(.engineChosen, isChosen(kind)),
         ] + engineGuards(kind) + [
             ReminderGuard(.underDailyLimit, !settings.dailyLimit || state.remindersSent < settings.maxPerDay),
             ReminderGuard(.noOtherWord, decisions.isEmpty),

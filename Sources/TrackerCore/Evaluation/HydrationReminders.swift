@@ -9,6 +9,9 @@ struct HydrationReminders {
     let adaptive: AdaptiveReminder
     let activeHours: Pace.Window
     let isQuiet: Bool
+    let hold: ReminderHold?
+    /// The end of the pause that the user asked for, while it lasts.
+    let snoozedUntil: Instant?
     /// Moves on with what needs no acceptance: falling urgency, the goal's flag, the total seen.
     private(set) var state: EngineDay
     private(set) var decisions: [TrackerNotification] = []
@@ -27,6 +30,8 @@ struct HydrationReminders {
         activeHours = Pace.Window(
             now: now, calendar: facts.calendar, wake: facts.settings.wake, sleep: facts.settings.sleep)
         isQuiet = !activeHours.contains(now)
+        hold = facts.hold
+        snoozedUntil = facts.snoozedUntil.flatMap { $0 > now ? $0 : nil }
         state = (facts.engineDay ?? EngineDay(dayKey: pace.dayKey)).rolled(to: pace.dayKey)
         decide()
         state.lastTotalMl = pace.dailyTotalMl
@@ -39,9 +44,11 @@ struct HydrationReminders {
         } else {
             lowerUrgency()
         }
-        if pace.isGoalAchieved || pace.urgency == .onTrack && nextDrink.phase != .alerting {
+        if snoozedUntil != nil || pace.isGoalAchieved || pace.urgency == .onTrack && nextDrink.phase != .alerting {
             closes.append(NotificationKind.pace.id)
         }
+        if !pace.isGoalAchieved { closes.append(NotificationKind.goal.id) }
+        if pace.urgency > .onTrack { closes.append(NotificationKind.recovery.id) }
         reachedGoal()
         recover()
         consider(.pace) {

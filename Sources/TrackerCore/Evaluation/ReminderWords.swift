@@ -38,6 +38,19 @@ struct ReminderWords {
                 "It is \(time(hydration.now)); reminders come from \(hours) (schedule.wake, schedule.sleep).",
                 holds ? "Quiet hours, from \(settings.sleep) on." : "Active hours, from \(settings.wake) on."
             )
+        case .notSnoozed:
+            guard let until = hydration.snoozedUntil else {
+                return ("Reminders are not paused.", "A pause: waterh-tracker snooze.")
+            }
+            return ("Reminders are paused until \(time(until)).", "The end of the pause.")
+        case .setupFinished:
+            return holds
+                ? ("Setup is finished.", "A store without setup.")
+                : ("Setup is not finished.", "Finish it on the page, or with: waterh-tracker setup.")
+        case .firstPollEnded:
+            return holds
+                ? ("The service has polled since it started.", "A restart of the service.")
+                : ("No poll has ended since the service started.", "The end of the first poll.")
         case .engineChosen:
             return (
                 "reminders.engine is \(settings.engine.rawValue).",

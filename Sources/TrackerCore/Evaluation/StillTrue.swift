@@ -18,7 +18,7 @@ package struct StillTrue: Sendable {
     private func ofDay(_ told: TrackerNotification) -> MissedReason? {
         let pace = evaluation.snapshot.pace
         guard told.dayKey == pace.dayKey else { return .over }
-        guard !evaluation.closes.contains(told.kind.id) else { return .answered }
+        guard !told.kind.countsInLimit || !evaluation.closes.contains(told.kind.id) else { return .answered }
         switch told.kind {
         case .goal: guard pace.isGoalAchieved else { return .over }
         case .recovery: guard pace.urgency == .onTrack else { return .over }

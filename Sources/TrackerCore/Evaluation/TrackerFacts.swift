@@ -25,6 +25,10 @@ package struct TrackerFacts: Sendable {
     package var unread: Int
     /// So many of them are about a Waterline session.
     package var unreadOfSessions = 0
+    /// Why a service holds back hydration notifications; `nil`: it does not.
+    package var hold: ReminderHold?
+    /// The end of the pause that the user asked for; `nil` or past: the hydration reminders are not paused.
+    package var snoozedUntil: Instant?
 
     package init(
         settings: Settings = Settings(), zone: Zone, days: [LocalDay: DayIntake] = [:], engineDay: EngineDay? = nil,

@@ -33,6 +33,8 @@ package struct TrackerSnapshot: Hashable, Sendable, Encodable {
     package var quickAddMl: [Int]
     /// Whether a notification server answers.
     package var hasNotificationServer: Bool
+    /// The end of the reminders' pause, while it lasts.
+    package var snoozedUntil: Instant?
     /// Notifications not yet opened.
     package var unread: Int
     /// So many of them are about a session; not in the payload.
@@ -73,6 +75,7 @@ package struct TrackerSnapshot: Hashable, Sendable, Encodable {
         syncReport = facts.syncReport
         (cupMl, quickAddMl) = (settings.cupMl, settings.quickAddMl)
         hasNotificationServer = facts.hasNotificationServer
+        snoozedUntil = facts.snoozedUntil.flatMap { $0 > now ? $0 : nil }
         (unread, unreadOfSessions) = (facts.unread, min(facts.unread, facts.unreadOfSessions))
         greeting = Greeting.text(at: calendar.timeOfDay(at: now))
         lastDrinkAge = intake.lastDrink.map { RelativeAge.text(from: $0, to: now) }
@@ -105,7 +108,8 @@ package struct TrackerSnapshot: Hashable, Sendable, Encodable {
             && isQuiet == other.isQuiet && unread == other.unread && connection == other.connection
             && bottle?.timeless == other.bottle?.timeless && sync == other.sync
             && syncReport == other.syncReport && cupMl == other.cupMl && quickAddMl == other.quickAddMl
-            && hasNotificationServer == other.hasNotificationServer && remindersSent == other.remindersSent
+            && hasNotificationServer == other.hasNotificationServer && snoozedUntil == other.snoozedUntil
+            && remindersSent == other.remindersSent
             && greeting == other.greeting && units == other.units && lastDrinkAge == other.lastDrinkAge
             && waterline?.timeless == other.waterline?.timeless
     }
@@ -113,7 +117,7 @@ package struct TrackerSnapshot: Hashable, Sendable, Encodable {
     enum CodingKeys: String, CodingKey {
         case zone, phase, dueTime, countdown, haloLabel, drinkCount, remindersSent, isQuiet, waterline
         case connection, connectionError, hint, bottle, sync, pendingSync, syncReport, cupMl, quickAddMl, notifications,
-            unread, greeting, lastDrinkAge
+            snoozedUntil, unread, greeting, lastDrinkAge
         case headline, caption, units, litresText, amountText, behindText, targetProgress
     }
 
@@ -140,6 +144,7 @@ package struct TrackerSnapshot: Hashable, Sendable, Encodable {
         try container.encode(cupMl, forKey: .cupMl)
         try container.encode(quickAddMl, forKey: .quickAddMl)
         try container.encode(hasNotificationServer ? "enabled" : "disabled", forKey: .notifications)
+        try container.encodeIfPresent(snoozedUntil?.wholeSeconds, forKey: .snoozedUntil)
         try container.encode(unread, forKey: .unread)
         try container.encode(greeting, forKey: .greeting)
         try container.encode(lastDrinkAge, forKey: .lastDrinkAge)

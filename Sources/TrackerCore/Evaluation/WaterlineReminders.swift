@@ -74,6 +74,21 @@ struct WaterlineReminders {
         return grid.isSilent(at: next, logs: logs) ? nil : next
     }
 
+    /// Kinds whose reason is gone, and those that show the same words as a new one.
+    var closes: [NotificationKind] {
+        let lastWater = logs.filter { $0.kind == .water }.map(\.timestamp).max()
+        let hours = AbandonedSession.hours(start: session.startTime, keepGoingAt: state.keepGoingAt, now: now)
+        let isOver: [(kind: NotificationKind, isOver: Bool)] = [
+            (.waterlineTime, lastWater.map { water in state.lastSlot.map { water >= $0 } ?? false } ?? false),
+            (.waterlinePerDrink, engine.sinceWater < settings.waterEveryNDrinks),
+            (.waterlineWarning, !engine.isWarning), (.waterlineAbandoned, hours == nil),
+        ]
+        let alike: Set<NotificationKind> = settings.discreet ? [.waterlinePerDrink, .waterlineWarning] : []
+        let next = decisions.filter { alike.contains($0.kind) }.max { $0.urgency.rawValue < $1.urgency.rawValue }
+        let replaced = next.map { alike.subtracting([$0.kind]) } ?? []
+        return isOver.filter { $0.isOver || replaced.contains($0.kind) }.map(\.kind)
+    }
+
     private mutating func onTime() {
         // Whoever changes the setting restarts the grid then and there; this is for a change that nobody recorded.
         state.restartGrid(at: now, intervalMinutes: settings.intervalMinutes)

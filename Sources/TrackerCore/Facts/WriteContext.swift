@@ -8,6 +8,8 @@ package struct WriteContext: Sendable {
     package var source: String
     /// A new identifier each time it is called; random UUIDs outside tests.
     package var makeID: @Sendable () -> String
+    /// Why a service holds back hydration notifications; `nil`: it does not.
+    package var hold: ReminderHold?
     /// Whether somebody asked for this moment (`--now`) instead of reading a clock. What is asked for a moment knows
     /// nothing of later ones; a clock that was set back takes no drink away that was drunk before it.
     package var isAsked: Bool

@@ -21,7 +21,7 @@ package enum NotificationKind: String, Hashable, Sendable, CaseIterable, Codable
     /// Buttons, by their D-Bus keys.
     package var actions: [NotificationAction] {
         switch self {
-        case .pace, .interval, .adaptive: [.open, .logCup, .dismiss]
+        case .pace, .interval, .adaptive: [.open, .logCup, .snooze, .notToday, .dismiss]
         case .goal, .recovery: [.open]
         case .waterlineTime, .waterlinePerDrink, .waterlineWarning: [.logWater, .dismiss]
         case .waterlineAbandoned: [.endSession, .keepGoing]
@@ -63,6 +63,8 @@ package enum NotificationKind: String, Hashable, Sendable, CaseIterable, Codable
 package enum NotificationAction: String, Hashable, Sendable, Codable, CaseIterable {
     case open = "default"
     case logCup = "log-cup"
+    case snooze
+    case notToday = "not-today"
     case dismiss
     case logWater = "log-water"
     case logDrink = "log-drink"
@@ -74,6 +76,8 @@ package enum NotificationAction: String, Hashable, Sendable, Codable, CaseIterab
         switch self {
         case .open: "Open"
         case .logCup: "Log a cup"
+        case .snooze: "In 30 minutes"
+        case .notToday: "Not today"
         case .dismiss: "Dismiss"
         case .logWater: "Log Water"
         case .logDrink: "Log Drink"

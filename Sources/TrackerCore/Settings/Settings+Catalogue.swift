@@ -28,6 +28,7 @@ extension Settings {
             .integer("pace.thresholdPercent", \.thresholdPercent, 1...100, "percent"),
             .flag("pace.testMode", \.testMode),
             .decimal("adaptive.intervalHours", \.adaptiveIntervalHours, 0.5...6, step: 0.5, "hours"),
+            .flag("notify.desktop", \.desktopNotifications),
             .flag("notify.sound", \.sound),
             .flag("notify.timeSensitiveCritical", \.timeSensitiveCritical),
             .optionalText(

@@ -63,6 +63,8 @@ package struct Settings: Hashable, Sendable {
     // adaptive and notify
     /// Hours without a drink after which the adaptive reminder speaks, 0.5–6 in halves.
     package internal(set) var adaptiveIntervalHours = 2.0
+    /// Whether notifications are shown on the desktop.
+    package internal(set) var desktopNotifications = true
     /// Whether notifications make a sound.
     package internal(set) var sound = true
     /// Whether what is most pressing is told as critical; else as normal.

@@ -39,7 +39,20 @@ package final class LateSink: NotificationSink {
     /// Of the place.
     package var limit: Duration { place.limit }
 
-    package func canShow() async -> Bool { await place.canShow() }
+    /// Nothing while the user has switched desktop notifications off: what others are told until then is not shown
+    /// afterwards.
+    package func canShow() async -> Bool {
+        guard await isOn() else { return false }
+        return await place.canShow()
+    }
+
+    private func isOn() async -> Bool {
+        guard let store = try? await desk().store, (try? store.settings())?.desktopNotifications == false else {
+            return true
+        }
+        try? store.stopsHearing(name)
+        return false
+    }
 
     package func close(id: String) async { await place.close(id: id) }
 
@@ -62,7 +75,7 @@ package final class LateSink: NotificationSink {
     /// - Parameter next: what is about to be shown takes the place of what is of its kind.
     /// - Returns: whether nothing is left.
     private func bring(before next: TrackerNotification? = nil) async -> Bool {
-        guard await place.canShow(), let desk = try? await desk(), let through = try? desk.store.toldThrough(name),
+        guard await canShow(), let desk = try? await desk(), let through = try? desk.store.toldThrough(name),
             let told = try? judgedTooEarly(desk) + desk.store.told(after: through)
         else { return false }
         guard let last = told.last else { return true }

@@ -14,6 +14,8 @@ extension TrackerDesk {
         do {
             switch action {
             case .logCup: _ = try desk.logDrink(.cup, at: instant)
+            case .snooze: _ = try desk.snooze(.minutes(Snooze.usualMinutes))
+            case .notToday: _ = try desk.snooze(.tomorrow)
             case .logWater: _ = try desk.water(at: instant)
             case .logDrink: _ = try desk.drink(at: instant)
             case .endSession: _ = try desk.endSession()

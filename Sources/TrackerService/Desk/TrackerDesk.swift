@@ -13,7 +13,7 @@ package struct TrackerDesk: Sendable {
     /// The store that everything is done with.
     package let store: TrackerStore
     /// Who does it, and when.
-    package let context: WriteContext
+    package var context: WriteContext
     /// Whether a notification would reach somebody: `notifications` in the state.
     package let canNotify: Bool
     /// Whether sessions are this caller's business. Where they are not, entries of a session are no entries, and what

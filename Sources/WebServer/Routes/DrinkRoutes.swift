@@ -48,6 +48,11 @@ enum DrinkRoutes {
             }
             return .json(try desk.undo(reach))
         }
+        table.write(.post, "snooze", needs: .log) { _, desk, fields in
+            let length = try Snooze(minutes: fields.whole("minutes"), until: fields.text("until"))
+            try fields.finish()
+            return .json(try desk.snooze(length))
+        }
         table.write(.post, "reset-today", needs: .log) { _, desk, fields in
             try fields.finish()
             return .json(try desk.resetToday())

@@ -38,15 +38,18 @@ enum SettingRoutes {
                 "threshold": "waterline.warningThreshold", "units": "waterline.units", "goal": "hydration.goalMl",
             ]
             var given = fields.all()
-            let notifications = given.removeValue(forKey: "notifications") ?? .text("skip")
-            guard notifications == .text("skip") || notifications == .text("enable") else {
+            let notifications = given.removeValue(forKey: "notifications")
+            guard notifications == nil || notifications == .text("skip") || notifications == .text("enable") else {
                 throw HTTPProblem.wrong("notAChoice", "\"notifications\" is \"enable\" or \"skip\".")
             }
-            let changes = try given.sorted { $0.key < $1.key }.map { key, value in
+            var changes = try given.sorted { $0.key < $1.key }.map { key, value in
                 guard let name = names[key] else {
                     throw HTTPProblem.wrong("unknownField", "\"\(key.prefix(64))\" is not known here.")
                 }
                 return (name: name, text: try text(value, of: key))
+            }
+            if let notifications {
+                changes.append(("notify.desktop", notifications == .text("enable") ? "true" : "false"))
             }
             try check(ask, changes.map(\.name))
             return ask.veiled(

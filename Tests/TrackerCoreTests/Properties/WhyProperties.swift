@@ -135,6 +135,9 @@ extension TrackerFacts {
         case .underDailyLimit:
             facts.settings.dailyLimit = true
             engine.remindersSent = wasOn ? settings.maxPerDay : 0
+        case .notSnoozed: facts.snoozedUntil = wasOn ? now.advanced(seconds: 60) : nil
+        case .setupFinished: facts.hold = wasOn ? .setup : nil
+        case .firstPollEnded: facts.hold = wasOn ? .firstPoll : nil
         case .noOtherWord, .sessionRuns: return nil
         case .behindPace, .onPace:
             let isBehind = pace.urgency > .onTrack

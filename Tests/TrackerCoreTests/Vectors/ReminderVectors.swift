@@ -154,10 +154,11 @@ import Testing
 
     private static let texts: [Vector] = [
         Vector("N-1") {
+            let reminder = ["default", "log-cup", "snooze", "not-today", "dismiss"]
             let table: [(NotificationKind, String, Int, [String], Bool, Bool)] = [
-                (.pace, "hydration-reminder", 1, ["default", "log-cup", "dismiss"], true, true),
-                (.interval, "hydration-reminder", 2, ["default", "log-cup", "dismiss"], true, true),
-                (.adaptive, "hydration-reminder", 1, ["default", "log-cup", "dismiss"], true, true),
+                (.pace, "hydration-reminder", 1, reminder, true, true),
+                (.interval, "hydration-reminder", 2, reminder, true, true),
+                (.adaptive, "hydration-reminder", 1, reminder, true, true),
                 (.goal, "hydration-goal-reached", 1, ["default"], false, false),
                 (.recovery, "hydration-back-on-track", 0, ["default"], true, false),
                 (.waterlineTime, "waterline-time", 1, ["log-water", "dismiss"], false, false),

@@ -1,0 +1,20 @@
+/// A pause of the hydration reminders that the user asked for. Waterline reminders are not paused.
+package enum Snooze: Hashable, Sendable {
+    /// From now on; 0 ends a pause.
+    case minutes(Int)
+    /// Until the next day, as totals count it.
+    case tomorrow
+
+    /// The pause that a notification's button asks for, in minutes.
+    package static let usualMinutes = 30
+    /// The longest pause, in minutes: one day.
+    package static let longestMinutes = 1440
+
+    /// - Returns: the end of the pause; `nil` if the reminders continue at once.
+    package func end(at now: Instant, calendar: DayCalendar) -> Instant? {
+        switch self {
+        case .minutes(let minutes): minutes > 0 ? now.advanced(seconds: Double(minutes) * 60) : nil
+        case .tomorrow: calendar.start(of: calendar.day(of: now).adding(days: 1))
+        }
+    }
+}

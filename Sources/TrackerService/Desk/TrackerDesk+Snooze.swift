@@ -1,0 +1,47 @@
+import Store
+import TrackerCore
+
+extension TrackerDesk {
+    /// Pauses the hydration reminders. What is still due at the end of the pause comes again.
+    package func snooze(_ length: Snooze) throws -> SnoozeReport {
+        if case .minutes(let minutes) = length, !(0...Snooze.longestMinutes).contains(minutes) {
+            throw Refusal(
+                "notALength", "invalid minutes \(minutes): expected 0–\(Snooze.longestMinutes)", category: .invalid)
+        }
+        return try change {
+            let calendar = DayCalendar(zone: zone, boundaryHour: try store.settings().boundaryHour)
+            try store.snooze(until: length.end(at: now, calendar: calendar), context)
+            return SnoozeReport(state: try state())
+        }
+    }
+}
+
+/// The pause of the reminders, and the day with it.
+package struct SnoozeReport: Hashable, Sendable, Encodable {
+    /// The day.
+    package let state: TrackerSnapshot
+    /// The end of the pause; `nil` if the reminders are not paused.
+    package var until: Instant? { state.snoozedUntil }
+
+    private enum CodingKeys: String, CodingKey { case snoozedUntil, state }
+
+    package func encode(to encoder: any Encoder) throws {
+        var keys = encoder.container(keyedBy: CodingKeys.self)
+        try keys.encode(until?.wholeSeconds, forKey: .snoozedUntil)
+        try keys.encode(state, forKey: .state)
+    }
+}
+
+extension Snooze {
+    /// - Parameter until: `tomorrow`.
+    /// - Throws: `WrongInput` unless exactly one of the two is given.
+    package init(minutes: Int?, until: String?) throws {
+        switch (minutes, until) {
+        case (let minutes?, nil): self = .minutes(minutes)
+        case (nil, "tomorrow"): self = .tomorrow
+        default:
+            throw WrongInput(
+                "missingField", "Give \"minutes\" (0–\(Self.longestMinutes)) or \"until\": \"tomorrow\".")
+        }
+    }
+}

@@ -1,0 +1,57 @@
+import ArgumentParser
+import CommandSupport
+import Foundation
+import TrackerCore
+import TrackerService
+
+struct SnoozeCommand: AskingCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "snooze", abstract: "Pause the hydration reminders",
+        discussion: "Waterline reminders are not paused. What is due at the end of the pause comes again.")
+    @OptionGroup var options: StoreOptions
+    @Argument(
+        help: """
+            The length of the pause in minutes (1–1440), tomorrow for the rest of the day, or off to end a pause \
+            (default 30).
+            """) var length = "30"
+
+    func validate() throws { _ = try snooze }
+
+    private var snooze: Snooze {
+        get throws {
+            switch length {
+            case "off": return .minutes(0)
+            case "tomorrow": return .tomorrow
+            default:
+                guard let minutes = Int(length), (0...Snooze.longestMinutes).contains(minutes) else {
+                    throw ValidationError(
+                        "invalid length '\(length)': expected 1–\(Snooze.longestMinutes) minutes, tomorrow or off")
+                }
+                return .minutes(minutes)
+            }
+        }
+    }
+
+    func run(_ desk: Desk) throws {
+        let report = try desk.tracker.snooze(snooze)
+        try desk.say(report) { [Self.words(report.until, desk)] }
+    }
+
+    func request(_ desk: () throws -> Desk) throws -> (target: String, body: [JSONValue.Member]) {
+        switch try snooze {
+        case .minutes(let minutes): ("snooze", [JSONValue.Member("minutes", JSONValue(minutes))])
+        case .tomorrow: ("snooze", [JSONValue.Member("until", .string("tomorrow"))])
+        }
+    }
+
+    func words(_ answer: Data, _ desk: Desk) throws -> [String] {
+        let until = try JSONDecoder().decode(Answer.self, from: answer).snoozedUntil
+        return [Self.words(until.map { Instant(milliseconds: $0 * 1000) }, desk)]
+    }
+
+    private struct Answer: Decodable { var snoozedUntil: Int64? }
+
+    private static func words(_ until: Instant?, _ desk: Desk) -> String {
+        until.map { "Reminders are paused until \(desk.dateTime($0))." } ?? "Reminders are not paused."
+    }
+}
