@@ -1,12 +1,12 @@
-/// Names under which bottles advertise (protocol law P1.2).
+/// The advertised names of bottles (protocol spec P1.2).
 package enum BottleName {
-    /// Whether somebody of that name is a bottle: the prefix, letters of either case.
+    /// Whether the name starts with the prefix of all bottles, in any letter case.
     package static func isBottle(_ name: String) -> Bool { name.lowercased().hasPrefix("waterh") }
 }
 
 extension BottleModel {
-    /// What a name as advertised says about the model (protocol law P1.2): `WaterH-Boost-24oz` and `WaterH-Bottle-B003`
-    /// are Boosts, `WaterH-Bottle-1` is a Vita. `nil`: nothing.
+    /// The model that an advertised name indicates (protocol spec P1.2): `WaterH-Boost-24oz` and `WaterH-Bottle-B003`
+    /// are Boosts, `WaterH-Bottle-1` is a Vita.
     package init?(advertisedName name: String) {
         let words = name.lowercased().unicodeScalars.split { !($0.properties.isAlphabetic || ("0"..."9").contains($0)) }
             .map(String.init)
@@ -28,7 +28,7 @@ extension BottleModel {
 }
 
 extension BottleModel {
-    /// What a bottle of this model is called when it is bought.
+    /// The factory name of a bottle of this model.
     package var usualName: String {
         switch self {
         case .boost: "WaterH-Boost-24oz"
@@ -36,7 +36,7 @@ extension BottleModel {
         }
     }
 
-    /// The model's name for people.
+    /// The product name.
     package var title: String {
         switch self {
         case .boost: "Boost"

@@ -1,12 +1,11 @@
-/// A characteristic with a 16-bit UUID as discovery found it.
+/// A discovered characteristic with a 16-bit UUID.
 package struct OfferedCharacteristic: Hashable, Sendable {
-    /// The service that it stands in, by its 16-bit UUID.
+    /// The 16-bit UUID of its service.
     package var service: UInt16
-    /// Its own 16-bit UUID.
     package var uuid: UInt16
-    /// Of the value.
+    /// The value handle.
     package var handle: UInt16
-    /// The bit field of its declaration (Core 5.4, Vol 3 Part G, 3.3.1.1).
+    /// The properties bit field (Core 5.4, Vol 3 Part G, 3.3.1.1).
     package var properties: UInt8
 
     package init(service: UInt16, uuid: UInt16, handle: UInt16, properties: UInt8) {
@@ -19,43 +18,42 @@ package struct OfferedCharacteristic: Hashable, Sendable {
     var canBeRead: Bool { properties & 0x02 != 0 }
     var takesWritesWithoutResponse: Bool { properties & 0x04 != 0 }
     var takesWrites: Bool { properties & 0x08 != 0 }
-    /// By notification or indication.
+    /// Whether it supports notifications or indications.
     var notifies: Bool { properties & 0x30 != 0 }
 }
 
-/// Which profile a bottle speaks, and through which handles (protocol law P1.1).
+/// The profile of a bottle and its handles (protocol spec P1.1).
 ///
-/// Short UUIDs such as FFE0 are shared by countless gadgets, so a service of the right name proves nothing: the
-/// characteristics must be there with the properties that the profile needs.
+/// Many other devices use short UUIDs such as FFE0. So the characteristics must also have the properties that the
+/// profile needs.
 package struct ProfileHandles: Hashable, Sendable {
-    /// The profile whose characteristics were found.
     package var profile: BottleProfile
-    /// Handle of the command characteristic's value.
+    /// The value handle of the command characteristic.
     package var command: UInt16
-    /// How the command characteristic is written.
+    /// Whether commands are written with response.
     package var commandWithResponse: Bool
-    /// The other way of writing is offered too.
+    /// Whether the characteristic supports both kinds of writes.
     package var commandBothWays: Bool
-    /// Handle of the response characteristic's value.
+    /// The value handle of the response characteristic.
     package var response: UInt16
-    /// Responses come by notification or indication.
+    /// Whether responses are notified or indicated.
     package var responseNotifies: Bool
-    /// Responses can be read: the draft profile's second way.
+    /// Whether responses can be read, as in the draft profile.
     package var responseReads: Bool
 
-    /// Why a table is no bottle's: a sentence for each profile.
+    /// The table does not match any profile.
     package struct NoBottle: Error, Hashable, Sendable {
-        /// One sentence for each profile that was looked for, the retail one first.
+        /// One sentence per profile, the retail profile first.
         package var reasons: [String]
     }
 
-    /// Both profiles in one table: the retail one says more, so it is tried first.
+    /// The retail profile is preferred if both match.
     package init(matching offered: [OfferedCharacteristic]) throws(NoBottle) {
         self = try Self.all(matching: offered)[0]
     }
 
-    /// The handles of each pair of characteristics that a profile could use, the likeliest first; never empty. A table
-    /// may hold a characteristic twice, and only one of the two may be served.
+    /// All usable pairs of characteristics, the most likely first; never empty. A table can have a characteristic
+    /// twice, and only one of them might work.
     package static func all(matching offered: [OfferedCharacteristic]) throws(NoBottle) -> [ProfileHandles] {
         var reasons: [String] = []
         for profile in [BottleProfile.retail, .draft] {

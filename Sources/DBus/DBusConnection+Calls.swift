@@ -6,7 +6,7 @@ extension DBusConnection {
         var then: @Sendable (Result<[DBusValue], DBusFailure>) -> Void
     }
 
-    /// Calls a method and waits for its answer, at most `limit`. Cancelling the task gives the call up.
+    /// Calls a method and waits at most `limit` for its reply. Cancelling the task cancels the call.
     package func call(_ call: DBusCall, limit: Duration = .seconds(25)) async throws(DBusFailure) -> [DBusValue] {
         let number = nextNumber()
         let result: Result<[DBusValue], DBusFailure> = await withTaskCancellationHandler {
@@ -20,7 +20,7 @@ extension DBusConnection {
         return try result.get()
     }
 
-    /// Calls a method; `then` runs on the queue, in order with the signals around the answer.
+    /// Calls a method. `then` runs on the queue, in order with the signals around the reply.
     package func call(
         _ call: DBusCall, limit: Duration = .seconds(25),
         then: @escaping @Sendable (Result<[DBusValue], DBusFailure>) -> Void
@@ -85,7 +85,7 @@ extension DBusConnection {
     }
 }
 
-/// What libdbus keeps for a pending call.
+/// The context that libdbus keeps for a pending call.
 private final class CallOwner: Sendable {
     let connection: DBusConnection
     let number: UInt64

@@ -1,30 +1,29 @@
 import CDBus
 
 extension DBusConnection {
-    /// Exports an object. A manager answers GetManagedObjects for what is below it, and tells of what comes and goes
-    /// there.
+    /// Exports an object. A manager implements org.freedesktop.DBus.ObjectManager for the objects below it.
     package func export(_ path: String, _ interfaces: [DBusInterface] = [], isManager: Bool = false) {
         emit(tree.add(path, interfaces, isManager: isManager))
     }
 
-    /// Takes the object away, and says so where somebody manages objects above it.
+    /// Removes an object, and emits InterfacesRemoved if there is a manager above it.
     package func unexport(_ path: String) {
         emit(tree.remove(path))
     }
 
-    /// Gives a property of ours a new value and tells everybody (PropertiesChanged).
+    /// Sets a property and emits PropertiesChanged.
     package func setProperty(_ path: String, _ interface: String, _ property: String, _ value: DBusValue) {
         emit(tree.set(path, interface, property, value))
     }
 
-    /// Answers an invocation whose handler said `later`. A second answer, or one after the connection's end, is
-    /// ignored.
+    /// Replies to an invocation whose handler returned `later`. A second reply, or one after the end of the connection,
+    /// is ignored.
     package func answer(_ token: DBusInvocation.Token, _ answer: Result<[DBusValue], DBusFailure>) {
         guard let call = unanswered.removeValue(forKey: token) else { return }
         reply(to: call.pointer, answer)
     }
 
-    /// A method call from the wire.
+    /// Handles a received method call.
     func serve(_ message: OpaquePointer) {
         func text(_ pointer: UnsafePointer<CChar>?) -> String { pointer.map { String(cString: $0) } ?? "" }
         let invocation = DBusInvocation(
@@ -65,7 +64,7 @@ extension DBusConnection {
 
     private func emit(_ emissions: [DBusObjectTree.Emission]) {
         for emission in emissions {
-            // Made from our own objects' paths and values: what cannot be sent is a mistake of ours, not of a peer.
+            // The content comes from our own objects: a failure is a programming error.
             do throws(DBusFailure) {
                 try emit(path: emission.path, interface: emission.interface, emission.signal, emission.arguments)
             } catch {

@@ -5,11 +5,11 @@ extension DBusConnection {
     struct Subscription {
         var match: DBusMatch
         var handler: @Sendable (DBusSignal) -> Void
-        /// Told when the connection ends.
+        /// Called when the connection ends.
         var end: (@Sendable () -> Void)?
     }
 
-    /// Names a subscription, to end it.
+    /// Identifies a subscription.
     package struct SubscriptionID: Hashable, Sendable {
         let number: UInt64
     }
@@ -17,14 +17,14 @@ extension DBusConnection {
     private static let bus = "org.freedesktop.DBus"
     private static let noOwner = "org.freedesktop.DBus.Error.NameHasNoOwner"
 
-    /// The bus' own number, which no other bus has: a bus that was started anew is another.
+    /// The bus id, which changes when the bus is restarted.
     package func busID() async throws(DBusFailure) -> String { try await askBus("GetId", []).first?.text ?? "" }
 
     private func askBus(_ member: String, _ arguments: [DBusValue]) async throws(DBusFailure) -> [DBusValue] {
         try await call(DBusCall(Self.bus, "/org/freedesktop/DBus", Self.bus, member, arguments))
     }
 
-    /// Calls back on the queue for every signal that matches, in order. Returns once the bus delivers them.
+    /// Calls the handler on the queue for every matching signal, in order. Returns when the bus delivers them.
     package func subscribe(
         _ match: DBusMatch, handler: @escaping @Sendable (DBusSignal) -> Void
     ) async throws(DBusFailure) -> SubscriptionID {
@@ -36,7 +36,7 @@ extension DBusConnection {
     ) async throws(DBusFailure) -> SubscriptionID {
         if let sender = match.sender { _ = try await watchOwner(of: sender) }
         let id = SubscriptionID(number: nextNumber())
-        // Before the bus is asked, so that none is missed between its yes and ours.
+        // Before the call to the bus, so that no signal is missed.
         subscriptions[id.number] = Subscription(match: match, handler: handler, end: end)
         do throws(DBusFailure) {
             _ = try await askBus("AddMatch", [.string(match.rule)])
@@ -47,7 +47,7 @@ extension DBusConnection {
         return id
     }
 
-    /// No more signals for this subscription; without effect where it has ended.
+    /// Ends a subscription.
     package func unsubscribe(_ id: SubscriptionID) {
         guard let subscription = subscriptions.removeValue(forKey: id.number) else { return }
         call(DBusCall(Self.bus, "/org/freedesktop/DBus", Self.bus, "RemoveMatch", [.string(subscription.match.rule)])) {
@@ -55,10 +55,10 @@ extension DBusConnection {
         }
     }
 
-    /// The signals that match, as a sequence that ends with the connection or with the reader's task.
+    /// The matching signals as a sequence that ends with the connection or with the reader's task.
     ///
-    /// A reader that falls `limit` signals behind gets an error (`DBusFailure.overflow`) after those that were kept:
-    /// signals are never left out in silence.
+    /// A reader that is `limit` signals late receives `DBusFailure.overflow` after the buffered ones. Signals are never
+    /// dropped silently.
     package func signals(_ match: DBusMatch, limit: Int = 4096) async throws(DBusFailure) -> AsyncThrowingStream<
         DBusSignal, any Error
     > {
@@ -80,7 +80,7 @@ extension DBusConnection {
         return stream
     }
 
-    /// The present owner of a name, `nil` when there is none. From then on it is followed.
+    /// The current owner of a name, or `nil`. The owner is tracked from then on.
     @discardableResult
     package func watchOwner(of name: String) async throws(DBusFailure) -> String? {
         guard !name.hasPrefix(":"), name != Self.bus else { return name }
@@ -97,8 +97,7 @@ extension DBusConnection {
         return owners[name]
     }
 
-    /// Written down where the answer arrives, in order with the signals: a change that is told right behind it is the
-    /// last word.
+    /// Stored when the reply arrives, in order with the signals, so that a later change wins.
     private func learnOwner(_ name: String) async throws(DBusFailure) {
         let failure: DBusFailure? = await withCheckedContinuation { continuation in
             call(DBusCall(Self.bus, "/org/freedesktop/DBus", Self.bus, "GetNameOwner", [.string(name)])) {
@@ -119,7 +118,7 @@ extension DBusConnection {
         if let failure { throw failure }
     }
 
-    /// Calls back on the queue whenever a name gets a new owner (its unique name) or loses it (`nil`).
+    /// Calls the handler on the queue whenever a name gets an owner (its unique name) or loses it (`nil`).
     package func watchName(_ name: String, handler: @escaping @Sendable (_ owner: String?) -> Void)
         async throws(DBusFailure) -> SubscriptionID
     {
@@ -135,7 +134,7 @@ extension DBusConnection {
             sender: bus, path: "/org/freedesktop/DBus", interface: bus, member: "NameOwnerChanged", firstArgument: name)
     }
 
-    /// Whether somebody has that name now; of a unique name (`:1.42`): whether that connection is still there.
+    /// Whether the name has an owner. For a unique name (`:1.42`): whether that connection exists.
     package func hasOwner(_ name: String) async throws(DBusFailure) -> Bool { try await owner(of: name) != nil }
 
     private func owner(of name: String) async throws(DBusFailure) -> String? {
@@ -147,8 +146,8 @@ extension DBusConnection {
         }
     }
 
-    /// Asks for a well-known name; `false` when somebody else has it.
-    /// - Parameter waits: gets it when that one lets go, or dies.
+    /// Requests a well-known name; returns `false` if another connection owns it.
+    /// - Parameter waits: whether to queue for the name.
     package func requestName(_ name: String, waits: Bool = false) async throws(DBusFailure) -> Bool {
         // DBUS_NAME_FLAG_DO_NOT_QUEUE
         let flags: UInt32 = waits ? 0 : 4
@@ -156,7 +155,7 @@ extension DBusConnection {
         return answer == 1 || answer == 4  // Primary owner, or already so.
     }
 
-    /// A signal from the wire: to everybody whom it concerns.
+    /// Delivers a received signal to its subscribers.
     func deliver(_ message: OpaquePointer) {
         func text(_ pointer: UnsafePointer<CChar>?) -> String { pointer.map { String(cString: $0) } ?? "" }
         let signal = DBusSignal(
@@ -177,7 +176,7 @@ extension DBusConnection {
         owners[name] = owner.isEmpty ? nil : owner
     }
 
-    /// Sends a signal to everybody who listens.
+    /// Broadcasts a signal.
     package func emit(path: String, interface: String, _ signal: String, _ arguments: [DBusValue] = [])
         throws(DBusFailure)
     {

@@ -2,18 +2,18 @@ import CDBus
 import Dispatch
 import Glibc
 
-/// A connection to a message bus, driven by libdbus' own watches and time-outs on a serial queue.
+/// A connection to a message bus, driven by libdbus' watches and timeouts on a serial queue.
 ///
-/// Handlers of signals and exported methods run on that queue, in the order of arrival. An actor that shares `executor`
-/// may be entered from them with `assumeIsolated`.
+/// Signal and method handlers run on that queue, in the order of arrival. They may enter an actor that shares
+/// `executor` with `assumeIsolated`.
 package actor DBusConnection {
-    /// Where a bus listens.
+    /// The address of a bus.
     package enum Bus: Sendable, Hashable {
-        /// The system bus: `DBUS_SYSTEM_BUS_ADDRESS`, or its usual place.
+        /// The system bus: `DBUS_SYSTEM_BUS_ADDRESS`, or its default address.
         case system
-        /// The user's own bus: `DBUS_SESSION_BUS_ADDRESS`, or its usual place below `XDG_RUNTIME_DIR`.
+        /// The session bus: `DBUS_SESSION_BUS_ADDRESS`, or its default path in `XDG_RUNTIME_DIR`.
         case session
-        /// As in `unix:path=/run/dbus/system_bus_socket`.
+        /// Such as `unix:path=/run/dbus/system_bus_socket`.
         case address(String)
 
         var address: String {
@@ -31,13 +31,12 @@ package actor DBusConnection {
         }
     }
 
-    /// The queue on which everything of this connection runs.
+    /// The executor of this connection's queue.
     package nonisolated let executor: QueueExecutor
-    /// The same, for the language.
     package nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
-    /// Our own name on the bus: `:1.42`.
+    /// The unique name of this connection: `:1.42`.
     package private(set) var uniqueName = ""
-    /// Whether messages can still be sent.
+    /// Whether the connection is open.
     package private(set) var isOpen = true
 
     let connection: OpaquePointer
@@ -46,22 +45,22 @@ package actor DBusConnection {
     var calls: [UInt64: PendingCall] = [:]
     var unanswered: [DBusInvocation.Token: OwnedMessage] = [:]
     var subscriptions: [UInt64: Subscription] = [:]
-    /// Present owners (unique names) of the well-known names that somebody here watches.
+    /// The current owners (unique names) of watched well-known names.
     var owners: [String: String] = [:]
     var watchedNames: Set<String> = []
-    /// Those of them whose owner the bus has not named yet.
+    /// Watched names whose owner is not known yet.
     var unknownOwners: Set<String> = []
     private var closeHandlers: [@Sendable () -> Void] = []
     private var lastNumber: UInt64 = 0
 
     /// Method calls of others that wait for an answer of ours at the same time; more are refused.
     static let unansweredLimit = 1024
-    /// Bytes that may wait to be handled before reading stops for a while.
+    /// The number of unhandled bytes at which reading pauses.
     static let receivedLimit = 4 << 20
-    /// A larger message ends the connection; BlueZ's own stay far below.
+    /// The maximum message size, far above BlueZ's; a larger message ends the connection.
     static let messageLimit = 16 << 20
 
-    /// Connects and says hello.
+    /// Connects and calls Hello.
     package static func open(
         _ bus: Bus, on executor: QueueExecutor, limit: Duration = .seconds(10)
     ) async throws(DBusFailure) -> DBusConnection {
@@ -97,7 +96,7 @@ package actor DBusConnection {
         dbus_connection_set_exit_on_disconnect(connection, 0)
         dbus_connection_set_max_received_size(connection, Self.receivedLimit)
         dbus_connection_set_max_message_size(connection, Self.messageLimit)
-        // Balanced in `close`: while the connection is open, libdbus holds us.
+        // Balanced in `close`: libdbus holds a reference while the connection is open.
         dbus_connection_add_filter(connection, Self.filter, Unmanaged.passRetained(self).toOpaque(), nil)
         loop.start()
         let reply = try await call(
@@ -131,12 +130,12 @@ package actor DBusConnection {
         }
     }
 
-    /// Calls back once when the connection ends, also when the bus ended it; at once when it already has.
+    /// Calls the handler once when the connection ends, or at once if it has ended.
     package func whenClosed(_ handler: @escaping @Sendable () -> Void) {
         if isOpen { closeHandlers.append(handler) } else { handler() }
     }
 
-    /// Ends the connection: every call fails, every stream of signals ends, nothing is exported any more.
+    /// Closes the connection. All calls fail, all signal streams end, and all objects are removed.
     package func close() {
         guard isOpen else { return }
         isOpen = false
@@ -148,7 +147,7 @@ package actor DBusConnection {
         subscriptions = [:]
         closeHandlers = []
         for end in ends { end() }
-        // Not now: this may be running inside a callback of libdbus.
+        // Later, because this might run inside a callback of libdbus.
         let box = SendablePointer(connection)
         executor.queue.async { [self] in
             dbus_connection_remove_filter(box.pointer, Self.filter, Unmanaged.passUnretained(self).toOpaque())
@@ -163,7 +162,7 @@ package actor DBusConnection {
     }
 }
 
-/// `OpaquePointer` is not Sendable; on the queue, handing it over is safe.
+/// `OpaquePointer` is not Sendable; using it on the queue only is safe.
 struct SendablePointer: @unchecked Sendable {
     let pointer: OpaquePointer
     init(_ pointer: OpaquePointer) { self.pointer = pointer }

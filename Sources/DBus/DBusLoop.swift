@@ -3,10 +3,10 @@ import Utilities
 import Dispatch
 import Glibc
 
-/// libdbus' own watches and time-outs on a dispatch queue: nothing polls, and no thread waits.
+/// Runs libdbus' watches and timeouts on a dispatch queue, without polling or blocking a thread.
 ///
-/// libdbus asks for a descriptor to be watched, or for a timer, by the functions installed here; the sources call it
-/// back when it is time. Everything happens on the connection's queue, hence `@unchecked Sendable`.
+/// libdbus requests watches and timers through the functions installed here, and the event sources call it back.
+/// Everything happens on the connection's queue, hence `@unchecked Sendable`.
 final class DBusLoop: @unchecked Sendable {
     private let connection: OpaquePointer
     private let queue: DispatchQueue
@@ -42,13 +42,13 @@ final class DBusLoop: @unchecked Sendable {
             connection,
             { _, status, data in
                 guard status == DBUS_DISPATCH_DATA_REMAINS, let loop = DBusLoop.of(data) else { return }
-                // Not from inside libdbus: it says this while it holds its lock.
+                // libdbus calls this with its lock held, so dispatch later.
                 loop.queue.async { loop.dispatch() }
             }, me, nil)
         dispatch()
     }
 
-    /// Takes the functions away again; libdbus removes its watches and time-outs by them.
+    /// Removes the functions; libdbus then removes its watches and timeouts.
     func stop() {
         isStopped = true
         dbus_connection_set_watch_functions(connection, nil, nil, nil, nil, nil)
@@ -60,7 +60,7 @@ final class DBusLoop: @unchecked Sendable {
         data.map { Unmanaged<DBusLoop>.fromOpaque($0).takeUnretainedValue() }
     }
 
-    /// Hands every message that has arrived to its filter.
+    /// Dispatches every received message.
     private func dispatch() {
         guard !isStopped, !isDispatching else { return }
         isDispatching = true
@@ -84,15 +84,14 @@ final class DBusLoop: @unchecked Sendable {
         return true
     }
 
-    /// A source owns its descriptor and closes it later than libdbus closes its own; and two watches may have the same
-    /// one.
+    /// A source closes its descriptor later than libdbus closes its own, and two watches can share one.
     private static func duplicate(_ descriptor: Int32) -> Int32? {
         let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
         return copy >= 0 ? copy : nil
     }
 
     private func isReady(key: UInt, flags: UInt32) {
-        // The watch may have been removed after the event was queued.
+        // The watch might have been removed after the event was queued.
         guard watches[key]?.source.interest.isEmpty == false, let watch = OpaquePointer(bitPattern: key) else { return }
         _ = dbus_watch_handle(watch, flags)
         dispatch()
@@ -108,7 +107,7 @@ final class DBusLoop: @unchecked Sendable {
         known.source.cancel()
     }
 
-    // MARK: - Time-outs
+    // MARK: - Timeouts
 
     private func add(timeout: OpaquePointer?) {
         guard let timeout, dbus_timeout_get_enabled(timeout) != 0 else { return }

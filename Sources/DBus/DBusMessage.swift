@@ -1,19 +1,16 @@
 import CDBus
 
-/// A method call, before it is sent.
+/// A method call to send.
 package struct DBusCall: Sendable {
-    /// The bus name that is called.
+    /// The bus name.
     package var destination: String
-    /// The object there.
+    /// The object path.
     package var path: String
-    /// The interface of that object.
     package var interface: String
-    /// The method of that interface.
+    /// The method name.
     package var member: String
-    /// What the method gets, in order.
     package var arguments: [DBusValue]
 
-    /// A call of a method of an interface of an object at a bus name.
     package init(
         _ destination: String, _ path: String, _ interface: String, _ member: String, _ arguments: [DBusValue] = []
     ) {
@@ -25,35 +22,32 @@ package struct DBusCall: Sendable {
     }
 }
 
-/// A signal that arrived.
+/// A received signal.
 package struct DBusSignal: Sendable, Hashable {
-    /// The sender's unique name (`:1.42`), or `org.freedesktop.DBus` for the bus itself.
+    /// The sender's unique name (`:1.42`), or `org.freedesktop.DBus` for the bus.
     package var sender: String
-    /// The object that sent it.
+    /// The object path.
     package var path: String
-    /// The interface that it belongs to.
     package var interface: String
-    /// Its name.
+    /// The signal name.
     package var member: String
-    /// What came with it.
     package var arguments: [DBusValue]
-    /// The number that its sender gave it: the same for everybody who hears it.
+    /// The sender's serial number of the message.
     package var serial: UInt32 = 0
 }
 
-/// Which signals are meant: what is `nil` matches anything.
+/// A match rule for signals. `nil` matches anything.
 package struct DBusMatch: Hashable, Sendable {
-    /// A well-known name is followed to its present owner, so that a signal from anybody else does not count.
+    /// A well-known name matches signals of its current owner.
     package var sender: String?
-    /// The object that sends.
+    /// The object path.
     package var path: String?
-    /// Matches this path and everything below it.
+    /// Matches this path and all paths below it.
     package var pathNamespace: String?
-    /// The interface that the signal belongs to.
     package var interface: String?
-    /// The signal's name.
+    /// The signal name.
     package var member: String?
-    /// The first argument, where it is a string.
+    /// The first argument, if it is a string.
     package var firstArgument: String?
 
     package init(
@@ -69,7 +63,7 @@ package struct DBusMatch: Hashable, Sendable {
         self.firstArgument = firstArgument
     }
 
-    /// As the bus wants it (D-Bus specification, "Match Rules").
+    /// The text of the rule (D-Bus specification, "Match Rules").
     var rule: String {
         let parts = [
             ("sender", sender), ("path", path), ("path_namespace", pathNamespace), ("interface", interface),
@@ -79,12 +73,12 @@ package struct DBusMatch: Hashable, Sendable {
         return "type='signal'" + parts.compactMap { name, value in value.map { ",\(name)='\(quoted($0))'" } }.joined()
     }
 
-    /// Apostrophes end the quoting: they are written outside of it.
+    /// An apostrophe ends the quoting, so it is written outside.
     private func quoted(_ text: String) -> String {
         text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''")
     }
 
-    /// Whether the signal is meant. `owner` is the unique name behind `sender`.
+    /// Whether the signal matches. `owner` is the unique name of `sender`.
     func matches(_ signal: DBusSignal, owner: String?) -> Bool {
         if sender != nil, signal.sender != owner { return false }
         if let path, signal.path != path { return false }
@@ -102,11 +96,11 @@ package struct DBusMatch: Hashable, Sendable {
     }
 }
 
-/// A libdbus message with an owner.
+/// A reference to a libdbus message.
 final class OwnedMessage {
     let pointer: OpaquePointer
 
-    /// - Parameter pointer: a reference that this object gives back.
+    /// - Parameter pointer: a reference that this object releases.
     init(_ pointer: OpaquePointer) { self.pointer = pointer }
     deinit { dbus_message_unref(pointer) }
 
@@ -134,7 +128,7 @@ final class OwnedMessage {
         try DBusMessageCoding.append(arguments, to: pointer)
     }
 
-    /// The answer to a method call. An answer that cannot be sent becomes an error that can.
+    /// The reply to a method call. A reply that cannot be encoded becomes an error.
     static func answer(to call: OpaquePointer, _ answer: Result<[DBusValue], DBusFailure>) -> OwnedMessage? {
         switch answer {
         case .success(let values):
@@ -152,7 +146,7 @@ final class OwnedMessage {
         }
     }
 
-    /// A reply as a result.
+    /// The values or the error of a reply.
     var result: Result<[DBusValue], DBusFailure> {
         let arguments = DBusMessageCoding.arguments(of: pointer)
         guard dbus_message_get_type(pointer) == DBUS_MESSAGE_TYPE_ERROR else { return .success(arguments) }

@@ -1,7 +1,7 @@
 import CDBus
 
-/// Values to and from libdbus messages. libdbus checks what comes in from the wire (lengths, UTF-8, paths, nesting);
-/// what goes out is checked here, because libdbus ends the process over a bad argument.
+/// Encodes and decodes libdbus messages. libdbus validates received messages (lengths, UTF-8, paths, nesting). Sent
+/// values are validated here, because libdbus aborts the process for an invalid argument.
 enum DBusMessageCoding {
     /// The arguments of a message.
     static func arguments(of message: OpaquePointer) -> [DBusValue] {
@@ -19,7 +19,7 @@ enum DBusMessageCoding {
         return result
     }
 
-    /// The value at the iterator; `nil` at the end. Nesting is bounded by libdbus (64).
+    /// The value at the iterator; `nil` at the end. libdbus limits the nesting to 64.
     private static func value(_ iterator: inout DBusMessageIter) -> DBusValue? {
         switch UInt8(truncatingIfNeeded: dbus_message_iter_get_arg_type(&iterator)) {
         case UInt8(ascii: "y"): return .byte(basic(&iterator, 0))
@@ -97,7 +97,7 @@ enum DBusMessageCoding {
 }
 
 extension DBusMessageCoding {
-    /// Appends arguments to a message of ours. On a failure the message is unusable and must be thrown away.
+    /// Appends arguments to a message. After an error the message is unusable.
     static func append(_ values: [DBusValue], to message: OpaquePointer) throws(DBusFailure) {
         var iterator = DBusMessageIter()
         dbus_message_iter_init_append(message, &iterator)

@@ -1,12 +1,11 @@
-/// An interface that an exported object has: its shape (for Introspectable) and what its methods do.
+/// An interface of an exported object: its methods, properties and signals.
 package struct DBusInterface: Sendable {
-    /// Its name, with dots.
+    /// The interface name.
     package var name: String
-    /// What can be called.
     package var methods: [DBusMethod]
-    /// What can be read, by name.
+    /// The properties by name.
     package var properties: [String: DBusProperty]
-    /// What it may send.
+    /// The signals, for Introspectable.
     package var signals: [DBusSignalShape]
 
     package init(
@@ -20,28 +19,26 @@ package struct DBusInterface: Sendable {
     }
 }
 
-/// A named argument with its signature, e.g. `("options", "a{sv}")`.
+/// An argument with its signature, such as `("options", "a{sv}")`.
 package struct DBusArgument: Sendable, Hashable {
-    /// For people who introspect.
+    /// The name, for Introspectable.
     package var name: String
-    /// The type, as a D-Bus signature of one complete type.
+    /// The signature of one complete type.
     package var signature: String
-    /// A name with a signature.
     package init(_ name: String, _ signature: String) {
         self.name = name
         self.signature = signature
     }
 }
 
-/// A method of an object of ours.
+/// A method of an exported object.
 package struct DBusMethod: Sendable {
-    /// Its name.
     package var name: String
-    /// What it takes, in order.
+    /// The input arguments, in order.
     package var input: [DBusArgument]
-    /// What it answers, in order.
+    /// The output arguments, in order.
     package var output: [DBusArgument]
-    /// Called on the connection's queue, in the order of the calls. Arguments have the types of `input` already.
+    /// Called on the connection's queue, in the order of the calls. The arguments have the types of `input`.
     package var answer: @Sendable (DBusInvocation) -> DBusAnswer
 
     package init(
@@ -57,64 +54,58 @@ package struct DBusMethod: Sendable {
 
 /// A signal's name and arguments, for Introspectable.
 package struct DBusSignalShape: Sendable {
-    /// Its name.
     package var name: String
-    /// What comes with it, in order.
     package var arguments: [DBusArgument]
-    /// A name with arguments.
     package init(_ name: String, arguments: [DBusArgument] = []) {
         self.name = name
         self.arguments = arguments
     }
 }
 
-/// A property with its present value. Nobody else can set it unless `set` is there.
+/// A property with its value. It is read-only unless `set` exists.
 package struct DBusProperty: Sendable {
-    /// What it is now.
+    /// The current value.
     package var value: DBusValue
-    /// Asked on the connection's queue before a new value of the same type is taken: a failure refuses it.
+    /// Called on the connection's queue before a new value of the same type is stored. A returned error rejects it.
     package var set: (@Sendable (DBusValue) -> DBusFailure?)?
 
-    /// A value, and who takes another one: the failure it is refused with, or `nil`.
     package init(_ value: DBusValue, set: (@Sendable (DBusValue) -> DBusFailure?)? = nil) {
         self.value = value
         self.set = set
     }
 }
 
-/// A method call that arrived at an exported object.
+/// A method call to an exported object.
 package struct DBusInvocation: Sendable {
-    /// Names the call when it is answered `later`.
+    /// Identifies the call in a later reply.
     package struct Token: Hashable, Sendable {
         let number: UInt64
     }
 
-    /// Names the call when it is answered.
+    /// Identifies the call in a later reply.
     package var token: Token
-    /// The unique bus name of whoever calls.
+    /// The caller's unique bus name.
     package var sender: String
-    /// The object that is called.
+    /// The object path.
     package var path: String
-    /// The interface that is meant.
     package var interface: String
-    /// The method that is meant.
+    /// The method name.
     package var member: String
-    /// What came with the call, in order.
     package var arguments: [DBusValue]
-    /// Whether the caller waits for an answer.
+    /// Whether the caller expects a reply.
     package var wantsReply: Bool
 }
 
-/// What a method of ours answers.
+/// The result of a method handler.
 package enum DBusAnswer: Sendable {
     case values([DBusValue])
     case failure(DBusFailure)
-    /// The answer follows, by `DBusConnection.answer`.
+    /// `DBusConnection.answer` sends the reply later.
     case later
 
-    /// An answer without values.
+    /// A reply without values.
     package static let done = DBusAnswer.values([])
-    /// An error by its name on the bus, with a sentence for people.
+    /// An error with its D-Bus name and a sentence.
     package static func failure(_ name: String, _ message: String) -> DBusAnswer {
         .failure(DBusFailure(name, message))
     }

@@ -1,7 +1,7 @@
-/// The objects that a connection exports, and the standard interfaces over them: Introspectable, Properties and
-/// ObjectManager. It answers and says which signals follow; it sends nothing itself.
+/// The exported objects of a connection and the standard interfaces Introspectable, Properties and ObjectManager. It
+/// returns replies and signals, and sends nothing itself.
 struct DBusObjectTree {
-    /// A signal that a change brings with it.
+    /// A signal that a change causes.
     struct Emission {
         var path: String
         var interface: String
@@ -43,14 +43,14 @@ struct DBusObjectTree {
         ]
     }
 
-    /// A value of ours that changed.
+    /// Sets a property.
     mutating func set(_ path: String, _ interface: String, _ property: String, _ value: DBusValue) -> [Emission] {
         guard objects[path]?.interfaces[interface]?.properties[property] != nil else { return [] }
         objects[path]?.interfaces[interface]?.properties[property]?.value = value
         return [changed(path, interface, [property: value])]
     }
 
-    /// What a call comes to. Handlers are named here and called outside, so that they may change the tree.
+    /// The result of a call. Handlers are returned and called outside, so that they may change the tree.
     enum Step {
         case answer(DBusAnswer)
         case method(DBusMethod)
@@ -63,7 +63,7 @@ struct DBusObjectTree {
         guard objects[invocation.path] != nil || !children(of: invocation.path).isEmpty else {
             return .failure(DBusFailure.unknownObject, "there is no object \(invocation.path)")
         }
-        // A call without interface goes to whoever has the method.
+        // A call without an interface goes to any interface with the method.
         let name =
             invocation.interface.isEmpty
             ? interface(having: invocation.member, at: invocation.path) : invocation.interface
@@ -169,7 +169,7 @@ extension DBusObjectTree {
             paths.map { .init(.objectPath($0), described($0)) })
     }
 
-    /// Names of the next level below a path.
+    /// The names one level below a path.
     private func children(of path: String) -> [String] {
         let prefix = path == "/" ? "/" : path + "/"
         let names = objects.keys.filter { $0.hasPrefix(prefix) && $0 != path }

@@ -7,17 +7,16 @@ package indirect enum DBusType: Hashable, Sendable {
     case dictionary(DBusType, DBusType)
     case structure([DBusType])
 
-    /// A text that is no list of complete types; `offset` says where it goes wrong.
+    /// A text that is not a list of complete types.
     package struct Malformed: Error, Hashable, CustomStringConvertible {
-        /// The text that was given.
+        /// The given text.
         package let text: String
-        /// Where it goes wrong: a character, from 0.
+        /// The index of the first invalid character, from 0.
         package let offset: Int
-        /// The text, and where it goes wrong.
         package var description: String { "'\(text)' is no D-Bus signature: it goes wrong at character \(offset)" }
     }
 
-    /// Type codes as D-Bus writes them: `as`, `a{sv}`, `(iu)`.
+    /// The D-Bus signature: `as`, `a{sv}`, `(iu)`.
     package var signature: String {
         switch self {
         case .byte: "y"
@@ -40,7 +39,7 @@ package indirect enum DBusType: Hashable, Sendable {
         }
     }
 
-    /// Whether it may be the key of a dictionary.
+    /// Whether the type can be a dictionary key.
     var isBasic: Bool {
         switch self {
         case .variant, .array, .dictionary, .structure: false
@@ -48,8 +47,7 @@ package indirect enum DBusType: Hashable, Sendable {
         }
     }
 
-    /// Reads a signature of any number of complete types. The specification's limits hold: 255 characters, 32 arrays
-    /// deep, 32 structures deep.
+    /// Parses a signature of any number of complete types. Limits: 255 characters, 32 arrays deep, 32 structures deep.
     package static func list(_ signature: String) throws(Malformed) -> [DBusType] {
         var parser = SignatureParser(text: signature)
         var types: [DBusType] = []

@@ -1,4 +1,4 @@
-/// A value of any D-Bus type. Arrays and dictionaries carry their element types, so that empty ones can be sent.
+/// A value of any D-Bus type. Arrays and dictionaries have their element types, so that empty ones can be encoded.
 package indirect enum DBusValue: Hashable, Sendable {
     case byte(UInt8)
     case boolean(Bool)
@@ -14,27 +14,25 @@ package indirect enum DBusValue: Hashable, Sendable {
     case signature(String)
     case fileDescriptor(OwnedDescriptor)
     case variant(DBusValue)
-    /// `ay`, the array that Bluetooth is full of, without a case for each byte.
+    /// `ay`, without a case for each byte.
     case bytes([UInt8])
     case array(DBusType, [DBusValue])
-    /// In the order of the message. A repeated key is a fault of the sender; the last one counts when it is looked up.
+    /// In the order of the message. If a key is repeated, the last entry counts.
     case dictionary(DBusType, DBusType, [Entry])
     case structure([DBusValue])
 
-    /// A key of a dictionary, with its value.
+    /// An entry of a dictionary.
     package struct Entry: Hashable, Sendable {
         /// A value of a basic type.
         package var key: DBusValue
-        /// What stands under it.
         package var value: DBusValue
-        /// A key with its value.
         package init(_ key: DBusValue, _ value: DBusValue) {
             self.key = key
             self.value = value
         }
     }
 
-    /// Its type, also of an empty array.
+    /// The type, also of an empty array.
     package var type: DBusType {
         switch self {
         case .byte: .byte
@@ -58,7 +56,7 @@ package indirect enum DBusValue: Hashable, Sendable {
         }
     }
 
-    /// `a{sv}` from names and values, sorted by name so that a message is the same each time.
+    /// `a{sv}` from names and values, sorted by name so that equal dictionaries give equal messages.
     package static func properties(_ values: [String: DBusValue]) -> DBusValue {
         .dictionary(
             .string, .variant, values.sorted { $0.key < $1.key }.map { Entry(.string($0.key), .variant($0.value)) })
@@ -68,9 +66,9 @@ package indirect enum DBusValue: Hashable, Sendable {
     package static func strings(_ values: [String]) -> DBusValue { .array(.string, values.map { .string($0) }) }
 }
 
-/// What is asked of a value that somebody else sent: the answer, or `nil` where it is of another type.
+/// Typed access to a received value: `nil` if it has another type.
 extension DBusValue {
-    /// The value without the variants around it.
+    /// The value without variants around it.
     package var unwrapped: DBusValue {
         if case .variant(let inner) = self { inner.unwrapped } else { self }
     }
@@ -79,7 +77,7 @@ extension DBusValue {
     package var bool: Bool? { if case .boolean(let value) = unwrapped { value } else { nil } }
     /// Bytes.
     package var byteArray: [UInt8]? { if case .bytes(let value) = unwrapped { value } else { nil } }
-    /// A file descriptor, owned by whoever holds the value.
+    /// A file descriptor, owned by the returned object.
     package var descriptor: OwnedDescriptor? { if case .fileDescriptor(let value) = unwrapped { value } else { nil } }
 
     /// A string, an object path or a signature.
@@ -90,7 +88,7 @@ extension DBusValue {
         }
     }
 
-    /// Any whole number that fits.
+    /// Any integer that fits.
     package var integer: Int? {
         switch unwrapped {
         case .byte(let value): Int(value)
@@ -104,7 +102,7 @@ extension DBusValue {
         }
     }
 
-    /// Members of an array or a structure.
+    /// The members of an array or a structure.
     package var elements: [DBusValue]? {
         switch unwrapped {
         case .array(_, let values), .structure(let values): values
@@ -113,10 +111,10 @@ extension DBusValue {
         }
     }
 
-    /// The texts of an array; what is no text is left out.
+    /// The strings of an array; other members are skipped.
     package var texts: [String]? { elements?.compactMap(\.text) }
 
-    /// A dictionary with text keys; the values without the variants around them.
+    /// A dictionary with string keys; the values without variants around them.
     package var named: [String: DBusValue]? {
         guard case .dictionary(_, _, let entries) = unwrapped else { return nil }
         var result: [String: DBusValue] = [:]

@@ -1,12 +1,12 @@
 import Glibc
 import Synchronization
 
-/// A file descriptor with an owner: closed with the last reference, unless somebody took it.
+/// A file descriptor that is closed with the last reference, unless `take` removed it.
 package final class OwnedDescriptor: Sendable {
     private let held: Mutex<Int32?>
 
-    /// - Parameter descriptor: an open descriptor that nobody else will close. A negative one is none: libdbus hands
-    ///   that out when the process has no descriptors left, and nobody may watch it.
+    /// - Parameter descriptor: an open descriptor. libdbus returns a negative one if the process has too many open
+    /// files.
     package init(_ descriptor: Int32) {
         held = Mutex(descriptor >= 0 ? descriptor : nil)
     }
@@ -17,7 +17,7 @@ package final class OwnedDescriptor: Sendable {
         }
     }
 
-    /// Hands the descriptor over: the caller closes it. `nil` when somebody else already took it.
+    /// Returns the descriptor, which the caller must close; `nil` if it was taken already.
     package func take() -> Int32? {
         held.withLock { descriptor in
             defer { descriptor = nil }
@@ -25,7 +25,7 @@ package final class OwnedDescriptor: Sendable {
         }
     }
 
-    /// The number, while it is held. Valid as long as this object is referenced.
+    /// The descriptor number. Valid while this object is referenced.
     package var number: Int32? { held.withLock { $0 } }
 }
 

@@ -1,14 +1,13 @@
 import Dispatch
 
-/// Runs actors on one serial queue: the queue on which libdbus is called and on which its descriptors are watched.
+/// Runs actors on one serial queue, on which libdbus is called and its descriptors are watched.
 ///
-/// Everything that shares this executor runs one at a time and in order, so a signal handler can call into an actor at
-/// once, and the state that it sees is that of the moment when the signal arrived.
+/// All users of this executor run one at a time and in order, so that a signal handler can enter an actor synchronously
+/// and sees the state at the signal's arrival.
 package final class QueueExecutor: SerialExecutor {
-    /// The queue itself.
     package let queue: DispatchQueue
 
-    /// On a queue of that name.
+    /// - Parameter label: the label of the queue.
     package init(_ label: String) {
         queue = DispatchQueue(label: label)
     }

@@ -1,22 +1,18 @@
 import Bluetooth
 import Dispatch
 
-/// A central behind an ESPHome Bluetooth proxy: `esphome:HOST`. The bottle is in the kitchen, the server in the cellar,
-/// and a device of ESPHome's between them.
+/// A central through an ESPHome Bluetooth proxy: `esphome:HOST`.
 package final class ESPHomeCentralLink: CentralLink {
-    /// `esphome:` with the place.
     package let name: String
-    /// Always: the device has one.
     package let hasRadio = true
-    /// What happens, for one consumer.
     package let events: AsyncStream<CentralEvent>
     private let driver: ProxyDriver
 
-    /// Dials when it is first asked to look or to connect.
+    /// The link connects to the proxy at the first scan or connection.
     ///
-    /// - Parameter key: the device's encryption key as its configuration has it: 32 bytes in Base64. `nil`: the device
-    ///   speaks in the clear.
-    /// - Throws: `LinkError` where the key is none.
+    /// - Parameter key: the encryption key in the device's configuration: 32 bytes in Base64. `nil` for an unencrypted
+    /// API.
+    /// - Throws: `LinkError` if the key is invalid.
     package init(_ place: NetworkPlace, key: String?, instruments: LinkInstruments = LinkInstruments())
         throws(LinkError)
     {
@@ -33,19 +29,18 @@ package final class ESPHomeCentralLink: CentralLink {
         events = driver.events.stream()
     }
 
-    /// Who waits for events of a link that was forgotten waits no longer.
+    /// End the stream of a link that was never closed.
     deinit { driver.events.finish() }
 
-    /// Asks for something; the answer is an event.
     package func perform(_ request: CentralRequest) {
         let driver = driver
         driver.queue.async { driver.feed(.request(request)) }
     }
 
-    /// Disconnects, and says goodbye to the device.
+    /// Disconnects, and ends the session with the device.
     package func close() async { await driver.close() }
 
-    /// Base64 (RFC 4648, section 4) with its padding; `nil`: it is none.
+    /// Decodes Base64 with padding (RFC 4648, section 4); `nil` if the text is invalid.
     static func bytes(base64 text: String) -> [UInt8]? {
         let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
         let digits = text.utf8.prefix { $0 != UInt8(ascii: "=") }
@@ -66,8 +61,7 @@ package final class ESPHomeCentralLink: CentralLink {
     }
 }
 
-/// Moves `ProxyHost`: its stream, its timer, its events. All state belongs to the queue; that is what makes it safe to
-/// send.
+/// Runs `ProxyHost` with a stream, a timer and the events. The queue protects all state.
 private final class ProxyDriver: @unchecked Sendable {
     let queue: DispatchQueue
     let events = EventQueue<CentralEvent>()
@@ -78,7 +72,7 @@ private final class ProxyDriver: @unchecked Sendable {
     private var turn = 0
     private var leaving: [CheckedContinuation<Void, Never>] = []
     private var isClosed = false
-    /// A proxy cannot be held back by one program: whoever makes too many events wait is hung up on.
+    /// A proxy has no back pressure: a peer that causes more pending events is disconnected.
     private static let mostEvents = 8192
 
     init(_ place: NetworkPlace, key: [UInt8]?, instruments: LinkInstruments) {

@@ -1,13 +1,13 @@
 import Cryptography
 
-/// The initiator's side of `Noise_NNpsk0_25519_ChaChaPoly_SHA256`, by which an ESPHome device encrypts its API (The
-/// Noise Protocol Framework, revision 34): one message there, one back, then both sides have a key for each direction.
+/// The initiator of `Noise_NNpsk0_25519_ChaChaPoly_SHA256`, which encrypts the ESPHome API (The Noise Protocol
+/// Framework, revision 34). After one message in each direction, both sides have a key for each direction.
 struct NoiseSession {
-    /// What came does not fit the key.
+    /// The message does not match the key.
     struct Failure: Error {}
 
     private static let name = Array("Noise_NNpsk0_25519_ChaChaPoly_SHA256".utf8)
-    /// What both sides mix in before the first message.
+    /// The prologue of the handshake.
     private static let prologue = Array("NoiseAPIInit".utf8) + [0, 0]
     static let keySize = 32
 
@@ -18,7 +18,7 @@ struct NoiseSession {
     private var sending: Cipher?
     private var receiving: Cipher?
 
-    /// A key of one direction, and how many messages it has had.
+    /// The key of one direction and its message counter.
     private struct Cipher {
         let key: [UInt8]
         var count: UInt64 = 0
@@ -42,8 +42,8 @@ struct NoiseSession {
     }
 
     /// - Parameters:
-    ///   - key: the device's, 32 bytes.
-    ///   - own: of this session alone.
+    ///   - key: the device's key, 32 bytes.
+    ///   - own: an ephemeral key.
     init(key: [UInt8], own: X25519Key) {
         self.own = own
         hash = SHA256.digest(Self.name)
@@ -56,7 +56,7 @@ struct NoiseSession {
         cipher = Cipher(key: parts[2])
     }
 
-    /// The first message: our half of the agreement, and proof of the key.
+    /// The first handshake message.
     mutating func hello() throws(Failure) -> [UInt8] {
         let half = own.publicKey
         mix(half)
@@ -66,7 +66,7 @@ struct NoiseSession {
         return half + proof
     }
 
-    /// The device's answer; from then on both sides can speak.
+    /// The device's handshake message; encryption is possible afterwards.
     mutating func finish(_ answer: [UInt8]) throws(Failure) {
         guard answer.count >= Self.keySize else { throw Failure() }
         let half = Array(answer.prefix(Self.keySize))
@@ -97,7 +97,7 @@ struct NoiseSession {
         cipher = Cipher(key: parts[1])
     }
 
-    /// Noise's HKDF: each output from the one before and its number.
+    /// Noise's HKDF: each output depends on the previous one and its number.
     private static func derive(_ chaining: [UInt8], _ input: [UInt8], _ count: UInt8) -> [[UInt8]] {
         let secret = HMAC.code(of: input, key: chaining)
         var outputs: [[UInt8]] = []

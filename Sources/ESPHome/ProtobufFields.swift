@@ -1,16 +1,16 @@
-/// The fields of a protocol buffer as bytes: each behind its number and its kind (Protocol Buffers, Encoding; version
-/// 3, so what is zero or empty is left out).
+/// Encodes the fields of a protocol buffer (Protocol Buffers, Encoding; version 3, so zero and empty values are
+/// omitted).
 struct ProtobufFields {
     private(set) var bytes: [UInt8] = []
 
-    /// A number, an enumeration or a truth.
+    /// Appends an integer, an enumeration value or a Boolean.
     mutating func put(_ field: Int, _ value: UInt64) {
         guard value != 0 else { return }
         bytes += Self.varint(UInt64(field) << 3)
         bytes += Self.varint(value)
     }
 
-    /// Bytes, a text or a message.
+    /// Appends bytes, a string or a message.
     mutating func put(_ field: Int, _ value: [UInt8]) {
         guard !value.isEmpty else { return }
         bytes += Self.varint(UInt64(field) << 3 | 2)
@@ -18,7 +18,8 @@ struct ProtobufFields {
         bytes += value
     }
 
-    /// Seven bits a byte, the lowest first; all but the last have their highest bit set.
+    /// Base-128 varint: seven bits per byte, least significant first; the highest bit is set in all bytes except the
+    /// last.
     static func varint(_ value: UInt64) -> [UInt8] {
         var (rest, bytes) = (value, [UInt8]())
         while rest > 0x7F {

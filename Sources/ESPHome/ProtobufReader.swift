@@ -1,7 +1,6 @@
-/// Reads the fields of a protocol buffer one after the other. What is no protocol buffer ends in `Malformed`, never in
-/// a trap.
+/// Reads the fields of a protocol buffer. Throws `Malformed` for invalid bytes.
 struct ProtobufReader {
-    /// The bytes are no protocol buffer from `offset` on.
+    /// The bytes are invalid from `offset`.
     struct Malformed: Error, Hashable {
         let offset: Int
     }
@@ -19,7 +18,7 @@ struct ProtobufReader {
         at = self.bytes.startIndex
     }
 
-    /// The next field and its value; `nil`: there are no more.
+    /// The next field and its value; `nil` at the end.
     mutating func next() throws(Malformed) -> (field: Int, value: Value)? {
         guard at < bytes.endIndex else { return nil }
         let tag = try varint()
@@ -38,7 +37,7 @@ struct ProtobufReader {
         }
     }
 
-    /// Numbers that stand one after the other in one field.
+    /// The integers of a packed repeated field.
     static func packed(_ bytes: ArraySlice<UInt8>) throws(Malformed) -> [UInt64] {
         var reader = ProtobufReader(bytes)
         var found: [UInt64] = []

@@ -1,18 +1,18 @@
-/// Messages in the stream of an ESPHome device: `00 length type message` in the clear (two varints), `01 length body`
-/// when encrypted (16 bits, the high byte first).
+/// Frames in the stream of an ESPHome device: `00 length type message` unencrypted (two varints), `01 length body`
+/// encrypted (16 bits, big-endian).
 struct ProxyFrames {
     enum Step: Hashable {
         case message(type: Int, [UInt8])
         /// The body of an encrypted frame.
         case sealed([UInt8])
         case incomplete
-        /// It is in the clear although a key was given, or the other way round.
+        /// The frame is unencrypted although a key is set, or the other way round.
         case otherKind(isSealed: Bool)
-        /// There is no such frame: where the next one begins nobody knows.
+        /// The frame type is invalid, so the start of the next frame is unknown.
         case broken
     }
 
-    /// A device counts a message's bytes in 16 bits.
+    /// The maximum message length: 16 bits.
     static let longest = 65535
     private let isSealed: Bool
     private var bytes: [UInt8] = []
@@ -53,7 +53,7 @@ struct ProxyFrames {
         return .sealed(Array(bytes[(start + 3)..<(start + 3 + length)]))
     }
 
-    /// At most four bytes: more than any length or type needs. `nil`: it is not all there, or no number.
+    /// At most four bytes, enough for any length or type. `nil` if it is incomplete or invalid.
     private func varint(_ at: inout Int) -> Int? {
         var value = 0
         for (number, byte) in bytes[at...].prefix(4).enumerated() {

@@ -1,6 +1,6 @@
 import Bluetooth
 
-// Peers: who is heard, and the one connection.
+// Scanning and the connection.
 extension ProxyHost {
     mutating func perform(_ request: CentralRequest) {
         switch request {
@@ -27,7 +27,7 @@ extension ProxyHost {
         if stage == .ready { dialPeer() } else { reach() }
     }
 
-    /// Of a peer that was not heard the address tells whether it is a static random one.
+    /// The type of an unknown peer's address follows from its two highest bits.
     mutating func dialPeer() {
         guard let session else { return }
         hear()
@@ -49,7 +49,7 @@ extension ProxyHost {
         }
     }
 
-    /// Has the proxy hang up.
+    /// Ends the connection through the proxy.
     mutating func part(because reason: LinkError?) {
         guard let address = session?.address else { return }
         session?.phase = .ending(deadline: now.advanced(by: Limit.parting), reason)
@@ -66,7 +66,7 @@ extension ProxyHost {
         send(.device(address, .forget))
     }
 
-    /// A limit of the session is over.
+    /// A time limit of the session has passed.
     mutating func expire() {
         guard let session else { return }
         switch session.phase {
@@ -79,7 +79,7 @@ extension ProxyHost {
                 : "\(place) was not reached in time"
             emit(.connectFailed(LinkError(.timeout, sentence, isTransient: true)))
         case .connected:
-            // No later answer could be told from the answer to something else.
+            // A later response could not be assigned to its request.
             part(
                 because: LinkError(.timeout, "\(place) does not answer a request on the connection", isTransient: true))
         case .ending(_, let reason):
@@ -97,7 +97,7 @@ extension ProxyHost {
             emit(.recovered("the proxy has forgotten what it knew of \(address)"))
         case .connection(let address, let isConnected, let mtu, let error):
             guard address == session?.address else {
-                // An attempt that was given up has succeeded after all.
+                // A cancelled attempt has succeeded.
                 if isConnected { send(.device(address, .disconnect)) }
                 return
             }

@@ -1,6 +1,6 @@
 import Bluetooth
 
-// What passes on the connection: one request after the other, each with its answer.
+// GATT requests on the connection, one at a time.
 extension ProxyHost {
     mutating func enqueue(_ request: CentralRequest) {
         guard case .connected? = session?.phase else {
@@ -61,7 +61,7 @@ extension ProxyHost {
         startNext()
     }
 
-    /// Something about the connection; what is of another, or of a request that is over, is nobody's answer.
+    /// Handles a message about the connection. Messages of other connections or finished requests are ignored.
     mutating func answer(_ message: ProxyMessage) {
         guard let session, case .connected = session.phase else { return }
         let (address, current) = (session.address, session.current?.operation)
@@ -88,7 +88,7 @@ extension ProxyHost {
         }
     }
 
-    /// The proxy hands on what comes; now the peer is asked to send it.
+    /// The proxy forwards the values; now enable them at the peer.
     private mutating func configure(_ handle: UInt16) {
         guard let session, let found = session.characteristic(handle), let descriptor = found.configuration else {
             return
@@ -98,7 +98,7 @@ extension ProxyHost {
             .writeDescriptor(session.address, descriptor, found.properties.contains(.notify) ? [1, 0] : [2, 0]))
     }
 
-    /// Small numbers are ATT's errors (Core 5.4, Vol 3 Part F, table 3.4), the others the device's own.
+    /// Small numbers are ATT error codes (Core 5.4, Vol 3 Part F, table 3.4), others the device's own.
     private static func refusal(_ handle: UInt16, _ error: Int, _ place: NetworkPlace) -> LinkError {
         if (1...0x7F).contains(error) {
             return LinkError(

@@ -1,45 +1,45 @@
 import Bluetooth
 import Cryptography
 
-/// A central behind an ESPHome Bluetooth proxy: requests and bytes go in, bytes and events come out. Waits for nothing
-/// itself.
+/// The state machine of a central through an ESPHome Bluetooth proxy: requests and bytes go in, bytes and events come
+/// out.
 ///
-/// A device hands what it hears, and the answers of its connections, to one program at a time: the one that has
-/// subscribed to advertisements. Where there is another, it says nothing at all; that is why each wait here has a
-/// limit, and why we do not stay subscribed when nothing is asked of us.
+/// A device sends advertisements and connection events to one client: the one that has subscribed to advertisements. To
+/// another client it sends nothing. So every wait here has a time limit, and the subscription ends when the caller
+/// makes no requests.
 struct ProxyHost {
-    /// What is told: by who uses the link, by the stream, by the clock.
+    /// An input from the caller, the stream or the clock.
     enum Input: Hashable {
         case request(CentralRequest)
-        /// The stream is there.
+        /// The stream is connected.
         case opened
         case received([UInt8])
-        /// The stream could not be made, or is over, and why.
+        /// The stream could not be connected or has ended, with the reason.
         case ended(String)
         case tick
-        /// Say goodbye.
+        /// End the session.
         case leave
     }
 
-    /// What is to be done, in order.
+    /// An effect, to be performed in order.
     enum Effect: Hashable {
         case dial
         case send([UInt8])
-        /// Let go of the stream; silent.
+        /// Close the stream. No event follows.
         case hangUp
         case event(CentralEvent)
-        /// Goodbye has been said.
+        /// The session has ended.
         case left
     }
 
     enum Limit {
-        /// From the stream's beginning until the device is ready.
+        /// The time limit from the connection of the stream until the device is ready.
         static let greeting = Duration.seconds(5)
-        /// Of one request on a connection: after the proxy's own.
+        /// The time limit of a request on a connection: longer than the proxy's own.
         static let operation = Duration.seconds(30)
         static let parting = Duration.seconds(5)
         static let goodbye = Duration.seconds(1)
-        /// So long nothing is asked before we stop hearing.
+        /// The idle time after which the subscription ends.
         static let idle = Duration.seconds(10)
         static let quiet = Duration.seconds(20)
         static let silence = Duration.seconds(60)
@@ -50,7 +50,7 @@ struct ProxyHost {
 
     enum Stage: Hashable {
         case closed, dialling
-        /// Encrypted: the device says first who it is, then finishes the agreement.
+        /// Encrypted: the device sends its name, then its handshake message.
         case noiseHello, noiseAnswer
         case hello, features, ready
     }
@@ -61,13 +61,13 @@ struct ProxyHost {
     private var noise: NoiseSession?
     private var frames: ProxyFrames
     var features: ProxyFeatures = []
-    /// Connections that the device has left, and how many it has.
+    /// The free and total connection slots of the device.
     var slots: (free: Int, limit: Int)?
     var isScanning = false
     var isHearing = false
-    /// Whom it has told of: what is known of each, and the kind of the address.
+    /// The peers of the scan, with the type of each address.
     var seen: [PeerID: (advertisement: Advertisement, kind: Int)] = [:]
-    /// Those of whom this scan told already.
+    /// The peers that this scan has reported.
     var told: Set<PeerID> = []
     var session: ProxySession?
     var forgetting: (address: BluetoothAddress, deadline: MonotonicInstant)?
@@ -79,13 +79,13 @@ struct ProxyHost {
     var now = MonotonicInstant(nanoseconds: 0)
     private var effects: [Effect] = []
 
-    /// - Parameter key: the device's encryption key, 32 bytes; `nil`: it speaks in the clear.
+    /// - Parameter key: the device's encryption key, 32 bytes; `nil` for an unencrypted API.
     init(_ place: NetworkPlace, key: [UInt8]?) {
         (self.place, self.key) = (place, key)
         frames = ProxyFrames(isSealed: key != nil)
     }
 
-    /// The earliest time at which `tick` has something to do.
+    /// The earliest time at which `tick` has an effect.
     var nextDeadline: MonotonicInstant? {
         let quiet =
             stage == .ready ? min(max(heard, asked).advanced(by: Limit.quiet), heard.advanced(by: Limit.silence)) : nil
@@ -93,16 +93,16 @@ struct ProxyHost {
             .compactMap { $0 }.min()
     }
 
-    /// Takes one input. Time does not go back.
+    /// Handles one input. Time must not go backwards.
     ///
-    /// - Returns: what is to be done now, in order.
+    /// - Returns: the effects, in order.
     mutating func handle(_ input: Input, at now: MonotonicInstant) -> [Effect] {
         self.now = now
         switch input {
         case .request(let request): perform(request)
         case .opened: greet()
         case .received(let bytes): receive(bytes)
-        // So devices answer that speak in the clear.
+        // An unencrypted device closes the stream here.
         case .ended where stage == .noiseHello:
             lose(
                 LinkError(
@@ -117,9 +117,9 @@ struct ProxyHost {
         return effects
     }
 
-    // MARK: the device
+    // MARK: Device
 
-    /// Dials, where there is no stream yet.
+    /// Connects the stream if there is none.
     mutating func reach() {
         guard stage == .closed else { return }
         stage = .dialling
@@ -183,7 +183,7 @@ struct ProxyHost {
             guard body.first == 1 else { return end(.noAdapter, "\(place) encrypts in a way that is not known here") }
             stage = .noiseAnswer
         case .noiseAnswer:
-            // What is refused is told in words, the wrong key among it.
+            // The device sends a rejection, such as a wrong key, as text.
             guard body.first == 0, (try? noise?.finish(Array(body.dropFirst()))) != nil else {
                 return end(.permissionDenied, "the key is not that of \(place)")
             }
@@ -243,16 +243,16 @@ struct ProxyHost {
         if case .connecting? = session?.phase { dialPeer() }
     }
 
-    /// Without a subscription a device says nothing of its connections either, and ends them.
+    /// A device sends connection events only to a client that has subscribed to advertisements.
     mutating func hear() {
         guard !isHearing else { return }
         isHearing = true
         send(.hear(raw: features.contains(.hearsRaw)))
     }
 
-    // MARK: ends
+    // MARK: End
 
-    /// The device is of no more use.
+    /// Ends the session with the device.
     mutating func end(_ code: LinkError.Code, _ sentence: String, isTransient: Bool = true) {
         effects.append(.hangUp)
         lose(LinkError(code, sentence, isTransient: isTransient && code != .permissionDenied))
@@ -291,7 +291,7 @@ struct ProxyHost {
         effects.append(.left)
     }
 
-    /// Where nothing is asked of us any more, others may have the device.
+    /// Without requests, other clients can use the device.
     private mutating func rest() {
         let isIdle = stage == .ready && isHearing && !isScanning && session == nil && leavingDeadline == nil
         if !isIdle { idleDeadline = nil } else if idleDeadline == nil { idleDeadline = now.advanced(by: Limit.idle) }

@@ -1,11 +1,10 @@
 import Bluetooth
 
-/// What an ESPHome device says over its API, as far as a Bluetooth proxy is concerned. The numbers are those of its
-/// `api.proto`.
+/// A message of an ESPHome device, as far as a Bluetooth proxy needs it. The numbers are those of its `api.proto`.
 enum ProxyMessage: Hashable {
     case hello(major: Int, name: String)
     case authentication(isInvalid: Bool)
-    /// The device is about to hang up.
+    /// The device is about to close the connection.
     case disconnectRequest
     case disconnectResponse
     case pingRequest
@@ -21,7 +20,7 @@ enum ProxyMessage: Hashable {
     case failed(BluetoothAddress, UInt16, error: Int)
     case connectionsFree(free: Int, limit: Int)
     case cacheCleared(BluetoothAddress)
-    /// Of the device's other business.
+    /// A message of another subject.
     case other(Int)
 
     init(type: Int, _ bytes: [UInt8]) throws(ProtobufReader.Malformed) {
@@ -65,7 +64,7 @@ enum ProxyMessage: Hashable {
         }
     }
 
-    /// A message's fields by their numbers.
+    /// The fields of a message by number.
     struct Fields {
         private var numbers: [Int: UInt64] = [:]
         private var parts: [(field: Int, bytes: ArraySlice<UInt8>)] = []
@@ -80,9 +79,9 @@ enum ProxyMessage: Hashable {
             }
         }
 
-        /// A number of 32 bits with its sign.
+        /// A signed 32-bit integer.
         func number(_ field: Int) -> Int { Int(Int32(truncatingIfNeeded: numbers[field] ?? 0)) }
-        /// A number that was written with its sign in the lowest bit.
+        /// A zigzag-encoded integer.
         func zigzag(_ field: Int) -> Int {
             let value = numbers[field] ?? 0
             return Int(truncatingIfNeeded: value >> 1) ^ -Int(value & 1)

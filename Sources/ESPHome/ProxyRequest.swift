@@ -1,6 +1,6 @@
 import Bluetooth
 
-/// What is asked of an ESPHome device: the number of a message and its bytes.
+/// A request to an ESPHome device: message type and content.
 struct ProxyRequest: Hashable {
     let type: Int
     let bytes: [UInt8]
@@ -11,13 +11,13 @@ struct ProxyRequest: Hashable {
         (self.type, bytes) = (type, fields.bytes)
     }
 
-    /// The version of the API that is spoken here: 1.12 brought short UUIDs.
+    /// API version 1.12, which introduced short UUIDs.
     static let hello = ProxyRequest(1) {
         $0.put(1, Array("waterh".utf8))
         $0.put(2, 1)
         $0.put(3, 12)
     }
-    /// Devices of before 2026 let nobody in without it, also where there is no password.
+    /// Devices before 2026 require this message even without a password.
     static let authentication = ProxyRequest(3)
     static let disconnect = ProxyRequest(5)
     static let disconnected = ProxyRequest(6)
@@ -29,10 +29,10 @@ struct ProxyRequest: Hashable {
 
     static func hear(raw: Bool) -> ProxyRequest { ProxyRequest(66) { $0.put(1, raw ? 1 : 0) } }
 
-    /// What a device is to do about a peer; the numbers of `BluetoothDeviceRequestType`.
+    /// A request about a peer: `BluetoothDeviceRequestType`.
     enum Deed: UInt64 {
         case disconnect = 1
-        /// Connects, tells services once, and does not keep them.
+        /// Connects without caching the services.
         case connect = 5
         case forget = 6
     }

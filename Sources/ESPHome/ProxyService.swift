@@ -1,12 +1,12 @@
 import Bluetooth
 
-/// A service as a proxy tells it, with where each characteristic is subscribed to.
+/// A service with the subscription handles of its characteristics.
 struct ProxyService: Hashable {
     var service: RemoteService
-    /// Handle of the Client Characteristic Configuration (2902), by the handle of the value.
+    /// The handle of the Client Characteristic Configuration (2902) by value handle.
     var configurations: [UInt16: UInt16] = [:]
 
-    /// Characteristics of a service, and descriptors of a characteristic, at most.
+    /// The maximum number of characteristics of a service, and of descriptors of a characteristic.
     private static let most = 2048
 
     /// From a `BluetoothGATTService`: UUID, handle, characteristics, short UUID.
@@ -27,9 +27,9 @@ struct ProxyService: Hashable {
         }
     }
 
-    /// What services, characteristics and descriptors have in common.
+    /// The common fields of services, characteristics and descriptors.
     private struct Item {
-        /// Of the field 1: the upper and the lower half of a UUID.
+        /// Field 1: the upper and the lower half of a UUID.
         var halves: [UInt64] = []
         var numbers: [Int: UInt64] = [:]
         private var inner: [(field: Int, bytes: ArraySlice<UInt8>)] = []
@@ -49,7 +49,7 @@ struct ProxyService: Hashable {
         var handle: UInt16 { UInt16(truncatingIfNeeded: numbers[2] ?? 0) }
         func messages(_ field: Int) -> [ArraySlice<UInt8>] { inner.filter { $0.field == field }.map(\.bytes) }
 
-        /// Since version 1.12 of the API UUIDs of 16 and 32 bits come short, in a field of their own.
+        /// From API version 1.12 on, UUIDs of 16 and 32 bits are in a separate field.
         func uuid(short field: Int) -> BluetoothUUID {
             if halves.count >= 2 { return BluetoothUUID(high: halves[0], low: halves[1]) }
             return BluetoothUUID(high: (numbers[field] ?? 0) << 32 | 0x1000, low: 0x8000_0080_5F9B_34FB)

@@ -5,21 +5,21 @@ struct ProxySession {
     enum Phase {
         case connecting(deadline: MonotonicInstant)
         case connected
-        /// The proxy was told to hang up; what is said when it has.
+        /// The proxy was asked to disconnect; the error is reported when it has.
         case ending(deadline: MonotonicInstant, LinkError?)
     }
 
-    /// What the proxy owes an answer to.
+    /// An operation that waits for the proxy.
     enum Operation: Hashable {
         case discover
         case read(UInt16)
         case write(UInt16)
-        /// The proxy is to hand on what comes from this value.
+        /// Enables forwarding of this value at the proxy.
         case listen(UInt16)
-        /// The peer is to send it: its descriptor is written.
+        /// Enables notifications at the peer: writes its descriptor.
         case configure(UInt16, descriptor: UInt16)
 
-        /// The handle that the proxy's answer names.
+        /// The handle in the proxy's response.
         var handle: UInt16? {
             switch self {
             case .discover: nil
@@ -27,7 +27,7 @@ struct ProxySession {
             }
         }
 
-        /// How it says that it failed.
+        /// The event for the failure of this operation.
         func failure(_ error: LinkError) -> CentralEvent {
             switch self {
             case .discover: .discoveryFailed(error)
@@ -41,13 +41,13 @@ struct ProxySession {
     let peer: PeerID
     let address: BluetoothAddress
     var phase: Phase
-    /// A proxy tells services once for each connection.
+    /// A proxy sends the services once per connection.
     var services: [ProxyService] = []
     var isDiscovered = false
     var waiting: [CentralRequest] = []
     var current: (operation: Operation, deadline: MonotonicInstant)?
 
-    /// Properties and descriptor of the characteristic whose value is there.
+    /// The properties and descriptor of the characteristic with this value handle.
     func characteristic(_ handle: UInt16) -> (properties: CharacteristicProperties, configuration: UInt16?)? {
         for found in services {
             guard let one = found.service.characteristics.first(where: { $0.handle == handle }) else { continue }

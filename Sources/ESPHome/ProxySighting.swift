@@ -1,14 +1,14 @@
 import Bluetooth
 
-/// Somebody whom a proxy has heard.
+/// A received advertisement.
 struct ProxySighting: Hashable {
     var address: BluetoothAddress
-    /// 0: public, else random (Core 5.4, Vol 4 Part E, 7.7.65.2).
+    /// The address type: 0 public, else random (Core 5.4, Vol 4 Part E, 7.7.65.2).
     var kind: Int
     var rssi: Int
     var content: Content
 
-    /// Newer devices hand on the AD structures as they were heard, older ones what they made of them.
+    /// Newer devices forward the AD structures, older ones parsed fields.
     enum Content: Hashable {
         case raw([UInt8])
         case parsed(name: String, services: [BluetoothUUID])

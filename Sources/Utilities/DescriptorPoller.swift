@@ -2,11 +2,10 @@ import CLinux
 import Glibc
 import Synchronization
 
-/// One thread that waits for the descriptors of all sources, in an epoll instance, and hands each word on to its
-/// source.
+/// A thread that waits in epoll for the descriptors of all sources and notifies each source.
 final class DescriptorPoller: Sendable {
     static let shared = DescriptorPoller()
-    /// Words taken in one turn.
+    /// The maximum number of events per call of epoll_wait(2).
     private static let turn = 64
 
     private struct Listener {
@@ -15,11 +14,11 @@ final class DescriptorPoller: Sendable {
 
     private let numbers = Atomic<UInt64>(0)
     private let listeners = Mutex<[UInt64: Listener]>([:])
-    /// -1 until one could be made.
+    /// The epoll descriptor; -1 until it was created.
     private let instance = Mutex<Int32>(-1)
     private let isAbleToWait: Bool
 
-    /// - Parameter isAbleToWait: `false` for tests: as where the kernel has no room.
+    /// - Parameter isAbleToWait: `false` in tests that simulate a failing kernel.
     init(isAbleToWait: Bool = true) { self.isAbleToWait = isAbleToWait }
 
     func number() -> UInt64 { numbers.add(1, ordering: .relaxed).newValue }
@@ -28,19 +27,19 @@ final class DescriptorPoller: Sendable {
 
     func remove(_ number: UInt64) { listeners.withLock { $0[number] = nil } }
 
-    /// Tells the source once.
-    /// - Returns: `false` where the kernel does not take it.
+    /// Enables one notification of the source.
+    /// - Returns: `false` if the kernel rejects it.
     func arm(_ source: DescriptorSource, _ interest: DescriptorSource.Interest) -> Bool {
         guard let epoll = open() else { return false }
         var event = epoll_event(
             events: UInt32(UInt16(bitPattern: interest.pollEvents)) | EPOLLONESHOT.rawValue,
             data: epoll_data_t(u64: source.number))
-        // Mostly it is there already, and was only told.
+        // Usually the descriptor is registered already.
         if epoll_ctl(epoll, EPOLL_CTL_MOD, source.descriptor, &event) == 0 { return true }
         return errno == ENOENT && epoll_ctl(epoll, EPOLL_CTL_ADD, source.descriptor, &event) == 0
     }
 
-    /// An end is told even of a descriptor of which nothing is asked, so it is taken out.
+    /// Removes the descriptor, because epoll reports hang-ups and errors even with an empty interest.
     func disarm(_ descriptor: Int32) {
         let epoll = instance.withLock { $0 }
         if epoll >= 0 { epoll_ctl(epoll, EPOLL_CTL_DEL, descriptor, nil) }
@@ -66,7 +65,7 @@ final class DescriptorPoller: Sendable {
         init(_ poller: DescriptorPoller, _ epoll: Int32) { (self.poller, self.epoll) = (poller, epoll) }
     }
 
-    /// A thread for good, which takes no signals: those are others'.
+    /// Starts the thread, with all signals blocked.
     private func begin(_ epoll: Int32) -> Bool {
         var (none, before) = (sigset_t(), sigset_t())
         sigfillset(&none)
@@ -92,10 +91,10 @@ final class DescriptorPoller: Sendable {
     private func wait(_ epoll: Int32) -> Never {
         var events = [epoll_event](repeating: epoll_event(), count: Self.turn)
         while true {
-            // It fails with EINTR at most, where a debugger stops us.
+            // The only possible error is EINTR, in a debugger.
             let count = epoll_wait(epoll, &events, Int32(events.count), -1)
             for event in events.prefix(Int(max(0, count))) {
-                // Not released with the lock held: it may be the last that has it.
+                // Release the source outside the lock, because this can be the last reference.
                 let source = listeners.withLock { $0[event.data.u64]?.source }
                 source?.tell(DescriptorSource.Interest(pollEvents: Int16(truncatingIfNeeded: event.events)))
             }

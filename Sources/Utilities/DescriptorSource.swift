@@ -2,56 +2,51 @@ import Dispatch
 import Glibc
 import Synchronization
 
-/// Says on a queue when a descriptor can be read from or written to: a socket, a pipe, whatever `poll(2)` can wait for.
+/// Calls a handler on a queue when a descriptor is readable or writable: a socket, a pipe, or anything that poll(2)
+/// supports.
 ///
-/// Dispatch's own sources do the same, and lose the end of a connection: where the other side hangs up, libdispatch on
-/// Linux tells a source twice and stops the process ("Source finalized twice"), or takes the descriptor out of its
-/// epoll instance while a source is suspended, which then never hears of it (`src/event/event_epoll.c`,
-/// `_dispatch_event_merge_hangup`, seen with Swift 6.3 in one of some ten thousand connections). So this has an epoll
-/// instance of its own.
+/// Dispatch sources lose the end of a connection on Linux: after a hang-up, libdispatch notifies a source twice and
+/// stops the process ("Source finalized twice"), or removes the descriptor from epoll while a source is suspended
+/// (`src/event/event_epoll.c`, `_dispatch_event_merge_hangup`; seen with Swift 6.3 in one of about 10,000 connections).
 ///
-/// The handler runs on the queue, is told again until nothing is left to do, and gets no more than what `interest` asks
-/// for. An end or an error of the descriptor counts as everything that is asked for: who reads or writes then finds it.
-/// While nothing is asked for, nothing is said, and nothing is lost.
-///
-/// What it keeps is locked, and the handler runs on the queue only; that is what makes it safe to send.
+/// The handler runs on the queue and is called again while there is something to do. It receives only conditions of
+/// `interest`. A hang-up or error counts as every condition of `interest`; the following read or write reports it. With
+/// an empty interest, nothing is reported and nothing is lost. A lock protects the state.
 package final class DescriptorSource: @unchecked Sendable {
-    /// What can be done with a descriptor, or is waited for.
+    /// The conditions of a descriptor.
     package struct Interest: OptionSet, Hashable, Sendable {
-        /// There are bytes, a message or a connection to take, or the end of them.
+        /// Bytes, a message, a connection or the end can be read.
         package static let reading = Interest(rawValue: 1)
-        /// The system takes bytes, or has ended a `connect(2)` that was under way, well or not.
+        /// Bytes can be written, or a `connect(2)` has ended.
         package static let writing = Interest(rawValue: 2)
-        /// Bits of the two above.
         package let rawValue: UInt8
 
-        /// - Parameter rawValue: bits of `reading` and `writing`.
         package init(rawValue: UInt8) { self.rawValue = rawValue }
     }
 
     private struct State {
         var interest: Interest = []
-        /// The poller will tell.
+        /// The poller will notify.
         var isArmed = false
-        /// It has told, and the handler has not ended yet.
+        /// The poller has notified, and the handler has not returned.
         var isPending = false
         var isCancelled = false
     }
 
     let descriptor: Int32
-    /// Never used for another one: what the poller tells too late finds nobody.
+    /// A unique number, so that a late notification does not reach another source.
     let number: UInt64
     private let queue: DispatchQueue
     private let state = Mutex(State())
     private let handler: (Interest) -> Void
     private let poller: DescriptorPoller
 
-    /// Begins with no interest.
+    /// Starts with an empty interest.
     /// - Parameters:
-    ///   - descriptor: non-blocking, and owned from here on: closed on the queue after `cancel`, or when this is
-    ///     forgotten.
+    ///   - descriptor: non-blocking. The source owns it and closes it on the queue after `cancel`, or when the source
+    /// is released.
     ///   - queue: serial.
-    ///   - handler: on the queue, for what is ready of the interest; never after `cancel` on the queue has returned.
+    ///   - handler: called on the queue with the ready conditions; not called after `cancel` has returned on the queue.
     package convenience init(owning descriptor: Int32, queue: DispatchQueue, handler: @escaping (Interest) -> Void) {
         self.init(owning: descriptor, queue: queue, poller: .shared, handler: handler)
     }
@@ -66,30 +61,28 @@ package final class DescriptorSource: @unchecked Sendable {
 
     deinit { cancel() }
 
-    /// What is waited for. Setting it again to the same costs nothing; from within the handler it holds from its end
-    /// on.
+    /// The conditions to wait for. A change within the handler applies when the handler returns.
     package var interest: Interest {
         get { state.withLock { $0.interest } }
         set {
             state.withLock { state in
                 guard newValue != state.interest, !state.isCancelled else { return }
                 state.interest = newValue
-                // What the handler is still to be told waits on the queue; it arms at its end.
+                // A pending handler arms the source when it returns.
                 if !state.isPending { arm(&state) }
             }
         }
     }
 
-    /// Whether it has ended for good.
     package var isCancelled: Bool { state.withLock { $0.isCancelled } }
 
-    /// Waits for nothing any more, and closes the descriptor in a later turn of the queue, so that a handler that runs
-    /// just now still has it. From any thread.
+    /// Stops waiting, and closes the descriptor in a later turn of the queue, so that a running handler still has it.
+    /// Thread-safe.
     package func cancel() {
         let isFirst = state.withLock { state in
             defer { state.isCancelled = true }
             guard !state.isCancelled else { return false }
-            // Also where nothing is armed: a copy of the descriptor may live on elsewhere, and keep it in.
+            // Required even if nothing is armed: a duplicate of the descriptor would keep it in epoll.
             poller.disarm(descriptor)
             return true
         }
@@ -98,7 +91,7 @@ package final class DescriptorSource: @unchecked Sendable {
         queue.async { [descriptor] in Glibc.close(descriptor) }
     }
 
-    /// The poller's word, on its thread. It says each word once, until it is asked again.
+    /// Called on the poller's thread, once per `arm`.
     func tell(_ ready: Interest) {
         state.withLock { state in
             state.isArmed = false
@@ -123,8 +116,8 @@ package final class DescriptorSource: @unchecked Sendable {
         }
         state.isArmed = poller.arm(self, state.interest)
         guard !state.isArmed else { return }
-        // The kernel has no room for another one (EPOLL_CTL_ADD: ENOMEM, ENOSPC; or no epoll instance could be made):
-        // asked by hand until it has.
+        // The kernel cannot register another descriptor (EPOLL_CTL_ADD: ENOMEM, ENOSPC): poll it from the queue until
+        // it can.
         state.isPending = true
         queue.asyncAfter(deadline: .now() + Self.askEvery) { [weak self] in self?.ask() }
     }
@@ -139,10 +132,10 @@ package final class DescriptorSource: @unchecked Sendable {
 }
 
 extension DescriptorSource.Interest {
-    /// POLLIN and POLLOUT, which have epoll's values, too (epoll_ctl(2)).
+    /// POLLIN and POLLOUT, which have the same values in epoll_ctl(2).
     var pollEvents: Int16 { Int16(contains(.reading) ? POLLIN : 0) | Int16(contains(.writing) ? POLLOUT : 0) }
 
-    /// An end or an error is for everybody.
+    /// A hang-up or error counts as both conditions.
     init(pollEvents: Int16) {
         self = []
         let ended = pollEvents & Int16(POLLERR | POLLHUP | POLLNVAL) != 0

@@ -1,17 +1,16 @@
-/// Texts of anybody's within a language: each part is looked for by its Unicode scalars.
+/// Escapes untrusted text for a shell, HTML or XML, by Unicode scalars.
 ///
-/// To `String` a sign and a mark that joins with it are one character (U+0600 before `<`, U+0301 behind `"`, `\r\n`),
-/// and looking for the sign alone passes that by. Who reads the page, the table or the line goes by scalars or bytes
-/// and sees the sign.
+/// `String` compares characters: a sign joined with a combining mark (U+0600 before `<`, U+0301 after `"`, `\r\n`) is
+/// another character than the sign alone. Browsers and shells read scalars or bytes.
 package enum Escaping {
-    /// The text with each of these parts as something else, one pair after the other.
+    /// Replaces each part of a pair, one pair at a time.
     package static func replacing(_ text: String, _ pairs: KeyValuePairs<String, String>) -> String {
         var scalars = text.unicodeScalars
         for (part, other) in pairs { scalars = scalars.replacing(part.unicodeScalars, with: other.unicodeScalars) }
         return String(scalars)
     }
 
-    /// As one word of a POSIX shell.
+    /// Quotes the text as one word of a POSIX shell.
     package static func shellWord(_ text: String) -> String {
         let isPlain = !text.isEmpty && text.utf8.allSatisfy { plainBytes.contains($0) }
         return isPlain ? text : "'" + replacing(text, ["'": "'\\''"]) + "'"
@@ -20,7 +19,7 @@ package enum Escaping {
     private static let plainBytes = Set(
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:@%+=,-".utf8)
 
-    /// As text and as an attribute's value in double quotes, of HTML and XML.
+    /// Escapes the text for HTML and XML, also in attribute values with double quotes.
     package static func markup(_ text: String) -> String {
         replacing(text, ["&": "&amp;", "<": "&lt;", ">": "&gt;", "\"": "&quot;"])
     }

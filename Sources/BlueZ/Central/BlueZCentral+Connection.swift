@@ -19,10 +19,10 @@ extension BlueZCentral {
             let isShared = isHeldByOthers(device, peer)
             session = Session(number: number, peer: peer, device: device, isShared: isShared)
             if !isShared { held.hold(peer.text) }
-            // A scan makes attempts slower, and some controllers cannot do both.
+            // Scanning delays connection attempts, and some controllers cannot do both.
             await stopScan()
             try await connect(device, number, limit: limit)
-            // Ended meanwhile, and told so.
+            // The session has ended in the meantime.
             guard session?.number == number, session?.isEnding == false else { return }
             session?.isConnected = true
             if isShared {
@@ -44,12 +44,11 @@ extension BlueZCentral {
         }
     }
 
-    /// Returns when the device is connected, or the attempt has been ended by somebody else, who tells of it.
+    /// Returns when the device is connected, or when the attempt was ended and reported elsewhere.
     ///
-    /// The property is what counts, and nothing tells of it for certain. The reply may come before it; and where ATT is
-    /// faster than the kernel's own message, BlueZ 5.66 finds the device "already connected" and never signals the
-    /// property (src/device.c, device_add_connection). So bluetoothd is asked once it has answered, and once a second
-    /// from then on.
+    /// Only the property `Connected` counts, but no signal for it is certain. The reply can arrive before it. If ATT is
+    /// faster than the kernel's event, BlueZ 5.66 finds the device "already connected" and never signals the property
+    /// (src/device.c, device_add_connection). So the gateway reads the property after the reply and then once a second.
     private func connect(_ device: String, _ number: UInt64, limit: Duration) async throws(LinkError) {
         let what = "Connecting to \(session?.peer.text ?? device) failed"
         let deadline = ContinuousClock.now + limit
@@ -70,7 +69,7 @@ extension BlueZCentral {
         while session?.number == number, session?.isEnding == false, self.device(device, "Connected")?.bool != true {
             if let failure = session?.failure { throw failure }
             guard ContinuousClock.now < deadline else {
-                // An attempt that goes on would be in the way of the next one.
+                // A pending attempt would block the next one.
                 _ = try? await service.call(
                     device, BlueZName.device, "Disconnect", limit: .seconds(3), "Giving the attempt up failed")
                 throw LinkError(.connectFailed, "\(what): it did not connect within \(limit)", isTransient: true)
@@ -94,13 +93,13 @@ extension BlueZCentral {
         guard !session.isShared else { return await leave(session) }
         async let asked = service.call(
             device, BlueZName.device, "Disconnect", limit: .seconds(5), "Disconnecting failed")
-        // What was written last may still be on its way: bluetoothd's patience serves it.
+        // The last write might not be sent yet: let bluetoothd end the connection after its delay.
         if session.isConnected, !session.hasUnheardWrite { hangUpNow(device) }
         _ = try? await asked
         let ended = await wait(limit: .seconds(5)) { central in
             central.session?.number != session.number || central.device(device, "Connected")?.bool != true
         }
-        // Told already, by the signal.
+        // A signal has reported the end already.
         guard self.session?.number == session.number else {
             if !session.isConnected { emit(.disconnected(nil)) }
             return
@@ -112,7 +111,7 @@ extension BlueZCentral {
         emit(.disconnected(nil))
     }
 
-    /// Whether a connection is there that neither we nor a program of ours that died has begun.
+    /// Whether the connection belongs to another program, not to us or to a process of ours that has ended.
     func isHeldByOthers(_ device: String, _ peer: PeerID) -> Bool {
         guard self.device(device, "Connected")?.bool == true else {
             held.release(peer.text)
@@ -121,7 +120,7 @@ extension BlueZCentral {
         return !held.isOurs(peer.text)
     }
 
-    /// Leaves a connection of somebody else's as it was found: what one did not begin one does not end.
+    /// Leaves another program's connection unchanged.
     private func leave(_ session: Session) async {
         for path in session.subscribed.sorted() {
             _ = try? await service.call(
@@ -133,7 +132,7 @@ extension BlueZCentral {
         emit(.disconnected(nil))
     }
 
-    /// Spares a bottle the 2 s for which bluetoothd holds every connection, where we may.
+    /// Ends the connection at once through the kernel, where that is permitted. bluetoothd waits 2 s.
     private func hangUpNow(_ device: String) {
         guard let address = self.device(device, "Address")?.text.flatMap(BluetoothAddress.init),
             let adapter, let index = adapter.split(separator: "/").last.flatMap({ UInt16($0.dropFirst(3)) })

@@ -1,12 +1,12 @@
 import Bluetooth
 import DBus
 
-/// What passes on a connection.
+/// GATT operations on a connection.
 extension BlueZCentral {
-    /// ATT's own limit for a transaction (Core 5.4, Vol 3 Part F, 3.3.3), and what a call may therefore take.
+    /// The transaction timeout of ATT (Core 5.4, Vol 3 Part F, 3.3.3), and so the time limit of a call.
     private static let limit = Duration.seconds(30)
 
-    /// How long services may take that are being read anew.
+    /// The time limit for services that bluetoothd reads again.
     private static let patience = Duration.seconds(3)
 
     private static let notConnected = LinkError(.outOfStep, "Nothing is connected")
@@ -24,11 +24,9 @@ extension BlueZCentral {
                     LinkError(.timeout, "The services of \(session.peer) were not read within 30 s", isTransient: true))
             )
         }
-        // In 5.66 ServicesResolved comes before the signals that bring the services; the list of objects has them
-        // already.
+        // In 5.66, ServicesResolved precedes the signals with the services; GetManagedObjects has them already.
         await service.refresh()
-        // A bottle whose firmware was updated tells that all its services have changed: then there are none for a
-        // moment.
+        // After a firmware update the bottle indicates Service Changed for all services: for a moment there are none.
         _ = await wait(limit: Self.patience) { central in
             central.session?.number != session.number
                 || !central.objects { $0.paths(having: BlueZName.gattCharacteristic, below: device) }.isEmpty
@@ -37,7 +35,7 @@ extension BlueZCentral {
         let table = objects { RemoteTable(of: device, in: $0) }
         self.session?.table = table
         emit(.discovered(table.services))
-        // Known since BlueZ 5.62; the fd's way tells it for older ones.
+        // The property exists since BlueZ 5.62; AcquireNotify returns the MTU in older versions.
         if let mtu = objects({ objects in
             table.paths.values.compactMap { objects[$0, BlueZName.gattCharacteristic]?["MTU"]?.integer }.max()
         }) {
@@ -51,7 +49,7 @@ extension BlueZCentral {
         emit(.mtuChanged(mtu))
     }
 
-    /// The object behind a handle.
+    /// The object path of a handle.
     private func path(_ handle: UInt16) throws(LinkError) -> String {
         guard let session, session.isConnected else { throw Self.notConnected }
         guard let path = session.table.paths[handle] else {
@@ -60,7 +58,7 @@ extension BlueZCentral {
         return path
     }
 
-    /// Whether the connection that a request was made on is still there; where not, `disconnected` has answered it.
+    /// Whether the request's connection still exists. If not, `disconnected` has answered the request.
     private func isCurrent(_ number: UInt64?) -> Bool { number == nil || session?.number == number }
 
     func read(_ handle: UInt16) async {
@@ -103,7 +101,7 @@ extension BlueZCentral {
             switch way {
             case .socket where try await subscribeBySocket(handle, path): break
             default:
-                // Before the call: the first value may come with its answer.
+                // Before the call, because the first value can arrive with its reply.
                 session?.subscribed.insert(path)
                 _ = try await service.call(
                     path, BlueZName.gattCharacteristic, "StartNotify", limit: Self.limit,
@@ -116,7 +114,7 @@ extension BlueZCentral {
         }
     }
 
-    /// `false` where this characteristic has no socket to offer: it indicates only, or somebody else has it.
+    /// Returns `false` if the characteristic has no socket: it only indicates, or another program has the socket.
     private func subscribeBySocket(_ handle: UInt16, _ path: String) async throws(LinkError) -> Bool {
         let number = session?.number
         let answer: [DBusValue]
@@ -144,7 +142,7 @@ extension BlueZCentral {
         return true
     }
 
-    /// A characteristic's value changed: a notification where we subscribed, the answer to somebody's read where not.
+    /// Handles a changed value: a notification after a subscription, otherwise the response to another program's read.
     func notice(_ path: String, _ values: BlueZObjects.Properties) {
         guard let session, session.subscribed.contains(path), let handle = session.table.handles[path],
             let value = values["Value"]?.byteArray
@@ -156,7 +154,7 @@ extension BlueZCentral {
         guard let session, session.isConnected else { return }
         self.session?.hasUnheardWrite = false
         guard flow.count < Self.eventLimit else {
-            // Leaving some out would make a log look whole that is not.
+            // Dropping values would make an incomplete log look complete.
             log("\(session.peer) sends faster than its values are taken: hanging up")
             let device = session.device
             if !session.isShared {

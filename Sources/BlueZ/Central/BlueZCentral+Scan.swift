@@ -1,7 +1,7 @@
 import Bluetooth
 import DBus
 
-/// Scanning, and the rungs of recovery that need an adapter.
+/// Scanning, and the recovery steps that need an adapter.
 extension BlueZCentral {
     private static let limit = Duration.seconds(10)
 
@@ -26,11 +26,11 @@ extension BlueZCentral {
                 _ = try await service.call(
                     adapter, BlueZName.adapter, "StartDiscovery", limit: Self.limit, "The scan could not be started")
             } catch {
-                // Ours still runs from before.
+                // Our previous scan is still active.
                 guard error.code == .inProgress else { throw error }
             }
             guard isScanning else { return await stopDiscovery() }
-            // Whoever another scan sees just now, and who is connected (a connected bottle does not advertise).
+            // Report devices that another scan sees, and connected ones, which do not advertise.
             for path in objects({ $0.paths(having: BlueZName.device, below: adapter) }) {
                 let isSeen = device(path, "RSSI") != nil || device(path, "Connected")?.bool == true
                 if isSeen { noticeAdvertiser(path, isNew: true) }
@@ -41,11 +41,10 @@ extension BlueZCentral {
         }
     }
 
-    /// Only LE; every advertisement, so that one that was heard before is heard again.
+    /// LE only, with duplicates, so that a known device is reported again.
     ///
-    /// And the pattern that fits everybody: where any client of bluetoothd names a pattern, whoever fits none of the
-    /// patterns is hidden from all clients, also from those without one (BlueZ 5.66–5.87 src/adapter.c,
-    /// device_is_discoverable).
+    /// The pattern matches every device: if any client of bluetoothd sets a pattern, all clients see only devices that
+    /// match one of the patterns (BlueZ 5.66–5.87 src/adapter.c, device_is_discoverable).
     private func setFilter(_ adapter: String) async throws(LinkError) {
         var filter: [String: DBusValue] = [
             "Transport": .string("le"), "DuplicateData": .boolean(true), "Pattern": .string(""),
@@ -55,7 +54,7 @@ extension BlueZCentral {
             _ = try await service.call(
                 adapter, BlueZName.adapter, "SetDiscoveryFilter", [.properties(filter)], limit: Self.limit, what)
         } catch {
-            // Before 5.54 there were no patterns.
+            // Versions before 5.54 have no patterns.
             guard error.code == .outOfStep else { throw error }
             filter["Pattern"] = nil
             _ = try await service.call(
@@ -78,12 +77,12 @@ extension BlueZCentral {
             _ = try await service.call(
                 adapter, BlueZName.adapter, "StopDiscovery", limit: Self.limit, "The scan could not be stopped")
         } catch {
-            // "No discovery started": it has ended by itself.
+            // "No discovery started": it has ended already.
             if error.code != .system { log(error.description) }
         }
     }
 
-    /// Reports a device to the consumer, if it scans and there is something new to report.
+    /// Reports a device during a scan if its data is new.
     func noticeAdvertiser(_ path: String, isNew: Bool) {
         guard isScanning, isNew, let adapter, path.hasPrefix(adapter + "/"), flow.count < Self.eventLimit else {
             return
@@ -95,7 +94,7 @@ extension BlueZCentral {
             peer: PeerID(address.description), address: address, name: properties["Name"]?.text,
             services: (properties["UUIDs"]?.texts ?? []).compactMap(BluetoothUUID.init),
             rssi: rssi == 127 ? nil : rssi)  // 127: not known (Core 5.4, Vol 4 Part E, 7.7.65.2).
-        // A random address is static where its two highest bits are set, else it changes (Core 5.4, Vol 6 Part B,
+        // A random address is static if its two highest bits are set, otherwise it changes (Core 5.4, Vol 6 Part B,
         // 1.3.2).
         advertisement.isAddressPrivate = properties["AddressType"]?.text == "random" && address.value >> 46 != 0b11
         guard reported[path] != advertisement, reported[path] != nil || reported.count < Self.reportedLimit else {
@@ -111,7 +110,7 @@ extension BlueZCentral {
             guard let device = objects({ $0.device(address: peer.text, on: adapter) }) else {
                 return emit(.recovered("bluetoothd does not remember \(peer) any more"))
             }
-            // It would end with it, and it is not ours to end.
+            // RemoveDevice would end a connection that belongs to another program.
             guard session?.device == device && session?.isShared == false || !isHeldByOthers(device, peer) else {
                 return emit(
                     .recovered(
@@ -127,7 +126,7 @@ extension BlueZCentral {
             _ = try await service.call(
                 adapter, BlueZName.adapter, "RemoveDevice", [.objectPath(device)], limit: Self.limit,
                 "Forgetting \(peer) failed")
-            // While connected it is told after about 3 s.
+            // A connected device takes about 3 s.
             let gone = await wait(limit: Self.limit) { central in
                 central.forgetting[device] != false || central.objects { $0[device, BlueZName.device] == nil }
             }
@@ -146,7 +145,7 @@ extension BlueZCentral {
             do throws(LinkError) {
                 _ = try await ready()
             } catch {
-                // Without power it is only switched on.
+                // If the adapter is off, only switch it on.
                 guard error.code == .poweredOff else { throw error }
             }
             guard let adapter = objects({ [adapterName] in $0.adapter(named: adapterName) }) else {

@@ -2,32 +2,30 @@ import Bluetooth
 import DBus
 import Dispatch
 
-/// The gateway's way to the air through bluetoothd: `bluez`, `bluez:hci0`.
+/// A central link through bluetoothd: `bluez`, `bluez:hci0`.
 ///
-/// How notifications come is the choice `NotificationWay`. Nothing polls: every wait is for a signal of bluetoothd,
-/// under a limit.
+/// `NotificationWay` selects how values arrive. The link never polls: it waits for signals of bluetoothd with a time
+/// limit.
 package final class BlueZCentralLink: CentralLink {
     /// `bluez`, or `bluez:` with the adapter.
     package let name: String
-    /// Always: peers are found by scanning.
     package let hasRadio = true
-    /// What happens, for one consumer.
     package let events: AsyncStream<CentralEvent>
     private let central: BlueZCentral
 
-    /// How values that the peer notifies reach us.
+    /// How notified values arrive from bluetoothd.
     package enum NotificationWay: Sendable {
-        /// StartNotify: bluetoothd sends a signal for each value, through the bus. None is lost: the bus keeps them.
+        /// StartNotify: bluetoothd sends a D-Bus signal for each value. No value is lost.
         case signals
-        /// AcquireNotify: a socket from bluetoothd straight to us, faster. bluetoothd drops a value when the socket is
-        /// full (some 270 values of a log's size), and one that comes before the subscription has been answered.
+        /// AcquireNotify: a socket from bluetoothd, which is faster. bluetoothd drops a value when the socket is full
+        /// (after some 270 values of a log), and a value that arrives before the reply to the subscription.
         case socket
     }
 
     /// - Parameters:
-    ///   - adapter: `hci0`, or its address; `nil`: the first with power.
-    ///   - log: takes a line for a person about something odd.
-    ///   - held: which connections are ours; `nil`: every connection that is there already is somebody else's.
+    ///   - adapter: `hci0`, or its address; `nil` for the first powered one.
+    ///   - log: logs one line about an unusual event.
+    ///   - held: the connections of this user's gateways; `nil` treats every existing connection as another program's.
     package init(
         adapter: String?, bus: DBusConnection.Bus = .system, notifications: NotificationWay = .signals,
         held: HeldConnections? = nil,
@@ -39,23 +37,23 @@ package final class BlueZCentralLink: CentralLink {
         events = central.flow.stream()
     }
 
-    /// Who waits for events of a link that was forgotten waits no longer.
+    /// End the stream of a link that was never closed.
     deinit { central.flow.finish() }
 
     package func perform(_ request: CentralRequest) {
         let central = central
-        // In order, whoever calls from wherever.
+        // The queue keeps the order of requests from any thread.
         central.executor.queue.async { central.assumeIsolated { $0.begin(request) } }
     }
 
     package func close() async { await central.close() }
 }
 
-/// The state behind the link. It shares bluetoothd's queue, so signals are handled at once and in order.
+/// The state of the link. It uses bluetoothd's queue, so signals are handled immediately and in order.
 actor BlueZCentral {
     nonisolated let executor: QueueExecutor
     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
-    /// D-Bus cannot push back on a peer: whoever makes too many events wait is hung up on.
+    /// D-Bus has no back pressure for a peer: one that causes too many pending events is disconnected.
     nonisolated let flow = EventQueue<CentralEvent>()
     let service: BlueZService
     let adapterName: String?
@@ -63,28 +61,27 @@ actor BlueZCentral {
     var held: HeldConnections
     let log: @Sendable (String) -> Void
 
-    /// The adapter in use, from the first request that found one.
+    /// The current adapter.
     var adapter: String?
-    /// Whether the consumer wants to hear of advertisers.
+    /// Whether the consumer scans.
     var isScanning = false
-    /// What was reported last of each peer, so that only changes are reported again.
+    /// The last report of each peer, so that only changes are reported again.
     var reported: [String: Advertisement] = [:]
     var session: Session?
-    /// Devices that bluetoothd is being told to forget, and whether it has: while somebody scans it hears them again at
-    /// once, and knows them anew.
+    /// Devices being removed, and whether they are. During a scan by any program they can appear again at once.
     var forgetting: [String: Bool] = [:]
-    /// Wakes those who wait for something that a signal brings.
+    /// Tasks that wait for a signal.
     var waiters: [UInt64: Waiter] = [:]
     var lastSession: UInt64 = 0
     private var lastWaiter: UInt64 = 0
-    /// The last of the operations on the connection that have been asked for.
+    /// The last requested operation on the connection.
     private var operations: Task<Void, Never>?
     private var wasAvailable = true
     private var isClosed = false
 
-    /// Events that may wait for the consumer: more, and the peer is hung up on.
+    /// The maximum number of pending events, above which the peer is disconnected.
     static let eventLimit = 8192
-    /// Peers remembered during a scan.
+    /// The maximum number of peers during a scan.
     static let reportedLimit = 4096
 
     /// A connection, from the request to its end.
@@ -92,20 +89,20 @@ actor BlueZCentral {
         var number: UInt64
         var peer: PeerID
         var device: String
-        /// It was there before us: somebody else's.
+        /// Another program established the connection.
         var isShared = false
         var isConnected = false
-        /// bluetoothd says that it has connected.
+        /// Connect has returned.
         var isAnswered = false
-        /// Why bluetoothd could not connect.
+        /// The error of Connect.
         var failure: LinkError?
-        /// Ours to end: `disconnected` says nil.
+        /// We are ending the connection, so `disconnected` has no error.
         var isEnding = false
-        /// A write without response that nothing of the peer's has followed.
+        /// A write without response was sent, and nothing was received since.
         var hasUnheardWrite = false
         var mtu = 23
         var table = RemoteTable()
-        /// Characteristic paths whose values are wanted as signals.
+        /// The paths of characteristics whose values arrive as signals.
         var subscribed: Set<String> = []
         var sockets: [UInt16: NotificationSocket] = [:]
     }
@@ -127,7 +124,7 @@ actor BlueZCentral {
         self.log = log
     }
 
-    /// Starts what a request asks for. Connection matters run by themselves, so that a `disconnect` can cut them short.
+    /// Starts a request. Connection requests run separately, so that `disconnect` can cancel them.
     func begin(_ request: CentralRequest) {
         guard !isClosed else { return }
         switch request {
@@ -145,9 +142,8 @@ actor BlueZCentral {
         }
     }
 
-    /// What passes on a connection goes one after the other: bluetoothd refuses a second operation on a characteristic
-    /// (InProgress), and writes have to arrive in order. Where the connection ends first, `disconnected` answers them
-    /// all.
+    /// GATT operations run one at a time: bluetoothd rejects a second operation on a characteristic (InProgress), and
+    /// writes must keep their order. If the connection ends first, `disconnected` answers all of them.
     private func enqueue(_ operation: @escaping @Sendable (isolated BlueZCentral) async -> Void) {
         let (previous, number) = (operations, session?.number)
         operations = Task {
@@ -158,9 +154,9 @@ actor BlueZCentral {
 
     func emit(_ event: CentralEvent) { flow.yield(event) }
 
-    /// The adapter with power, after connecting to bluetoothd where that is still to be done.
+    /// Returns the powered adapter; connects to bluetoothd first if needed.
     func ready() async throws(LinkError) -> String {
-        // Straight on where everything is there: a write must not lose its place.
+        // Do not suspend if everything is ready, so that writes keep their order.
         if let adapter, isPowered(adapter) { return adapter }
         await service.onChange { [weak self] change in
             guard let self else { return }
@@ -180,12 +176,12 @@ actor BlueZCentral {
         objects { $0[adapter, BlueZName.adapter]?["Powered"]?.bool == true }
     }
 
-    /// A value of the device, as last told.
+    /// The cached value of a device property.
     func device(_ path: String, _ property: String) -> DBusValue? {
         objects { $0[path, BlueZName.device]?[property] }
     }
 
-    /// Waits until `isDone`, asked again after every change; `false` when `limit` is over first.
+    /// Waits until `isDone` is true, checked after every change. Returns `false` after `limit`.
     func wait(limit: Duration, until isDone: @escaping @Sendable (isolated BlueZCentral) -> Bool) async -> Bool {
         if isDone(self) { return true }
         lastWaiter += 1
@@ -206,7 +202,7 @@ actor BlueZCentral {
         }
     }
 
-    /// A change at bluetoothd.
+    /// Handles a change at bluetoothd.
     private func follow(_ change: BlueZService.Change) {
         switch change {
         case .appeared: break
@@ -274,7 +270,7 @@ actor BlueZCentral {
         }
     }
 
-    /// The connection has ended; by us where we asked for it.
+    /// Ends the session; without an error if we disconnected.
     func lose(_ error: LinkError) {
         guard let session else { return }
         self.session = nil
@@ -300,7 +296,7 @@ actor BlueZCentral {
         }
         session?.sockets.values.forEach { $0.close() }
         session = nil
-        // Discovery of ours ends with our connection to the bus.
+        // bluetoothd ends our discovery with the connection to the bus.
         await service.close()
         for waiter in waiters.values { waiter.wake(false) }
         waiters = [:]

@@ -1,34 +1,34 @@
 import Glibc
 
-/// Which of this machine's connections to bottles are ours: what one did not begin one does not end.
+/// The connections to bottles that this user's gateways have established. Only those may be ended.
 ///
-/// bluetoothd keeps a connection when the program that asked for it dies, and does not say who asked. So each
-/// connection of ours has a file with a lock on it, as long as it lasts. The kernel lifts the lock of a process that
-/// dies, however it dies: a file without a lock is a connection that a program of ours left behind.
+/// bluetoothd keeps a connection when the program that requested it ends, and does not report which program that was.
+/// So each connection has a locked file. The kernel releases the lock when the process ends: a file without a lock is a
+/// connection that one of our programs left behind.
 package struct HeldConnections: Sendable {
     private let folder: String?
-    /// Peer -> descriptor of its locked file.
+    /// The descriptor of the locked file by peer.
     private var files: [String: Int32] = [:]
 
-    /// - Parameter folder: one for all programs of this user, writable; `nil`: nothing is remembered.
+    /// - Parameter folder: a writable directory for all programs of this user; `nil` disables the files.
     package init(folder: String?) {
         self.folder = folder
     }
 
-    /// The connection to that peer is ours from now on.
+    /// Locks the file of a new connection.
     mutating func hold(_ peer: String) {
         guard files[peer] == nil, let path = path(peer), let descriptor = Self.open(path, O_CREAT) else { return }
         if Self.lock(descriptor) { files[peer] = descriptor } else { close(descriptor) }
     }
 
-    /// It has ended.
+    /// Removes the file of a connection that has ended.
     mutating func release(_ peer: String) {
         guard let path = path(peer), isOurs(peer) else { return }
         unlink(path)
         if let descriptor = files.removeValue(forKey: peer) { close(descriptor) }
     }
 
-    /// Whether we hold it, or a program of ours did that is no more.
+    /// Whether this process holds the connection, or a process of ours that has ended did.
     func isOurs(_ peer: String) -> Bool {
         if files[peer] != nil { return true }
         guard let path = path(peer), let descriptor = Self.open(path, 0) else { return false }
@@ -38,7 +38,7 @@ package struct HeldConnections: Sendable {
 
     private static func lock(_ descriptor: Int32) -> Bool { flock(descriptor, LOCK_EX | LOCK_NB) == 0 }
 
-    /// A file of this user's own: in a folder for everybody, somebody else may have made one of that name.
+    /// Opens a regular file of this user. In a shared directory, another user might have created the name.
     private static func open(_ path: String, _ flags: Int32) -> Int32? {
         let descriptor = Glibc.open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | flags, 0o600)
         guard descriptor >= 0 else { return nil }
@@ -50,7 +50,7 @@ package struct HeldConnections: Sendable {
         return nil
     }
 
-    /// An address has no slashes; whatever else comes is not kept.
+    /// The file name is an address; other texts have none.
     private func path(_ peer: String) -> String? {
         guard let folder, !peer.contains("/"), peer.utf8.count <= 64 else { return nil }
         return "\(folder)/waterh-\(geteuid())-connection-\(peer.filter { $0 != ":" })"

@@ -2,22 +2,21 @@ import Utilities
 import Dispatch
 import Glibc
 
-/// A socket from AcquireNotify: one message is one value. Its end says that the connection, or bluetoothd, has ended;
-/// that is told by signals too, so here it only stops.
+/// A socket of AcquireNotify: one message is one value. D-Bus signals report the end of the connection, so the end of
+/// the socket is ignored.
 final class NotificationSocket: @unchecked Sendable {
-    /// Set once, in the beginning.
+    /// Set once, in `init`.
     private var source: DescriptorSource?
     private let descriptor: Int32
     private let receive: @Sendable ([UInt8]) -> Void
-    /// When the socket was last found empty; of the queue's own.
+    /// The time at which the socket was last empty.
     private var emptied: UInt64 = 0
 
-    /// In a flood one wake-up takes what came within this time, instead of one value: bluetoothd has the processor
-    /// meanwhile, and its socket holds some hundred values. A bottle's values come further apart and are never waited
-    /// for.
+    /// During a burst, one wake-up reads the values of this time (in nanoseconds), so that bluetoothd can use the
+    /// processor. Its socket has room for some hundred values. Slower values are read at once.
     private static let gathering: UInt64 = 2_000_000
 
-    /// - Parameter descriptor: owned from here on.
+    /// - Parameter descriptor: owned by this object.
     init(_ descriptor: Int32, queue: DispatchQueue, receive: @escaping @Sendable ([UInt8]) -> Void) {
         self.descriptor = descriptor
         self.receive = receive
@@ -34,7 +33,7 @@ final class NotificationSocket: @unchecked Sendable {
     private func drain() {
         if DispatchTime.now().uptimeNanoseconds &- emptied < Self.gathering { usleep(UInt32(Self.gathering / 1000)) }
         defer { emptied = DispatchTime.now().uptimeNanoseconds }
-        // A value has 512 bytes at most (Core 5.4, Vol 3 Part F, 3.2.9).
+        // The maximum length of a value is 512 bytes (Core 5.4, Vol 3 Part F, 3.2.9).
         var buffer = [UInt8](repeating: 0, count: 1024)
         while source?.isCancelled == false {
             let count = recv(descriptor, &buffer, buffer.count, 0)

@@ -1,15 +1,15 @@
 import Bluetooth
 
-/// A device's services as bluetoothd exports them, with the object paths behind the handles.
+/// The services of a device as bluetoothd exports them, with the object path of each handle.
 struct RemoteTable {
     private(set) var services: [RemoteService] = []
-    /// Value handle -> object path.
+    /// The object path by value handle.
     private(set) var paths: [UInt16: String] = [:]
-    /// Object path -> value handle.
+    /// The value handle by object path.
     private(set) var handles: [String: UInt16] = [:]
 
-    /// Reads `…/service000a/char000b`: the numbers are the handles of the declarations (src/gatt-client.c), and a
-    /// value's handle follows its declaration's (Core 5.4, Vol 3 Part G, 3.3). Whatever is not shaped so is left out.
+    /// Parses `…/service000a/char000b`. The numbers are the handles of the declarations (src/gatt-client.c); the value
+    /// handle is the next one (Core 5.4, Vol 3 Part G, 3.3). Other paths are ignored.
     init(of device: String, in objects: BlueZObjects) {
         var characteristics: [String: [RemoteCharacteristic]] = [:]
         for path in objects.paths(having: BlueZName.gattCharacteristic, below: device) {

@@ -4,24 +4,23 @@ import Utilities
 import Dispatch
 import Glibc
 
-/// A packet of the kernel's HCI monitor channel: what any program sends to an adapter, and what comes back.
+/// A packet of the kernel's HCI monitor channel, which carries the traffic of all adapters.
 package struct MonitorPacket: Sendable, Hashable {
-    /// As in btsnoop's monitor format: 0 new adapter, 2 command, 3 event, 4 ACL sent, 5 ACL received…
+    /// The opcode of btsnoop's monitor format: 0 new adapter, 2 command, 3 event, 4 ACL sent, 5 ACL received…
     package var opcode: UInt16
-    /// Of the adapter; 0xFFFF for what belongs to none.
+    /// The adapter's index; 0xFFFF for packets of no adapter.
     package var adapter: UInt16
-    /// Real time since 1970.
+    /// The time since 1970.
     package var time: Duration
-    /// HCI bytes, without H4's type byte.
+    /// The HCI packet without the H4 type byte.
     package var bytes: [UInt8]
 
-    /// What came by the channel is no packet of it.
+    /// A message of the channel that is not a packet.
     package struct Malformed: Error, Hashable, Sendable, CustomStringConvertible {
-        /// Bytes that a packet like this has, and bytes that there were.
+        /// The expected number of bytes.
         package let needed: Int
-        /// Bytes that came.
+        /// The actual number of bytes.
         package let found: Int
-        /// How many bytes came, and how many should have.
         package var description: String {
             "the kernel's monitor channel sent a packet of \(found) bytes that should have \(needed)"
         }
@@ -34,7 +33,7 @@ package struct MonitorPacket: Sendable, Hashable {
         self.bytes = bytes
     }
 
-    /// Reads one message of the channel; what follows its bytes is no part of it.
+    /// Decodes a message of the channel; bytes after the packet are ignored.
     ///
     /// ```
     /// opcode 2 · adapter 2 · length 2 · that many bytes      little-endian (BlueZ lib/hci.h, hci_mon_hdr)
@@ -49,15 +48,15 @@ package struct MonitorPacket: Sendable, Hashable {
     }
 }
 
-/// Listens on the kernel's HCI monitor channel, live, beside whatever else uses the adapters. Needs CAP_NET_RAW.
+/// Reads the kernel's HCI monitor channel live, alongside other users of the adapters. Requires CAP_NET_RAW.
 package final class HCIMonitor: Sendable {
-    /// Packets in the order of the kernel. A reader that falls `limit` behind gets an error after those that were kept.
+    /// The packets in order. A reader that is more than `limit` packets late receives an error after those.
     package let packets: AsyncThrowingStream<MonitorPacket, any Error>
     private let source: DescriptorSource
     private let continuation: AsyncThrowingStream<MonitorPacket, any Error>.Continuation
     private let queue = DispatchQueue(label: "hci monitor")
 
-    /// - Parameter limit: packets that may wait to be read.
+    /// - Parameter limit: the maximum number of unread packets.
     package init(limit: Int = 65_536) throws(LinkError) {
         let descriptor = socket(
             AF_BLUETOOTH, Int32(SOCK_RAW.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue),
@@ -77,7 +76,7 @@ package final class HCIMonitor: Sendable {
             Glibc.close(descriptor)
             throw HostErrors.error(.permissionDenied, "The HCI monitor channel could not be opened", number)
         }
-        // Room for a burst while the reader is busy; the kernel drops what does not fit.
+        // Room for a burst; the kernel drops packets that do not fit.
         var size: Int32 = 4 << 20
         setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<Int32>.size))
         let (stream, continuation) = AsyncThrowingStream.makeStream(
@@ -93,7 +92,7 @@ package final class HCIMonitor: Sendable {
                 } catch {
                     failure = LinkError(.protocolViolation, "The recording ends: \(error)")
                 }
-                // Which ends the source, too.
+                // This also ends the source.
                 return continuation.finish(throwing: failure)
             }
         }
@@ -104,10 +103,10 @@ package final class HCIMonitor: Sendable {
 
     deinit { continuation.finish() }
 
-    /// Ends `packets` after those that wait.
+    /// Ends `packets` after the pending ones.
     package func close() { continuation.finish() }
 
-    /// The next message that waits at the socket.
+    /// The next message of the socket, if there is one.
     private static func next(_ descriptor: Int32) -> ArraySlice<UInt8>? {
         var buffer = [UInt8](repeating: 0, count: 6 + 0xFFFF)
         while true {

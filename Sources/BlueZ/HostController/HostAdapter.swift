@@ -2,21 +2,20 @@ import Bluetooth
 import CBluetooth
 import Glibc
 
-/// An adapter of this machine as the kernel knows it, for the links and the recording that do without bluetoothd.
+/// An adapter of this machine as the kernel reports it, for links and recordings without bluetoothd.
 package struct HostAdapter: Sendable, Hashable {
-    /// `hci1` is 1.
+    /// The index: 1 for `hci1`.
     package var index: UInt16
-    /// Its own address.
     package var address: BluetoothAddress
-    /// Whether it is switched on.
+    /// Whether the adapter is switched on.
     package var isUp: Bool
 
-    /// As the kernel calls it: `hci0`.
+    /// The kernel's name: `hci0`.
     package var name: String { "hci\(index)" }
 
-    /// The adapter with that name (`hci1`) or that address.
+    /// Finds an adapter by name (`hci1`) or address.
     ///
-    /// - Throws: `LinkError` that says what is there instead, or that this kernel has no Bluetooth.
+    /// - Throws: `LinkError` that lists the existing adapters, or reports that the kernel has no Bluetooth.
     package init(_ text: String) throws(LinkError) {
         let all = try Self.all()
         guard let found = all.first(where: { $0.name == text || $0.address.description == text.uppercased() }) else {
@@ -35,9 +34,9 @@ package struct HostAdapter: Sendable, Hashable {
         self.isUp = isUp
     }
 
-    /// The adapters, by index. The kernel allows 16.
+    /// The adapters by index, at most 16.
     package static func all() throws(LinkError) -> [HostAdapter] {
-        // libbluetooth asks for one device by number; a probe tells whether the kernel has Bluetooth at all.
+        // libbluetooth only finds a device by number; this socket shows whether the kernel has Bluetooth.
         let probe = socket(AF_BLUETOOTH, Int32(SOCK_RAW.rawValue) | Int32(SOCK_CLOEXEC.rawValue), BTPROTO_HCI)
         guard probe >= 0 else {
             throw HostErrors.error(.noAdapter, "This kernel has no Bluetooth", errno)
@@ -53,7 +52,7 @@ package struct HostAdapter: Sendable, Hashable {
         }
     }
 
-    /// Switches it on, as `hciconfig hci1 up` does. bluetoothd does the same for its adapters.
+    /// Switches the adapter on, like `hciconfig hci1 up`. bluetoothd does this for its adapters.
     package func switchOn() throws(LinkError) {
         guard !isUp else { return }
         let descriptor = socket(AF_BLUETOOTH, Int32(SOCK_RAW.rawValue) | Int32(SOCK_CLOEXEC.rawValue), BTPROTO_HCI)
@@ -65,7 +64,7 @@ package struct HostAdapter: Sendable, Hashable {
     }
 }
 
-/// The system's error numbers as links say them.
+/// Errors of the system as link errors.
 enum HostErrors {
     static func error(_ code: LinkError.Code, _ sentence: String, _ number: Int32, isTransient: Bool = false)
         -> LinkError

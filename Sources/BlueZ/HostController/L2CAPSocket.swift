@@ -3,7 +3,8 @@ import CBluetooth
 import Glibc
 import Synchronization
 
-/// ATT's fixed L2CAP channel (CID 4) of an LE connection, as a SEQPACKET socket: the `l2cap:` link, without bluetoothd.
+/// The fixed L2CAP channel of ATT (CID 4) on an LE connection, as a SEQPACKET socket: the `l2cap:` link, without
+/// bluetoothd.
 enum L2CAPSocket {
     static let attChannel: UInt16 = 4
 
@@ -14,7 +15,7 @@ enum L2CAPSocket {
         return descriptor
     }
 
-    /// Calls `body` with the address as the system wants it. `nil`: any adapter.
+    /// Calls `body` with a socket address; `nil` for any adapter.
     static func withAddress<Result>(
         _ address: BluetoothAddress?, isRandom: Bool = false, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Result
     ) -> Result {
@@ -32,7 +33,7 @@ enum L2CAPSocket {
         }
     }
 
-    /// The address at the other end of a connected socket.
+    /// The address of a connected socket's peer.
     static func peer(of descriptor: Int32) -> BluetoothAddress? {
         var address = sockaddr_l2()
         var size = socklen_t(MemoryLayout<sockaddr_l2>.size)
@@ -44,14 +45,13 @@ enum L2CAPSocket {
     }
 }
 
-/// The central's end: `l2cap:ADDR`, or `l2cap:ADDR/random` for a peer with a random address.
+/// The central's end: `l2cap:ADDRESS`, or `l2cap:ADDRESS/random` for a peer with a random address.
 package struct L2CAPDialer: SocketDialer {
-    /// The peer's address.
     package let address: BluetoothAddress
-    /// Whether that address is a random one.
+    /// Whether the peer's address is random.
     package let isRandom: Bool
 
-    /// - Parameter text: what follows `l2cap:`.
+    /// - Parameter text: the text after `l2cap:`.
     package init(_ text: String) throws(LinkError) {
         let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
         guard let address = parts.first.flatMap(BluetoothAddress.init), parts.count == 1 || parts[1] == "random" else {
@@ -67,9 +67,9 @@ package struct L2CAPDialer: SocketDialer {
         isRandom = parts.count > 1
     }
 
-    /// `l2cap:ADDRESS`, with `/random` behind a random one.
+    /// `l2cap:ADDRESS`, with `/random` for a random address.
     package var name: String { "l2cap:\(address)\(isRandom ? "/random" : "")" }
-    /// Always `false`: it connects to one address, and scans for nobody.
+    /// Always `false`: this link connects to one address without a scan.
     package var hasRadio: Bool { false }
 
     package func look() throws(LinkError) -> Advertisement {
@@ -77,11 +77,11 @@ package struct L2CAPDialer: SocketDialer {
     }
 
     package func dial(_ peer: PeerID) throws(LinkError) -> SocketDial {
-        // Without bluetoothd nobody has switched an adapter on.
+        // Without bluetoothd, the adapter might be switched off.
         let usable = try HostAdapter.all().filter { $0.address != address }
         if !usable.contains(where: \.isUp) { try usable.first?.switchOn() }
         let descriptor = try L2CAPSocket.open()
-        // The local end has a channel and a kind of address too, on whichever adapter leads there.
+        // The local address also needs the channel and an address type, for any adapter.
         var error = L2CAPSocket.withAddress(nil) { bind(descriptor, $0, $1) == 0 ? 0 : errno }
         if error == 0 {
             error = L2CAPSocket.withAddress(address, isRandom: isRandom) {
@@ -112,21 +112,20 @@ package struct L2CAPDialer: SocketDialer {
     }
 }
 
-/// The peripheral's end: `l2cap:hci1`, or the adapter's own address. Advertises by itself, because nobody else does.
+/// The peripheral's end: `l2cap:hci1`, or the adapter's address. It advertises by HCI commands.
 package final class L2CAPPeripheralLink: PeripheralLink {
     private let listener: L2CAPListener
     private let link: SocketPeripheralLink
 
-    /// - Parameter text: what follows `l2cap:`.
+    /// - Parameter text: the text after `l2cap:`.
     package init(_ text: String, instruments: LinkInstruments = LinkInstruments()) throws(LinkError) {
         listener = L2CAPListener(adapter: try HostAdapter(text))
         link = SocketPeripheralLink(listener, instruments: instruments)
         instruments.identify?(listener.adapter.address)
     }
 
-    /// As it was asked for: `l2cap:hci1`.
+    /// The link's name in messages: `l2cap:hci1`.
     package var name: String { link.name }
-    /// What happens, for one consumer.
     package var events: AsyncStream<PeripheralEvent> { link.events }
     package func perform(_ request: PeripheralRequest) { link.perform(request) }
     package func caughtUp() async { await link.caughtUp() }
@@ -192,6 +191,6 @@ private final class L2CAPListener: SocketListener {
         CentralID(L2CAPSocket.peer(of: descriptor)?.description ?? "\(number)")
     }
 
-    /// While a connection is made or ends the controller may refuse; the next change of state asks again.
+    /// The controller can reject this while a connection starts or ends; the next change of state repeats it.
     func advertise(_ visible: Bool) { try? advertiser.withLock { $0 }.set(visible) }
 }

@@ -2,17 +2,17 @@ import Bluetooth
 import CBluetooth  // As in the files beside it: built as one module, its SOCK_RAW and SOCK_CLOEXEC are the only ones.
 import Glibc
 
-/// The kernel's management channel (BlueZ doc/mgmt-api.txt), for the one thing that bluetoothd takes its time with.
+/// The kernel's management channel (BlueZ doc/mgmt-api.txt), used to end a connection immediately.
 ///
-/// `Device1.Disconnect` waits 2 s before it ends a connection, for profiles that want to say goodbye (BlueZ 5.66
-/// src/device.c, DISCONNECT_TIMER). A bottle has none, and as long as the connection lasts nobody else can have it.
+/// `Device1.Disconnect` waits 2 s before it ends a connection (BlueZ 5.66 src/device.c, DISCONNECT_TIMER). During that
+/// time no other central can connect to the bottle.
 package enum ManagementChannel {
-    /// Asks the kernel to end the LE connection with `address` at once. Needs CAP_NET_ADMIN; where that is lacking, or
-    /// anything else is in the way, nothing happens, and bluetoothd's own 2 s pass. Never blocks.
+    /// Asks the kernel to end the LE connection with `address` immediately. Requires CAP_NET_ADMIN. On any error
+    /// nothing happens, and bluetoothd's 2 s pass. Never blocks.
     ///
     /// - Parameters:
-    ///   - adapter: index, 1 for hci1.
-    ///   - isRandom: the kind of the address.
+    ///   - adapter: the index, 1 for hci1.
+    ///   - isRandom: whether the address is random.
     package static func disconnect(_ address: BluetoothAddress, isRandom: Bool, adapter: UInt16) {
         // BTPROTO_HCI of the kernel's include/net/bluetooth/bluetooth.h.
         let protocolNumber: Int32 = 1
@@ -20,7 +20,7 @@ package enum ManagementChannel {
         let descriptor = socket(AF_BLUETOOTH, type, protocolNumber)
         guard descriptor >= 0 else { return }
         defer { close(descriptor) }
-        // sockaddr_hci: family, device (0xFFFF: none), channel (3: control), 16 bits each in the machine's order.
+        // sockaddr_hci: family, device (0xFFFF: none), channel (3: control), 16 bits each in host byte order.
         let control: [UInt16] = [UInt16(AF_BLUETOOTH), 0xFFFF, 3]
         var place = sockaddr()
         withUnsafeMutableBytes(of: &place) { place in control.withUnsafeBytes { place.copyMemory(from: $0) } }
@@ -30,7 +30,7 @@ package enum ManagementChannel {
         _ = write(descriptor, request, request.count)
     }
 
-    /// Opcode 0x0014, adapter and length, 16 bits each, little-endian; then the address and its kind (1: public, 2:
+    /// Opcode 0x0014, adapter and length, 16 bits each, little-endian; then the address and its type (1: public, 2:
     /// random).
     static func disconnectRequest(_ address: BluetoothAddress, isRandom: Bool, adapter: UInt16) -> [UInt8] {
         [0x14, 0x00, UInt8(truncatingIfNeeded: adapter), UInt8(adapter >> 8), 0x07, 0x00] + address.littleEndian + [

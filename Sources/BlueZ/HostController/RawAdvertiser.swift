@@ -2,19 +2,19 @@ import Bluetooth
 import CBluetooth
 import Glibc
 
-/// Legacy advertising by HCI commands on a raw socket (Core 5.4, Vol 4 Part E, 7.8.5–7.8.9). Needs CAP_NET_RAW.
+/// Legacy advertising by HCI commands on a raw socket (Core 5.4, Vol 4 Part E, 7.8.5–7.8.9). Requires CAP_NET_RAW.
 struct RawAdvertiser: Sendable {
     let adapter: UInt16
     let name: String
     let services: [BluetoothUUID]
-    /// What is shown instead of what name and services make.
+    /// Advertising data that replaces name and services.
     var given: AdvertisingBytes?
 
     private static let opcodes = (
         parameters: UInt16(0x2006), data: UInt16(0x2008), response: UInt16(0x2009), enable: UInt16(0x200A)
     )
 
-    /// Shows or withdraws the advertisement.
+    /// Starts or stops advertising.
     func set(_ isVisible: Bool) throws(LinkError) {
         let descriptor = try open()
         defer { close(descriptor) }
@@ -43,7 +43,7 @@ struct RawAdvertiser: Sendable {
         return kept
     }
 
-    /// Length and 31 bytes, as the command wants it.
+    /// The length and 31 bytes.
     private static func padded(_ data: [UInt8]) -> [UInt8] {
         [UInt8(data.count)] + data + Array(repeating: 0, count: 31 - data.count)
     }

@@ -1,23 +1,23 @@
 import Bluetooth
 import DBus
 
-/// Advertising data as bluetoothd wants it said: properties of an advertisement object, from AD structures
-/// (`length(1) type(1) data(length − 1)`; types in the Assigned Numbers).
+/// Advertising data as properties of a D-Bus advertisement object, from AD structures (`length(1) type(1) data(length −
+/// 1)`; types in the Assigned Numbers).
 ///
-/// bluetoothd puts flags and everything but the name into the advertisement, 31 bytes in all, and the name into the
-/// scan response.
+/// bluetoothd puts flags and everything except the name into the advertisement (31 bytes), and the name into the scan
+/// response.
 struct AdvertisedProperties: Equatable {
-    /// Of `org.bluez.LEAdvertisement1`, beside its type.
+    /// Properties of `org.bluez.LEAdvertisement1`, without its type.
     var properties: [String: DBusValue] = [:]
-    /// Structures that there is no room or no property for, in words.
+    /// Structures without room or a property, as text.
     var leftOut: [String] = []
 
     private static let room = 31
     private static let nameRoom = 29
 
-    /// Types that bluetoothd writes by itself, has another property for, or keeps to itself: one of them under `Data`,
-    /// and it refuses the whole advertisement (`bt_ad_add_data` in `src/shared/ad.c` of BlueZ, the same from 5.52 to
-    /// 5.82). What it has a property for is taken before this is asked.
+    /// Types that bluetoothd writes itself, has another property for, or reserves. With one of them under `Data` it
+    /// rejects the advertisement (`bt_ad_add_data` in `src/shared/ad.c`, BlueZ 5.52 to 5.82). Types with a property are
+    /// handled before this check.
     private static let refused: Set<UInt8> = Set(0x01...0x0A).union(0x0D...0x12).union(0x14...0x23).union(0x27...0x2B)
         .union([0x3D, 0xFF])
 
@@ -26,13 +26,13 @@ struct AdvertisedProperties: Equatable {
         var (services, solicited): ([DBusValue], [DBusValue]) = ([], [])
         var (maker, serviceData, other): ([DBusValue.Entry], [DBusValue.Entry], [DBusValue.Entry]) = ([], [], [])
         let structures = Self.structures(bytes.data) + Self.structures(bytes.scanResponse)
-        // General or limited discoverable: bluetoothd writes the flags by itself, and takes their room.
+        // General or limited discoverable: bluetoothd writes the flags.
         let isDiscoverable = structures.contains { $0.type == 0x01 && ($0.data.first ?? 0) & 0x03 != 0 }
         properties["Discoverable"] = .boolean(isDiscoverable)
         if isDiscoverable { free -= 3 }
         for (type, data) in structures where type != 0x01 {
             guard type != 0x08, type != 0x09 else {
-                // Some gadgets fill the rest of its place with zeros; a bus has no such text.
+                // Some devices pad the name with zeros, which a D-Bus string cannot have.
                 var name = String(decoding: data.prefix { $0 != 0 }, as: UTF8.self)
                 while name.utf8.count > Self.nameRoom { name.removeLast() }
                 if !name.isEmpty, type == 0x09 || properties["LocalName"] == nil {
@@ -44,7 +44,7 @@ struct AdvertisedProperties: Equatable {
                 leftOut.append("\(Self.label(type)), \(data.count) bytes: no room")
                 continue
             }
-            // Data without a byte is refused, too.
+            // Empty data is rejected too.
             switch type {
             case 0x02...0x07: services += Self.uuids(data, size: type < 0x04 ? 2 : type < 0x06 ? 4 : 16)
             case 0x14, 0x15, 0x1F: solicited += Self.uuids(data, size: type == 0x14 ? 2 : type == 0x15 ? 16 : 4)
@@ -71,7 +71,7 @@ struct AdvertisedProperties: Equatable {
         if !other.isEmpty { properties["Data"] = .dictionary(.byte, .variant, other) }
     }
 
-    /// As far as they are whole. A length of 0 ends them.
+    /// The complete structures. A length of 0 ends them.
     private static func structures(_ bytes: [UInt8]) -> [(type: UInt8, data: [UInt8])] {
         var found: [(type: UInt8, data: [UInt8])] = []
         var at = 0
@@ -93,7 +93,7 @@ struct AdvertisedProperties: Equatable {
         DBusValue.Entry(.string(text(uuid) ?? ""), .variant(.bytes(Array(data))))
     }
 
-    /// Of 2, 4 or 16 bytes, least significant first.
+    /// The text of a UUID of 2, 4 or 16 bytes, least significant byte first.
     private static func text(_ bytes: [UInt8]) -> String? {
         guard bytes.count == 4 else { return BluetoothUUID(littleEndian: bytes)?.fullDescription.lowercased() }
         let value = bytes.reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }

@@ -1,10 +1,10 @@
 import Bluetooth
 import DBus
 
-/// Being seen: the advertisement is shown while nobody is connected, and whatever keeps it from that is met again and
-/// again (a switched-off adapter, a suspended machine, rfkill, a bluetoothd that is busy or full).
+/// Advertising while no central is connected. Failures are retried (adapter off, suspend, rfkill, bluetoothd busy or
+/// full).
 extension BlueZPeripheral {
-    /// Shows or withdraws it, as wanted; where that fails, again later and later, and at once when something changes.
+    /// Starts or stops advertising. After a failure it retries with increasing pauses, and at once after a change.
     func updateAdvertisement() {
         advertisingRetry?.cancel()
         advertisingRetry = nil
@@ -19,7 +19,7 @@ extension BlueZPeripheral {
         }
     }
 
-    /// Registers or withdraws it, until it is as wanted.
+    /// Registers or unregisters the advertisement until the state is as requested.
     func changeAdvertisement() async throws(LinkError) {
         guard !isChangingAdvertisement else { return }
         isChangingAdvertisement = true
@@ -33,24 +33,24 @@ extension BlueZPeripheral {
                     show ? [path, .properties([:])] : [path], limit: .seconds(10),
                     show ? "The advertisement could not be registered" : "The advertisement could not be withdrawn")
             } catch {
-                // Registered, or gone, already: as wanted.
+                // Registered, or gone, already.
                 guard error.cause?.contains(show ? "AlreadyExists" : "DoesNotExist") == true else { throw error }
             }
             isAdvertising = show
         }
     }
 
-    /// bluetoothd gave it up by itself.
+    /// bluetoothd has released the advertisement.
     func advertisementReleased() {
         isAdvertising = false
         updateAdvertisement()
     }
 
-    /// It is as wanted. Says so after it was not.
+    /// The state is as requested. Reports it after a failure.
     ///
-    /// - Parameter always: also where nothing was told before.
+    /// - Parameter always: reports it even without a previous failure.
     func isOnAir(_ always: Bool = false) {
-        // Withdrawn as wanted, or held by bluetoothd: without power nobody sees it.
+        // Without power no device can see a registered advertisement.
         guard hasPower else { return }
         let was = advertisingFailure
         advertisingFailure = nil
@@ -66,7 +66,7 @@ extension BlueZPeripheral {
     static let withoutPower = LinkError(.poweredOff, "The adapter was switched off", isTransient: true)
 
     private func isOffAir(_ failure: LinkError) {
-        // bluetoothd or the adapter has gone: that is told, and all is published again when it is back.
+        // bluetoothd or the adapter is gone: this is reported, and everything is published again later.
         guard isPublished, !isClosed else { return }
         let error = hasPower ? failure : Self.withoutPower
         if advertisingFailure?.sentence != error.sentence || advertisingFailure?.cause != error.cause {

@@ -1,13 +1,13 @@
 import Bluetooth
 import DBus
 
-/// What centrals do, as bluetoothd calls it, and what the machine answers. All of it on the queue, in order.
+/// Calls of bluetoothd for a central's operations, and the application's responses. They run on the queue, in order.
 extension BlueZPeripheral {
     private static func refusal(_ name: String, _ message: String = "") -> DBusAnswer {
         .failure("org.bluez.Error." + name, message)
     }
 
-    /// The central that a call's options name. One that was connected before we were published is met here first.
+    /// The central in a call's options. A central that connected before the application was published is added here.
     private func central(_ options: [String: DBusValue]) -> CentralID? {
         guard let path = options["device"]?.text else { return nil }
         connectionChanged(path, true)
@@ -55,7 +55,7 @@ extension BlueZPeripheral {
             return Self.refusal("NotPermitted")
         }
         let options = call.arguments[1].named ?? [:]
-        // bluetoothd asks whether a prepared write may come; the whole value follows.
+        // bluetoothd asks whether a prepared write is permitted; the whole value follows.
         if options["prepare-authorize"]?.bool == true { return .done }
         guard (options["offset"]?.integer ?? 0) == 0 else { return Self.refusal("InvalidOffset") }
         guard let value = call.arguments[0].byteArray, value.count <= 512 else {
@@ -63,7 +63,7 @@ extension BlueZPeripheral {
         }
         guard let central = central(options) else { return Self.refusal("Failed", "no such central") }
         guard !isOverloaded else { return Self.refusal("Failed", "busy") }
-        // 5.66 does not name the type, but wants no reply to a command.
+        // 5.66 does not state the type, but expects no reply to a command.
         guard options["type"]?.text != "command", call.wantsReply else {
             emit(.write(central, uuid, value: value, token: nil))
             return .done
@@ -120,7 +120,7 @@ extension BlueZPeripheral {
         }
     }
 
-    /// A central has gone. `id` is `nil` where nobody wants to know.
+    /// Removes the subscriptions of a disconnected central; `id` is `nil` if no event is needed.
     func forgetSubscriptions(of device: String, _ id: CentralID?) {
         for uuid in characteristics.keys.sorted(by: { $0.fullDescription < $1.fullDescription }) {
             characteristics[uuid]?.lastRead = []
@@ -147,7 +147,7 @@ extension BlueZPeripheral {
         }
     }
 
-    // MARK: - What the machine wants
+    // MARK: - Requests
 
     func perform(_ request: PeripheralRequest) {
         guard !isClosed else { return }
@@ -181,7 +181,7 @@ extension BlueZPeripheral {
         }
     }
 
-    /// ATT error codes as bluetoothd turns names into them (src/gatt-database.c, dbus_error_to_att_ecode).
+    /// ATT error codes as bluetoothd derives them from error names (src/gatt-database.c, dbus_error_to_att_ecode).
     private static func failure(_ code: UInt8) -> DBusFailure {
         switch code {
         case 0x02, 0x03: DBusFailure("org.bluez.Error.NotPermitted", "")
@@ -189,7 +189,7 @@ extension BlueZPeripheral {
         case 0x06: DBusFailure("org.bluez.Error.NotSupported", "")
         case 0x07: DBusFailure("org.bluez.Error.InvalidOffset", "")
         case 0x0D: DBusFailure("org.bluez.Error.InvalidValueLength", "")
-        // Application errors (0x80–0x9F) travel as the message; others become "unlikely error".
+        // Application errors (0x80–0x9F) are in the message; others become Unlikely Error.
         default: DBusFailure("org.bluez.Error.Failed", "0x" + String(code, radix: 16))
         }
     }
@@ -205,7 +205,7 @@ extension BlueZPeripheral {
             return
         }
         if characteristic.isNotifying { show(uuid, "Value", .bytes(value)) }
-        // Nobody listens, or the bus has it.
+        // There is no subscriber, or the bus has the value.
         emit(.notified(uuid))
     }
 }

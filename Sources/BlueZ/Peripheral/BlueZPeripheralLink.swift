@@ -3,30 +3,28 @@ import DBus
 import Dispatch
 import Utilities
 
-/// The bottle's way to the air through bluetoothd: a GATT application and an advertisement, `bluez`, `bluez:hci1`.
+/// A peripheral link through bluetoothd: a GATT application and an advertisement, `bluez`, `bluez:hci1`.
 ///
-/// One central at a time: while one is connected the advertisement is withdrawn, and another that comes all the same is
-/// sent away. bluetoothd does not say which end asked for a connection, so a device counts as a central of ours when it
-/// connects while we are published; only unpaired ones are ever sent away (a keyboard is paired, a bottle's central is
-/// not).
+/// One central at a time: while one is connected, the advertisement is unregistered, and another one is disconnected.
+/// bluetoothd does not report which end connected. A device counts as our central if it connects while the application
+/// is published. Only unpaired devices are disconnected: a keyboard is paired, a bottle's central is not.
 package final class BlueZPeripheralLink: PeripheralLink {
     /// `bluez`, or `bluez:` with the adapter.
     package let name: String
-    /// What happens, for one consumer.
     package let events: AsyncStream<PeripheralEvent>
     private let peripheral: BlueZPeripheral
 
-    /// How values leave for bluetoothd.
+    /// How notified values reach bluetoothd.
     package enum NotificationWay: Sendable {
-        /// By the socket that AcquireNotify hands over: three times faster, and what BlueZ prefers.
+        /// Through the socket of AcquireNotify: three times as fast, and preferred by BlueZ.
         case socket
-        /// By PropertiesChanged.
+        /// Through PropertiesChanged signals.
         case signals
     }
 
     /// - Parameters:
-    ///   - adapter: `hci1`; `nil`: the first with power.
-    ///   - log: takes a line for a person about something odd.
+    ///   - adapter: `hci1`; `nil` for the first powered one.
+    ///   - log: logs one line about an unusual event.
     package init(
         adapter: String?, bus: DBusConnection.Bus = .system, notifications: NotificationWay = .socket,
         log: @escaping @Sendable (String) -> Void = { _ in }
@@ -36,7 +34,7 @@ package final class BlueZPeripheralLink: PeripheralLink {
         events = peripheral.flow.stream()
     }
 
-    /// Who waits for events of a link that was forgotten waits no longer.
+    /// End the stream of a link that was never closed.
     deinit { peripheral.flow.finish() }
 
     package func perform(_ request: PeripheralRequest) {
@@ -53,11 +51,11 @@ package final class BlueZPeripheralLink: PeripheralLink {
     package func ownAddress() async -> BluetoothAddress? { await peripheral.ownAddress() }
 }
 
-/// The state behind the link, on bluetoothd's queue.
+/// The state of the link, on bluetoothd's queue.
 actor BlueZPeripheral {
     nonisolated let executor: QueueExecutor
     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
-    /// D-Bus cannot push back on a peer: whoever makes too many events wait is hung up on.
+    /// D-Bus has no back pressure for a peer: one that causes too many pending events is disconnected.
     nonisolated let flow = EventQueue<PeripheralEvent>()
     let service: BlueZService
     let adapterName: String?
@@ -65,45 +63,43 @@ actor BlueZPeripheral {
     let log: @Sendable (String) -> Void
 
     var application: GATTApplication?
-    /// Where it is published, once it is.
+    /// The adapter on which the application is published.
     var adapter: String?
     var isPublished = false
-    /// What the machine wants; shown only while nobody is connected.
+    /// Whether advertising is requested. It is active only while no central is connected.
     var wantsAdvertisement = true
     var isAdvertising = false
-    /// Registering and withdrawing one after the other.
+    /// Registering and unregistering run one at a time.
     var isChangingAdvertisement = false
-    /// Why the bottle is not to be seen although it should be; `nil`: it is.
+    /// The reason why advertising failed; `nil` if it did not.
     var advertisingFailure: LinkError?
-    /// Until the next attempt to show the advertisement, after one that failed.
+    /// The pause until the next attempt to advertise.
     var advertisingBackoff = BlueZPeripheral.backoff
-    /// The attempt that waits for its time.
+    /// The pending attempt.
     var advertisingRetry: Task<Void, Never>?
-    /// Device path -> central.
+    /// The central by device path.
     var centrals: [String: Central] = [:]
     var characteristics: [BluetoothUUID: Characteristic] = [:]
     var invocations: [UInt64: Pending] = [:]
     var lastToken: UInt64 = 0
-    /// The adapter's own name, put back at the end.
+    /// The adapter's alias, restored at the end.
     var formerAlias: String?
     var isClosed = false
     private var isPublishing = false
-    /// `open` has succeeded: from then on it is published again whenever it can be.
+    /// `open` has succeeded: the application is published again whenever possible.
     private var isOpen = false
     private var isWatching = false
-    /// Until the next attempt to publish, after one that failed.
+    /// The pause until the next attempt to publish.
     private var publishingBackoff = BlueZPeripheral.backoff
     private var isRetrying = false
 
-    /// Reads and writes that wait for the machine; more are refused. Also what may wait to be notified.
+    /// The maximum number of pending reads and writes; further ones are rejected. Also the limit of pending values.
     static let pendingLimit = 256
-    /// Pauses between attempts grow from the one to the other: soon enough for a switch, seldom enough for a night
-    /// without power.
+    /// The pauses between attempts: short enough after a switch, long enough for a night without power.
     private static let backoff = Backoff(first: .seconds(1), longest: .seconds(30))
-    /// One machine asks its own bluetoothd: no crowd is to be kept from coming at the same moment, so the whole pause
-    /// is waited.
+    /// Without jitter, because only this machine uses its bluetoothd.
     static let noChance = 1.0
-    /// Events that may wait for the machine; beyond, writes are refused.
+    /// The maximum number of pending events; above it, writes are rejected.
     static let eventLimit = 4096
 
     struct Central {
@@ -111,23 +107,23 @@ actor BlueZPeripheral {
         var mtu = 23
     }
 
-    /// What a characteristic has beside its shape.
+    /// The state of a characteristic.
     struct Characteristic {
         var path: String
         var shape: LocalCharacteristic
-        /// Sockets by central's device path.
+        /// The sockets by the central's device path.
         var sockets: [String: ValueSocket] = [:]
         /// Subscribed by StartNotify.
         var isNotifying = false
-        /// Last whole answer to a read, for the blobs that follow it.
+        /// The last whole response to a read, for the following Read Blob requests.
         var lastRead: [UInt8] = []
     }
 
-    /// A call of bluetoothd that the machine has to answer.
+    /// A call of bluetoothd that waits for the application.
     struct Pending {
         var token: DBusInvocation.Token
         var isRead: Bool
-        /// Read at offset 0: its answer serves the blobs that follow.
+        /// A read at offset 0: its response also answers the following Read Blob requests.
         var read: BluetoothUUID?
     }
 
@@ -156,7 +152,7 @@ actor BlueZPeripheral {
             try await service.start()
             try await publish()
             isOpen = true
-            // bluetoothd may have gone away again meanwhile.
+            // bluetoothd might be gone again.
             publishAgain()
         } catch {
             self.application = nil
@@ -176,7 +172,7 @@ actor BlueZPeripheral {
         }
     }
 
-    /// Exports the objects and registers both at bluetoothd.
+    /// Exports the objects and registers them at bluetoothd.
     private func publish() async throws(LinkError) {
         guard let application, !isClosed else { return }
         isPublishing = true
@@ -202,8 +198,7 @@ actor BlueZPeripheral {
         publishingBackoff.reset()
     }
 
-    /// The GAP Device Name (2A00) is bluetoothd's to serve, from the adapter's alias: while we are published it is the
-    /// bottle's.
+    /// bluetoothd serves the GAP Device Name (2A00) from the adapter's alias, so the alias is set to the bottle's name.
     private func takeName(_ name: String, _ adapter: String) async {
         let present = await service.objects[adapter, BlueZName.adapter]?["Alias"]?.text
         guard present != name else { return }
@@ -224,7 +219,7 @@ actor BlueZPeripheral {
             limit: .seconds(5), "Unregistering failed")
     }
 
-    // MARK: - What bluetoothd tells
+    // MARK: - Events of bluetoothd
 
     private func follow(_ change: BlueZService.Change) {
         guard isPublished || isOpen, !isClosed else { return }
@@ -235,7 +230,7 @@ actor BlueZPeripheral {
             if let connected = values["Connected"]?.bool { connectionChanged(path, connected) }
         case .object(.added(let path, let interfaces)):
             if interfaces.contains(BlueZName.device), isConnected(path) { connectionChanged(path, true) }
-            // The managers come last of an adapter's interfaces.
+            // The manager interfaces appear last.
             if interfaces.contains(BlueZName.gattManager) || interfaces.contains(BlueZName.adapter) { publishAgain() }
         case .object(.removed(let path, let interfaces)):
             if interfaces.contains(BlueZName.device) { connectionChanged(path, false) }
@@ -246,7 +241,7 @@ actor BlueZPeripheral {
             guard let isOn = values["Powered"]?.bool else { return }
             powerChanged(isOn)
         case .object(.changed(let path, BlueZName.advertisingManager, let values)) where path == adapter:
-            // Ours is none of those on the air: bluetoothd has dropped it without a word.
+            // No advertisement is active: bluetoothd has dropped ours.
             if values["ActiveInstances"]?.integer == 0, isAdvertising, !isChangingAdvertisement {
                 advertisementReleased()
             }
@@ -254,7 +249,7 @@ actor BlueZPeripheral {
         }
     }
 
-    /// The adapter's, which is the bottle's as long as it is published there.
+    /// The address of the adapter on which the application is published.
     func ownAddress() -> BluetoothAddress? {
         guard let adapter else { return nil }
         return service.assumeIsolated { $0.objects[adapter, BlueZName.adapter]?["Address"]?.text }.flatMap {
@@ -270,8 +265,8 @@ actor BlueZPeripheral {
         service.assumeIsolated { $0.objects[path, BlueZName.device]?["Paired"]?.bool == true }
     }
 
-    /// The application survives without power, and so does an advertisement that was shown. The connections do not, and
-    /// an advertisement that was withdrawn for one cannot be shown again before there is power.
+    /// Without power, the application and an active advertisement survive. Connections do not, and an unregistered
+    /// advertisement cannot be registered again.
     private func powerChanged(_ isOn: Bool) {
         guard isPublished else { return isOn ? publishAgain() : () }
         if isOn {
@@ -295,11 +290,11 @@ actor BlueZPeripheral {
         advertisingFailure = nil
         advertisingRetry?.cancel()
         if was { emit(.unavailable(error)) }
-        // A bus that has gone says nothing when it is back.
+        // A lost bus connection has no signal for its return.
         if service.assumeIsolated({ $0.connection == nil }) { publishAgain() }
     }
 
-    /// Publishes again, now and, where that fails, later and later (1 s to 30 s).
+    /// Publishes again now, and after a failure with increasing pauses (1 s to 30 s).
     private func publishAgain() {
         guard !isPublished, !isPublishing, !isRetrying, !isClosed, isOpen else { return }
         isRetrying = true
@@ -312,7 +307,7 @@ actor BlueZPeripheral {
             } catch {
                 isRetrying = false
                 log("not published yet: \(error)")
-                // A signal may bring it sooner.
+                // A signal can end the pause.
                 try? await Task.sleep(for: publishingBackoff.next(chance: Self.noChance))
                 publishAgain()
             }
@@ -342,7 +337,7 @@ actor BlueZPeripheral {
         updateAdvertisement()
     }
 
-    // MARK: - The end
+    // MARK: - Closing
 
     func close() async {
         guard !isClosed else { return }

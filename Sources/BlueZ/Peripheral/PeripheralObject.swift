@@ -1,7 +1,7 @@
 import Bluetooth
 import DBus
 
-/// Object paths of an application of ours: one per connection to the bus, so they are always the same.
+/// The object paths of the application. Each bus connection has one application, so the paths are constant.
 enum PeripheralPaths {
     static let root = "/waterh"
     static let advertisement = "/waterh/advertisement"
@@ -11,11 +11,11 @@ enum PeripheralPaths {
 }
 
 extension BluetoothUUID {
-    /// All 128 bits in small letters, as bluetoothd and bluetoothctl write them.
+    /// The 128-bit form in lower case, as bluetoothd writes it.
     fileprivate var busText: String { fullDescription.lowercased() }
 }
 
-/// An object to be exported.
+/// An object to export.
 struct PeripheralObject: Sendable {
     var path: String
     var interfaces: [DBusInterface]
@@ -23,7 +23,7 @@ struct PeripheralObject: Sendable {
 }
 
 extension DBusConnection {
-    /// From an actor that shares the executor.
+    /// Called from an actor that shares the executor.
     nonisolated func assumeIsolatedExport(_ objects: [PeripheralObject]) {
         assumeIsolated { connection in
             for object in objects { connection.export(object.path, object.interfaces, isManager: object.isManager) }
@@ -32,10 +32,10 @@ extension DBusConnection {
 }
 
 extension BlueZPeripheral {
-    /// The objects of an application, as bluetoothctl's own gatt menu makes them (BlueZ client/gatt.c).
+    /// The objects of an application, as in bluetoothctl's gatt menu (BlueZ client/gatt.c).
     ///
-    /// GAP and GATT services and the descriptors 2900 and 2902 are bluetoothd's own: it refuses an application with one
-    /// of them. Handles are its own, too.
+    /// bluetoothd owns the GAP and GATT services and the descriptors 2900 and 2902, and rejects an application with one
+    /// of them. It also assigns the handles.
     func objects(for application: GATTApplication) -> [PeripheralObject] {
         var objects = [
             PeripheralObject(path: PeripheralPaths.root, interfaces: [], isManager: true),
@@ -85,7 +85,8 @@ extension BlueZPeripheral {
         return objects
     }
 
-    /// 31 bytes of advertisement: flags and a 16-bit service fit; the name goes into the scan response, which takes 29.
+    /// An advertisement has 31 bytes: flags and a 16-bit service fit. The name is in the scan response, which has room
+    /// for 29 bytes.
     private func advertisement(of application: GATTApplication) -> PeripheralObject {
         var properties: [String: DBusProperty] = ["Type": DBusProperty(.string("peripheral"))]
         if let given = application.advertisement {
@@ -172,7 +173,7 @@ extension BlueZPeripheral {
                 method("StartNotify", [], []) { peripheral, _ in peripheral.startNotify(uuid) },
                 method("StopNotify", [], []) { peripheral, _ in peripheral.stopNotify(uuid) },
             ]
-            // Where this property is, BlueZ asks for a socket and never calls StartNotify (src/gatt-database.c).
+            // With this property, BlueZ acquires a socket and never calls StartNotify (src/gatt-database.c).
             if way == .socket {
                 properties["NotifyAcquired"] = DBusProperty(.boolean(false))
                 methods.append(

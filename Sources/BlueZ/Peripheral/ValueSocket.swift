@@ -2,36 +2,36 @@ import Utilities
 import Dispatch
 import Glibc
 
-/// Our end of a socket that carries notified values to bluetoothd: one message is one value. What does not fit waits,
-/// up to a limit; the end of the other side is told.
+/// Our end of a socket that carries notified values to bluetoothd: one message is one value. Values that do not fit are
+/// queued up to a limit.
 final class ValueSocket: @unchecked Sendable {
     enum Event: Sendable {
-        /// One value has left.
+        /// One value was sent.
         case sent
         case ended
     }
 
     private let descriptor: Int32
-    /// Set once, in the beginning.
+    /// Set once, in `init`.
     private var source: DescriptorSource?
     private let limit: Int
     private let tell: @Sendable (Event) -> Void
     private var waiting: [[UInt8]] = []
 
-    /// Two connected ends: ours, and one to hand over.
+    /// Two connected sockets: ours, and the one for bluetoothd.
     static func pair() -> (ours: Int32, theirs: Int32)? {
         var ends: [Int32] = [-1, -1]
         let type = Int32(SOCK_SEQPACKET.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
         return socketpair(AF_UNIX, type, 0, &ends) == 0 ? (ends[0], ends[1]) : nil
     }
 
-    /// - Parameter descriptor: owned from here on.
+    /// - Parameter descriptor: owned by this object.
     init(_ descriptor: Int32, queue: DispatchQueue, limit: Int, tell: @escaping @Sendable (Event) -> Void) {
         self.descriptor = descriptor
         self.limit = limit
         self.tell = tell
         let source = DescriptorSource(owning: descriptor, queue: queue) { [weak self] ready in
-            // bluetoothd writes nothing: readable means that it has closed.
+            // bluetoothd writes nothing: readable means that it has closed the socket.
             if ready.contains(.reading) { self?.end() } else { self?.drain() }
         }
         self.source = source
@@ -42,7 +42,7 @@ final class ValueSocket: @unchecked Sendable {
 
     private var isClosed: Bool { source?.isCancelled != false }
 
-    /// `false` when too many wait already.
+    /// Returns `false` if too many values are queued.
     func send(_ value: [UInt8]) -> Bool {
         guard waiting.count < limit, !isClosed else { return false }
         waiting.append(value)

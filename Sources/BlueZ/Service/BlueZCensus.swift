@@ -1,29 +1,27 @@
 import Bluetooth
 import DBus
 
-/// What bluetoothd knows just now: its adapters and the devices on them. For people who look for a fault.
+/// The adapters and devices that bluetoothd knows, for `doctor`.
 package struct BlueZCensus: Hashable, Sendable {
     /// A Bluetooth adapter of this machine.
     package struct Adapter: Hashable, Sendable {
-        /// `hci0`.
+        /// The name: `hci0`.
         package var name: String
-        /// Its own address, as bluetoothd writes it.
         package var address: String
-        /// Whether it is switched on.
         package var isPowered: Bool
-        /// Somebody scans.
+        /// Whether any program scans.
         package var isDiscovering: Bool
-        /// `central`, `peripheral`, `central-peripheral`; empty where bluetoothd does not say (before 5.52).
+        /// `central`, `peripheral`, `central-peripheral`; empty if bluetoothd does not report roles (before 5.52).
         package var roles: [String]
-        /// Advertisements on the air, and how many more fit; `nil`: it cannot advertise.
+        /// The numbers of active advertisements and of free ones; `nil` if the adapter cannot advertise.
         package var advertisements: (active: Int, free: Int)? { canAdvertise ? (active, free) : nil }
-        /// It serves GATT for applications like the emulator.
+        /// Whether the adapter supports GATT applications.
         package var canServe: Bool
         var canAdvertise: Bool
         var active: Int
         var free: Int
 
-        /// An adapter as doctors are shown it; `advertisements` is `nil` of one that cannot advertise.
+        /// - Parameter advertisements: `nil` for an adapter that cannot advertise.
         package init(
             name: String, address: String, isPowered: Bool, isDiscovering: Bool = false,
             roles: [String] = ["central", "peripheral"],
@@ -41,21 +39,18 @@ package struct BlueZCensus: Hashable, Sendable {
         }
     }
 
-    /// A device that bluetoothd knows, near or not.
+    /// A device that bluetoothd knows, in range or not.
     package struct Device: Hashable, Sendable {
-        /// The adapter that knows it: `hci0`.
+        /// The adapter: `hci0`.
         package var adapter: String
-        /// Its address, as bluetoothd writes it.
         package var address: String
-        /// The name that it shows, or that somebody gave it.
+        /// The device name, or the user's alias.
         package var name: String?
-        /// Whether it is connected now.
         package var isConnected: Bool
-        /// Whether it is paired.
         package var isPaired: Bool
-        /// Whether connections with it are refused.
+        /// Whether bluetoothd rejects connections with it.
         package var isBlocked: Bool
-        /// An advertisement of it was heard by a scan that is under way.
+        /// Whether a current scan has received an advertisement.
         package var isHeard: Bool
 
         package init(
@@ -73,11 +68,11 @@ package struct BlueZCensus: Hashable, Sendable {
         }
     }
 
-    /// `5.66`, from the adapters' `Modalias`; `nil` without an adapter.
+    /// The BlueZ version, such as `5.66`, from the adapters' `Modalias`; `nil` without an adapter.
     package var version: String?
-    /// In the order of their names.
+    /// Sorted by name.
     package var adapters: [Adapter]
-    /// In the order of their addresses.
+    /// Sorted by address.
     package var devices: [Device]
 
     package init(version: String?, adapters: [Adapter], devices: [Device]) {
@@ -86,7 +81,7 @@ package struct BlueZCensus: Hashable, Sendable {
         self.devices = devices
     }
 
-    /// Why there is no census.
+    /// The reason why the query failed.
     package enum Refusal: Error, Hashable, Sendable {
         case noBus(reason: String)
         case notRunning
@@ -94,7 +89,7 @@ package struct BlueZCensus: Hashable, Sendable {
         case noAnswer(reason: String)
     }
 
-    /// Asks bluetoothd, once, for at most `limit` a step.
+    /// Queries bluetoothd with the time limit `limit` for each call.
     package static func take(bus: DBusConnection.Bus = .system, limit: Duration = .seconds(5)) async -> Result<
         BlueZCensus, Refusal
     > {
@@ -111,7 +106,7 @@ package struct BlueZCensus: Hashable, Sendable {
 
     private static func ask(_ connection: DBusConnection, _ limit: Duration) async -> Result<BlueZCensus, Refusal> {
         do throws(DBusFailure) {
-            // The bus is asked first: a call to bluetoothd would have it started, where it can be.
+            // Ask the bus first, because a call to bluetoothd could start it.
             let owned = DBusCall(
                 "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus", "NameHasOwner",
                 [.string(BlueZName.service)])
@@ -160,7 +155,7 @@ package struct BlueZCensus: Hashable, Sendable {
 
     private static func lastPart(_ path: String) -> String { path.split(separator: "/").last.map(String.init) ?? path }
 
-    /// `usb:v1D6Bp0246d0542`: vendor, product, and the version, a byte before the point and a byte behind it.
+    /// The version in `usb:v1D6Bp0246d0542`: vendor, product, version (one byte each before and after the point).
     static func version(modalias: String) -> String? {
         guard let mark = modalias.lastIndex(of: "d"),
             let number = UInt16(modalias[modalias.index(after: mark)...], radix: 16), number > 0

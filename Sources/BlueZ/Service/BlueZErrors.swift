@@ -1,23 +1,22 @@
 import Bluetooth
 import DBus
 
-/// The one table from what bluetoothd and the bus answer to what a retry policy can use.
+/// The mapping from errors of bluetoothd and the bus to link errors, which the retry table uses.
 ///
-/// Names and texts as found in BlueZ 5.66–5.87 `src/error.c`, `src/device.c`, `src/gatt-client.c` and in
-/// `docs/adapters.md`.
+/// Names and texts are from BlueZ 5.66–5.87 `src/error.c`, `src/device.c`, `src/gatt-client.c`; see `docs/adapters.md`.
 enum BlueZErrors {
     struct Row {
-        /// The D-Bus error's name, without `org.bluez.Error.` where it begins so.
+        /// The D-Bus error name, without the prefix `org.bluez.Error.`.
         var name: String
-        /// What its message contains; `nil` matches any.
+        /// A part of the message; `nil` matches any.
         var text: String?
         var code: LinkError.Code
         var isTransient: Bool
-        /// What it means, as the second half of a sentence.
+        /// The meaning, as the second half of a sentence.
         var meaning: String
     }
 
-    /// The first row that fits counts.
+    /// The first matching row applies.
     static let rows: [Row] = [
         Row(
             name: "Failed", text: "le-connection-abort-by-local", code: .connectFailed, isTransient: true,
@@ -100,7 +99,7 @@ enum BlueZErrors {
         Row(
             name: "ImproperlyConfigured", text: nil, code: .refused, isTransient: false,
             meaning: "the peer's descriptor is set otherwise"),
-        // 5.66 has no name of its own for these two.
+        // 5.66 has no error names for these two.
         Row(
             name: "InvalidArguments", text: "Invalid Length", code: .refused, isTransient: false,
             meaning: "the peer does not take a value of that length"),
@@ -112,7 +111,7 @@ enum BlueZErrors {
             meaning: "bluetoothd does not understand the request"),
         Row(name: "InvalidLength", text: nil, code: .outOfStep, isTransient: false, meaning: "it is too long"),
         Row(name: "AlreadyExists", text: nil, code: .inProgress, isTransient: true, meaning: "it is there already"),
-        // The bus answers for somebody who ended before answering.
+        // The bus replies for a service that ended before its reply.
         Row(
             name: DBusFailure.noReply, text: "disconnected from message bus", code: .serviceLost, isTransient: true,
             meaning: "bluetoothd ended meanwhile"),
@@ -140,7 +139,7 @@ enum BlueZErrors {
         Row(
             name: DBusFailure.accessDenied, text: nil, code: .permissionDenied, isTransient: false,
             meaning: "the bus policy does not let this user speak to bluetoothd"),
-        // An object that was there a moment ago: the connection went, and its services with it.
+        // The object is gone, because the connection and its services are.
         Row(
             name: DBusFailure.unknownObject, text: nil, code: .disconnected, isTransient: true,
             meaning: "bluetoothd does not have it any more"),
@@ -152,11 +151,11 @@ enum BlueZErrors {
             meaning: "bluetoothd does not have it any more"),
     ]
 
-    /// - Parameter what: what was tried, as the first half of a sentence: "Connecting to A4:C1:38:… failed".
+    /// - Parameter what: the operation, as the first half of a sentence: "Connecting to A4:C1:38:… failed".
     static func error(_ failure: DBusFailure, _ what: String) -> LinkError {
         let prefix = "org.bluez.Error."
         let name = failure.name.hasPrefix(prefix) ? String(failure.name.dropFirst(prefix.count)) : failure.name
-        // The message is the system's text: it may be long, and may come from a peer.
+        // The system's text can be long, and can come from a peer.
         let cause = String(failure.description.prefix(300))
         if let code = attError(in: failure.message) {
             return LinkError(
@@ -169,14 +168,14 @@ enum BlueZErrors {
             row.code, "\(what): \(row.meaning)", cause: cause, isTransient: row.isTransient, attError: refusal)
     }
 
-    /// ATT codes that bluetoothd has names for (src/gatt-client.c, create_gatt_dbus_error).
+    /// ATT error codes that bluetoothd maps to names (src/gatt-client.c, create_gatt_dbus_error).
     private static let refusals: [String: UInt8] = [
         "NotPermitted": 0x03, "NotAuthorized": 0x08, "NotSupported": 0x06, "InvalidValueLength": 0x0D,
         "InvalidOffset": 0x07,
         "Invalid Length": 0x0D, "Invalid Offset": 0x07,
     ]
 
-    /// "Operation failed with ATT error: 0x0e".
+    /// Parses "Operation failed with ATT error: 0x0e".
     private static func attError(in message: String) -> UInt8? {
         guard let mark = message.firstRange(of: "ATT error: 0x") else { return nil }
         return UInt8(message[mark.upperBound...].prefix { $0.isHexDigit }, radix: 16)

@@ -1,4 +1,4 @@
-/// Names that bluetoothd gives to things (BlueZ doc/*-api.txt, doc/org.bluez.*.rst).
+/// D-Bus names of bluetoothd (BlueZ doc/*-api.txt, doc/org.bluez.*.rst).
 enum BlueZName {
     static let service = "org.bluez"
     static let adapter = "org.bluez.Adapter1"

@@ -1,11 +1,11 @@
 import DBus
 
-/// What bluetoothd exports, as its signals tell it: object path -> interface -> property -> value.
+/// The cached objects of bluetoothd: object path, interface, property, value.
 struct BlueZObjects {
     typealias Properties = [String: DBusValue]
     typealias Interfaces = [String: Properties]
 
-    /// What a signal changed.
+    /// A change by a signal.
     enum Change: Hashable, Sendable {
         case added(path: String, interfaces: Set<String>)
         case removed(path: String, interfaces: Set<String>)
@@ -14,11 +14,11 @@ struct BlueZObjects {
 
     private(set) var objects: [String: Interfaces] = [:]
 
-    /// Objects beyond this number are not kept: a room full of random addresses must not fill the memory. bluetoothd
-    /// forgets unconnected devices after 30 s, so they come in again.
+    /// The maximum number of objects, which limits the memory used by random addresses. bluetoothd drops unconnected
+    /// devices after 30 s, so dropped objects can appear again.
     static let limit = 20_000
 
-    /// The answer of GetManagedObjects: replaces everything. `nil` when it is no such answer.
+    /// From the reply of GetManagedObjects; `nil` if the reply has another type.
     init?(managedObjects value: DBusValue?) {
         guard case .dictionary(_, _, let entries)? = value else { return nil }
         for entry in entries {
@@ -33,7 +33,7 @@ struct BlueZObjects {
         value.named?.compactMapValues(\.named)
     }
 
-    /// Follows a signal of bluetoothd; `nil` when it changes nothing here.
+    /// Applies a signal of bluetoothd; `nil` if it changes nothing.
     mutating func follow(_ signal: DBusSignal) -> Change? {
         let arguments = signal.arguments
         switch (signal.interface, signal.member) {
@@ -63,15 +63,15 @@ struct BlueZObjects {
 
     subscript(path: String, interface: String) -> Properties? { objects[path]?[interface] }
 
-    /// Paths of objects with that interface, below `parent`, in order.
+    /// The paths of objects with an interface, below `parent`, in order.
     func paths(having interface: String, below parent: String? = nil) -> [String] {
         objects.filter { path, interfaces in
             interfaces[interface] != nil && (parent.map { path.hasPrefix($0 + "/") } ?? true)
         }.keys.sorted()
     }
 
-    /// The adapter with that name (`hci1`) or that address, which it keeps when it is plugged in again; without either
-    /// the first one with power, or else the first one.
+    /// The adapter with that name (`hci1`) or address. An address also finds an adapter that was plugged in again.
+    /// Without a name: the first powered adapter, else the first one.
     func adapter(named name: String?) -> String? {
         let all = paths(having: BlueZName.adapter)
         if let name {

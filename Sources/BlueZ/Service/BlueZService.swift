@@ -2,15 +2,15 @@ import Bluetooth
 import DBus
 import Dispatch
 
-/// bluetoothd as a link sees it: a connection to the bus, its objects, and whether it is there at all.
+/// bluetoothd as the links use it: the bus connection, the cached objects, and whether bluetoothd runs.
 ///
-/// It shares its executor with the link that uses it, so the link sees each change at the moment and in the order in
-/// which bluetoothd told it. Nothing starts before `start`.
+/// It shares its executor with the link, which therefore sees each change at once and in order. Nothing starts before
+/// `start`.
 actor BlueZService {
     enum Change: Sendable {
-        /// bluetoothd is there and its objects are known.
+        /// bluetoothd runs, and its objects are known.
         case appeared
-        /// bluetoothd or the bus went away.
+        /// bluetoothd or the bus is gone.
         case disappeared(LinkError)
         case object(BlueZObjects.Change)
     }
@@ -25,10 +25,10 @@ actor BlueZService {
     private let bus: DBusConnection.Bus
     private var opening: Task<DBusConnection, any Error>?
     private var onChange: (@Sendable (Change) -> Void)?
-    /// Counts the times that bluetoothd's objects were asked for: an answer to an older question does not count.
+    /// The number of object queries; the reply to an older query is ignored.
     private var generation = 0
 
-    /// How long bluetoothd may take for its list of objects.
+    /// The time limit of GetManagedObjects.
     static let limit = Duration.seconds(15)
 
     init(bus: DBusConnection.Bus, executor: QueueExecutor) {
@@ -36,13 +36,13 @@ actor BlueZService {
         self.executor = executor
     }
 
-    /// Who is told of changes, on the queue.
+    /// Sets the handler of changes, which runs on the queue.
     func onChange(_ handler: @escaping @Sendable (Change) -> Void) {
         onChange = handler
     }
 
-    /// Connects to the bus, unless connected, and learns bluetoothd's objects. An error says why it is not to be had
-    /// now; with the bus there, a bluetoothd that comes later is told as `appeared`.
+    /// Connects to the bus if needed and reads bluetoothd's objects. Throws if that is impossible now. If the bus is
+    /// there, a later start of bluetoothd is reported as `appeared`.
     func start() async throws(LinkError) {
         do {
             if connection == nil {
@@ -53,7 +53,7 @@ actor BlueZService {
                 defer { self.opening = nil }
                 _ = try await opening.value
             }
-            // There, and it did not answer when it came.
+            // bluetoothd runs, but did not reply when it appeared.
             if !isPresent, try await connection?.watchOwner(of: BlueZName.service) != nil { try await learnObjects() }
         } catch let failure as DBusFailure {
             throw BlueZErrors.error(failure, "bluetoothd could not be reached")
@@ -96,7 +96,7 @@ actor BlueZService {
         }
     }
 
-    /// Asks for all objects again, where the order of the signals is not to be relied upon.
+    /// Reads all objects again, because the order of signals is not reliable here.
     func refresh() async {
         try? await learnObjects()
     }
@@ -108,7 +108,7 @@ actor BlueZService {
         let result: Result<[DBusValue], DBusFailure> = await withCheckedContinuation { continuation in
             connection.assumeIsolated {
                 let call = DBusCall(BlueZName.service, "/", BlueZName.objectManager, "GetManagedObjects")
-                // Taken over in order with the signals around it.
+                // Handled in order with the signals around the reply.
                 $0.call(call, limit: Self.limit) { [weak self] result in
                     if let self, case .success(let values) = result {
                         self.assumeIsolated { $0.take(values, generation: mine) }
@@ -154,7 +154,7 @@ actor BlueZService {
             .disappeared(LinkError(.serviceLost, "the connection to the system bus has ended", isTransient: true)))
     }
 
-    /// Calls a method of bluetoothd; `what` is the first half of the sentence that reports a failure.
+    /// Calls a method of bluetoothd; `what` is the first half of an error's sentence.
     func call(
         _ path: String, _ interface: String, _ member: String, _ arguments: [DBusValue] = [], limit: Duration,
         _ what: String
@@ -177,7 +177,7 @@ actor BlueZService {
             path, BlueZName.properties, "Set", [.string(interface), .string(name), .variant(value)], limit: limit, what)
     }
 
-    /// Ends the connection to the bus; nothing is told afterwards.
+    /// Closes the bus connection. No change is reported afterwards.
     func close() async {
         onChange = nil
         opening?.cancel()
@@ -188,7 +188,7 @@ actor BlueZService {
 
     // MARK: - Adapters
 
-    /// The adapter meant, with power; an error says what is missing and what to do.
+    /// The adapter, if it is powered; otherwise throws an error with the action to take.
     func poweredAdapter(named name: String?) throws(LinkError) -> String {
         guard isPresent else { throw Self.absent }
         guard let path = objects.adapter(named: name) else {

@@ -1,6 +1,6 @@
 extension ATTPDU {
-    /// Decodes one whole PDU, opcode first. Short, over-long and empty PDUs are refused with the reason;
-    /// the pictures stand beside the encoder.
+    /// Decodes one whole PDU, opcode first. Throws for PDUs that are empty, too short or too long. The layouts are in
+    /// `encoded`.
     package init(decoding bytes: [UInt8]) throws(MalformedPDU) {
         var reader = ByteReader(bytes)
         let opcode = ATTOpcode(try reader.byte("opcode"))
@@ -56,7 +56,7 @@ extension ATTPDU {
     }
 }
 
-// The lists, each with its own way of saying how long an item is.
+// Lists of items. Each PDU type states the length of its items differently.
 extension ByteReader {
     fileprivate mutating func range() throws(MalformedPDU) -> ATTHandleRange {
         ATTHandleRange(try uint16("starting handle"), try uint16("ending handle"))
@@ -70,7 +70,7 @@ extension ByteReader {
         return list
     }
 
-    /// A set of two handles or more.
+    /// A list of two or more handles.
     fileprivate mutating func handles() throws(MalformedPDU) -> [UInt16] {
         guard remaining >= 4 else {
             throw MalformedPDU(what: "set of handles", offset: offset, needed: 4, found: remaining)
@@ -80,7 +80,7 @@ extension ByteReader {
         return list
     }
 
-    /// Format 1: 16-bit types; format 2: 128-bit types.
+    /// Format 1 has 16-bit types, format 2 has 128-bit types.
     fileprivate mutating func information() throws(MalformedPDU) -> [ATTInformation] {
         let start = offset
         let format = try byte("format")
@@ -100,7 +100,7 @@ extension ByteReader {
         return list
     }
 
-    /// One length byte for all items, counting the handle.
+    /// One length byte applies to all items; it includes the handle.
     fileprivate mutating func equalValues() throws(MalformedPDU) -> [ATTHandleValue] {
         let size = try itemSize(atLeast: 2)
         var list: [ATTHandleValue] = []
@@ -128,7 +128,7 @@ extension ByteReader {
         return size
     }
 
-    /// Only the last value may be shorter than its length says.
+    /// Only the last value may be shorter than its length field.
     fileprivate mutating func lengthValues() throws(MalformedPDU) -> [ATTLengthValue] {
         var list: [ATTLengthValue] = []
         repeat {

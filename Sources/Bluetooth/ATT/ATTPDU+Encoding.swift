@@ -1,8 +1,8 @@
 extension ATTPDU {
-    /// The PDU as it is on the air, opcode first.
+    /// The bytes of the PDU, opcode first.
     ///
-    /// Lists whose format knows one length for all items must be made of equal items: anything else is a mistake of
-    /// ours. UUIDs are written in their 16-bit form where they have one.
+    /// The items of a list with a common length must have equal lengths. A UUID is encoded in 16 bits if it has a
+    /// 16-bit form.
     package var encoded: [UInt8] {
         var bytes = [opcode.rawValue]
         switch self {
@@ -96,10 +96,10 @@ extension ATTPDU {
                 bytes.append(littleEndian: UInt16(clamping: item.value.count))
                 bytes += item.value
             }
-        // 13, 19, 1E | nothing
+        // 13, 19, 1E | no parameters
         case .writeResponse, .executeWriteResponse, .confirmation:
             break
-        // xx | whatever came
+        // xx | the received bytes
         case .unknown(_, let parameters):
             bytes += parameters
         }

@@ -1,4 +1,4 @@
-/// Reads little-endian fields one after the other and says exactly what was missing where.
+/// Reads little-endian fields and reports which field is missing at which offset.
 struct ByteReader {
     private let bytes: [UInt8]
     private(set) var offset = 0
@@ -32,7 +32,7 @@ struct ByteReader {
         return Array(bytes[offset...])
     }
 
-    /// A UUID that fills what is left: 2 or 16 bytes.
+    /// Reads a UUID from the remaining 2 or 16 bytes.
     mutating func uuid(_ what: String) throws(MalformedPDU) -> BluetoothUUID {
         let start = offset
         let raw = rest()
@@ -43,7 +43,7 @@ struct ByteReader {
         return uuid
     }
 
-    /// How many items of `size` bytes the rest holds: at least one, and no crumbs.
+    /// The number of items of `size` bytes in the remaining bytes: at least one, without a remainder.
     func count(of what: String, size: Int) throws(MalformedPDU) -> Int {
         guard remaining >= size, remaining % size == 0 else {
             throw MalformedPDU(
@@ -52,7 +52,7 @@ struct ByteReader {
         return remaining / size
     }
 
-    /// Over-long PDUs are as malformed as short ones.
+    /// Throws if bytes remain.
     func end() throws(MalformedPDU) {
         guard remaining == 0 else {
             throw MalformedPDU(what: "nothing more", offset: offset, needed: 0, found: remaining)
@@ -65,7 +65,7 @@ struct ByteReader {
 }
 
 extension [UInt8] {
-    /// Appends two bytes, least significant first.
+    /// Appends two bytes, least significant byte first.
     mutating func append(littleEndian value: UInt16) {
         append(UInt8(truncatingIfNeeded: value))
         append(UInt8(value >> 8))

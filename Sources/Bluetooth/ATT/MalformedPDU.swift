@@ -1,12 +1,12 @@
-/// Bytes that are no PDU, and why: what was being read, where it starts, how much it needs and how much there is.
+/// A decoding error: the field, its offset, the expected and the actual number of bytes.
 package struct MalformedPDU: Error, Hashable, Sendable {
-    /// What was being read, in words: `handle`, `attribute data list`.
+    /// The name of the field, such as `handle` or `attribute data list`.
     package var what: String
-    /// Where it starts, in bytes from the opcode.
+    /// The offset of the field from the opcode, in bytes.
     package var offset: Int
-    /// How many bytes it needs (at least); for a number out of range, the number that was expected.
+    /// The minimum number of bytes, or the expected number if a number is out of range.
     package var needed: Int
-    /// How many bytes there are; for a number out of range, the number that was found.
+    /// The available number of bytes, or the actual number if a number is out of range.
     package var found: Int
 
     package init(what: String, offset: Int, needed: Int, found: Int) {
@@ -18,6 +18,5 @@ package struct MalformedPDU: Error, Hashable, Sendable {
 }
 
 extension MalformedPDU: CustomStringConvertible {
-    /// What was read, where, how much it needs and how much there is.
     package var description: String { "\(what) at byte \(offset): needs \(needed), found \(found)" }
 }

@@ -1,42 +1,39 @@
-/// ATT PDUs on a stream of bytes, each in an L2CAP basic frame: length of the PDU and channel 0x0004, both as 16 bits
-/// with the low byte first, then the PDU (Core specification, volume 3, part A, 3.1). Frames for other channels are
-/// skipped, as L2CAP does.
+/// ATT PDUs in a byte stream, each in an L2CAP basic frame: length (2 bytes) and channel 0x0004 (2 bytes), both
+/// little-endian, then the PDU (Core 5.4, Vol 3 Part A, 3.1). Frames for other channels are skipped.
 package struct BasicFrames: Sendable {
-    /// What the bytes that have come make.
+    /// The result of parsing the received bytes.
     package enum Next: Equatable, Sendable {
         case pdu([UInt8])
-        /// More has to come.
+        /// The frame is not complete.
         case incomplete
-        /// A frame says that it is longer than any ATT PDU; where the next one begins is not known then.
+        /// The frame is longer than any ATT PDU, so the start of the next frame is unknown.
         case tooLong(Int)
     }
 
-    /// ATT's fixed channel.
+    /// The fixed channel of ATT.
     package static let channel: UInt16 = 0x0004
-    /// Bytes of a PDU at most: more than any attribute protocol needs (512 of a value and its header).
+    /// The maximum PDU length in bytes: more than a value of 512 bytes and its header.
     package static let longest = 1024
     private static let headerSize = 4
 
     private var bytes: [UInt8] = []
     private var start = 0
 
-    /// With no byte waiting.
     package init() {}
 
-    /// The frame of one PDU.
     package static func frame(_ pdu: [UInt8]) -> [UInt8] {
         let length = UInt16(truncatingIfNeeded: pdu.count)
         return [UInt8(length & 0xFF), UInt8(length >> 8), UInt8(channel & 0xFF), UInt8(channel >> 8)] + pdu
     }
 
-    /// Takes what came over the carrier, cut anywhere.
+    /// Appends received bytes, split at any position.
     package mutating func append(_ more: some Sequence<UInt8>) {
         bytes.removeFirst(start)
         start = 0
         bytes.append(contentsOf: more)
     }
 
-    /// Takes the next whole PDU out.
+    /// Removes and returns the next complete PDU.
     package mutating func next() -> Next {
         while bytes.count - start >= Self.headerSize {
             let length = Int(bytes[start]) | Int(bytes[start + 1]) << 8

@@ -1,25 +1,24 @@
 import Dispatch
 
-/// What carries a central's PDUs: a socket, memory. Called on the driver's queue, answers on it.
+/// A transport for a central's PDUs. The driver calls it on its queue, and it answers on that queue.
 protocol CentralTransport: AnyObject {
-    /// Answer with `found` or `notFound`.
+    /// Searches for the peer. Answers with `found` or `notFound`.
     func look()
-    /// Answer with `opened` or `openFailed`.
+    /// Connects. Answers with `opened` or `openFailed`.
     func open(_ peer: PeerID)
     func send(_ bytes: [UInt8])
-    /// Ends the connection or the attempt; silent.
+    /// Ends the connection or the attempt, without an event.
     func close()
-    /// Whether PDUs may come in; while not, the other end waits.
+    /// Pauses or resumes reading; while reading is paused, the peer waits.
     func setReading(fromPeripheral isReading: Bool)
 }
 
-/// Runs the central machine on a queue, between a transport and the consumer of its events.
-///
-/// All state belongs to `queue`; that is what makes it safe to send.
+/// Runs the central's state machine on a queue, between a transport and the consumer of its events. `queue` protects
+/// all state.
 final class CentralDriver: @unchecked Sendable {
     let queue: DispatchQueue
     let instruments: LinkInstruments
-    /// The link holds both.
+    /// The link owns both objects.
     weak var transport: (any CentralTransport)?
     let events = EventQueue<CentralEvent>()
     private var machine = CentralMachine()
@@ -27,7 +26,7 @@ final class CentralDriver: @unchecked Sendable {
     private let timer: DeadlineTimer
     private var connection = 0
     private var isOpen = false
-    /// What came while the machine was busy: one thing after the other.
+    /// Inputs that arrived while the state machine was running.
     private var inbox: [CentralMachine.Input] = []
     private var isBusy = false
 
@@ -47,7 +46,6 @@ final class CentralDriver: @unchecked Sendable {
         queue.async { self.feed(.request(request)) }
     }
 
-    /// Disconnects and ends the events.
     func close() async {
         await withCheckedContinuation { continuation in
             queue.async {
@@ -59,7 +57,7 @@ final class CentralDriver: @unchecked Sendable {
         }
     }
 
-    /// A PDU came in by the transport.
+    /// A PDU from the transport.
     func received(_ bytes: [UInt8]) {
         observe(.pdu(.toCentral, bytes))
         pass(bytes, .toCentral)
@@ -115,7 +113,7 @@ final class CentralDriver: @unchecked Sendable {
         observe(.disconnected)
     }
 
-    /// Through the faults, if there are any.
+    /// Passes a PDU through the fault injection, if there is one.
     private func pass(_ bytes: [UInt8], _ direction: PDUDirection) {
         guard let effects = faults?.pass(bytes, direction, connection: connection, at: instruments.clock.now()) else {
             return deliver(bytes, direction)

@@ -1,18 +1,14 @@
 import Dispatch
 
-/// A central on a controller behind a TCP stream: `hci:HOST:PORT`. Scans, connects and speaks ATT by HCI, without a
-/// kernel's Bluetooth.
+/// A central on an HCI controller over TCP: `hci:HOST:PORT`. It does not use the kernel's Bluetooth.
 package final class HCICentralLink: CentralLink {
-    /// `hci:` with the place.
     package let name: String
-    /// Always: the controller has one, be it a virtual one.
     package let hasRadio = true
-    /// What happens, for one consumer.
     package let events: AsyncStream<CentralEvent>
     private let driver: CentralDriver
     private let transport: HCICentralTransport
 
-    /// Dials when it is first asked to look or to connect.
+    /// The link connects to the controller at the first scan or connection.
     package init(_ place: NetworkPlace, instruments: LinkInstruments = LinkInstruments()) {
         name = "hci:\(place)"
         let queue = DispatchQueue(label: "central hci:\(place)")
@@ -22,16 +18,15 @@ package final class HCICentralLink: CentralLink {
         events = driver.events.stream()
     }
 
-    /// Who waits for events of a link that was forgotten waits no longer.
+    /// End the stream of a link that was never closed.
     deinit { driver.events.finish() }
 
-    /// Asks for something; the answer is an event.
     package func perform(_ request: CentralRequest) {
         if case .stopScan = request { driver.queue.async { [transport] in transport.stopLooking() } }
         driver.perform(request)
     }
 
-    /// Disconnects, and returns when the controller knows.
+    /// Disconnects. Returns when the controller has confirmed it.
     package func close() async {
         await driver.close()
         await withCheckedContinuation { done in
@@ -40,17 +35,17 @@ package final class HCICentralLink: CentralLink {
     }
 }
 
-/// The controller under the central's driver. All state belongs to the driver's queue.
+/// The controller as the transport of the central's driver. The driver's queue protects all state.
 private final class HCICentralTransport: CentralTransport, @unchecked Sendable {
     private let controller: StreamController
     private let driver: CentralDriver
     private var isScanning = false
-    /// Whom the scan saw: address and its kind, and what is known of each.
+    /// The peers of the scan.
     private var seen: [PeerID: Known] = [:]
-    /// Those of whom this scan told already.
+    /// The peers that this scan has reported.
     private var told: Set<PeerID> = []
     private var connection: UInt16?
-    /// Whom the attempt that is under way is for.
+    /// The peer of the current connection attempt.
     private var wanted: BluetoothAddress?
     private var attempt = 0
 
@@ -96,7 +91,7 @@ private final class HCICentralTransport: CentralTransport, @unchecked Sendable {
                 guard let address = known?.address ?? BluetoothAddress(peer.text) else {
                     return self.driver.feed(.openFailed(LinkError(.notFound, "\(peer) is no address")))
                 }
-                // Most controllers connect only while they do not scan.
+                // Most controllers cannot connect while they scan.
                 self.stopLooking()
                 self.wanted = address
                 self.controller.tell(.connect(address, isRandom: known?.isRandom ?? (address.value >> 46 == 3)))
@@ -122,7 +117,7 @@ private final class HCICentralTransport: CentralTransport, @unchecked Sendable {
         controller.leave(done)
     }
 
-    /// A controller has credits of its own: who does not take its packets is not sent any.
+    /// The controller has its own flow control by credits.
     func setReading(fromPeripheral isReading: Bool) {}
 
     private func take(_ effect: HCIHost.Effect) {

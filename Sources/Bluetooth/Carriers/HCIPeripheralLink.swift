@@ -1,16 +1,13 @@
 import Dispatch
 
-/// A peripheral on a controller behind a TCP stream: `hci:HOST:PORT`. Advertises and serves ATT by HCI, without a
-/// kernel's Bluetooth.
+/// A peripheral on an HCI controller over TCP: `hci:HOST:PORT`. It does not use the kernel's Bluetooth.
 package final class HCIPeripheralLink: PeripheralLink {
-    /// `hci:` with the place.
     package let name: String
-    /// What happens, for one consumer.
     package let events: AsyncStream<PeripheralEvent>
     private let driver: PeripheralDriver
     private let transport: HCIPeripheralTransport
 
-    /// Dials when it is opened.
+    /// The link connects to the controller in `open`.
     package init(_ place: NetworkPlace, instruments: LinkInstruments = LinkInstruments()) {
         name = "hci:\(place)"
         let queue = DispatchQueue(label: "peripheral hci:\(place)")
@@ -21,15 +18,13 @@ package final class HCIPeripheralLink: PeripheralLink {
         events = driver.events.stream()
     }
 
-    /// Who waits for events of a link that was forgotten waits no longer.
+    /// End the stream of a link that was never closed.
     deinit { driver.events.finish() }
 
-    /// Asks for something; the answer is an event.
     package func perform(_ request: PeripheralRequest) { driver.perform(request) }
-    /// Returns when the consumer has taken every event that came so far.
     package func caughtUp() async { await driver.events.caughtUp() }
 
-    /// Dials the controller, serves this table, and shows it.
+    /// Connects to the controller, serves the application and advertises it.
     package func open(_ application: GATTApplication) async throws(LinkError) {
         let address = try await transport.ready().get()
         driver.instruments.identify?(address)
@@ -37,7 +32,7 @@ package final class HCIPeripheralLink: PeripheralLink {
         try await driver.open(application) { () throws(LinkError) in transport.show(application) }
     }
 
-    /// Hides, disconnects, and returns when the controller knows.
+    /// Stops advertising and disconnects. Returns when the controller has confirmed it.
     package func close() async {
         let transport = transport
         await driver.close { transport.hide() }
@@ -50,7 +45,7 @@ package final class HCIPeripheralLink: PeripheralLink {
     package func ownAddress() async -> BluetoothAddress? { await transport.ownAddress() }
 }
 
-/// The controller under the peripheral's driver. All state belongs to the driver's queue.
+/// The controller as the transport of the peripheral's driver. The driver's queue protects all state.
 private final class HCIPeripheralTransport: PeripheralTransport, @unchecked Sendable {
     private let controller: StreamController
     private let driver: PeripheralDriver
@@ -58,7 +53,7 @@ private final class HCIPeripheralTransport: PeripheralTransport, @unchecked Send
     private var isVisible = true
     private var connections: [CentralID: UInt16] = [:]
     private var isOver = false
-    /// Runs until the controller is called again.
+    /// The timer for the next attempt to connect to the controller.
     private let calling: DeadlineTimer
     private static let pause = Duration.seconds(1)
 
@@ -97,7 +92,7 @@ private final class HCIPeripheralTransport: PeripheralTransport, @unchecked Send
 
     func leave(_ done: @escaping () -> Void) { controller.leave(done) }
 
-    // MARK: the driver's
+    // MARK: PeripheralTransport
 
     func send(_ bytes: [UInt8], to central: CentralID) {
         if let handle = connections[central] { controller.tell(.send(connection: handle, bytes)) }
@@ -113,10 +108,10 @@ private final class HCIPeripheralTransport: PeripheralTransport, @unchecked Send
         controller.tell(.advertise(visible ? advertisement : nil))
     }
 
-    /// A controller has credits of its own: who does not take its packets is not sent any.
+    /// The controller has its own flow control by credits.
     func setReading(fromCentrals isReading: Bool) {}
 
-    // MARK: the controller's
+    // MARK: Effects of the HCI host
 
     private func take(_ effect: HCIHost.Effect) {
         switch effect {
@@ -130,7 +125,7 @@ private final class HCIPeripheralTransport: PeripheralTransport, @unchecked Send
         case .congested(let handle): if let central = central(handle) { driver.feed(.congested(central)) }
         case .drained(let handle): if let central = central(handle) { driver.feed(.drained(central)) }
         case .disconnected(let handle, _):
-            // The controller stopped advertising when the connection was made.
+            // The controller stopped advertising when the connection was established.
             if let central = central(handle) {
                 connections[central] = nil
                 driver.feed(.closed(central))
@@ -142,7 +137,7 @@ private final class HCIPeripheralTransport: PeripheralTransport, @unchecked Send
 
     private func central(_ handle: UInt16) -> CentralID? { connections.first { $0.value == handle }?.key }
 
-    /// The controller is gone: it is called again every second until it is back.
+    /// The connection to the controller is lost. Reconnect every second.
     private func lose(_ error: LinkError) {
         guard !isOver else { return }
         driver.events.yield(.unavailable(error))

@@ -1,9 +1,9 @@
 import Dispatch
 
-/// A central and a peripheral in one process, with nothing between them but a queue: the same machines as on a socket,
-/// and every PDU in the order in which it was sent.
+/// A central and a peripheral in one process. They use the same state machines as on a socket, and PDUs keep their
+/// order.
 package enum MemoryLink {
-    /// Two ends of one cable. Faults and observation may be entered at either end.
+    /// Creates the two ends. Each end can have faults and an observer.
     package static func pair(
         name: String = "memory", central: LinkInstruments = LinkInstruments(),
         peripheral: LinkInstruments = LinkInstruments()
@@ -18,11 +18,8 @@ package enum MemoryLink {
 
 /// The central's end of a `MemoryLink`.
 package final class MemoryCentralLink: CentralLink {
-    /// The name that the link was given.
     package var name: String { cable.name }
-    /// Always `false`: the one peer is at the other end.
     package var hasRadio: Bool { false }
-    /// What happens to the central, for one consumer.
     package let events: AsyncStream<CentralEvent>
     private let cable: MemoryCable
 
@@ -31,7 +28,7 @@ package final class MemoryCentralLink: CentralLink {
         events = cable.central.events.stream()
     }
 
-    /// Who waits for events of a link that was forgotten waits no longer.
+    /// End the stream of a link that was never closed.
     deinit { cable.central.events.finish() }
 
     package func perform(_ request: CentralRequest) { cable.central.perform(request) }
@@ -41,9 +38,7 @@ package final class MemoryCentralLink: CentralLink {
 
 /// The peripheral's end of a `MemoryLink`.
 package final class MemoryPeripheralLink: PeripheralLink {
-    /// The name that the link was given.
     package var name: String { cable.name }
-    /// What happens to the peripheral, for one consumer.
     package let events: AsyncStream<PeripheralEvent>
     private let cable: MemoryCable
 
@@ -52,7 +47,7 @@ package final class MemoryPeripheralLink: PeripheralLink {
         events = cable.peripheral.events.stream()
     }
 
-    /// Who waits for events of a link that was forgotten waits no longer.
+    /// End the stream of a link that was never closed.
     deinit { cable.peripheral.events.finish() }
 
     package func perform(_ request: PeripheralRequest) { cable.peripheral.perform(request) }
@@ -66,11 +61,11 @@ package final class MemoryPeripheralLink: PeripheralLink {
     }
 }
 
-/// What lies between the two drivers. All state belongs to their common queue; that is what makes it safe to send.
+/// The connection between the two drivers. Their common queue protects all state.
 private final class MemoryCable: CentralTransport, PeripheralTransport, @unchecked Sendable {
-    /// When so many PDUs wait for a central that does not read, the peripheral hears that the way is full.
+    /// The number of pending PDUs to the central at which the peripheral is congested.
     private static let mostToCentral = 64
-    /// When so many wait for a peripheral that does not read, the connection ends.
+    /// The number of pending PDUs to the peripheral at which the connection ends.
     private static let mostToPeripheral = 1024
 
     let name: String
@@ -78,7 +73,7 @@ private final class MemoryCable: CentralTransport, PeripheralTransport, @uncheck
     let peripheral: PeripheralDriver
     private var isListening = false
     private var isVisible = true
-    /// The central waits for a peripheral that is not to be seen yet.
+    /// The central waits for the peripheral to advertise.
     private var isWaiting = false
     private var number = 0
     private var connected: CentralID?
@@ -108,7 +103,7 @@ private final class MemoryCable: CentralTransport, PeripheralTransport, @uncheck
 
     func stopListening() { isListening = false }
 
-    // MARK: The central's side
+    // MARK: Central
 
     func look() {
         guard isListening else {
@@ -130,7 +125,6 @@ private final class MemoryCable: CentralTransport, PeripheralTransport, @uncheck
         drainLater(connected)
     }
 
-    /// The central hangs up, or gives up.
     func close() {
         isWaiting = false
         guard let connected else { return }
@@ -143,7 +137,7 @@ private final class MemoryCable: CentralTransport, PeripheralTransport, @uncheck
         if let connected { drainLater(connected) }
     }
 
-    // MARK: The peripheral's side
+    // MARK: Peripheral
 
     func send(_ bytes: [UInt8], to central: CentralID) {
         guard connected == central else { return }
@@ -157,7 +151,6 @@ private final class MemoryCable: CentralTransport, PeripheralTransport, @uncheck
         if let connected { drainLater(connected) }
     }
 
-    /// The peripheral hangs up.
     func close(_ id: CentralID) {
         guard connected == id else { return }
         disconnect()
@@ -172,7 +165,7 @@ private final class MemoryCable: CentralTransport, PeripheralTransport, @uncheck
         connectIfPossible()
     }
 
-    // MARK: Between them
+    // MARK: Connection
 
     private func connectIfPossible() {
         guard isListening, isVisible, isWaiting, connected == nil else { return }
@@ -192,7 +185,7 @@ private final class MemoryCable: CentralTransport, PeripheralTransport, @uncheck
         toPeripheral.waiting = []
     }
 
-    /// Does something in the queue's turn, if this connection is still there then.
+    /// Runs `body` in a later turn of the queue if this connection still exists.
     private func later(_ id: CentralID, _ body: @escaping @Sendable (MemoryCable) -> Void) {
         central.queue.async { if self.connected == id { body(self) } }
     }
@@ -206,7 +199,7 @@ private final class MemoryCable: CentralTransport, PeripheralTransport, @uncheck
         }
     }
 
-    /// Carries one PDU each way.
+    /// Delivers one PDU in each direction.
     private func drain() {
         guard let id = connected else { return }
         if toPeripheral.isMoving { peripheral.received(toPeripheral.waiting.removeFirst(), from: id) }

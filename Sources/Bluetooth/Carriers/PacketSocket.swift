@@ -2,47 +2,45 @@ import Utilities
 import Dispatch
 import Glibc
 
-/// One connected (or connecting) socket on a queue, which carries ATT PDUs. Never blocks, never polls.
+/// A connected or connecting socket that carries ATT PDUs, on a queue. It never blocks.
 ///
-/// On a SEQPACKET socket one message is one PDU. On a stream socket each PDU stands in an L2CAP basic frame
-/// (`BasicFrames`).
-///
-/// All state belongs to the queue; that is what makes it safe to send.
+/// On a SEQPACKET socket one message is one PDU. On a stream socket each PDU is in an L2CAP basic frame
+/// (`BasicFrames`). `queue` protects all state.
 final class PacketSocket: @unchecked Sendable {
     enum Event {
         case connected
         case connectFailed(errno: Int32)
         case received([UInt8])
-        /// The other end has gone; `nil` in order. The socket is closed.
+        /// The peer has disconnected; `nil` without an error. The socket is closed.
         case ended(errno: Int32?)
-        /// The system takes no more for now; what is sent waits here.
+        /// The socket buffer is full; PDUs are queued here.
         case congested
         case drained
     }
 
-    /// PDUs that wait here at most; more than this is never in flight unless the other end reads nothing.
+    /// The maximum number of queued PDUs. A peer that reads reaches it never.
     private static let outboxLimit = 1024
-    /// Longer than any PDU, so that an over-long one is seen as such.
+    /// Larger than any PDU, so that a longer message is detected.
     private static let bufferSize = 1024
-    /// PDUs taken in one turn, so that one busy peer leaves room for the others.
+    /// The maximum number of PDUs read in one turn, so that a busy peer does not block others.
     private static let turn = 64
 
     private let descriptor: Int32
-    /// What has come of frames; `nil` where the socket keeps messages apart by itself.
+    /// The frame parser of a stream socket; `nil` for SEQPACKET.
     private var frames: BasicFrames?
     private let onEvent: (Event) -> Void
-    /// Set once, in the beginning.
+    /// Set once, in `init`.
     private var source: DescriptorSource?
     private var outbox: [[UInt8]] = []
     private var isConnecting: Bool
     private var isClosed = false
-    /// The other end no longer takes what is sent.
+    /// The peer no longer receives.
     private var isDeaf = false
-    /// The other end has gone; what it sent before is still to be read.
+    /// The peer has disconnected; its earlier data is still readable.
     private var wasReset = false
     private var wantsToRead = true
 
-    /// Takes the descriptor over. It must be non-blocking.
+    /// Takes ownership of the descriptor, which must be non-blocking.
     init(descriptor: Int32, isConnecting: Bool, queue: DispatchQueue, onEvent: @escaping (Event) -> Void) {
         self.descriptor = descriptor
         self.isConnecting = isConnecting
@@ -57,7 +55,7 @@ final class PacketSocket: @unchecked Sendable {
 
     deinit { close() }
 
-    /// Sends a PDU, or keeps it until the system takes it.
+    /// Sends a PDU, or queues it until the socket is writable.
     func send(_ bytes: [UInt8]) {
         guard !isClosed, !isDeaf else { return }
         var bytes = frames == nil ? bytes : BasicFrames.frame(bytes)
@@ -81,12 +79,12 @@ final class PacketSocket: @unchecked Sendable {
 
     var isCongested: Bool { !outbox.isEmpty }
 
-    /// Takes in what has arrived already, an end included, without waiting for the queue's turn.
+    /// Reads what has arrived already, including the end of the connection, without waiting for the queue.
     func readNow() {
         if !isConnecting { read() }
     }
 
-    /// Closes; silent.
+    /// Closes the socket, without an event.
     func close() {
         guard !isClosed else { return }
         isClosed = true
@@ -127,7 +125,7 @@ final class PacketSocket: @unchecked Sendable {
         update()
     }
 
-    /// What a stream did not take of it stays in `bytes`.
+    /// Bytes that a stream socket did not accept stay in `bytes`.
     private func transmit(_ bytes: inout [UInt8]) -> Int32? {
         while true {
             let sent = Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT))
@@ -148,14 +146,14 @@ final class PacketSocket: @unchecked Sendable {
                 guard take(buffer[..<count]) else { return end(EPROTO) }
             } else if count == 0 {
                 guard frames == nil else { return end(nil) }
-                // An empty message, or the end: the system says which.
+                // An empty message or the end of the connection.
                 guard !hasHungUp() else { return end(nil) }
                 onEvent(.received([]))
             } else if errno == EINTR {
                 continue
             } else if errno == ECONNRESET {
-                // A Unix socket says so when the other end closed without reading everything, and has the rest for us.
-                // An L2CAP socket says so once, and from then on that there is nothing to read for now.
+                // A Unix socket reports this if the peer closed without reading everything; its data is still readable.
+                // An L2CAP socket reports it once and then has nothing to read.
                 wasReset = true
             } else if errno == EAGAIN {
                 return wasReset ? end(ECONNRESET) : ()
@@ -165,14 +163,14 @@ final class PacketSocket: @unchecked Sendable {
         }
     }
 
-    /// Hands on what has come whole; `false` where it can be no ATT.
+    /// Forwards complete PDUs. Returns `false` if the bytes cannot be ATT.
     private func take(_ bytes: ArraySlice<UInt8>) -> Bool {
         guard frames != nil else {
             onEvent(.received(Array(bytes)))
             return true
         }
         frames?.append(bytes)
-        // Nothing is asked of a socket that a handler has closed.
+        // A handler might have closed the socket.
         while !isClosed {
             switch frames?.next() {
             case .pdu(let pdu): onEvent(.received(pdu))
@@ -189,8 +187,7 @@ final class PacketSocket: @unchecked Sendable {
         return getsockopt(descriptor, SOL_SOCKET, SO_TYPE, &type, &size) == 0 && type == Int32(SOCK_STREAM.rawValue)
     }
 
-    /// The other end takes nothing any more; it may have said something before it left, so the end comes with the
-    /// reading.
+    /// The peer no longer receives. It might have sent data before it left, so reading reports the end.
     private func turnDeaf() {
         isDeaf = true
         let wasCongested = isCongested
@@ -217,7 +214,7 @@ final class PacketSocket: @unchecked Sendable {
         onEvent(.ended(errno: error))
     }
 
-    /// Runs each source exactly while it is needed: an idle socket costs nothing.
+    /// Enables each event source only while it is needed.
     private func update() {
         guard !isClosed else { return }
         var interest: DescriptorSource.Interest = wantsToRead && !isConnecting ? .reading : []

@@ -1,19 +1,17 @@
 import Dispatch
 
-/// What carries a peripheral's PDUs: a socket, memory. Called on the driver's queue, answers on it.
+/// A transport for a peripheral's PDUs. The driver calls it on its queue, and it answers on that queue.
 protocol PeripheralTransport: AnyObject {
     func send(_ bytes: [UInt8], to central: CentralID)
-    /// Ends this connection; silent.
+    /// Ends this connection, without an event.
     func close(_ central: CentralID)
-    /// Whether new connections are wanted.
+    /// Starts or stops accepting connections.
     func advertise(_ visible: Bool)
-    /// Whether PDUs may come in; while not, the other ends wait.
+    /// Pauses or resumes reading; while reading is paused, the centrals wait.
     func setReading(fromCentrals isReading: Bool)
 }
 
-/// Runs the GATT server on a queue, between a transport and the consumer of its events.
-///
-/// All state belongs to `queue`; that is what makes it safe to send.
+/// Runs the GATT server on a queue, between a transport and the consumer of its events. `queue` protects all state.
 final class PeripheralDriver: @unchecked Sendable {
     let queue: DispatchQueue
     let instruments: LinkInstruments
@@ -24,7 +22,7 @@ final class PeripheralDriver: @unchecked Sendable {
     private let timer: DeadlineTimer
     private var lastConnection = 0
     private var connections: [CentralID: Int] = [:]
-    /// What came while the server was busy: one thing after the other.
+    /// Inputs that arrived while the server was running.
     private var inbox: [GATTServer.Input] = []
     private var isBusy = false
 
@@ -44,8 +42,8 @@ final class PeripheralDriver: @unchecked Sendable {
         queue.async { self.feed(.request(request)) }
     }
 
-    /// Serves this table from now on, and lets centrals in by `listen`; refuses a table that cannot be served, and a
-    /// second one.
+    /// Serves the application and accepts connections with `listen`. Throws if the application is invalid or another
+    /// one is open.
     func open(_ application: GATTApplication, listen: @escaping @Sendable () throws(LinkError) -> Void)
         async throws(LinkError)
     {
@@ -63,7 +61,7 @@ final class PeripheralDriver: @unchecked Sendable {
         try outcome.get()
     }
 
-    /// Lets nobody in any more, disconnects everybody and ends the events.
+    /// Stops accepting, disconnects all centrals and ends the events.
     func close(stopListening: @escaping @Sendable () -> Void) async {
         await withCheckedContinuation { continuation in
             queue.async {
@@ -78,7 +76,7 @@ final class PeripheralDriver: @unchecked Sendable {
         }
     }
 
-    /// A PDU came in by the transport.
+    /// A PDU from the transport.
     func received(_ bytes: [UInt8], from central: CentralID) {
         guard let connection = connections[central] else { return }
         observe(connection, .pdu(.toPeripheral, bytes))
@@ -136,7 +134,7 @@ final class PeripheralDriver: @unchecked Sendable {
         observe(connection, .disconnected)
     }
 
-    /// Through the faults, if there are any.
+    /// Passes a PDU through the fault injection, if there is one.
     private func pass(_ bytes: [UInt8], _ direction: PDUDirection, _ connection: Int, _ central: CentralID) {
         guard let effects = faults?.pass(bytes, direction, connection: connection, at: instruments.clock.now()) else {
             return deliver(bytes, direction, connection, central)

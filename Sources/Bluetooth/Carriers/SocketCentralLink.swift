@@ -1,17 +1,15 @@
 import Dispatch
 
-/// A central on a SEQPACKET socket: `unix:PATH`, or L2CAP with a dialer of its own. One ATT PDU a message.
+/// A central on a socket: `unix:PATH`, `stream:PATH`, or L2CAP with its own dialer.
 package final class SocketCentralLink: CentralLink {
-    /// Where it connects to: `unix:PATH`, `l2cap:ADDRESS`.
     package let name: String
-    /// Whether its dialer scans by radio.
+    /// Whether the dialer scans by radio.
     package let hasRadio: Bool
-    /// What happens, for one consumer.
     package let events: AsyncStream<CentralEvent>
     private let driver: CentralDriver
     private let transport: SocketCentralTransport
 
-    /// A link that connects with this dialer, once it is asked to.
+    /// A link that connects with this dialer.
     package init(_ dialer: some SocketDialer, instruments: LinkInstruments = LinkInstruments()) {
         name = dialer.name
         hasRadio = dialer.hasRadio
@@ -21,7 +19,7 @@ package final class SocketCentralLink: CentralLink {
         events = driver.events.stream()
     }
 
-    /// Who waits for events of a link that was forgotten waits no longer.
+    /// End the stream of a link that was never closed.
     deinit { driver.events.finish() }
 
     package func perform(_ request: CentralRequest) { driver.perform(request) }
@@ -29,12 +27,12 @@ package final class SocketCentralLink: CentralLink {
     package func close() async { await driver.close() }
 }
 
-/// The socket under the central's driver. All state belongs to the driver's queue.
+/// The socket as the transport of the central's driver. The driver's queue protects all state.
 private final class SocketCentralTransport: CentralTransport, @unchecked Sendable {
     private let dialer: any SocketDialer
     private let driver: CentralDriver
     private var socket: PacketSocket?
-    /// Which attempt is under way; a retry of an older one finds itself out of date.
+    /// The number of the current attempt; retries of earlier attempts are ignored.
     private var attempt = 0
 
     init(_ dialer: any SocketDialer, driver: CentralDriver) {
@@ -95,7 +93,7 @@ private final class SocketCentralTransport: CentralTransport, @unchecked Sendabl
                     LinkError(
                         .disconnected, sentence, cause: error.map { dialer.explain($0).cause ?? "" }, isTransient: true)
                 ))
-        // Only commands could pile up here, and the socket's own limit holds for them.
+        // Only commands could accumulate here, and the socket's own limit applies to them.
         case .congested, .drained: break
         }
     }

@@ -1,46 +1,46 @@
-/// How a central gets a connected SEQPACKET socket: by a path in the file system, or by L2CAP.
+/// Creates a central's connected socket: by a path in the file system, or by L2CAP.
 package protocol SocketDialer: Sendable {
-    /// For people, as `--link` names it.
+    /// The link's name in messages.
     var name: String { get }
     var hasRadio: Bool { get }
-    /// Who is at the other end, as far as that can be told without connecting.
+    /// The peer, as far as it is known without a connection.
     func look() throws(LinkError) -> Advertisement
-    /// Starts connecting, without waiting. The descriptor is non-blocking and the caller's to close.
+    /// Starts to connect without blocking. The caller owns the non-blocking descriptor.
     func dial(_ peer: PeerID) throws(LinkError) -> SocketDial
-    /// Why a connection could not be made, or was lost, by the system's number.
+    /// The error for an errno of a connection.
     func explain(_ error: Int32) -> LinkError
 }
 
-/// How far a connection has come.
+/// The state of a connection attempt.
 package enum SocketDial: Sendable {
     case connected(Int32)
-    /// The descriptor becomes writable when the outcome is known.
+    /// The descriptor becomes writable when the result is known.
     case connecting(Int32)
-    /// The other end has no room now: try again in a moment.
+    /// The peer's queue is full: retry.
     case busy
 }
 
-/// Where a peripheral waits for connections on a SEQPACKET socket.
+/// A listening socket of a peripheral.
 package protocol SocketListener: Sendable {
-    /// For people, as `--link` names it.
+    /// The link's name in messages.
     var name: String { get }
-    /// Binds and listens. The descriptor is non-blocking and the caller's to close.
+    /// Binds and listens. The caller owns the non-blocking descriptor.
     func listen() throws(LinkError) -> Int32
-    /// Names what `listen` made outside this process, so that `withdraw` removes nothing else.
+    /// Identifies the socket file of `listen`, so that `withdraw` removes no other file.
     var mark: SocketMark? { get }
-    /// After the descriptor was closed.
+    /// Cleans up after the descriptor was closed.
     func withdraw(_ mark: SocketMark?)
-    /// Who is connected on an accepted descriptor, the `number`-th since the start.
+    /// The central on an accepted descriptor, the `number`-th since the start.
     func central(_ descriptor: Int32, number: Int) -> CentralID
-    /// Whether others should see the peripheral: for links that have an advertisement beside the socket.
+    /// Starts or stops advertising, on links that advertise in addition to the socket.
     func advertise(_ visible: Bool)
 }
 
-/// A file in the file system, told apart from another of the same name.
+/// The identity of a file.
 package struct SocketMark: Hashable, Sendable {
-    /// Number of the device (`st_dev`).
+    /// The device number (`st_dev`).
     package var device: UInt64
-    /// Number of the file there (`st_ino`).
+    /// The inode number (`st_ino`).
     package var file: UInt64
 
     package init(device: UInt64, file: UInt64) {

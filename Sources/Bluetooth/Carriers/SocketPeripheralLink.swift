@@ -2,20 +2,18 @@ import Utilities
 import Dispatch
 import Glibc
 
-/// A peripheral on a listening SEQPACKET socket: `unix:PATH`, or L2CAP with a listener of its own. Each accepted
-/// connection is one ATT bearer, one PDU a message.
+/// A peripheral on a listening socket: `unix:PATH`, `stream:PATH`, or L2CAP with its own listener. Each accepted
+/// connection is one ATT bearer.
 ///
-/// While nobody should see the peripheral (`advertise(false)`), new connections wait some time for that to change and
-/// are then hung up on: whoever comes just after another has left gets in, whoever comes beside another does not.
+/// While the peripheral does not advertise (`advertise(false)`), a new connection waits for some time and is then
+/// closed. A central that connects just after another one has left is accepted; a second central is not.
 package final class SocketPeripheralLink: PeripheralLink {
-    /// Where it listens: `unix:PATH`, `l2cap:hci1`.
     package let name: String
-    /// What happens, for one consumer.
     package let events: AsyncStream<PeripheralEvent>
     private let driver: PeripheralDriver
     private let transport: SocketPeripheralTransport
 
-    /// - Parameter patience: how long a connection may wait for the peripheral to be seen again.
+    /// - Parameter patience: the time for which a connection waits for the peripheral to advertise.
     package init(
         _ listener: some SocketListener, patience: Duration = .seconds(2),
         instruments: LinkInstruments = LinkInstruments()
@@ -27,7 +25,7 @@ package final class SocketPeripheralLink: PeripheralLink {
         events = driver.events.stream()
     }
 
-    /// Who waits for events of a link that was forgotten waits no longer.
+    /// End the stream of a link that was never closed.
     deinit { driver.events.finish() }
 
     package func caughtUp() async { await driver.events.caughtUp() }
@@ -43,9 +41,9 @@ package final class SocketPeripheralLink: PeripheralLink {
     }
 }
 
-/// The sockets under the peripheral's driver. All state belongs to the driver's queue.
+/// The sockets as the transport of the peripheral's driver. The driver's queue protects all state.
 private final class SocketPeripheralTransport: PeripheralTransport, @unchecked Sendable {
-    /// Connections at a time; the next wait in the system's queue.
+    /// The maximum number of connections. Further ones wait in the listen queue.
     private static let mostConnections = 8
 
     private let listener: any SocketListener
@@ -58,7 +56,7 @@ private final class SocketPeripheralTransport: PeripheralTransport, @unchecked S
     private var lastNumber = 0
     private var isVisible = true
     private var isReading = true
-    /// Which wait for visibility is under way.
+    /// The number of the current wait for advertising.
     private var wait = 0
 
     init(_ listener: any SocketListener, patience: Duration, driver: PeripheralDriver) {
@@ -87,7 +85,7 @@ private final class SocketPeripheralTransport: PeripheralTransport, @unchecked S
     // MARK: Connections
 
     private func somebodyComes() {
-        // Those who have left must be seen to have left first: the same central may be back already.
+        // Process disconnects first, because the same central might have reconnected.
         for socket in sockets.values { socket.readNow() }
         guard isVisible else { return waitForVisibility() }
         guard sockets.count < Self.mostConnections, let accepted = accept() else { return }
@@ -116,7 +114,7 @@ private final class SocketPeripheralTransport: PeripheralTransport, @unchecked S
         return accepted
     }
 
-    /// Leaves them in the system's queue for a while; who is still there afterwards is hung up on.
+    /// Leaves connections in the listen queue for a while, then closes them.
     private func waitForVisibility() {
         wait += 1
         let current = wait
@@ -135,7 +133,7 @@ private final class SocketPeripheralTransport: PeripheralTransport, @unchecked S
     private func handle(_ event: PacketSocket.Event, of central: CentralID) {
         switch event {
         case .received(let bytes): driver.received(bytes, from: central)
-        // Who does not take answers may not ask either.
+        // Do not accept requests from a central that does not read responses.
         case .congested:
             sockets[central]?.isReading = false
             driver.feed(.congested(central))
@@ -177,7 +175,7 @@ private final class SocketPeripheralTransport: PeripheralTransport, @unchecked S
 
     private func pauseAccepting() { setAccepting(false) }
 
-    /// Tries again in a second.
+    /// Retries after a second.
     private func pause() {
         pauseAccepting()
         driver.queue.asyncAfter(deadline: .now() + .seconds(1)) { [weak self] in self?.update() }

@@ -1,31 +1,28 @@
 import Dispatch
 
-/// A controller behind a TCP stream, as Bumble and Android's emulator offer one: the host's machine, its stream, and
-/// time limits.
-///
-/// All state belongs to the queue; that is what makes it safe to send.
+/// An HCI controller over TCP, such as Bumble's or the Android emulator's, with time limits. The queue protects all
+/// state.
 final class StreamController: @unchecked Sendable {
     let place: NetworkPlace
     let queue: DispatchQueue
     private var host: HCIHost
     private var stream: TCPStream?
-    /// What comes about.
     var onEffect: ((HCIHost.Effect) -> Void)?
-    /// The controller that worked is gone, and why.
+    /// Called when a working controller is lost.
     var onEnd: ((LinkError) -> Void)?
     private var waiting: [(Result<BluetoothAddress, LinkError>) -> Void] = []
     private(set) var address: BluetoothAddress?
     private var turn = 0
-    /// Who waits until what was said last has left.
+    /// Called when the last commands were sent.
     private var leaving: (() -> Void)?
     private let instruments: LinkInstruments
-    /// Runs while the controller owes an answer.
+    /// The time limit of the controller's responses.
     private let answering: DeadlineTimer
-    /// Runs while somebody wants to leave.
+    /// The time limit of `leave`.
     private let parting: DeadlineTimer
-    /// A controller that works answers within a moment.
+    /// The time limit for a response.
     private static let patience = Duration.seconds(5)
-    /// So long what was said last may take to be answered.
+    /// The time limit for the responses to the last commands.
     private static let farewell = Duration.seconds(1)
 
     init(_ place: NetworkPlace, queue: DispatchQueue, instruments: LinkInstruments) {
@@ -40,7 +37,7 @@ final class StreamController: @unchecked Sendable {
         parting.onFire = { [weak self] in self?.leaving?() }
     }
 
-    /// Says when the controller is ready; dials, where it is not connected.
+    /// Calls `body` when the controller is ready. Connects if there is no connection.
     func ready(_ body: @escaping (Result<BluetoothAddress, LinkError>) -> Void) {
         if let address { return body(.success(address)) }
         waiting.append(body)
@@ -69,7 +66,7 @@ final class StreamController: @unchecked Sendable {
         }
     }
 
-    /// Ends the stream once the controller has answered what it was told, or after a second.
+    /// Closes the stream when the controller has answered the last commands, after at most a second.
     func leave(_ done: @escaping () -> Void) {
         let finish = { [weak self] in
             self?.leaving = nil

@@ -2,14 +2,13 @@ import Utilities
 import Dispatch
 import Glibc
 
-/// A TCP stream to a place, on a queue: dials, reads, writes, and says when it has ended. Never blocks the queue.
-///
-/// All state belongs to the queue; that is what makes it safe to send.
+/// A TCP connection on a queue: connects, reads, writes and reports its end. It never blocks. The queue protects all
+/// state.
 package final class TCPStream: @unchecked Sendable {
     package enum Event {
         case opened
         case received([UInt8])
-        /// It could not be made, or is over, and why.
+        /// The connection failed or has ended, with the reason.
         case ended(String)
     }
 
@@ -21,11 +20,11 @@ package final class TCPStream: @unchecked Sendable {
     private var outbox: [UInt8] = []
     private var isOpen = false
     private var isOver = false
-    /// Bytes that wait for the other end to take them: more is a stream that is stuck.
+    /// The maximum number of unsent bytes. A stream with more is stuck.
     private static let mostWaiting = 1 << 20
     private static let patience = Duration.seconds(5)
     private let clock: MonotonicClock
-    /// Runs while an address is dialled; which ones are left then.
+    /// The time limit for connecting to one address.
     private let dialling: DeadlineTimer
     private var others: ArraySlice<(family: Int32, bytes: [UInt8])> = []
 
@@ -42,7 +41,7 @@ package final class TCPStream: @unchecked Sendable {
 
     deinit { stop() }
 
-    /// Looks the name up beside the queue, then tries its addresses in turn.
+    /// Resolves the name on another thread, then tries its addresses in turn.
     package func open() {
         let place = place
         DispatchQueue.global().async { [weak self] in
@@ -64,13 +63,13 @@ package final class TCPStream: @unchecked Sendable {
         write()
     }
 
-    /// Silent.
+    /// Closes the connection, without an event.
     package func close() {
         isOver = true
         stop()
     }
 
-    // MARK: dialling
+    // MARK: Connecting
 
     private struct Unknown: Error { let sentence: String }
 
@@ -113,7 +112,7 @@ package final class TCPStream: @unchecked Sendable {
             Glibc.close(made)
             return dial(rest, String(cString: strerror(number)))
         }
-        // Requests are short, and each is waited for.
+        // Requests are short, and each waits for its response.
         var one: Int32 = 1
         setsockopt(made, Int32(IPPROTO_TCP), TCP_NODELAY, &one, socklen_t(MemoryLayout<Int32>.size))
         take(made)
@@ -146,7 +145,7 @@ package final class TCPStream: @unchecked Sendable {
         onEvent(.opened)
     }
 
-    // MARK: on the queue
+    // MARK: On the queue
 
     private func setWriting(_ wanted: Bool) { source?.interest = wanted ? [.reading, .writing] : .reading }
 
@@ -179,7 +178,7 @@ package final class TCPStream: @unchecked Sendable {
         onEvent(.ended(sentence))
     }
 
-    /// Lets go of the descriptor.
+    /// Closes the descriptor.
     private func stop() {
         dialling.set(nil)
         guard descriptor >= 0 else { return }

@@ -1,25 +1,22 @@
 import Glibc
 
-/// A place in the file system where a socket listens: the `unix:` and `stream:` links' way to connect and to be
-/// connected to.
+/// A Unix socket in the file system, for `unix:` and `stream:` links.
 package struct UnixSocket: Sendable {
-    /// How PDUs are told apart on the socket.
+    /// How the socket separates PDUs.
     package enum Kind: String, Sendable {
         /// SEQPACKET: one message is one ATT PDU.
         case unix
-        /// A stream, for languages without SEQPACKET sockets: each PDU in an L2CAP basic frame (`BasicFrames`).
+        /// A stream with each PDU in an L2CAP basic frame (`BasicFrames`), for languages without SEQPACKET.
         case stream
     }
 
-    /// Where the socket lies.
     package let path: String
-    /// Whether the socket keeps message boundaries.
     package let kind: Kind
 
-    /// The system's limit for such a path, in bytes.
+    /// The maximum length of the path in bytes (`sun_path`).
     package static let longestPath = 107
 
-    /// Refuses paths that no socket can have.
+    /// Throws if the path cannot be the path of a socket.
     package init(path: String, kind: Kind = .unix) throws(LinkError) {
         guard !path.isEmpty, !path.utf8.contains(0) else {
             throw LinkError(.notFound, "a socket needs a path")
@@ -46,12 +43,12 @@ package struct UnixSocket: Sendable {
         return descriptor
     }
 
-    /// Calls `body` with this path as the system wants it.
+    /// Calls `body` with the socket address.
     package func withAddress<Result>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
         withUnsafeMutableBytes(of: &address.sun_path) { place in
-            // The rest is zero already, so the text ends where it ends.
+            // The remaining bytes are zero and terminate the path.
             for (index, byte) in path.utf8.enumerated() where index < Self.longestPath { place[index] = byte }
         }
         return withUnsafePointer(to: &address) { pointer in
@@ -61,7 +58,7 @@ package struct UnixSocket: Sendable {
         }
     }
 
-    /// What stands at the path: `nil` when nothing does.
+    /// The file at the path, or `nil`.
     var file: stat? {
         var information = stat()
         return lstat(path, &information) == 0 ? information : nil
@@ -79,7 +76,6 @@ package struct UnixSocket: Sendable {
 extension UnixSocket: SocketDialer {
     /// `unix:PATH` or `stream:PATH`.
     package var name: String { "\(kind):\(path)" }
-    /// Always `false`.
     package var hasRadio: Bool { false }
 
     package func look() throws(LinkError) -> Advertisement {
@@ -99,7 +95,7 @@ extension UnixSocket: SocketDialer {
         default: break
         }
         Glibc.close(descriptor)
-        // The listener's queue is full: it has not come to accepting yet.
+        // The listen queue is full.
         if error == EAGAIN { return .busy }
         throw explain(error)
     }
@@ -127,7 +123,7 @@ extension UnixSocket: SocketDialer {
 }
 
 extension UnixSocket: SocketListener {
-    /// Binds and listens. A file that a dead process left is replaced; one where somebody listens is not.
+    /// Binds and listens. Replaces the socket file of a process that has ended; throws if another process listens.
     package func listen() throws(LinkError) -> Int32 {
         try clear()
         let descriptor = try open()
@@ -145,7 +141,7 @@ extension UnixSocket: SocketListener {
         return descriptor
     }
 
-    /// Makes way for a new socket, or says why not.
+    /// Removes the file of a process that has ended, or throws.
     private func clear() throws(LinkError) {
         guard let file else { return }
         guard Self.isSocket(file) else {
@@ -165,13 +161,13 @@ extension UnixSocket: SocketListener {
         }
     }
 
-    /// Removes the file, if it is still the one that was made.
+    /// Removes the socket file if it is the one that `listen` created.
     package func withdraw(_ mark: SocketMark?) {
         guard let mark, mark == self.mark else { return }
         unlink(path)
     }
 
-    /// The file that listens now; `nil` where there is none.
+    /// The current socket file, or `nil`.
     package var mark: SocketMark? {
         file.map { SocketMark(device: UInt64($0.st_dev), file: UInt64($0.st_ino)) }
     }

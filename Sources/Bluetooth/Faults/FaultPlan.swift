@@ -1,13 +1,12 @@
-/// What goes wrong on a link, and when: words that a command line takes, `disconnect@12,lose=0.05,late@3:5s`.
+/// The faults to inject into a link, as the `--faults` option takes them: `disconnect@12,lose=0.05,late@3:5s`.
 ///
-/// `WORD@N` strikes once, at the N-th of its kind since the link was made (from 1); `WORD=P` strikes each with chance
-/// P. `:TIME` (`500ms`, `2s`) where the word needs one.
+/// `WORD@N` applies once, to the N-th PDU of the fault's kind since the link was made (from 1). `WORD=P` applies to
+/// each PDU with probability P. `:TIME` (`500ms`, `2s`) follows faults that need a duration.
 package struct FaultPlan: Hashable, Sendable {
-    /// A kind of fault.
     package enum Kind: String, CaseIterable, Hashable, Sendable {
         case disconnect, lose, `repeat`, delay, swap, late, silent, deaf
 
-        /// One line for people.
+        /// One line of help.
         package var meaning: String {
             switch self {
             case .disconnect: "the connection ends instead of carrying the N-th PDU, of either direction"
@@ -25,7 +24,7 @@ package struct FaultPlan: Hashable, Sendable {
             switch self {
             case .delay: .seconds(1)
             case .late: .seconds(5)
-            // How long an overtaken PDU waits for one to overtake it.
+            // The time for which a swapped PDU waits for the next one.
             case .swap: .milliseconds(200)
             case .disconnect, .lose, .repeat, .silent, .deaf: .zero
             }
@@ -34,24 +33,22 @@ package struct FaultPlan: Hashable, Sendable {
         var takesTime: Bool { self == .delay || self == .late }
     }
 
-    /// When a fault is entered.
+    /// When a fault applies.
     package enum Moment: Hashable, Sendable {
-        /// At the N-th of its kind, from 1.
+        /// To the N-th PDU of the fault's kind, from 1.
         case at(Int)
-        /// Each, with this chance from 0 to 1.
+        /// To each PDU with this probability (0–1).
         case chance(Double)
     }
 
-    /// One fault of a plan, and when it is entered.
+    /// One fault of a plan.
     package struct Fault: Hashable, Sendable {
-        /// What goes wrong.
         package var kind: Kind
-        /// When it strikes: once at a place, or each time by chance.
         package var moment: Moment
-        /// How late, for `delay` and `late`.
+        /// The delay of `delay` and `late`.
         package var time: Duration
 
-        /// Without a time the fault has its kind's own.
+        /// Without a time, the fault uses the default of its kind.
         package init(_ kind: Kind, _ moment: Moment, time: Duration? = nil) {
             self.kind = kind
             self.moment = moment
@@ -61,7 +58,7 @@ package struct FaultPlan: Hashable, Sendable {
 
     /// All faults, in the order of the text.
     package var faults: [Fault]
-    /// No MTU above this is agreed on; `nil`: as the two ends like.
+    /// The largest MTU that the link negotiates; `nil` for no limit.
     package var mtu: Int?
 
     package init(_ faults: [Fault] = [], mtu: Int? = nil) {
@@ -69,11 +66,10 @@ package struct FaultPlan: Hashable, Sendable {
         self.mtu = mtu
     }
 
-    /// Its words that only a link can enter that carries the PDUs itself: a stack (bluetoothd) agrees on the MTU out of
-    /// sight.
+    /// The faults that need a link which carries ATT PDUs. On other links, bluetoothd negotiates the MTU.
     package var wordsForPDUs: [String] { mtu.map { ["mtu=\($0)"] } ?? [] }
 
-    /// Every word with its one line.
+    /// Every fault with its line of help.
     package static var vocabulary: [(word: String, meaning: String)] {
         Kind.allCases.map { kind in
             let time = kind.takesTime ? "[:TIME]" : ""
@@ -83,23 +79,22 @@ package struct FaultPlan: Hashable, Sendable {
 }
 
 extension FaultPlan {
-    /// A plan that nothing can be made of.
+    /// A text that is not a valid plan.
     package struct Malformed: Error, Hashable, Sendable, CustomStringConvertible {
-        /// The word that was not understood.
+        /// The invalid word.
         package let word: String
-        /// What is wrong with it, as the rest of a sentence.
+        /// The rest of the message after the word.
         package let reason: String
-        /// The word and what is wrong with it.
         package var description: String { "'\(word)' is no fault: \(reason)" }
     }
 
-    /// Whether a word is one of these, right or wrong: other parts of a program may have words of their own.
+    /// Whether the word names a fault of a link, valid or not. Programs may define further words.
     package static func knows(_ word: some StringProtocol) -> Bool {
         let name = word.prefix { $0 != "@" && $0 != "=" && $0 != ":" }
         return name == "mtu" || Kind(rawValue: String(name)) != nil
     }
 
-    /// Words with commas between them.
+    /// Parses words separated by commas.
     package init(_ text: String) throws(Malformed) {
         self.init()
         for word in text.split(separator: ",") { try add(String(word)) }
@@ -145,7 +140,7 @@ extension FaultPlan {
         faults.append(Fault(kind, moment, time: time))
     }
 
-    /// The words that it is made of: `init(_:)` reads them.
+    /// The text that `init(_:)` parses.
     package var text: String {
         var words = faults.map { fault in
             let moment =

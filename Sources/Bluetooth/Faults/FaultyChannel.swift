@@ -1,13 +1,11 @@
-/// Enters the faults of a plan between two ends: PDUs go in, what is left of them comes out. Pure: the same plan, seed,
-/// PDUs and times give the same faults, on a socket as in a simulation.
+/// Injects the faults of a plan between the two ends of a link. Pure: the same plan, seed, PDUs and times give the same
+/// faults.
 package struct FaultyChannel: Sendable {
-    /// What is left of what went in; to be performed in order.
+    /// An effect, to be performed in order.
     package enum Effect: Hashable, Sendable {
-        /// This PDU arrives now.
         case deliver(connection: Int, PDUDirection, [UInt8])
-        /// This connection ends now.
         case disconnect(connection: Int)
-        /// One line for a person: which fault was entered.
+        /// A log line that names the injected fault.
         case log(String)
     }
 
@@ -16,26 +14,26 @@ package struct FaultyChannel: Sendable {
         var direction: PDUDirection
         var bytes: [UInt8]
         var due: MonotonicInstant
-        /// May be overtaken by the next PDU, and then goes at once.
+        /// The next PDU overtakes this one, which then follows at once.
         var isSwapped: Bool
     }
 
     private let plan: FaultPlan
     private var generator: SplitMix64
     private var counts: [FaultPlan.Kind: Int] = [:]
-    /// PDUs that arrive later, in the order in which they will.
+    /// Delayed PDUs, in the order of their delivery.
     private var held: [Held] = []
 
-    /// - Parameter seed: of the chances.
+    /// - Parameter seed: the seed of the probabilities.
     package init(_ plan: FaultPlan, seed: UInt64) {
         self.plan = plan
         generator = SplitMix64(state: seed)
     }
 
-    /// The earliest time at which `tick` has something to deliver.
+    /// The earliest time at which `tick` delivers a PDU.
     package var nextDeadline: MonotonicInstant? { held.map(\.due).min() }
 
-    /// A PDU is sent. `connection` tells several at a time apart; their numbers are the caller's.
+    /// Passes a sent PDU. `connection` is the caller's number of the connection.
     package mutating func pass(
         _ bytes: [UInt8], _ direction: PDUDirection, connection: Int = 1, at now: MonotonicInstant
     ) -> [Effect] {
@@ -62,14 +60,14 @@ package struct FaultyChannel: Sendable {
         return log + send(bytes, direction, connection, copies: copies, wait: wait, isSwapped: isSwapped, at: now)
     }
 
-    /// What has waited long enough.
+    /// Delivers the PDUs whose delay has passed.
     package mutating func tick(at now: MonotonicInstant) -> [Effect] {
         let due = held.filter { $0.due <= now }
         held.removeAll { $0.due <= now }
         return due.map { .deliver(connection: $0.connection, $0.direction, $0.bytes) }
     }
 
-    /// The connection has ended: what waits on it will never arrive.
+    /// Drops the delayed PDUs of a closed connection.
     package mutating func closed(connection: Int) {
         held.removeAll { $0.connection == connection }
     }
@@ -79,7 +77,8 @@ package struct FaultyChannel: Sendable {
         at now: MonotonicInstant
     ) -> [Effect] {
         let before = held.filter { $0.connection == connection && $0.direction == direction }
-        // A bearer keeps its order: nothing arrives before what was sent earlier, but for what is to be overtaken.
+        // ATT bearers keep their order: a PDU is not delivered before an earlier one, unless the earlier one is
+        // swapped.
         let order = before.filter { !$0.isSwapped }.map(\.due).max()
         let due = max(
             now.advanced(by: isSwapped && wait == .zero ? FaultPlan.Kind.swap.defaultTime : wait), order ?? now)
@@ -93,7 +92,7 @@ package struct FaultyChannel: Sendable {
             }
         }
         guard !isSwapped, copies > 0, before.contains(where: \.isSwapped) else { return effects }
-        // This one has overtaken: those that let it pass follow at once, or right behind it.
+        // This PDU has overtaken the swapped ones, which follow it at once.
         let overtaken = held.indices.filter {
             held[$0].connection == connection && held[$0].direction == direction && held[$0].isSwapped
         }
@@ -111,7 +110,7 @@ package struct FaultyChannel: Sendable {
         return effects
     }
 
-    /// Which faults may strike a PDU.
+    /// The kinds of faults that can apply to a PDU.
     private static func kinds(of bytes: [UInt8], _ direction: PDUDirection) -> [FaultPlan.Kind] {
         let opcode = ATTOpcode(bytes.first ?? 0)
         switch opcode {
@@ -122,12 +121,12 @@ package struct FaultyChannel: Sendable {
         }
     }
 
-    /// Counts one more of this kind and says which fault strikes it.
+    /// Counts a PDU of this kind and returns the fault that applies to it.
     private mutating func strikes(_ kind: FaultPlan.Kind) -> FaultPlan.Fault? {
         let count = counts[kind, default: 0] + 1
         counts[kind] = count
         var struck: FaultPlan.Fault?
-        // Every chance is drawn, whether or not another fault strikes: so plans do not disturb each other's luck.
+        // Draw every probability, so that one fault does not change the random numbers of another.
         for fault in plan.faults where fault.kind == kind {
             switch fault.moment {
             case .at(let moment): if moment == count { struck = struck ?? fault }
@@ -138,7 +137,7 @@ package struct FaultyChannel: Sendable {
         return struck
     }
 
-    /// Both sides hear of a smaller MTU than was said.
+    /// Lowers the MTU in an MTU exchange for both ends.
     private func limitMTU(_ bytes: [UInt8]) -> [UInt8] {
         guard let mtu = plan.mtu else { return bytes }
         switch try? ATTPDU(decoding: bytes) {
@@ -151,7 +150,7 @@ package struct FaultyChannel: Sendable {
     }
 }
 
-/// Sebastiano Vigna's SplitMix64: small, seeded, the same everywhere.
+/// SplitMix64 by Sebastiano Vigna: small, seeded, and equal on all platforms.
 private struct SplitMix64: RandomNumberGenerator, Sendable {
     var state: UInt64
 

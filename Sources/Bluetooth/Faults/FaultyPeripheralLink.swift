@@ -1,22 +1,19 @@
 import Dispatch
 
-/// Enters the faults of a plan into any peripheral link, at GATT level (see `FaultySeam`).
+/// Injects the faults of a plan into any peripheral link, at GATT level (see `FaultySeam`).
 ///
-/// Links that carry PDUs themselves take a plan in their `LinkInstruments` and need no wrapping. All state belongs to
-/// `queue`; that is what makes it safe to send.
+/// Links that carry ATT PDUs take a plan in their `LinkInstruments` instead. `queue` protects all state.
 package final class FaultyPeripheralLink: PeripheralLink, @unchecked Sendable {
-    /// The base's events, after the faults.
     package let events: AsyncStream<PeripheralEvent>
     private let base: any PeripheralLink
     private let queue = DispatchQueue(label: "faults")
     private let instruments: LinkInstruments
     private let out = EventQueue<PeripheralEvent>()
-    /// Something was taken from `out` after it was full.
+    /// Yields when the consumer took an event from the full `out`.
     private let room: AsyncStream<Void>
     private let timer: DeadlineTimer
     private var seam: FaultySeam
 
-    /// - Parameter instruments: the clock, the plan, its seed and the log count.
     package init(_ base: any PeripheralLink, instruments: LinkInstruments) {
         self.base = base
         self.instruments = instruments
@@ -29,7 +26,6 @@ package final class FaultyPeripheralLink: PeripheralLink, @unchecked Sendable {
         timer.onFire = { [weak self] in self?.expire() }
     }
 
-    /// The base's name.
     package var name: String { base.name }
 
     package func perform(_ request: PeripheralRequest) {
@@ -55,7 +51,7 @@ package final class FaultyPeripheralLink: PeripheralLink, @unchecked Sendable {
         out.finish()
     }
 
-    /// Events of the link below, one at a time, as fast as they are taken above.
+    /// Forwards the events of the base link at the consumer's pace.
     private func pump() async {
         var room = room.makeAsyncIterator()
         for await event in base.events {

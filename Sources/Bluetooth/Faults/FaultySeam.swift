@@ -1,14 +1,13 @@
-/// A plan's faults at GATT level, for links whose stack keeps the PDUs to itself (bluetoothd). Pure, and by the same
-/// channel as on a link with PDUs: each read, write, answer and value that passes the seam counts as the PDU that it
-/// stands for.
+/// Injects a plan's faults at GATT level, for links whose stack (bluetoothd) handles the PDUs. Each read, write,
+/// response and notification counts as the PDU that it stands for.
 ///
-/// What the stack does by itself (MTU, discovery, subscriptions, answers to writes that may also come without response)
-/// does not pass here: it is neither counted nor struck. A plan's `mtu` has no effect; see `FaultPlan.wordsForPDUs`.
+/// The stack's own traffic (MTU exchange, discovery, subscriptions, responses to writes) does not pass here: it is
+/// neither counted nor changed. `FaultPlan.mtu` has no effect.
 struct FaultySeam: Sendable {
     enum Effect: Hashable, Sendable {
-        /// For the link below.
+        /// For the base link.
         case perform(PeripheralRequest)
-        /// For the consumer above.
+        /// For the consumer of the events.
         case yield(PeripheralEvent)
         case log(String)
     }
@@ -16,7 +15,7 @@ struct FaultySeam: Sendable {
     private struct Central {
         var connection: Int
         var subscriptions: Set<BluetoothUUID> = []
-        /// Reads and writes that the link below still waits for.
+        /// The tokens of reads and writes that the base link expects a response to.
         var owed: Set<UInt64> = []
     }
 
@@ -24,9 +23,9 @@ struct FaultySeam: Sendable {
     private var centrals: [CentralID: Central] = [:]
     private var lastConnection = 0
     private var lastMessage: UInt64 = 0
-    /// What passes the channel, by number: the channel is shown an opcode and the number.
+    /// The requests in the channel by number. The channel sees only an opcode and this number.
     private var requests: [UInt64: PeripheralRequest] = [:]
-    /// For each value handed down, in order: whether the consumer is still to hear that it has left.
+    /// For each notified value, in order: whether the consumer still expects `notified`.
     private var handedDown: [BluetoothUUID: [Bool]] = [:]
 
     init(_ plan: FaultPlan, seed: UInt64) {
@@ -35,7 +34,7 @@ struct FaultySeam: Sendable {
 
     var nextDeadline: MonotonicInstant? { channel.nextDeadline }
 
-    /// The link below has something to tell.
+    /// Handles an event of the base link.
     mutating func handle(_ event: PeripheralEvent, at now: MonotonicInstant) -> [Effect] {
         switch event {
         case .connected(let id):
@@ -64,16 +63,16 @@ struct FaultySeam: Sendable {
         }
     }
 
-    /// The consumer above wants something.
+    /// Handles a request of the consumer.
     mutating func handle(_ request: PeripheralRequest, at now: MonotonicInstant) -> [Effect] {
         switch request {
         case .respond(let token, let response):
-            // Answered with the connection's end already.
+            // The central has disconnected already.
             guard let (id, central) = centrals.first(where: { $0.value.owed.contains(token) }) else { return [] }
             let opcode: ATTOpcode = if case .error = response { .errorResponse } else { .readResponse }
             return leave(request, opcode, to: id, central.connection, at: now).effects
         case .notify(let uuid, _):
-            // One central at a time is the rule; with more, the first one's connection is the one that counts.
+            // There is normally one central. With several, the first one's connection counts.
             let listening = centrals.filter { $0.value.subscriptions.contains(uuid) }.min {
                 $0.value.connection < $1.value.connection
             }
@@ -82,14 +81,14 @@ struct FaultySeam: Sendable {
                 return [.perform(request)]
             }
             let (effects, hasLeft) = leave(request, .notification, to: id, central.connection, at: now)
-            // Lost or late, it has left as far as the consumer can know.
+            // A lost or delayed value counts as sent for the consumer.
             return hasLeft ? effects : effects + [.yield(.notified(uuid))]
         case .disconnect, .advertise:
             return [.perform(request)]
         }
     }
 
-    /// What has waited long enough.
+    /// Delivers what was delayed.
     mutating func tick(at now: MonotonicInstant) -> [Effect] {
         var delivered: Set<UInt64> = []
         let effects = channel.tick(at: now).flatMap { effect -> [Effect] in
@@ -101,7 +100,7 @@ struct FaultySeam: Sendable {
         return effects
     }
 
-    /// Copies of a message are delivered together; what the channel does not hold it will not ask for again.
+    /// Drops delivered messages that the channel no longer holds. Copies are delivered together.
     private mutating func forget(_ delivered: Set<UInt64>) {
         for number in delivered { requests[number] = nil }
         if channel.nextDeadline == nil { requests = [:] }
@@ -111,12 +110,12 @@ struct FaultySeam: Sendable {
         guard let central = centrals.removeValue(forKey: id) else { return [] }
         channel.closed(connection: central.connection)
         forget([])
-        // The link below must not wait for ever for what was swallowed here.
+        // The base link must receive a response to a request that was lost here.
         let unlikelyError: UInt8 = 0x0E
         return central.owed.sorted().map { .perform(.respond(token: $0, .error(unlikelyError))) }
     }
 
-    /// From the central: now or never.
+    /// Passes a request from the central: at once or never.
     private mutating func arrive(
         _ event: PeripheralEvent, _ opcode: ATTOpcode, from id: CentralID, at now: MonotonicInstant
     ) -> [Effect] {
@@ -130,7 +129,8 @@ struct FaultySeam: Sendable {
         }
     }
 
-    /// To the central: now, later, twice or never. `hasLeft`: the consumer will hear of it from below.
+    /// Passes a response or value to the central: at once, later, twice or never. `hasLeft`: the base link reports
+    /// `notified`.
     private mutating func leave(
         _ request: PeripheralRequest, _ opcode: ATTOpcode, to id: CentralID, _ connection: Int, at now: MonotonicInstant
     ) -> (effects: [Effect], hasLeft: Bool) {

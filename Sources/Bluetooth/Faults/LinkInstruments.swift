@@ -1,17 +1,16 @@
-/// What a link that carries ATT PDUs is equipped with: a clock, an ear, faults, and somewhere to complain.
+/// The options of a link that carries ATT PDUs: clock, faults, observer and log.
 package struct LinkInstruments: Sendable {
-    /// Where "now" comes from, for deadlines and for observations.
+    /// The clock for deadlines and observations.
     package var clock: MonotonicClock
-    /// Faults to enter between this end and the other; see `FaultPlan`.
+    /// The faults to inject between the two ends.
     package var faults: FaultPlan?
-    /// Of the faults' chances: the same seed and the same PDUs give the same faults.
+    /// The seed of the faults' probabilities.
     package var seed: UInt64
-    /// Hears every PDU that passes on the link, as it passes: called on the link's own queue, so it must be quick.
+    /// Observes every PDU. The link calls it on its own queue, so it must not block.
     package var observe: (@Sendable (LinkObservation) -> Void)?
-    /// Hears the address under which a peripheral's end is seen, where that is an adapter's: once it is open, before
-    /// anything passes.
+    /// Reports the adapter address of a peripheral when the link is open, before any PDU.
     package var identify: (@Sendable (BluetoothAddress) -> Void)?
-    /// Takes one line for a person about something odd.
+    /// Logs one line about an unusual event.
     package var log: @Sendable (String) -> Void
 
     package init(
@@ -28,26 +27,22 @@ package struct LinkInstruments: Sendable {
     }
 }
 
-/// Which way a PDU goes.
 package enum PDUDirection: Hashable, Sendable {
     case toPeripheral
     case toCentral
 }
 
-/// Something that passed on a link: what a recording is made of.
+/// An observed event of a link, as recordings store it.
 package struct LinkObservation: Hashable, Sendable {
-    /// What passed.
     package enum Event: Hashable, Sendable {
         case connected
         case pdu(PDUDirection, [UInt8])
         case disconnected
     }
 
-    /// Number of the connection, from 1 upwards since the link was made.
+    /// The number of the connection since the link was made, from 1.
     package var connection: Int
-    /// When it passed, by the link's clock.
     package var at: MonotonicInstant
-    /// What passed.
     package var event: Event
 
     package init(connection: Int, at: MonotonicInstant, event: Event) {

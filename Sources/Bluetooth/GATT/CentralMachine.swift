@@ -1,56 +1,55 @@
-/// A central on a link without a radio: finds the one peer at the other end, connects, and runs the GATT client there.
+/// The state machine of a central on a link without a radio: finds the one peer, connects, and runs the GATT client.
 ///
-/// Speaks `CentralRequest` and `CentralEvent` on one side; on the other a transport that opens, carries PDUs and
-/// closes. Sockets, memory and the simulation drive it alike.
+/// It receives `CentralRequest`s and sends `CentralEvent`s; a transport opens, carries PDUs and closes. Sockets, memory
+/// links and the simulation use it.
 package struct CentralMachine: Sendable {
-    /// What is told: by who uses the link, by the transport, by the clock.
+    /// An input from the caller, the transport or the clock.
     package enum Input: Hashable, Sendable {
         case request(CentralRequest)
-        /// The answer to `look`: somebody is there, or why nobody is.
+        /// The answer to `look`.
         case found(Advertisement)
         case notFound(LinkError)
         /// The answer to `open`.
         case opened
         case openFailed(LinkError)
         case received([UInt8])
-        /// The transport has ended without being told to.
+        /// The transport has ended.
         case closed(LinkError)
         /// Time has passed; see `nextDeadline`.
         case tick
     }
 
-    /// What is to be done, in order.
+    /// An effect, to be performed in order.
     package enum Effect: Hashable, Sendable {
-        /// Is there a peer?
+        /// Search for the peer.
         case look
         case open(PeerID)
         case send([UInt8])
-        /// End the transport, or the attempt; no answer is expected.
+        /// Close the transport or cancel the attempt. No answer is expected.
         case close
         case event(CentralEvent)
-        /// One line for a person.
         case log(String)
     }
 
     private enum State {
         case idle
         case opening(PeerID, deadline: MonotonicInstant)
-        /// The transport is there; connected is who has settled the MTU.
+        /// The transport is open. `connected` follows the MTU exchange.
         case settling(PeerID, deadline: MonotonicInstant, GATTClient)
         case connected(PeerID, GATTClient)
     }
 
     private let maximumMTU: Int
     private var state = State.idle
-    /// The last peer did not answer an Exchange MTU Request: the next attempt, and only that, does without.
+    /// The last peer did not answer an Exchange MTU Request. Only the next attempt skips the exchange.
     private var skipsExchange = false
 
-    /// With nothing connected; offers at most that ATT MTU, 23–517.
+    /// - Parameter maximumMTU: the offered ATT MTU (23–517).
     package init(maximumMTU: Int = ATTPDU.maximumMTU) {
         self.maximumMTU = maximumMTU
     }
 
-    /// The earliest time at which `tick` has something to do.
+    /// The earliest time at which `tick` has an effect.
     package var nextDeadline: MonotonicInstant? {
         switch state {
         case .idle: nil
@@ -60,9 +59,9 @@ package struct CentralMachine: Sendable {
         }
     }
 
-    /// Takes one input. Time does not go back.
+    /// Handles one input. Time must not go backwards.
     ///
-    /// - Returns: what is to be done now, in order.
+    /// - Returns: the effects, in order.
     package mutating func handle(_ input: Input, at now: MonotonicInstant) -> [Effect] {
         switch input {
         case .request(let request): return perform(request, at: now)
@@ -118,7 +117,7 @@ package struct CentralMachine: Sendable {
         }
     }
 
-    /// Hands something to the GATT client and carries out what it wants.
+    /// Passes an input to the GATT client and performs its effects.
     private mutating func feed(_ input: GATTClient.Input, at now: MonotonicInstant) -> [Effect] {
         var client: GATTClient
         let wishes: [GATTClient.Effect]
@@ -150,7 +149,7 @@ package struct CentralMachine: Sendable {
         return effects
     }
 
-    /// The attempt has failed or the connection has ended, whichever it was.
+    /// Ends the attempt or the connection.
     private mutating func end(_ error: LinkError) -> [Effect] {
         defer { state = .idle }
         switch state {

@@ -1,13 +1,13 @@
-/// A discovery under way: all primary services, then their characteristics, then the descriptors of those.
+/// The discovery of all primary services, their characteristics, and the descriptors of those.
 ///
-/// Every answer must lead upwards through the handles; so it ends, whatever the server says.
-/// Source: Core 5.4, Vol 3 Part G, 4.4.1, 4.6.1 and 4.7.1.
+/// Every response must advance the handles, so that the discovery ends with any server. Source: Core 5.4, Vol 3 Part G,
+/// 4.4.1, 4.6.1 and 4.7.1.
 struct Discovery: Sendable {
-    /// What subscriptions need to know.
+    /// The data that subscriptions need.
     struct Result: Sendable {
-        /// Of each characteristic, by the handle of its value.
+        /// The properties by value handle.
         var properties: [UInt16: CharacteristicProperties] = [:]
-        /// Handle of the Client Characteristic Configuration, by the handle of the value.
+        /// The handle of the Client Characteristic Configuration by value handle.
         var configurations: [UInt16: UInt16] = [:]
     }
 
@@ -22,7 +22,7 @@ struct Discovery: Sendable {
         var remote: RemoteCharacteristic
     }
 
-    /// A stretch of handles in which something is being looked for; `next` rises until it passes `last`.
+    /// A handle range to search; `next` increases until it passes `last`.
     private struct Search: Sendable {
         var next: Int
         var last: UInt16
@@ -32,7 +32,7 @@ struct Discovery: Sendable {
     private enum Phase: Sendable {
         case services
         case characteristics(service: Int)
-        /// Descriptors of the value at `of`; `rest` are those still to come.
+        /// The descriptors of the value at `of`; `rest` has the remaining searches.
         case descriptors(of: UInt16, rest: ArraySlice<(value: UInt16, range: ATTHandleRange)>)
         case done
     }
@@ -49,7 +49,7 @@ struct Discovery: Sendable {
         }
     }
 
-    /// The next question, or `nil` when everything is known.
+    /// The next request, or `nil` at the end of the discovery.
     mutating func nextRequest() -> ATTPDU? {
         while true {
             if let range = search.range {
@@ -69,16 +69,16 @@ struct Discovery: Sendable {
         }
     }
 
-    /// Whether an answer is the last one again. Each question has another range of handles, and so has its answer.
+    /// Whether a response repeats the last one. Each request has another handle range, and so has its response.
     func isRepeated(_ pdu: ATTPDU) -> Bool { pdu == previous }
 
-    /// The peer has no more of this kind in the stretch that was asked for.
+    /// The peer has no more items in the requested range.
     mutating func nothingFound(_ pdu: ATTPDU) {
         previous = pdu
         search.next = 0x10000
     }
 
-    /// Takes an answer in. Fails with a sentence where it lies.
+    /// Adds a response. Throws if it violates the protocol.
     mutating func take(_ pdu: ATTPDU) throws(LinkError) {
         previous = pdu
         switch (phase, pdu) {
@@ -117,7 +117,7 @@ struct Discovery: Sendable {
 
     // MARK: Characteristics
 
-    /// A declaration's value: properties(1) value handle(2) uuid(2 or 16).
+    /// The value of a declaration: properties (1), value handle (2), UUID (2 or 16).
     private mutating func take(_ item: ATTHandleValue, in service: Int) throws(LinkError) {
         guard item.value.count >= 5, let uuid = BluetoothUUID(littleEndian: item.value.dropFirst(3)) else {
             throw Self.lie("a characteristic declaration of \(item.value.count) bytes at handle \(item.handle)")
@@ -140,7 +140,7 @@ struct Discovery: Sendable {
 
     // MARK: Descriptors
 
-    /// Descriptors stand between a value and the next declaration, or the end of the service.
+    /// Descriptors follow a value, up to the next declaration or the end of the service.
     private func descriptorSearches() -> [(value: UInt16, range: ATTHandleRange)] {
         found.flatMap { service in
             service.characteristics.enumerated().compactMap { index, characteristic in
@@ -158,9 +158,9 @@ struct Discovery: Sendable {
         search = Search(next: Int(first.range.first), last: first.range.last)
     }
 
-    // MARK: Upwards only
+    // MARK: Handle order
 
-    /// What was found must lie in the stretch that was asked for, after everything found before.
+    /// A found item must be in the requested range and after all earlier ones.
     private mutating func advance(past handle: UInt16, to end: UInt16, _ what: String) throws(LinkError) {
         guard Int(handle) >= search.next, end >= handle, end <= search.last else {
             throw Self.lie("a \(what) at handles \(handle) to \(end) when asked from \(search.next) to \(search.last)")
@@ -174,7 +174,7 @@ struct Discovery: Sendable {
 }
 
 extension GATTClient {
-    /// Asks the next question of the discovery, or reports what was found.
+    /// Sends the next request of the discovery, or reports the result.
     mutating func advanceDiscovery(at now: MonotonicInstant) {
         guard case .discover(var discovery) = procedure else { return }
         let next = discovery.nextRequest()
@@ -188,7 +188,8 @@ extension GATTClient {
         var discovery = discovery
         do throws(LinkError) {
             switch pdu {
-            // Some servers end a search by another error than Attribute Not Found. Without any service it is a refusal.
+            // Some servers end a search with an error other than Attribute Not Found. Without any service, the
+            // discovery fails.
             case .errorResponse(_, let handle, let error)
             where error != .attributeNotFound && discovery.services.isEmpty:
                 throw Self.refused("discovery", handle, error)

@@ -1,5 +1,5 @@
-// The procedures of GATT (Core 5.4, Vol 3 Part G, 4) other than discovery: each a first request and what its answer
-// leads to.
+// The GATT procedures (Core 5.4, Vol 3 Part G, 4) except discovery. Each has a first request and a continuation for its
+// responses.
 extension GATTClient {
     mutating func start(_ request: CentralRequest, at now: MonotonicInstant) {
         switch request {
@@ -18,7 +18,7 @@ extension GATTClient {
         }
     }
 
-    /// The answer to the outstanding request has come.
+    /// Handles the response to the outstanding request.
     mutating func proceed(with pdu: ATTPDU, at now: MonotonicInstant) {
         var refusal: ATTErrorCode?
         if case .errorResponse(_, _, let error) = pdu { refusal = error }
@@ -46,7 +46,7 @@ extension GATTClient {
         }
     }
 
-    /// Whether an answer is the one before, sent twice.
+    /// Whether a response repeats the previous one.
     func isStale(_ pdu: ATTPDU) -> Bool {
         guard case .discover(let discovery) = procedure else { return false }
         return discovery.isRepeated(pdu)
@@ -58,7 +58,7 @@ extension GATTClient {
 
     // MARK: MTU
 
-    /// A server that refuses the exchange stays at 23.
+    /// A server that rejects the exchange stays at 23.
     private mutating func settleMTU(_ pdu: ATTPDU) {
         if case .exchangeMTUResponse(let theirs) = pdu {
             mtu = max(ATTPDU.defaultMTU, min(Int(theirs), maximumMTU))
@@ -70,10 +70,10 @@ extension GATTClient {
 
     // MARK: Reading
 
-    /// A value that fills its PDU may go on: Read Blob until a PDU is not full (Vol 3 Part G, 4.8.3).
+    /// A value that fills its PDU might be longer: send Read Blob until a PDU is not full (Vol 3 Part G, 4.8.3).
     private mutating func proceedReading(_ handle: UInt16, _ known: [UInt8], _ pdu: ATTPDU, at now: MonotonicInstant) {
         switch pdu {
-        // The answer to the read before may have come twice: this handle is read once more.
+        // This might be a repeated response to the previous read: read this handle again.
         case .readResponse(let part) where previousRead.map { $0.handle != handle && $0.part == part } == true:
             previousRead = nil
             request(.readRequest(handle: handle), at: now)
@@ -89,7 +89,7 @@ extension GATTClient {
             }
             procedure = .read(handle: handle, value: value)
             request(.readBlobRequest(handle: handle, offset: UInt16(value.count)), at: now)
-        // The value ended exactly with the PDU, and the server would rather say so than send nothing.
+        // The value ended exactly with the PDU.
         case .errorResponse(_, _, .attributeNotLong) where !known.isEmpty,
             .errorResponse(_, _, .invalidOffset) where !known.isEmpty:
             finish(.read(handle: handle, value: known), at: now)
@@ -132,7 +132,7 @@ extension GATTClient {
         request(.prepareWriteRequest(handle: handle, offset: UInt16(sent), value: part), at: now)
     }
 
-    /// Each part comes back as an echo; one that differs would write something else (Vol 3 Part G, 4.9.5).
+    /// The server echoes each part. A different echo cancels the write (Vol 3 Part G, 4.9.5).
     private mutating func proceedWriting(
         _ handle: UInt16, _ value: [UInt8], _ sent: Int, _ pdu: ATTPDU, at now: MonotonicInstant
     ) {
@@ -160,7 +160,7 @@ extension GATTClient {
 
     // MARK: Subscribing
 
-    /// Notifications where they are offered, else indications (Vol 3 Part G, 3.3.3.3).
+    /// Enables notifications if the characteristic has them, else indications (Vol 3 Part G, 3.3.3.3).
     private mutating func subscribe(_ handle: UInt16, at now: MonotonicInstant) {
         func fail(_ sentence: String) -> Effect {
             .event(.subscribeFailed(handle: handle, LinkError(.outOfStep, sentence)))

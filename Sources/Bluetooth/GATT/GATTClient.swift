@@ -1,39 +1,39 @@
-/// The GATT client on one ATT bearer: requests and PDUs go in, PDUs and events come out. Waits for nothing itself.
+/// The GATT client on one ATT bearer: requests and PDUs go in, PDUs and events come out.
 ///
-/// One request is outstanding at a time; one that is not answered in 30 s ends the bearer, because no later answer
-/// could be told from the answer to something else (Core 5.4, Vol 3 Part F, 3.3.3). So does a malformed PDU. An answer
-/// to something that is not being asked is ignored: some servers answer twice, or late.
+/// One request is outstanding at a time. A response that takes more than 30 s ends the bearer, because a later response
+/// could not be assigned (Core 5.4, Vol 3 Part F, 3.3.3). A malformed PDU also ends it. An unexpected response is
+/// ignored: some servers respond twice, or late.
 package struct GATTClient: Sendable {
-    /// What is told: by the bearer, by who asks, by the clock.
+    /// An input from the bearer, the caller or the clock.
     package enum Input: Hashable, Sendable {
-        /// The bearer is there: exchange the MTU.
+        /// The bearer is open: exchange the MTU.
         case start
-        /// The bearer is there, and the peer does not answer an exchange.
+        /// The bearer is open, and the peer does not answer an MTU exchange.
         case startWithoutExchange
-        /// One PDU from the server.
+        /// A PDU from the server.
         case received([UInt8])
-        /// `discover`, `read`, `write` or `subscribe`; carried out one after the other.
+        /// `discover`, `read`, `write` or `subscribe`. Requests run one at a time.
         case request(CentralRequest)
         /// Time has passed; see `nextDeadline`.
         case tick
     }
 
-    /// What is to be done, in order.
+    /// An effect, to be performed in order.
     package enum Effect: Hashable, Sendable {
         case send([UInt8])
-        /// The MTU is settled; requests are carried out from now on.
+        /// The MTU is known; requests run from now on.
         case ready(mtu: Int)
         case event(CentralEvent)
-        /// The bearer is of no more use; the client is silent from now on.
+        /// The bearer is unusable. No effect follows.
         case ended(LinkError)
-        /// One line for a person, about something odd that the server did.
+        /// A log line about an unusual response.
         case log(String)
     }
 
     enum Limit {
-        /// Core Vol 3 Part F, 3.3.3.
+        /// The transaction timeout (Core 5.4, Vol 3 Part F, 3.3.3).
         static let transaction = Duration.seconds(30)
-        /// For a whole discovery, long read or long write, of however many transactions.
+        /// The time limit of a whole discovery, long read or long write.
         static let procedure = Duration.seconds(60)
         static let waitingRequests = 64
         static let services = 256
@@ -41,7 +41,7 @@ package struct GATTClient: Sendable {
         static let logLines = 20
     }
 
-    /// What is being done for one request of the caller.
+    /// The procedure of the current request.
     enum Procedure: Sendable {
         case exchangeMTU
         case discover(Discovery)
@@ -53,14 +53,14 @@ package struct GATTClient: Sendable {
         case subscribe(handle: UInt16)
     }
 
-    /// The ATT MTU that it offers, 23–517.
+    /// The offered ATT MTU (23–517).
     package let maximumMTU: Int
-    /// The ATT MTU in use.
+    /// The current ATT MTU.
     package internal(set) var mtu = ATTPDU.defaultMTU
-    /// What the last discovery found, for subscriptions.
+    /// The result of the last discovery.
     var found = Discovery.Result()
     var procedure: Procedure?
-    /// The last answer to a read, of its first or latest part.
+    /// The last response to a read: its first or latest part.
     var previousRead: (handle: UInt16, part: [UInt8])?
     private var pending: (request: ATTOpcode, deadline: MonotonicInstant)?
     private var procedureDeadline: MonotonicInstant?
@@ -70,19 +70,19 @@ package struct GATTClient: Sendable {
     private var logLines = 0
     private var effects: [Effect] = []
 
-    /// On a fresh bearer; offers at most that ATT MTU, 23–517.
+    /// - Parameter maximumMTU: the offered ATT MTU (23–517).
     package init(maximumMTU: Int = ATTPDU.maximumMTU) {
         self.maximumMTU = min(max(maximumMTU, ATTPDU.defaultMTU), ATTPDU.maximumMTU)
     }
 
-    /// The earliest time at which `tick` has something to do.
+    /// The earliest time at which `tick` has an effect.
     package var nextDeadline: MonotonicInstant? {
         hasEnded ? nil : [pending?.deadline, pending == nil ? nil : procedureDeadline].compactMap { $0 }.min()
     }
 
-    /// Takes one input; silent after `ended`. Time does not go back.
+    /// Handles one input. Time must not go backwards. No effect follows `ended`.
     ///
-    /// - Returns: what is to be done now, in order.
+    /// - Returns: the effects, in order.
     package mutating func handle(_ input: Input, at now: MonotonicInstant) -> [Effect] {
         guard !hasEnded else { return [] }
         switch input {
@@ -112,7 +112,7 @@ package struct GATTClient: Sendable {
         startNext(at: now)
     }
 
-    /// Starts waiting requests until one has to wait for an answer.
+    /// Whether the next pending request can start.
     func canStart() -> Bool { isReady && !hasEnded && procedure == nil && !waiting.isEmpty }
 
     mutating func startNext(at now: MonotonicInstant) {
@@ -124,13 +124,13 @@ package struct GATTClient: Sendable {
         procedureDeadline = now.advanced(by: Limit.procedure)
     }
 
-    /// Sends a request; its answer comes to `proceed`.
+    /// Sends a request. `proceed` handles its response.
     mutating func request(_ pdu: ATTPDU, at now: MonotonicInstant) {
         pending = (pdu.opcode, now.advanced(by: Limit.transaction))
         emit(.send(pdu.encoded))
     }
 
-    /// The procedure is through, for better or worse.
+    /// Ends the procedure with a result or an error.
     mutating func finish(_ event: CentralEvent, at now: MonotonicInstant) {
         procedure = nil
         emit(.event(event))
@@ -142,7 +142,7 @@ package struct GATTClient: Sendable {
         emit(.ready(mtu: mtu))
     }
 
-    // MARK: What arrives
+    // MARK: Received PDUs
 
     private mutating func receive(_ bytes: [UInt8], at now: MonotonicInstant) {
         let pdu: ATTPDU
@@ -184,7 +184,7 @@ package struct GATTClient: Sendable {
         startNext(at: now)
     }
 
-    /// The peer's own client finds an empty table here; whatever it asks is answered, so that it does not wait.
+    /// Answers requests of the peer's client with an empty attribute table, so that it does not wait.
     private mutating func receiveRequest(_ pdu: ATTPDU) {
         let opcode = pdu.opcode
         switch pdu {
@@ -209,7 +209,7 @@ package struct GATTClient: Sendable {
         emit(.event(.notification(handle: handle, value: value)))
     }
 
-    // MARK: Ends
+    // MARK: End of the bearer
 
     private mutating func expire(at now: MonotonicInstant) {
         guard let pending, let deadline = nextDeadline, deadline <= now else { return }
@@ -228,7 +228,7 @@ package struct GATTClient: Sendable {
 
     mutating func emit(_ effect: Effect) { effects.append(effect) }
 
-    /// Twenty lines for a connection: a peer cannot fill a disk with its mistakes.
+    /// Logs at most 20 lines per connection, so that a peer cannot fill the disk.
     mutating func log(_ line: String) {
         guard logLines <= Limit.logLines else { return }
         logLines += 1
@@ -237,7 +237,7 @@ package struct GATTClient: Sendable {
 }
 
 extension CentralRequest {
-    /// How this request says that it failed.
+    /// The event for the failure of this request.
     func failure(_ error: LinkError) -> GATTClient.Effect {
         switch self {
         case .startScan, .stopScan: .event(.scanFailed(error))

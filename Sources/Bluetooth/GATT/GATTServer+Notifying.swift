@@ -1,4 +1,4 @@
-// Values to subscribers, in the order in which they were handed over; `notified` when the last subscriber has one.
+// Values to subscribers, in order. `notified` follows when the last subscriber has the value.
 extension GATTServer {
     mutating func notify(_ characteristic: BluetoothUUID, _ value: [UInt8], at now: MonotonicInstant) {
         lastDelivery += 1
@@ -19,15 +19,15 @@ extension GATTServer {
                 close(bearer, because: "does not take its notifications; \(Limit.waitingValues) are waiting")
                 continue
             }
-            // Who asked for both gets notifications.
+            // A central that enabled both receives notifications.
             bearers[bearer].outbox.append(
                 Outgoing(delivery: lastDelivery, handle: handle, value: value, isIndication: bits & 1 == 0))
             if bearers[bearer].continueAt == nil { flush(bearer, at: now) }
         }
     }
 
-    /// Sends what may leave: nothing while the way is full, nothing past an indication that is not confirmed, and only
-    /// so much in one go that the way can be found full in time; the rest follows at the next `tick`.
+    /// Sends what can be sent: nothing while the bearer is congested or an indication is unconfirmed. Sends a limited
+    /// amount in one turn, so that congestion is noticed; the next `tick` continues.
     mutating func flush(_ bearer: Int, at now: MonotonicInstant) {
         bearers[bearer].continueAt = nil
         var room = Limit.valuesInOneGo
@@ -35,7 +35,7 @@ extension GATTServer {
             guard room > 0 else { return bearers[bearer].continueAt = now }
             room -= 1
             let next = bearers[bearer].outbox.removeFirst()
-            // Cut as every stack cuts (Vol 3 Part F, 3.4.7.1): the rest is not sent.
+            // Truncated to the MTU (Vol 3 Part F, 3.4.7.1).
             let value = Array(next.value.prefix(bearers[bearer].mtu - 3))
             if next.isIndication {
                 send(.indication(handle: next.handle, value: value), on: bearer)
@@ -61,7 +61,7 @@ extension GATTServer {
         deliveries[index].awaited.remove(central)
     }
 
-    /// Says `notified` in order, one for each value, as far as everybody has them.
+    /// Reports `notified` in order, one for each value that all subscribers have.
     mutating func completeDeliveries() {
         let through = deliveries.prefix { $0.awaited.isEmpty }
         for delivery in through { emit(.event(.notified(delivery.characteristic))) }

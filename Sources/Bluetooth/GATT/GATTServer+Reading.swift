@@ -1,4 +1,4 @@
-// Reads: from the table where it knows the bytes, else from the application, one question at a time.
+// Reads: from the table if it has the bytes, else from the application, one request at a time.
 extension GATTServer {
     private enum Source {
         case bytes([UInt8])
@@ -46,7 +46,7 @@ extension GATTServer {
         }
     }
 
-    /// A blob at the very end is empty; past it the offset is invalid.
+    /// An offset at the end returns an empty part; an offset past it is invalid.
     private mutating func sendBlob(_ value: [UInt8], _ handle: UInt16, _ offset: Int, on bearer: Int) {
         guard offset <= value.count else { return refuse(.readBlobRequest, handle, .invalidOffset, on: bearer) }
         send(.readBlobResponse(value: head(Array(value[offset...]), on: bearer)), on: bearer)
@@ -58,12 +58,12 @@ extension GATTServer {
             return refuse(request, range.first, .invalidHandle, on: bearer)
         }
         let mtu = bearers[bearer].mtu
-        // The length byte counts the handle: values are cut to what fits the PDU and the byte.
+        // The length byte includes the handle: values are truncated to the PDU and to 253 bytes.
         let longest = min(mtu - 4, 253)
         var found: [ATTHandleValue] = []
         list: for attribute in table.attributes(in: range) where attribute.type == type {
             switch source(attribute.handle, on: bearer) {
-            // Only the first attribute decides between an error and a list (Vol 3 Part F, 3.4.4.1).
+            // Only the first attribute can cause an error (Vol 3 Part F, 3.4.4.1).
             case .refused(let error):
                 guard !found.isEmpty else { return refuse(request, attribute.handle, error, on: bearer) }
                 break list
@@ -90,7 +90,7 @@ extension GATTServer {
         collect([], handles[...], variable: variable, on: bearer, at: now)
     }
 
-    /// Goes through the handles until the application must be asked, and on from there when it has answered.
+    /// Collects values by handle until the application must supply one; continues with its response.
     private mutating func collect(
         _ values: [[UInt8]], _ handles: ArraySlice<UInt16>, variable: Bool, on bearer: Int, at now: MonotonicInstant
     ) {
@@ -121,12 +121,12 @@ extension GATTServer {
         send(.readMultipleVariableResponse(list), on: bearer)
     }
 
-    /// What fits a Read Response or Read Blob Response.
+    /// The part that fits a Read Response or Read Blob Response.
     private func head(_ value: [UInt8], on bearer: Int) -> [UInt8] {
         Array(value.prefix(bearers[bearer].mtu - 1))
     }
 
-    // MARK: The application's answers
+    // MARK: Responses of the application
 
     private mutating func ask(
         _ characteristic: LocalCharacteristic, offset: Int, _ request: ATTOpcode, _ handle: UInt16,
@@ -137,7 +137,7 @@ extension GATTServer {
         emit(.event(.read(bearers[bearer].id, characteristic.name, offset: offset, token: token)))
     }
 
-    /// Opens the transaction that `answer` ends.
+    /// Starts the transaction that `answer` ends.
     mutating func begin(
         _ request: ATTOpcode, _ handle: UInt16, _ step: Transaction.Step, on bearer: Int, at now: MonotonicInstant
     ) -> UInt64 {
@@ -147,7 +147,7 @@ extension GATTServer {
         return lastToken
     }
 
-    /// An answer whose central is gone, or which comes after its time, has nowhere to go.
+    /// Drops a response whose central has disconnected or whose time limit has passed.
     mutating func answer(_ token: UInt64, _ response: PeripheralRequest.Response, at now: MonotonicInstant) {
         guard let bearer = bearers.firstIndex(where: { $0.transaction?.token == token }) else { return }
         finish(bearer, response, at: now)

@@ -1,4 +1,4 @@
-// From bytes to the method that serves them, and the answers that the table alone can give.
+// Decodes PDUs, and answers requests that only need the table.
 extension GATTServer {
     mutating func receive(_ bytes: [UInt8], on bearer: Int, at now: MonotonicInstant) {
         let opcode = ATTOpcode(bytes.first ?? 0)
@@ -14,7 +14,7 @@ extension GATTServer {
             return
         }
         guard opcode.response != nil else { return receiveOther(pdu, on: bearer, at: now) }
-        // ATT is sequential (Vol 3 Part F, 3.3.2): a client waits for the answer. One that does not gets some patience.
+        // ATT is sequential (Vol 3 Part F, 3.3.2). A client that does not wait has a limited queue.
         guard bearers[bearer].transaction != nil else { return serve(pdu, on: bearer, at: now) }
         guard bearers[bearer].waiting.count < Limit.waitingRequests else {
             return close(bearer, because: "sends requests without waiting for the answers")
@@ -22,7 +22,7 @@ extension GATTServer {
         bearers[bearer].waiting.append(pdu)
     }
 
-    /// What is no request that we know: commands, confirmations, and what a client never sends to a server.
+    /// Commands, confirmations, and PDUs that a client must not send to a server.
     private mutating func receiveOther(_ pdu: ATTPDU, on bearer: Int, at now: MonotonicInstant) {
         switch pdu {
         case .writeCommand(let handle, let value):
@@ -58,7 +58,7 @@ extension GATTServer {
         }
     }
 
-    /// Both sides take the smaller of the two, and never less than 23 (Vol 3 Part F, 3.4.2).
+    /// The MTU is the smaller of both, and at least 23 (Vol 3 Part F, 3.4.2).
     private mutating func exchangeMTU(_ theirs: Int, on bearer: Int) {
         send(.exchangeMTUResponse(mtu: UInt16(maximumMTU)), on: bearer)
         let mtu = max(ATTPDU.defaultMTU, min(theirs, maximumMTU))
@@ -67,7 +67,7 @@ extension GATTServer {
         emit(.event(.mtuChanged(bearers[bearer].id, mtu)))
     }
 
-    /// Handles count from 1 and run upwards; anything else is an invalid handle for every request that names a range.
+    /// Handles start at 1. A range that is empty or starts at 0 is an invalid handle.
     private mutating func check(_ range: ATTHandleRange, _ opcode: ATTOpcode, on bearer: Int) -> Bool {
         if range.first > 0, range.first <= range.last { return true }
         refuse(opcode, range.first, .invalidHandle, on: bearer)
@@ -79,7 +79,7 @@ extension GATTServer {
         var found: [ATTInformation] = []
         for attribute in table.attributes(in: range) {
             let isShort = attribute.type.short != nil
-            // One format for all: the list ends before a type of the other size.
+            // The list has one format: it ends before a type of the other size.
             guard found.first.map({ ($0.type.short != nil) == isShort }) ?? true else { break }
             guard 2 + (found.count + 1) * (isShort ? 4 : 18) <= bearers[bearer].mtu else { break }
             found.append(ATTInformation(attribute.handle, attribute.type))
@@ -96,7 +96,7 @@ extension GATTServer {
         for attribute in table.attributes(in: range) where attribute.type == BluetoothUUID(type) {
             guard 1 + (found.count + 1) * 4 <= bearers[bearer].mtu else { break }
             switch attribute.content {
-            // A UUID may be asked for in its short or its long form.
+            // A request can have a UUID in its 16-bit or 128-bit form.
             case .service(let uuid, let end) where BluetoothUUID(littleEndian: value) == uuid:
                 found.append(ATTHandleRange(attribute.handle, end))
             case .fixed(let bytes) where bytes == value:

@@ -1,4 +1,4 @@
-// Writes: subscriptions stay here, everything else goes to the application as one whole value.
+// Writes. The server handles subscriptions; other writes go to the application as one whole value.
 extension GATTServer {
     private enum Target {
         case value(LocalCharacteristic)
@@ -6,7 +6,7 @@ extension GATTServer {
         case refused(ATTErrorCode)
     }
 
-    /// Where a write to this handle goes, as far as the properties let it: `property` is what the kind of write needs.
+    /// The target of a write to this handle. `property` is the property that this kind of write needs.
     private func target(_ handle: UInt16, _ property: CharacteristicProperties) -> Target {
         switch table[handle]?.content {
         case nil: .refused(.invalidHandle)
@@ -30,13 +30,13 @@ extension GATTServer {
             if let error = Self.configurationError(value, properties) {
                 return refuse(.writeRequest, handle, error, on: bearer)
             }
-            // The answer goes first: what the subscription sets going comes after it.
+            // Send the response before any notification of this subscription.
             send(.writeResponse, on: bearer)
             configure(valueHandle, value, on: bearer)
         }
     }
 
-    /// A command is never answered, whatever it asks for (Vol 3 Part F, 3.4.5.3).
+    /// A command has no response (Vol 3 Part F, 3.4.5.3).
     mutating func writeWithoutResponse(_ handle: UInt16, _ value: [UInt8], on bearer: Int, at now: MonotonicInstant) {
         switch target(handle, .writeWithoutResponse) {
         case .refused(let error):
@@ -72,14 +72,14 @@ extension GATTServer {
 
     mutating func executeWrite(_ flags: UInt8, on bearer: Int, at now: MonotonicInstant) {
         let parts = bearers[bearer].prepared
-        // Executed or cancelled, right or wrong: the queue is empty afterwards (Vol 3 Part F, 3.4.6.3).
+        // The queue is empty after any Execute Write Request (Vol 3 Part F, 3.4.6.3).
         bearers[bearer].prepared = []
         guard flags <= 1 else { return refuse(.executeWriteRequest, 0, .invalidPDU, on: bearer) }
         guard flags == 1 else { return send(.executeWriteResponse, on: bearer) }
         switch Self.join(parts) {
         case .failure(let fault): refuse(.executeWriteRequest, fault.handle, fault.error, on: bearer)
         case .success(let writes):
-            // All or nothing, as far as the server knows beforehand.
+            // Check all writes before the first one.
             for write in writes {
                 if case .configuration(_, let properties) = target(write.handle, .write),
                     let error = Self.configurationError(write.value, properties)
@@ -111,7 +111,7 @@ extension GATTServer {
         var error: ATTErrorCode
     }
 
-    /// Joins the parts of each attribute into whole values; a part must begin inside or right after what came before.
+    /// Joins the parts of each attribute. A part must start inside or directly after the earlier parts.
     private static func join(_ parts: [PreparedPart]) -> Result<[ATTHandleValue], Fault> {
         var writes: [ATTHandleValue] = []
         for part in parts {
@@ -132,7 +132,7 @@ extension GATTServer {
 
     // MARK: Subscriptions
 
-    /// Two bytes: bit 0 notifications, bit 1 indications, the rest reserved; only what the properties offer.
+    /// Two bytes: bit 0 notifications, bit 1 indications, others reserved. The properties must allow the bits.
     private static func configurationError(_ value: [UInt8], _ properties: CharacteristicProperties) -> ATTErrorCode? {
         guard value.count == 2 else { return .invalidAttributeValueLength }
         let offered: UInt8 = (properties.contains(.notify) ? 1 : 0) | (properties.contains(.indicate) ? 2 : 0)
@@ -146,7 +146,7 @@ extension GATTServer {
         guard case .value(let characteristic) = table[valueHandle]?.content, (before == 0) != (bits == 0) else {
             return
         }
-        // Service Changed is the link's own business: the application does not know of it.
+        // The link handles Service Changed itself.
         guard characteristic.uuid != GATTTable.serviceChanged || characteristic.constant == nil else { return }
         let id = bearers[bearer].id
         emit(.event(bits == 0 ? .unsubscribed(id, characteristic.name) : .subscribed(id, characteristic.name)))

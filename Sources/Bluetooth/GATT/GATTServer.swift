@@ -1,78 +1,77 @@
-/// The GATT server of a peripheral without a radio of its own: ATT PDUs of every bearer on one side,
-/// `PeripheralEvent` and `PeripheralRequest` on the other. Waits for nothing and knows no time but what it is told.
+/// The GATT server of a peripheral on sockets, memory or HCI: ATT PDUs of all bearers on one side, `PeripheralEvent`
+/// and `PeripheralRequest` on the other.
 ///
-/// What a central may do is bounded: requests waiting, prepared writes, values not taken, lines logged, time to
-/// confirm. `disconnected` ends a central's subscriptions without an `unsubscribed` for each. Source: Bluetooth Core
-/// 5.4, Vol 3 Part F (ATT) and Part G (GATT).
+/// The requests, prepared writes, unsent values, log lines and confirmation times of each central are limited.
+/// `disconnected` ends a central's subscriptions without `unsubscribed` events. Source: Core 5.4, Vol 3 Part F (ATT)
+/// and Part G (GATT).
 package struct GATTServer: Sendable {
-    /// What is told: by bearers, by the machine that serves, by the clock.
+    /// An input from a bearer, the application or the clock.
     package enum Input: Hashable, Sendable {
         case opened(CentralID)
         case closed(CentralID)
-        /// One PDU from a central.
+        /// A PDU from a central.
         case received(CentralID, [UInt8])
         case request(PeripheralRequest)
-        /// The way to this central is full: values wait until `drained`.
+        /// The bearer is congested: values wait until `drained`.
         case congested(CentralID)
         case drained(CentralID)
         /// Time has passed; see `nextDeadline`.
         case tick
     }
 
-    /// What is to be done, in order.
+    /// An effect, to be performed in order.
     package enum Effect: Hashable, Sendable {
         case send(CentralID, [UInt8])
         case event(PeripheralEvent)
-        /// End this bearer; the server has forgotten it already and has said `disconnected`.
+        /// Close this bearer. The server has already sent `disconnected`.
         case close(CentralID)
-        /// Whether others should see the peripheral from now on.
+        /// Start or stop advertising.
         case advertise(Bool)
-        /// One line for a person, about something odd that a central did.
+        /// A log line about an unusual request.
         case log(String)
     }
 
-    /// What a central gets at most.
+    /// The limits of a central.
     enum Limit {
-        /// Requests that came before their time, in PDUs.
+        /// Requests that arrived before the previous response.
         static let waitingRequests = 8
-        /// Parts and bytes of a prepared write: enough for one whole value at MTU 23.
+        /// Parts of a prepared write: enough for one value at MTU 23.
         static let preparedParts = 64
         static let preparedBytes = 1024
-        /// Values on their way to a central that does not take them.
+        /// Values that a central has not received.
         static let waitingValues = 4096
         static let valuesInOneGo = 32
         static let logLines = 20
-        /// Core Vol 3 Part F, 3.3.3: a transaction that is not over in 30 s never will be.
+        /// The transaction timeout (Core 5.4, Vol 3 Part F, 3.3.3).
         static let transaction = Duration.seconds(30)
-        /// So that a central hears of a lost answer before its own 30 s are over.
+        /// The application's time limit. The central receives an error before its own timeout of 30 s.
         static let answer = Duration.seconds(25)
     }
 
-    /// What it serves.
     package let table: GATTTable
-    /// The MTU offered to centrals, 23 to 517.
+    /// The offered MTU (23–517).
     package let maximumMTU: Int
     var bearers: [ServerBearer] = []
-    /// Values handed to `notify`, oldest first, until everybody has them.
+    /// Values of `notify`, oldest first, that some subscriber has not received.
     var deliveries: [Delivery] = []
     var lastDelivery: UInt64 = 0
     var lastToken: UInt64 = 0
     private var effects: [Effect] = []
 
-    /// - Parameter maximumMTU: `nil`: what the application says.
+    /// - Parameter maximumMTU: the offered MTU; `nil` for that of the application.
     package init(_ application: GATTApplication, maximumMTU: Int? = nil) throws(LinkError) {
         table = try GATTTable(application)
         self.maximumMTU = min(max(maximumMTU ?? application.maximumMTU, ATTPDU.defaultMTU), ATTPDU.maximumMTU)
     }
 
-    /// The earliest time at which `tick` has something to do.
+    /// The earliest time at which `tick` has an effect.
     package var nextDeadline: MonotonicInstant? {
         bearers.compactMap(\.deadline).min()
     }
 
-    /// Takes one input. Time does not go back.
+    /// Handles one input. Time must not go backwards.
     ///
-    /// - Returns: what is to be done now, in order.
+    /// - Returns: the effects, in order.
     package mutating func handle(_ input: Input, at now: MonotonicInstant) -> [Effect] {
         switch input {
         case .opened(let id):
@@ -127,7 +126,7 @@ package struct GATTServer: Sendable {
         send(.errorResponse(request: request, handle: handle, error: error), on: bearer)
     }
 
-    /// One line, and after the twentieth of a bearer one last: a central cannot fill a disk with its mistakes.
+    /// Logs at most 20 lines per bearer, so that a central cannot fill the disk.
     mutating func log(_ line: String, on bearer: Int) {
         bearers[bearer].logLines += 1
         switch bearers[bearer].logLines {
@@ -137,7 +136,7 @@ package struct GATTServer: Sendable {
         }
     }
 
-    /// Ends a bearer from our side, with the reason where the central is to blame.
+    /// Closes a bearer; `reason` if the central caused it.
     mutating func close(_ bearer: Int, because reason: String? = nil) {
         if let reason { emit(.log("central \(bearers[bearer].id): \(reason); disconnected")) }
         emit(.close(bearers[bearer].id))

@@ -1,60 +1,48 @@
-/// The attributes of a server, built from what a peripheral shows: handles 1 upwards without gaps, unless it names its
-/// own.
+/// The attribute table of a server, built from a `GATTApplication`. Handles start at 1 without gaps, unless the
+/// application sets them.
 ///
-/// GAP (1800) and GATT (1801) services come first, served by the link itself, unless the application brings its own.
-/// Source: Core 5.4, Vol 3 Part G, 3 (service definitions) and Vol 3 Part C, 12 (GAP service).
+/// The GAP (1800) and GATT (1801) services come first, unless the application has its own. Source: Core 5.4, Vol 3 Part
+/// G, 3 and Vol 3 Part C, 12.
 package struct GATTTable: Hashable, Sendable {
-    /// One row: what the attribute is, and with it how it is read and written.
+    /// An attribute.
     package struct Attribute: Hashable, Sendable {
-        /// Its place in the table, from 1.
         package let handle: UInt16
-        /// Its type: a declaration, a descriptor, or a characteristic's own UUID.
+        /// The attribute type: a declaration, a descriptor, or the characteristic's UUID.
         package let type: BluetoothUUID
-        /// What it is, and so how it is read and written.
         package let content: Content
     }
 
-    /// What an attribute is.
+    /// The content of an attribute, which determines how it is read and written.
     package enum Content: Hashable, Sendable {
         /// A service declaration; `end` is the last handle of the service.
         case service(BluetoothUUID, end: UInt16)
-        /// Bytes that anybody may read: a characteristic declaration, a user description.
+        /// Constant bytes that every client can read: a characteristic declaration, a user description.
         case fixed([UInt8])
-        /// A characteristic's value, or a descriptor that the machine is asked about.
+        /// A characteristic value, or a descriptor that the application handles.
         case value(LocalCharacteristic)
         /// The Client Characteristic Configuration of the value at that handle.
         case configuration(of: UInt16, CharacteristicProperties)
     }
 
-    /// In order of their handles.
+    /// The attributes in the order of their handles.
     package let attributes: [Attribute]
     private let valueHandles: [BluetoothUUID: UInt16]
 
-    /// Type of a primary service's declaration.
     package static let primaryService: BluetoothUUID = 0x2800
-    /// Type of a secondary service's declaration.
     package static let secondaryService: BluetoothUUID = 0x2801
-    /// Type of an include declaration.
     package static let include: BluetoothUUID = 0x2802
-    /// Type of a characteristic's declaration.
     package static let characteristic: BluetoothUUID = 0x2803
-    /// Characteristic User Description: text for people.
     package static let userDescription: BluetoothUUID = 0x2901
-    /// Client Characteristic Configuration: whether a client wants notifications (bit 0) or indications (bit 1).
+    /// Client Characteristic Configuration: notifications (bit 0) and indications (bit 1).
     package static let clientConfiguration: BluetoothUUID = 0x2902
-    /// The GAP service.
     package static let genericAccess: BluetoothUUID = 0x1800
-    /// The GATT service.
     package static let genericAttribute: BluetoothUUID = 0x1801
-    /// Device Name, in the GAP service.
     package static let deviceName: BluetoothUUID = 0x2A00
-    /// Appearance, in the GAP service: what kind of device it is.
     package static let appearance: BluetoothUUID = 0x2A01
-    /// Service Changed, in the GATT service.
     package static let serviceChanged: BluetoothUUID = 0x2A05
 
-    /// Refuses what could not be served: a characteristic whose name occurs twice, a constant longer than 512 bytes,
-    /// more attributes than there are handles, handles that do not run upwards.
+    /// Throws if a characteristic name occurs twice, a constant is longer than 512 bytes, there are more than 65,535
+    /// attributes, or given handles do not increase.
     package init(_ application: GATTApplication) throws(LinkError) {
         var builder = Builder()
         let own = application.services.map(\.uuid)
@@ -68,34 +56,33 @@ package struct GATTTable: Hashable, Sendable {
         valueHandles = builder.valueHandles
     }
 
-    /// The attribute at a handle.
     package subscript(handle: UInt16) -> Attribute? {
         let index = place(of: handle)
         return index < attributes.count && attributes[index].handle == handle ? attributes[index] : nil
     }
 
-    /// Where the value of a characteristic stands, by its name.
+    /// The value handle of a characteristic, by its name.
     package func valueHandle(of characteristic: BluetoothUUID) -> UInt16? {
         valueHandles[characteristic]
     }
 
-    /// Where a central subscribes to the value at a handle.
+    /// The handle of the Client Characteristic Configuration of a value.
     package func configurationHandle(of value: UInt16) -> UInt16? {
         attributes[place(of: value)...].first {
             if case .configuration(of: value, _) = $0.content { true } else { false }
         }?.handle
     }
 
-    /// The attributes in a range of handles, in order.
+    /// The attributes in a handle range, in order.
     func attributes(in range: ATTHandleRange) -> ArraySlice<Attribute> {
         let first = place(of: range.first)
         let end = range.last == .max ? attributes.count : place(of: range.last + 1)
         return attributes[first..<max(first, end)]
     }
 
-    /// Where the first attribute with that handle, or a higher one, stands.
+    /// The index of the first attribute with this or a higher handle.
     private func place(of handle: UInt16) -> Int {
-        // Without gaps there is nothing to look for.
+        // Without gaps, the index follows from the handle.
         let guess = Int(handle) - 1
         if attributes.indices.contains(guess), attributes[guess].handle == handle { return guess }
         var (low, high) = (0, attributes.count)
@@ -129,7 +116,7 @@ extension GATTTable {
     private struct Builder {
         var attributes: [Attribute] = []
         var valueHandles: [BluetoothUUID: UInt16] = [:]
-        /// The first handle that may be given.
+        /// The next free handle.
         private var next = 1
 
         mutating func add(_ service: LocalService) throws(LinkError) {
@@ -162,7 +149,7 @@ extension GATTTable {
                 + (characteristic.userDescription == nil ? 0 : 1)
         }
 
-        /// The handle that is wished for, or the next one.
+        /// The given handle, or the next free one.
         private mutating func take(_ wanted: UInt16?, _ what: String) throws(LinkError) -> UInt16 {
             guard Int(wanted ?? UInt16(clamping: next)) >= next, let handle = wanted ?? UInt16(exactly: next) else {
                 throw LinkError(
@@ -177,7 +164,7 @@ extension GATTTable {
             var declaration: [UInt8] = []
             declaration.append(littleEndian: included.start)
             declaration.append(littleEndian: included.end)
-            // A UUID of 128 bits is left to a read of the service itself (Vol 3 Part G, 3.2).
+            // A client reads a 128-bit UUID from the service itself (Vol 3 Part G, 3.2).
             if let short = included.uuid?.short { declaration.append(littleEndian: short) }
             attributes.append(
                 Attribute(handle: try take(included.handle, "an include"), type: include, content: .fixed(declaration)))
@@ -238,7 +225,7 @@ extension GATTTable {
 
 extension LocalCharacteristic {
     var canBeSubscribed: Bool { !properties.isDisjoint(with: [.notify, .indicate]) }
-    /// The link makes one: the application has none of its own, and leaves the handles to the link.
+    /// Whether the link adds a Client Characteristic Configuration: the application has none and sets no handles.
     var needsConfiguration: Bool {
         canBeSubscribed && handle == nil && !descriptors.contains { $0.uuid == GATTTable.clientConfiguration }
     }

@@ -1,24 +1,24 @@
-/// What the server remembers of one connected central; gone with the connection.
+/// The server's state of one connected central.
 struct ServerBearer: Sendable {
     let id: CentralID
     var mtu = ATTPDU.defaultMTU
-    /// Client Characteristic Configuration by value handle; absent: 0.
+    /// The Client Characteristic Configuration by value handle; 0 if absent.
     var configurations: [UInt16: UInt16] = [:]
-    /// Parts of a long write, in the order in which they came.
+    /// The parts of a long write, in order.
     var prepared: [PreparedPart] = []
-    /// The request whose answer the application still owes.
+    /// The request that waits for the application's response.
     var transaction: Transaction?
-    /// Requests that came before the last one was answered.
+    /// Requests that arrived before the previous response.
     var waiting: [ATTPDU] = []
-    /// The last value that the application gave to a read: the following blobs are cut from it.
+    /// The application's last value for a read; later Read Blob requests use it.
     var longRead: ATTHandleValue?
-    /// Values that have not left yet.
+    /// Values that are not sent yet.
     var outbox: [Outgoing] = []
-    /// The indication that is not confirmed yet.
+    /// The unconfirmed indication.
     var indication: (delivery: UInt64, deadline: MonotonicInstant)?
-    /// Set while the way to the central is full.
+    /// Set while the bearer is congested.
     var congestedUntil: MonotonicInstant?
-    /// Set while values wait only for the next `tick`.
+    /// Set while values wait for the next `tick` only.
     var continueAt: MonotonicInstant?
     var logLines = 0
 
@@ -41,29 +41,29 @@ struct PreparedPart: Sendable {
     var value: [UInt8]
 }
 
-/// A request on its way through the application.
+/// A request that waits for the application.
 struct Transaction: Sendable {
     enum Step: Sendable {
         case read(UInt16)
-        /// `offset` of the blob; `partial`: the application was asked for what begins there.
+        /// `offset` of the blob; `partial`: the application supplies the bytes from there.
         case blob(UInt16, offset: Int, partial: Bool)
         case byType(UInt16)
-        /// Values so far; the application is asked for the first of `rest`.
+        /// The values so far. The application supplies the first of `rest`.
         case multiple(values: [[UInt8]], rest: ArraySlice<UInt16>, variable: Bool)
         case write(UInt16)
-        /// The application is asked to take the first of `rest`.
+        /// The application handles the first of `rest`.
         case execute(rest: ArraySlice<ATTHandleValue>)
     }
 
     var request: ATTOpcode
-    /// The attribute that the application is asked about.
+    /// The attribute that the application reads or writes.
     var handle: UInt16
     var step: Step
     var token: UInt64
     var deadline: MonotonicInstant
 }
 
-/// A value on its way to one subscriber.
+/// A pending value for one subscriber.
 struct Outgoing: Sendable {
     var delivery: UInt64
     var handle: UInt16
@@ -71,7 +71,7 @@ struct Outgoing: Sendable {
     var isIndication: Bool
 }
 
-/// A value handed to `notify`, and who has not got it yet.
+/// A value of `notify` with the subscribers that have not received it.
 struct Delivery: Sendable {
     var id: UInt64
     var characteristic: BluetoothUUID

@@ -1,8 +1,8 @@
 // AD structures: `length type data`* (Core 5.4, Vol 3 Part C, 11; types in the Assigned Numbers, 2.3).
 
 extension AdvertisingBytes {
-    /// Flags (general discoverable, no BR/EDR) and the 16-bit services that fit; the name in the scan response, cut to
-    /// the 29 bytes that fit, which makes it a shortened one.
+    /// Flags (general discoverable, no BR/EDR) and the 16-bit service UUIDs that fit. The name is in the scan response,
+    /// shortened to 29 bytes.
     package init(name: String, services: [BluetoothUUID]) {
         let shorts = services.compactMap(\.short).prefix(13)
         var data: [UInt8] = [2, 0x01, 0x06]
@@ -18,7 +18,7 @@ extension AdvertisingBytes {
 }
 
 extension Advertisement {
-    /// Learns what AD structures tell: name and services.
+    /// Reads the name and services from AD structures.
     package mutating func take(_ data: [UInt8]) {
         var at = 0
         while at + 1 < data.count {

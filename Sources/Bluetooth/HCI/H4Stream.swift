@@ -1,10 +1,10 @@
-/// HCI packets in a stream of bytes, each behind a byte with its type (Core 5.4, Vol 4 Part A, 2).
+/// HCI packets in a byte stream, each after a byte with its type (H4; Core 5.4, Vol 4 Part A, 2).
 struct H4Stream {
     enum Step {
-        /// Type and packet with its header.
+        /// The type, and the packet with its header.
         case packet(UInt8, [UInt8])
         case incomplete
-        /// There is no such type: where the next packet begins nobody knows.
+        /// The type is unknown, so the start of the next packet is too.
         case broken(UInt8)
     }
 
@@ -23,7 +23,7 @@ struct H4Stream {
         let count = bytes.count - start
         guard count > 0 else { return .incomplete }
         let type = bytes[start]
-        // Where the length stands, and of how many bytes it is.
+        // The offset and size of the length field.
         let (at, size): (Int, Int)
         switch type {
         case 1, 3: (at, size) = (3, 1)
@@ -34,7 +34,7 @@ struct H4Stream {
         guard count >= at + size else { return .incomplete }
         var length = Int(bytes[start + at])
         if size == 2 { length |= Int(bytes[start + at + 1]) << 8 }
-        // Of ISO data the two highest bits are no length.
+        // The two highest bits of the ISO data length field are reserved.
         if type == 5 { length &= 0x3FFF }
         let end = at + size + length
         guard count >= end else { return .incomplete }

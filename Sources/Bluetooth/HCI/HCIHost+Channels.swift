@@ -1,7 +1,6 @@
-/// ACL data and L2CAP's fixed channels (Core 5.4, Vol 3 Part A).
+/// ACL data and the fixed channels of L2CAP (Core 5.4, Vol 3 Part A).
 extension HCIHost {
-    /// Fragments that wait: from so many on the sender is told, and so many are a connection that is stuck, which is
-    /// ended.
+    /// The number of queued fragments at which the sender is congested, and at which the connection is closed.
     private static let (manyWaiting, mostWaiting) = (64, 4096)
 
     mutating func acl(_ packet: [UInt8], _ effects: inout [Effect]) {
@@ -22,21 +21,21 @@ extension HCIHost {
         switch UInt16(frame[2]) | UInt16(frame[3]) << 8 {
         case 4: if !payload.isEmpty { effects.append(.received(connection: handle, payload)) }
         case 5: signal(payload, handle, &effects)
-        // Security Manager: pairing is not supported (Core 5.4, Vol 3 Part H, 3.5.5).
+        // Security Manager: Pairing Not Supported (Core 5.4, Vol 3 Part H, 3.5.5).
         case 6: if payload.first == 0x01 || payload.first == 0x0B { send([0x05, 0x05], channel: 6, handle, &effects) }
         default: break
         }
     }
 
-    /// LE signalling: what asks for an answer gets one (Core 5.4, Vol 3 Part A, 4).
+    /// LE signalling: answers each request (Core 5.4, Vol 3 Part A, 4).
     private mutating func signal(_ payload: [UInt8], _ handle: UInt16, _ effects: inout [Effect]) {
         guard payload.count >= 4 else { return }
         switch payload[0] {
-        // Answers, and credits of channels that there are none of.
+        // Responses, and credits of unknown channels.
         case 0x01, 0x13, 0x15, 0x16, 0x18, 0x1A: break
-        // Connection Parameter Update: the interval stays as it is.
+        // Connection Parameter Update Request: the parameters do not change.
         case 0x12: send([0x13, payload[1], 2, 0, 1, 0], channel: 5, handle, &effects)
-        // Credit based channels: this SPSM is not served.
+        // Credit-based channels: the SPSM is not supported.
         case 0x14: send([0x15, payload[1], 10, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0], channel: 5, handle, &effects)
         // Command Reject: not understood.
         default: send([0x01, payload[1], 2, 0, 0, 0], channel: 5, handle, &effects)
@@ -66,7 +65,7 @@ extension HCIHost {
         effects.append(.congested(handle))
     }
 
-    /// Sends what the controller has room for, one of each connection in turn.
+    /// Sends as many fragments as the controller has buffers for, one of each connection in turn.
     mutating func flush(_ effects: inout [Effect]) {
         while inFlight < credits {
             let ready = connections.filter { !$0.value.waiting.isEmpty }

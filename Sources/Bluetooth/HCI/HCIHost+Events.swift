@@ -1,10 +1,10 @@
-/// What the controller says (Core 5.4, Vol 4 Part E, 7.7).
+/// HCI events (Core 5.4, Vol 4 Part E, 7.7).
 extension HCIHost {
     mutating func take(_ type: UInt8, _ packet: [UInt8], _ effects: inout [Effect]) {
         switch type {
         case 4: event(packet[0], packet[2...], &effects)
         case 2: acl(packet, &effects)
-        // Commands are ours to send; audio is nobody's here.
+        // Commands and synchronous data are not expected from a controller.
         default: break
         }
     }
@@ -39,9 +39,9 @@ extension HCIHost {
     private mutating func leEvent(_ bytes: [UInt8], _ effects: inout [Effect]) {
         func word(_ at: Int) -> UInt16 { UInt16(bytes[at]) | UInt16(bytes[at + 1]) << 8 }
         switch bytes[0] {
-        // Connection Complete, Enhanced Connection Complete.
+        // LE Connection Complete, LE Enhanced Connection Complete.
         case 0x01 where bytes.count >= 12, 0x0A where bytes.count >= 12:
-            // Unknown Connection Identifier: the end of an attempt that was cancelled.
+            // Unknown Connection Identifier: the end of a cancelled attempt.
             guard bytes[1] != 0x02 else { return }
             guard bytes[1] == 0 else { return effects.append(.connectFailed(status: bytes[1])) }
             let handle = word(2) & 0x0FFF
@@ -51,7 +51,7 @@ extension HCIHost {
             if connections[handle] != nil { end(handle, reason: 0x08, &effects) }
             connections[handle] = Connection()
             effects.append(.connected(handle, peer, isCentral: bytes[4] == 0))
-        // Advertising Report: count, then type, kind of address, address, length, data, RSSI of each.
+        // LE Advertising Report: count, then type, address type, address, length, data, RSSI of each.
         case 0x02 where bytes.count >= 2:
             var at = 2
             for _ in 0..<bytes[1] where at + 9 <= bytes.count {
@@ -67,9 +67,8 @@ extension HCIHost {
                             data: Array(bytes[(at + 9)..<(at + 9 + length)]))))
                 at += 10 + length
             }
-        // Extended Advertising Report, which Bumble's controllers send to whoever scans: count, then type (2 bytes),
-        // kind of address, address, two PHYs, set, power, RSSI, interval (2 bytes), whom it is for (7 bytes), length,
-        // data of each.
+        // LE Extended Advertising Report, which Bumble's controllers send: count, then type (2 bytes), address type,
+        // address, two PHYs, set, power, RSSI, interval (2 bytes), direct address (7 bytes), length, data of each.
         case 0x0D where bytes.count >= 2:
             var at = 2
             for _ in 0..<bytes[1] where at + 24 <= bytes.count {
@@ -78,7 +77,7 @@ extension HCIHost {
                     let address = BluetoothAddress(littleEndian: Array(bytes[(at + 3)..<(at + 9)]))
                 else { return }
                 let rssi = Int8(bitPattern: bytes[at + 13]), kind = bytes[at + 2]
-                // Who does not say who it is can be connected to by nobody.
+                // An anonymous advertisement cannot be connected to.
                 if kind != 0xFF {
                     effects.append(
                         .advertised(
@@ -88,7 +87,7 @@ extension HCIHost {
                 }
                 at += 24 + length
             }
-        // Long Term Key Request: there is none, a bottle does not pair.
+        // LE Long Term Key Request: reply that there is none. The bottle does not pair.
         case 0x05 where bytes.count >= 3: command(0x201B, Array(bytes[1...2]), &effects)
         default: break
         }

@@ -1,13 +1,12 @@
-/// The host's side of HCI over any transport: one controller, LE only, ATT on its connections. A machine without I/O.
+/// An HCI host without I/O for one LE controller, with ATT on its connections.
 ///
-/// What a kernel and bluetoothd do for an adapter of this machine is done here for a controller behind a stream (Core
-/// 5.4, Vol 4): reset, scan, advertise, connect, fragments and credits of ACL data, L2CAP's fixed channels.
+/// It does for a controller over TCP what the kernel and bluetoothd do for a local adapter (Core 5.4, Vol 4): reset,
+/// scan, advertise, connect, fragmentation and flow control of ACL data, fixed channels of L2CAP.
 package struct HCIHost: Sendable {
-    /// What is told.
     package enum Input: Sendable {
-        /// The transport to the controller is there: it is reset and asked who it is.
+        /// The transport is open: reset the controller and read its address.
         case opened
-        /// Bytes of the transport, cut anywhere.
+        /// Bytes from the transport, split at any position.
         case received([UInt8])
         /// The transport has ended.
         case closed
@@ -19,44 +18,43 @@ package struct HCIHost: Sendable {
         case disconnect(UInt16)
     }
 
-    /// What is to be done, or has come about, in order.
+    /// An effect, to be performed in order.
     package enum Effect: Hashable, Sendable {
         case send([UInt8])
-        /// The controller works; this is its address.
+        /// The controller is ready and has this address.
         case ready(BluetoothAddress)
         case advertised(Sighting)
         case connected(UInt16, BluetoothAddress, isCentral: Bool)
         case connectFailed(status: UInt8)
         case received(connection: UInt16, [UInt8])
-        /// The controller does not take what this connection was sent; `drained` follows.
+        /// The controller has no buffer for this connection; `drained` follows.
         case congested(UInt16)
         case drained(UInt16)
         case disconnected(UInt16, reason: UInt8)
-        /// The controller refused a command.
+        /// The controller rejected a command.
         case refused(opcode: UInt16, status: UInt8)
-        /// What came is no HCI: the transport is of no use any more.
+        /// The received bytes are not HCI: the transport is unusable.
         case broken(String)
     }
 
-    /// One report of the controller.
+    /// A received advertising report.
     package struct Sighting: Hashable, Sendable {
-        /// Who advertises.
         package var address: BluetoothAddress
-        /// Whether that is a random address, and not a public one.
+        /// Whether the address is a random address rather than a public one.
         package var isRandom: Bool
-        /// dBm, where the controller knows it.
+        /// The signal strength in dBm, if known.
         package var rssi: Int?
-        /// AD structures.
+        /// The AD structures.
         package var data: [UInt8]
     }
 
     struct Connection {
         var assembly: [UInt8] = []
-        /// Fragments that wait for room in the controller, and how many are in it.
+        /// Queued fragments, and the number that the controller holds.
         var waiting: [[UInt8]] = []
         var inFlight = 0
         var isCongested = false
-        /// It was too slow, and is being ended.
+        /// The connection was too slow and is being closed.
         var isEnding = false
     }
 
@@ -65,7 +63,6 @@ package struct HCIHost: Sendable {
     private var stream = H4Stream()
     private var commands: [(opcode: UInt16, parameters: [UInt8])] = []
     private var awaited: UInt16?
-    /// How many commands the controller was sent.
     private(set) var commandsSent = 0
     var connections: [UInt16: Connection] = [:]
     private(set) var fragmentLength = 27
@@ -75,17 +72,17 @@ package struct HCIHost: Sendable {
     private var isReady = false
     private var usesRandomAddress = false
     private var address = BluetoothAddress(0)
-    /// Used where the controller has no address of its own.
+    /// The address for a controller that has none.
     private let fallback: BluetoothAddress
 
-    /// - Parameter fallback: a static random address (Core 5.4, Vol 6 Part B, 1.3.2.1), for controllers that have none.
+    /// - Parameter fallback: a static random address (Core 5.4, Vol 6 Part B, 1.3.2.1) for controllers that have none.
     package init(fallback: BluetoothAddress) { self.fallback = BluetoothAddress(fallback.value | 0xC000_0000_0000) }
 
-    /// Whether a command is under way that the controller has not answered yet.
+    /// Whether a command waits for its response.
     package var isWaiting: Bool { awaited != nil }
 
-    /// Takes one input.
-    /// - Returns: what follows, in order.
+    /// Handles one input.
+    /// - Returns: the effects, in order.
     package mutating func handle(_ input: Input) -> [Effect] {
         var effects: [Effect] = []
         switch input {
@@ -112,7 +109,7 @@ package struct HCIHost: Sendable {
                 }
             }
         case .scan(let isOn):
-            // Active, 60 ms of each 60 ms, without duplicates dropped: what is known of a peer grows.
+            // Active scan, 60 ms of each 60 ms, with duplicates, because later reports have more data.
             if isOn { command(0x200B, [1, 0x60, 0, 0x60, 0, usesRandomAddress ? 1 : 0, 0], &effects) }
             command(0x200C, [isOn ? 1 : 0, 0], &effects)
         case .advertise(let data?):
@@ -123,7 +120,7 @@ package struct HCIHost: Sendable {
             command(0x200A, [1], &effects)
         case .advertise(nil): command(0x200A, [0], &effects)
         case .connect(let peer, let isRandom):
-            // Interval 30 to 50 ms, latency 0, supervision time-out 5 s.
+            // Interval 30 to 50 ms, latency 0, supervision timeout 5 s.
             command(
                 0x200D,
                 [0x60, 0, 0x30, 0, 0, isRandom ? 1 : 0] + peer.littleEndian + [
@@ -140,8 +137,7 @@ package struct HCIHost: Sendable {
 
     // MARK: Commands
 
-    /// Reset; all events, and of LE's: connections, reports of both kinds, updates, features, key requests; address;
-    /// buffers.
+    /// Reset, event masks (LE: connections, reports, updates, features, key requests), address, buffer sizes.
     private static let beginning: [(UInt16, [UInt8])] = [
         (0x0C03, []), (0x0C01, [0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x3F]),
         (0x2001, [0x1F, 0x10, 0, 0, 0, 0, 0, 0]), (0x1009, []), (0x2002, []),
@@ -154,7 +150,7 @@ package struct HCIHost: Sendable {
         nextCommand(&effects)
     }
 
-    /// One at a time: each is answered.
+    /// Sends one command at a time.
     private mutating func nextCommand(_ effects: inout [Effect]) {
         guard awaited == nil, !commands.isEmpty else { return }
         let (opcode, parameters) = commands.removeFirst()
@@ -166,8 +162,7 @@ package struct HCIHost: Sendable {
     mutating func answered(_ opcode: UInt16, status: UInt8, _ parameters: ArraySlice<UInt8>, _ effects: inout [Effect])
     {
         if opcode == awaited { awaited = nil }
-        // An attempt that is over cannot be cancelled, and an older controller may lack an event of the mask: neither
-        // matters.
+        // Ignore errors of cancelling an attempt that has ended, and of events that an old controller does not know.
         if status != 0, opcode != 0x200E, opcode != 0x2001 {
             effects.append(opcode == 0x200D ? .connectFailed(status: status) : .refused(opcode: opcode, status: status))
         }
@@ -186,7 +181,7 @@ package struct HCIHost: Sendable {
         case Self.lastOfBeginning where parameters.count >= 3:
             take(length: Int(parameters[0]) | Int(parameters[1]) << 8, count: Int(parameters[2]), &effects)
         case 0x1005 where parameters.count >= 5:
-            // BR/EDR's buffers, where LE has none of its own.
+            // BR/EDR's buffers, if LE has none of its own.
             take(
                 length: max(27, Int(parameters[0]) | Int(parameters[1]) << 8),
                 count: max(1, Int(parameters[3]) | Int(parameters[4]) << 8), &effects)

@@ -1,20 +1,19 @@
-/// A Bluetooth device address, 48 bits. Written with its most significant byte first: `A4:C1:38:01:02:03`.
+/// A Bluetooth device address, 48 bits. As text, the most significant byte comes first: `A4:C1:38:01:02:03`.
 package struct BluetoothAddress: Hashable, Sendable {
-    /// The 48 bits, as written.
     package let value: UInt64
 
-    /// - Parameter value: only the lower 48 bits count.
+    /// - Parameter value: only the lower 48 bits are used.
     package init(_ value: UInt64) {
         self.value = value & 0xFFFF_FFFF_FFFF
     }
 
-    /// Six bytes as HCI and the air carry them, least significant first. Any other count is no address.
+    /// From six bytes as HCI has them, least significant byte first; `nil` for any other count.
     package init?(littleEndian bytes: some Collection<UInt8>) {
         guard bytes.count == 6 else { return nil }
         self.init(bytes.reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) })
     }
 
-    /// From `AA:BB:CC:DD:EE:FF`, in either case, with `:` or `-` or `_` between the bytes.
+    /// Parses `AA:BB:CC:DD:EE:FF` in either case, with `:`, `-` or `_` as separators.
     package init?(_ text: String) {
         let parts = text.split(omittingEmptySubsequences: false) { $0 == ":" || $0 == "-" || $0 == "_" }
         guard parts.count == 6 else { return nil }
@@ -28,7 +27,7 @@ package struct BluetoothAddress: Hashable, Sendable {
         self.init(value)
     }
 
-    /// Six bytes, least significant first.
+    /// Six bytes, least significant byte first.
     package var littleEndian: [UInt8] { (0..<6).map { UInt8(truncatingIfNeeded: value >> (8 * $0)) } }
 }
 

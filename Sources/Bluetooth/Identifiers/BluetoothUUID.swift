@@ -1,28 +1,26 @@
-/// A Bluetooth UUID: always held as 128 bits, printed short where it belongs to the Bluetooth base.
-///
-/// Source: Bluetooth Core 5.4, Vol 3 Part B, 2.5.1 (base UUID `00000000-0000-1000-8000-00805F9B34FB`).
+/// A Bluetooth UUID of 128 bits. The text form is short if the UUID uses the Bluetooth base UUID
+/// `00000000-0000-1000-8000-00805F9B34FB` (Core 5.4, Vol 3 Part B, 2.5.1).
 package struct BluetoothUUID: Hashable, Sendable {
-    /// Most significant 64 bits, in the order in which the UUID is written.
+    /// The most significant 64 bits.
     package let high: UInt64
-    /// Least significant 64 bits.
+    /// The least significant 64 bits.
     package let low: UInt64
 
     private static let baseHigh: UInt64 = 0x0000_0000_0000_1000
     private static let baseLow: UInt64 = 0x8000_0080_5F9B_34FB
 
-    /// A UUID assigned by the Bluetooth SIG (or squatting there, as the bottle does), 16 bits.
+    /// From a 16-bit UUID.
     package init(_ short: UInt16) {
         high = UInt64(short) << 32 | Self.baseHigh
         low = Self.baseLow
     }
 
-    /// The 128 bits as two numbers, in the order in which a UUID is written.
     package init(high: UInt64, low: UInt64) {
         self.high = high
         self.low = low
     }
 
-    /// From bytes as they are on the air, little-endian: 2 (16-bit form) or 16. Any other count is no UUID.
+    /// From 2 or 16 little-endian bytes; `nil` for any other count.
     package init?(littleEndian bytes: some Collection<UInt8>) {
         switch bytes.count {
         case 2:
@@ -39,7 +37,7 @@ package struct BluetoothUUID: Hashable, Sendable {
         }
     }
 
-    /// From text: `FF01`, `0xFF01`, 8 hex digits, or the full form with or without dashes, in either case.
+    /// Parses `FF01`, `0xFF01`, 8 hexadecimal digits, or the full form with or without dashes, in either case.
     package init?(_ text: String) {
         var digits = text.utf8.filter { $0 != UInt8(ascii: "-") }
         if digits.count > 2, digits[0] == UInt8(ascii: "0"), digits[1] | 0x20 == UInt8(ascii: "x") {
@@ -58,18 +56,18 @@ package struct BluetoothUUID: Hashable, Sendable {
         }
     }
 
-    /// The 16-bit form, where this UUID has one.
+    /// The 16-bit form, or `nil`.
     package var short: UInt16? {
         low == Self.baseLow && high & 0xFFFF_FFFF == Self.baseHigh ? UInt16(exactly: high >> 32) : nil
     }
 
-    /// Bytes for the air, little-endian: 2 where a 16-bit form exists, else 16.
+    /// The shortest little-endian form: 2 or 16 bytes.
     package var littleEndian: [UInt8] {
         if let short { return [UInt8(truncatingIfNeeded: short), UInt8(short >> 8)] }
         return full128LittleEndian
     }
 
-    /// All 16 bytes, little-endian, whether or not a short form exists.
+    /// The 16 bytes of the full form, little-endian.
     package var full128LittleEndian: [UInt8] {
         (0..<8).map { UInt8(truncatingIfNeeded: low >> (8 * $0)) }
             + (0..<8).map { UInt8(truncatingIfNeeded: high >> (8 * $0)) }
@@ -86,13 +84,13 @@ package struct BluetoothUUID: Hashable, Sendable {
 }
 
 extension BluetoothUUID: CustomStringConvertible {
-    /// `FF01` where a 16-bit form exists, else the full form in upper case.
+    /// The 16-bit form if there is one, such as `FF01`, else the full form in upper case.
     package var description: String {
         if let short { return hex(UInt64(short), 4) }
         return fullDescription
     }
 
-    /// `0000FF01-0000-1000-8000-00805F9B34FB`.
+    /// The full form: `0000FF01-0000-1000-8000-00805F9B34FB`.
     package var fullDescription: String {
         [
             hex(high >> 32, 8), hex(high >> 16 & 0xFFFF, 4), hex(high & 0xFFFF, 4), hex(low >> 48, 4),
@@ -108,6 +106,6 @@ extension BluetoothUUID: CustomStringConvertible {
 }
 
 extension BluetoothUUID: ExpressibleByIntegerLiteral {
-    /// A 16-bit UUID on the Bluetooth base: `0xFFE4`.
+    /// A 16-bit UUID: `0xFFE4`.
     package init(integerLiteral value: UInt16) { self.init(value) }
 }

@@ -1,16 +1,15 @@
-/// A machine and a port on it, as a person writes them: `localhost:7300`, `[::1]:7300`.
+/// A host and a TCP port: `localhost:7300`, `[::1]:7300`.
 package struct NetworkPlace: Hashable, Sendable, CustomStringConvertible {
-    /// A name, or an address without brackets.
+    /// A host name, or an IP address without brackets.
     package let host: String
-    /// TCP's port, not 0.
+    /// The port (1–65535).
     package let port: UInt16
 
-    /// From its parts.
     package init(host: String, port: UInt16) { (self.host, self.port) = (host, port) }
 
-    /// From what a person wrote; `nil`: it is no place.
+    /// Parses `HOST:PORT`; `nil` if the text is not valid.
     ///
-    /// - Parameter usual: the port where none is written; `nil`: one must be.
+    /// - Parameter usual: the default port; `nil` if the text must have one.
     package init?(_ text: String, usual: UInt16? = nil) {
         var (host, port) = (Substring(text), usual)
         if text.hasPrefix("["), let end = text.firstIndex(of: "]") {
@@ -27,8 +26,8 @@ package struct NetworkPlace: Hashable, Sendable, CustomStringConvertible {
         self.init(host: String(host), port: port)
     }
 
-    /// The address of a controller here that has none of its own, which is Bumble's usual one: always the same, so that
-    /// a bottle there stays who it is (FNV-1a).
+    /// A stable address for a controller that reports none, as Bumble's does: the FNV-1a hash of this text. The
+    /// emulated bottle keeps its identity across restarts.
     var address: BluetoothAddress {
         BluetoothAddress(
             description.utf8.reduce(0xCBF2_9CE4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 } >> 18)
@@ -40,6 +39,6 @@ package struct NetworkPlace: Hashable, Sendable, CustomStringConvertible {
         return number
     }
 
-    /// As a person writes it.
+    /// `HOST:PORT`, with brackets around an IPv6 address.
     package var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
 }

@@ -1,50 +1,49 @@
-/// Decides who sent a packet from the air when the sniffer does not say: from its time, content and sequence bits.
+/// Estimates the direction of a packet on the air if the sniffer does not state it: from time, content and sequence
+/// bits.
 ///
-/// - The peripheral answers 150 µs after the central, and the central opens each connection event.
-/// - Connection events begin at multiples of 1.25 ms from each other (Core 5.4, Vol 6 Part B, 4.5.1). So an opener is
-///   the central's again where the last one was, and an answer of 150 µs shows also where the sniffer missed its
-///   question.
-/// - In ATT, odd opcodes come from the server, which is the peripheral as a rule; some link-layer control PDUs are one
-///   side's only.
+/// - The peripheral responds 150 µs after the central, and the central starts each connection event.
+/// - Connection events start at multiples of 1.25 ms from each other (Core 5.4, Vol 6 Part B, 4.5.1).
+/// - In ATT, odd opcodes come from the server, which usually is the peripheral. Some link-layer control PDUs belong to
+/// one role.
 /// - Sequence bits fit only some states of the two ends (`AirExchange`).
 ///
-/// No one of these is certain: packets are missed, stamps can be coarse, and both ends can be servers. So all are
-/// weighed, as odds of the central against the peripheral.
+/// No single fact is certain: the sniffer misses packets, timestamps can be coarse, and both ends can be servers. All
+/// of them are combined as odds of the central against the peripheral.
 struct AirClock {
     private var lastStamp: Duration?
     private var lastLength = 0
     private var lastChannel: UInt8?
     private var exchange: AirExchange
     private var stated = StatedDirections()
-    /// The first packet of the last connection event that began, and the probability that the central sent it.
+    /// The first packet of the last connection event, and the probability that the central sent it.
     private var opener: (time: Duration, isSent: Float)?
-    /// Stamps are finer than half a millisecond.
+    /// Timestamps have a resolution better than half a millisecond.
     private var hasFineStamps = false
-    /// Packets of this connection event so far.
+    /// The number of packets in this connection event.
     private var eventCount = 0
-    /// How many connection events had one packet, and how many had more: of a sniffer that misses nothing none has one.
+    /// The number of connection events with one packet, and with more. With a perfect sniffer no event has one.
     private var events: (lone: Float, full: Float) = (1.5, 8)
-    /// How often ATT's opcodes agreed with the other evidence, and how often not: both ends can be servers.
+    /// How often ATT opcodes agreed with the other facts, and how often not.
     private var opcodes: (agreed: Float, opposed: Float) = (6, 0.5)
 
-    /// Interframe space, Core 5.4, Vol 6 Part B, 4.1.1; sniffers' stamps are good to some tens of microseconds.
+    /// The interframe space in microseconds (Core 5.4, Vol 6 Part B, 4.1.1). Sniffers' timestamps vary by some tens.
     private static let space = 150
     private static let tolerance = 65
-    /// A gap as long as this lies between two connection events (which are at least 7.5 ms apart).
+    /// The minimum gap between two connection events, which are at least 7.5 ms apart.
     private static let eventGap = Duration.milliseconds(3)
-    /// Events begin at multiples of this, in microseconds; for so long the clocks' drift does not matter.
+    /// The unit of the start of connection events, in microseconds.
     private static let grid = 1250
     private static let longestOnGrid = Duration.milliseconds(500)
-    /// From these odds on a direction is more than a guess.
+    /// The odds from which a direction counts as certain.
     private static let firm: Float = 20
 
-    /// - Parameter sawBeginning: the CONNECT_IND is in the capture, so the sequence bits began as they do.
+    /// - Parameter sawBeginning: whether the capture has the CONNECT_IND, so that the sequence bits start at 0.
     init(sawBeginning: Bool) { exchange = AirExchange(sawBeginning: sawBeginning) }
 
-    /// What speaks for one direction in a packet's content, as odds.
+    /// The evidence of a packet's content for one direction, as odds.
     struct Meaning {
         var odds: Float = 1
-        /// Whether an ATT opcode says so, whose weight this connection shows.
+        /// Whether an ATT opcode is the evidence. Its weight depends on the connection.
         var isOpcode = false
 
         static func of(_ direction: TrafficDirection, _ odds: Float, isOpcode: Bool = false) -> Meaning {
@@ -52,13 +51,13 @@ struct AirClock {
         }
     }
 
-    /// Takes the next packet of the connection.
+    /// Estimates the direction of the next packet of the connection.
     ///
     /// - Parameters:
-    ///   - header: first byte of the data header (bit 2 NESN, bit 3 SN).
-    ///   - said: what the sniffer says, where it does.
-    ///   - repeats: odds that it repeats a packet of the central's, against one of the peripheral's.
-    /// - Returns: the direction, and whether it is more than a guess.
+    ///   - header: the first byte of the data header (bit 2 NESN, bit 3 SN).
+    ///   - said: the direction that the sniffer states, if any.
+    ///   - repeats: the odds that it retransmits the central's packet, against the peripheral's.
+    /// - Returns: the direction, and whether it is certain.
     mutating func judge(
         header: UInt8, said: TrafficDirection?, at time: Duration?, channel: UInt8?, length: Int,
         phy: ObservedPacket.AirFacts.PHY, meaning: Meaning, repeats: Float = 1
@@ -85,7 +84,7 @@ struct AirClock {
         return (odds >= 1 ? .sent : .received, odds >= Self.firm || odds <= 1 / Self.firm)
     }
 
-    /// Takes a packet whose content cannot be believed: its time still says who answers it.
+    /// Adds a damaged packet, of which only the time counts.
     mutating func pass(at time: Duration?, channel: UInt8?, length: Int, phy: ObservedPacket.AirFacts.PHY) {
         end(begin(time, channel, length, phy), time, isDamaged: true)
     }
@@ -112,7 +111,7 @@ struct AirClock {
         if moment == .opener, let time { opener = (time, exchange.isSent) }
     }
 
-    /// How likely each side opens an event at that time, by when the last one was opened.
+    /// The likelihood that each side starts an event at that time, from the start of the last event.
     private func onGrid(_ time: Duration) -> (sent: Float, received: Float) {
         guard let opener, hasFineStamps, time > opener.time, time - opener.time < Self.longestOnGrid else {
             return (1, 1)
@@ -124,7 +123,7 @@ struct AirClock {
         }
         let chance: Float = 0.03, wasSent = opener.isSent, wasReceived = 1 - opener.isSent
         if isNear(0) { return (wasSent + chance, wasReceived + chance) }
-        // The answer to an empty packet that was missed.
+        // The response to an empty packet that the sniffer missed.
         for step in [Self.airtime(0, .le1M) + Self.space, Self.airtime(0, .le2M) + Self.space] {
             if isNear(step) { return (chance, wasSent + chance) }
             if isNear(Self.grid - step) { return (wasReceived + chance, chance) }
@@ -132,14 +131,14 @@ struct AirClock {
         return (1, 1)
     }
 
-    // MARK: time
+    // MARK: Time
 
     enum Moment {
-        /// An interframe space after the packet before.
+        /// One interframe space after the previous packet.
         case answer
-        /// In the same event, with room for one empty packet in between: the same side once more.
+        /// In the same event, after one missed empty packet: the same side again.
         case afterOneMissed
-        /// First in its connection event, as far as the sniffer saw it.
+        /// The first packet of its connection event that the sniffer received.
         case opener
         case unknown
     }
@@ -153,7 +152,7 @@ struct AirClock {
         if step > Self.eventGap { return .opener }
         guard step > .zero else { return .unknown }
         let microseconds = Self.microseconds(step)
-        // Sniffers stamp the beginning of a packet, some its end; link type 251 cannot say the modulation.
+        // Most sniffers timestamp the start of a packet, some its end. Link type 251 does not state the PHY.
         if phy == .coded {
             return isAnswer(microseconds, length, .coded)
                 ? .answer : isAfterOneMissed(microseconds, .coded) ? .afterOneMissed : .unknown
@@ -178,9 +177,9 @@ struct AirClock {
         lastLength = length
     }
 
-    // MARK: airtime
+    // MARK: Airtime
 
-    /// - Parameter length: payload bytes. Preamble, access address, header and CRC come on top.
+    /// - Parameter length: the payload in bytes, without preamble, access address, header and CRC.
     static func airtime(length: Int, phy: ObservedPacket.AirFacts.PHY) -> Duration {
         .microseconds(airtime(length, phy))
     }
@@ -199,15 +198,15 @@ struct AirClock {
     }
 }
 
-/// What a sniffer's direction flags are worth on one connection: a flag that never changes while one packet answers
-/// another is none.
+/// Checks a sniffer's direction flags on one connection: flags that stay the same for a packet and its response are
+/// invalid.
 private struct StatedDirections {
     private var hasSent = false
     private var hasReceived = false
     private var isVoid = false
     private var last: TrafficDirection?
 
-    /// Whether this one is to be believed.
+    /// Whether the stated direction is plausible.
     mutating func take(_ said: TrafficDirection, isAnswer: Bool) -> Bool {
         if isAnswer, last == said, !(hasSent && hasReceived) { isVoid = true }
         last = said

@@ -1,43 +1,43 @@
 /// The acknowledgement scheme of a link-layer connection as a hidden Markov model (Core 5.4, Vol 6 Part B, 4.5.9): the
-/// probability of each state of both ends, by who sent the last packet.
+/// probability of each state of both ends, by the sender of the last packet.
 ///
-/// A state has four bits: SN and NESN of the central's next packet, then those of the peripheral's. A packet that is
-/// heard by the other end acknowledges, and is acknowledged unless it is refused; one that is lost changes nothing.
+/// A state has four bits: SN and NESN of the central's next packet, then those of the peripheral's. A received packet
+/// acknowledges, and is acknowledged unless the receiver rejects it. A lost packet changes nothing.
 struct AirExchange {
     private typealias Weights = SIMD16<Float>
 
-    /// What the other end makes of a packet.
+    /// The receiver's reaction to a packet.
     private enum Reception: Int, CaseIterable {
         case taken, refused, lost
 
-        /// - Parameter loss: probability that the packet is lost.
+        /// - Parameter loss: the probability that the packet is lost.
         func probability(_ loss: Float) -> Float { self == .taken ? 0.99 - loss : self == .refused ? 0.01 : loss }
     }
 
     private static let usualLoss: Float = 0.03
-    /// Of a packet that the sniffer heard damaged.
+    /// The loss probability of a packet that the sniffer received with a wrong CRC.
     private static let lossOfDamaged: Float = 0.3
 
-    /// Where the central is the sender, and where the peripheral is.
+    /// The weights of the states after a packet of the central, and of the peripheral.
     private var sent = Weights()
     private var received = Weights()
 
-    /// - Parameter sawBeginning: all bits are zero, and the central is about to send.
+    /// - Parameter sawBeginning: whether all bits are zero and the central sends next.
     init(sawBeginning: Bool) {
         if sawBeginning { received[0] = 1 } else { received = Weights(repeating: 1 / 16) }
     }
 
-    /// Probability of the central.
+    /// The probability that the central sent the packet.
     var isSent: Float { sent.sum() / (sent.sum() + received.sum()) }
     /// The same as odds.
     var odds: Float { (sent.sum() + 1e-9) / (received.sum() + 1e-9) }
 
-    /// Moves on to the next packet, whose sender its time suggests.
-    /// - Parameter lone: the share of connection events of which the sniffer hears one packet only.
+    /// Advances to the next packet, whose sender its time suggests.
+    /// - Parameter lone: the share of connection events with a single received packet.
     mutating func pass(_ moment: AirClock.Moment, lone: Float) {
         switch moment {
         case .answer:
-            // One side never sends twice so soon.
+            // One side never sends twice in such a short time.
             (sent, received) = (received + sent * 1e-5, sent + received * 1e-5)
         case .afterOneMissed:
             (sent, received) = (
@@ -45,7 +45,7 @@ struct AirExchange {
                 Self.after(received, isSent: true) * 0.9 + sent * 0.1
             )
         case .opener, .unknown:
-            // The last event may have ended with an answer that the sniffer missed; more may have been missed since.
+            // The sniffer might have missed the response that ended the last event, and further packets since.
             let heard = received + sent * 0.5 + Self.after(sent * 0.5, isSent: false)
             let missed = max(0.002, lone / 3)
             let exchanged = Self.after(Self.after(heard, isSent: true), isSent: false)
@@ -55,7 +55,7 @@ struct AirExchange {
         }
     }
 
-    /// Weighs the states by the sequence bits of a packet: bit 2 NESN, bit 3 SN.
+    /// Weights the states by the sequence bits of a packet: bit 2 NESN, bit 3 SN.
     mutating func hear(_ header: UInt8) {
         let bits = Int(header >> 3 & 1 | (header >> 2 & 1) << 1)
         for state in 0..<16 {
@@ -71,7 +71,7 @@ struct AirExchange {
         received *= likelihood.received
     }
 
-    /// The packet's other end has made of it what it makes.
+    /// Updates the states by the receiver's reaction.
     mutating func end(isDamaged: Bool) {
         let sum = sent.sum() + received.sum()
         guard sum > 0, sum.isFinite else { return self = AirExchange(sawBeginning: false) }

@@ -1,34 +1,34 @@
-/// What must be remembered of a connection on the air to tell repeats, directions, damage and ciphertext.
+/// The state of a connection on the air: direction, retransmissions, CRC and encryption.
 struct AirState {
-    /// Start value of the CRC: from CONNECT_IND, or found from two packets that agree on it.
+    /// The CRC's initial value: from CONNECT_IND, or derived from two packets that agree.
     var seed: UInt32?
     private var candidate: (seed: UInt32, header: UInt16)?
 
     var isEncrypted = false
-    /// Something of it could not be read, and that was told.
+    /// An encrypted payload was reported.
     var hasCiphertext = false
-    /// The end was seen and told; what still comes are the last acknowledgements.
+    /// The end was reported. Later packets are the last acknowledgements.
     var isTerminated = false
     var hasData = false
-    /// A sniffer that decrypts leaves the four bytes of MIC on the payload.
+    /// A decrypting sniffer kept the four bytes of MIC in the payload.
     var keepsMIC = false
 
     private var lastSent = LastPDU()
     private var lastReceived = LastPDU()
     var clock: AirClock
 
-    /// - Parameter seed: CRCInit, where the CONNECT_IND is in the capture.
+    /// - Parameter seed: CRCInit, if the capture has the CONNECT_IND.
     init(seed: UInt32? = nil) {
         self.seed = seed
         clock = AirClock(sawBeginning: seed != nil)
     }
 
-    /// The last data packet of one side: a repeat has its sequence number and its content.
+    /// The last data packet of one side. A retransmission has its sequence number and content.
     private struct LastPDU {
-        /// Whether a packet cannot follow this one: its number is the same. So the sniffer missed one in between.
+        /// Whether a packet cannot follow this one because its number is the same: the sniffer missed one.
         func isGap(before header: UInt8) -> Bool { self.header.map { $0 & 0x08 == header & 0x08 } ?? false }
 
-        /// LLID and SN bits of the header; `nil` before the first packet.
+        /// The LLID and SN bits of the header; `nil` before the first packet.
         var header: UInt8?
         var payload: [UInt8] = []
 
@@ -38,7 +38,7 @@ struct AirState {
 
         mutating func set(_ header: UInt8, _ payload: RawSpan) {
             self.header = header & 0x0B
-            // In the place of the last one, which keeps its room.
+            // Reuses the memory of the last payload.
             let excess = self.payload.count - payload.byteCount
             if excess > 0 {
                 self.payload.removeLast(excess)
@@ -49,7 +49,7 @@ struct AirState {
         }
     }
 
-    /// Odds that a packet with content repeats the central's last one, against the peripheral's.
+    /// The odds that a packet with content retransmits the central's last one, against the peripheral's.
     func repeatOdds(header: UInt8, _ payload: RawSpan) -> Float {
         guard payload.byteCount > 0 else { return 1 }
         switch (lastSent.isRepeated(by: header, payload), lastReceived.isRepeated(by: header, payload)) {
@@ -59,13 +59,13 @@ struct AirState {
         }
     }
 
-    /// What a packet is to the last one of its side.
+    /// The relation of a packet to the previous one of its side.
     enum Succession { case next, afterGap, `repeat` }
 
-    /// Whether this packet repeats the last one of its side; remembers it otherwise.
+    /// Whether this packet retransmits the last one of its side; stores it otherwise.
     ///
-    /// The same sequence number alone does not do: where the sniffer missed a packet, two different ones follow each
-    /// other with the same number. Where the side is only guessed, a packet with content may repeat either.
+    /// An equal sequence number is not enough: if the sniffer missed a packet, two different packets have the same
+    /// number. If the direction is uncertain, a packet with content can retransmit either side's.
     mutating func take(header: UInt8, _ payload: RawSpan, direction: TrafficDirection, isSure: Bool) -> Succession {
         let isMine =
             direction == .sent ? lastSent.isRepeated(by: header, payload) : lastReceived.isRepeated(by: header, payload)
@@ -81,14 +81,15 @@ struct AirState {
         return isGap ? .afterGap : .next
     }
 
-    /// Whether the CRC is wrong, as far as the seed is known. Learns the seed from packets that agree on one.
+    /// Whether the CRC is wrong, as far as the initial value is known. Derives the initial value from packets that
+    /// agree.
     /// - Parameter pdu: header and payload.
     mutating func isCRCWrong(_ pdu: RawSpan, crc: UInt32) -> Bool {
         if let seed { return CRC24.of(pdu, seed: seed) != crc }
         let found = CRC24.seed(pdu, crc: crc)
         let header = pdu.u16(0)
         if let candidate, candidate.seed == found {
-            // Two equal packets would agree on any nonsense.
+            // Two equal packets would agree on any value.
             if candidate.header != header { seed = found }
         } else {
             candidate = (found, header)

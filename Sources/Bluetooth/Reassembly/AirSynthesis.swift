@@ -1,7 +1,7 @@
-/// Link-layer packets of a made-up radio: each PDU (or part of one) travels in a connection event of its own, in which
-/// the central speaks first and the peripheral answers 150 µs later; whoever has nothing to say sends an empty packet.
+/// Generates link-layer packets. Each PDU (or part of one) has its own connection event: the central sends first, the
+/// peripheral 150 µs later. A side without data sends an empty packet.
 struct AirSynthesis {
-    /// Payload of one data packet, with data length extension.
+    /// The maximum payload of a data packet with data length extension.
     private static let longestPayload = 251
     private static let space = Duration.microseconds(150)
     private static let interval = Duration.milliseconds(30)
@@ -14,7 +14,7 @@ struct AirSynthesis {
     private struct Bearer {
         var accessAddress: UInt32
         var seed: UInt32
-        /// SN and NESN of the central's next packet; the peripheral's NESN is the other.
+        /// SN and NESN of the central's next packet; the peripheral's NESN is the opposite.
         var bit: UInt8 = 0
         var channel: UInt8 = 0
     }
@@ -24,22 +24,21 @@ struct AirSynthesis {
         _ connection: ObservedConnection, frame: Int, time: Duration?, _ emit: (ObservedPacket, RawSpan) throws -> Void
     ) rethrows {
         let bearer = begin(connection)
-        // Without an address there is no CONNECT_IND; a capture that begins in the middle of a connection looks just
-        // so.
+        // Without an address there is no CONNECT_IND, as in a capture that starts within a connection.
         guard let peer = connection.peer else { return }
         let central = connection.central ?? Self.anyCentral
-        // Type 5; TxAdd and RxAdd say which addresses are random.
+        // CONNECT_IND is type 5; TxAdd and RxAdd mark random addresses.
         let header: UInt8 = 0x05 | (connection.central == nil ? 0x40 : 0) | (connection.isPeerRandom == true ? 0x80 : 0)
         var payload = central.littleEndian + peer.littleEndian
         payload += bearer.accessAddress.littleEndianBytes(4) + bearer.seed.littleEndianBytes(3)
-        // Window 1.25 ms at offset 0; interval 30 ms, latency 0, time-out 5 s; all 37 channels; hop, 251 to 500 ppm.
+        // Window 1.25 ms at offset 0; interval 30 ms, latency 0, timeout 5 s; all 37 channels; hop, 251 to 500 ppm.
         payload += [0x01, 0x00, 0x00, 0x18, 0x00, 0x00, 0x00, 0xF4, 0x01, 0xFF, 0xFF, 0xFF, 0xFF, 0x1F, Self.hop]
         try emitPacket(
             Self.advertising, [header, UInt8(payload.count)] + payload, seed: CRC24.advertisingInit, rfChannel: 0,
             ObservedPacket(frame: frame, time: time, direction: nil, content: .other), emit)
     }
 
-    /// An ADV_IND on channel 37, so that names are not lost.
+    /// An ADV_IND on channel 37, which keeps the name.
     func advertise(_ advertiser: ObservedAdvertiser, _ data: [UInt8], _ emit: (ObservedPacket, RawSpan) throws -> Void)
         rethrows
     {
@@ -59,7 +58,7 @@ struct AirSynthesis {
         let starts = Array(stride(from: 0, to: frame.count, by: Self.longestPayload))
         for (index, start) in starts.enumerated() {
             let part = Array(frame[start..<min(frame.count, start + Self.longestPayload)])
-            // The last part has the PDU's time, the others come one event earlier each.
+            // The last part has the PDU's time, each other part one interval less.
             let time = att.time.map { $0 - Self.interval * (starts.count - 1 - index) }
             try exchange(
                 att.connection.id, kind: start == 0 ? 2 : 1, part, direction, frame: att.frame, time: time, emit)
@@ -85,12 +84,12 @@ struct AirSynthesis {
         bearer.channel = (bearer.channel + Self.hop) % 37
         let rfChannel = bearer.channel + (bearer.channel <= 10 ? 1 : 2)
         let isSent = direction == .sent
-        // An empty packet has the kind of a continuation.
+        // An empty packet has the LLID of a continuation.
         let (centralKind, centralPayload): (UInt8, [UInt8]) = isSent ? (kind, payload) : (1, [])
         let (peripheralKind, peripheralPayload): (UInt8, [UInt8]) = isSent ? (1, []) : (kind, payload)
         let toAnswer = AirClock.airtime(length: centralPayload.count, phy: .le1M) + Self.space
         let centralTime = time.map { isSent ? $0 : $0 - toAnswer }
-        // Bits: LLID, NESN (2), SN (3). In step, the central's are equal and the peripheral's are not.
+        // Bits: LLID, NESN (2), SN (3). The central's two are equal, the peripheral's differ.
         let centralHeader = centralKind | bearer.bit << 2 | bearer.bit << 3
         let peripheralHeader = peripheralKind | (bearer.bit ^ 1) << 2 | bearer.bit << 3
         bearer.bit ^= 1
@@ -116,7 +115,7 @@ struct AirSynthesis {
         try emit(packet, bytes.span.bytes)
     }
 
-    /// The connection's own access address where it has one that is free, else one that the rules allow.
+    /// The connection's access address if it is free, else a generated one.
     private mutating func begin(_ connection: ObservedConnection) -> Bearer {
         if let known = bearers[connection.id] { return known }
         let taken = Set(bearers.values.map(\.accessAddress))
@@ -138,7 +137,7 @@ struct AirSynthesis {
         return bearer
     }
 
-    /// The rules for access addresses, Core 5.4, Vol 6 Part B, 2.1.2.
+    /// The requirements for access addresses (Core 5.4, Vol 6 Part B, 2.1.2).
     static func isAllowed(_ address: UInt32) -> Bool {
         guard (address ^ advertising).nonzeroBitCount > 1 else { return false }
         let bytes = address.littleEndianBytes(4)

@@ -1,17 +1,16 @@
-/// The link layer's checksum: polynomial x24 + x10 + x9 + x6 + x4 + x3 + x + 1, bits least significant first
-/// (Core 5.4, Vol 6 Part B, 3.1.1). Held as the three bytes on the air, little-endian.
+/// The link layer's CRC: polynomial x24 + x10 + x9 + x6 + x4 + x3 + x + 1, least significant bit first (Core 5.4, Vol 6
+/// Part B, 3.1.1). The value is the three bytes on the air as a little-endian number.
 enum CRC24 {
-    /// Of advertising packets; as the register is drawn, bit-reversed: 0x555555.
+    /// The initial value for advertising packets: 0x555555, bit-reversed.
     static let advertisingInit: UInt32 = 0x55_5555
 
-    /// - Parameter seed: CRCInit as CONNECT_IND carries it (little-endian number).
+    /// - Parameter seed: CRCInit as the little-endian number of CONNECT_IND.
     static func of(_ bytes: RawSpan, seed: UInt32) -> UInt32 {
         tables.withUnsafeBufferPointer { tables in
             var crc = reversed(seed)
             let count = bytes.byteCount
             var index = 0
-            // Eight bytes at once: each one's part is what it makes of the register when the bytes after it have
-            // passed.
+            // Slicing by eight: XOR of the table entries of eight bytes.
             while count - index >= 8 {
                 let eight =
                     UInt64(littleEndian: bytes.unsafeLoadUnaligned(fromByteOffset: index, as: UInt64.self))
@@ -31,7 +30,7 @@ enum CRC24 {
         }
     }
 
-    /// The seed with which these bytes have this checksum: runs the register backwards.
+    /// The initial value with which these bytes have this CRC: runs the register backwards.
     static func seed(_ bytes: RawSpan, crc: UInt32) -> UInt32 {
         var state = crc & 0xFF_FFFF
         for index in (0..<bytes.byteCount).reversed() {
@@ -44,11 +43,10 @@ enum CRC24 {
         return reversed(state)
     }
 
-    /// The polynomial with its bits reversed, for a register that shifts right.
+    /// The polynomial, bit-reversed for a register that shifts right.
     private static let polynomial: UInt32 = 0xDA_6000
 
-    /// Eight tables of 256: what a byte makes of the register, and what it does when one to seven bytes of zeros have
-    /// followed.
+    /// Eight tables of 256 entries: the register after a byte and 0 to 7 zero bytes.
     private static let tables: [UInt32] = {
         var all = (0..<256).map { byte in
             (0..<8).reduce(UInt32(byte)) { crc, _ in crc & 1 == 1 ? crc >> 1 ^ polynomial : crc >> 1 }
@@ -57,7 +55,7 @@ enum CRC24 {
         return all
     }()
 
-    /// CRCInit is a number whose bits enter the register most significant first.
+    /// CRCInit enters the register most significant bit first.
     private static func reversed(_ value: UInt32) -> UInt32 {
         var bits = value & 0xFF_FFFF
         bits = (bits & 0x55_5555) << 1 | bits >> 1 & 0x55_5555

@@ -1,26 +1,25 @@
-/// ATT over BR/EDR: channels of classic Bluetooth that were opened for PSM 0x001F.
+/// ATT over BR/EDR: L2CAP channels that were opened for PSM 0x001F.
 ///
-///     frame of channel 1     signal…                            several may stand in one frame
+///     frame of channel 1     signal…                            a frame can have several
 ///     connection request     02 id length(2)  psm(2) channel(2)                        the requester's channel
 ///     connection response    03 id length(2)  channel(2) channel(2) result(2) status(2)  responder's, then requester's
 ///     disconnection request  06 id length(2)  channel(2) channel(2)                    the peer's, then the sender's
 ///
-/// Core 5.4, Vol 3 Part A, 4 and Part G, 5.2. A channel without such a beginning in the capture may be anything, and is
-/// not read.
+/// Core 5.4, Vol 3 Part A, 4 and Part G, 5.2. Channels whose opening is not in the capture are ignored.
 struct ClassicBearers {
     private static let attPSM: UInt16 = 0x001F
     private static let mostChannels = 16
 
     private struct Channel: Hashable {
         var number: UInt16
-        /// Direction of the frames that carry this number.
+        /// The direction of frames with this channel number.
         var direction: TrafficDirection
     }
     private var channels: [Channel] = []
-    /// Requests that wait for their response, with the requester's channel.
+    /// Requests without a response, with the requester's channel.
     private var asked: [(id: UInt8, direction: TrafficDirection, channel: UInt16)] = []
 
-    /// Whether frames with this channel number may be ATT, in either direction.
+    /// Whether frames with this channel number can be ATT, in either direction.
     func knows(_ number: UInt16) -> Bool { channels.contains { $0.number == number } }
 
     /// Whether a frame is ATT.
@@ -28,7 +27,7 @@ struct ClassicBearers {
         channels.contains(Channel(number: number, direction: direction))
     }
 
-    /// Takes a frame of the signalling channel.
+    /// Handles a frame of the signalling channel.
     mutating func receiveSignals(_ signals: RawSpan, direction: TrafficDirection) {
         var at = 0
         while at + 4 <= signals.byteCount {
@@ -47,7 +46,7 @@ struct ClassicBearers {
             if asked.count < Self.mostChannels { asked.append((id, direction, signal.u16(6))) }
         case 0x03 where signal.byteCount >= 10:
             guard let index = asked.firstIndex(where: { $0.id == id && $0.direction != direction }) else { return }
-            // 1 means that the answer is still to come; anything but 0 then is a refusal.
+            // 1 means pending; another result than 0 is a rejection.
             guard signal.u16(8) != 1 else { return }
             let request = asked.remove(at: index)
             guard signal.u16(8) == 0 else { return }

@@ -1,37 +1,37 @@
-/// The connections of a capture that are open, by adapter and handle (or access address).
+/// The open connections of a capture, by adapter and handle (or access address).
 ///
-/// A handle is reused, and two adapters use the same handle at one time. Closed connections leave nothing behind, so
-/// that a long capture of many connections needs no more memory than one.
+/// Handles are reused, and two adapters can use the same handle. Closed connections use no memory.
 struct ConnectionTable {
-    /// A hostile capture can name millions of connections; nobody has more open than this. The oldest give way.
+    /// The maximum number of open connections, which limits the memory for hostile captures. The oldest is closed
+    /// first.
     static let mostOpen = 4096
 
     struct Connection {
         let key: UInt64
         var observed: ObservedConnection
-        /// Classic Bluetooth: its channel 4 is no ATT.
+        /// BR/EDR, on which channel 4 is not ATT.
         var isClassic = false
-        /// Something passed on it: being told once more that it was made now means another connection.
+        /// A packet was seen, so another Connection Complete means another connection.
         var hasTraffic = false
         var sent = L2CAPHalf()
         var received = L2CAPHalf()
-        /// Fragments of both directions that wait until it is known whose they are.
+        /// Fragments of both directions whose direction is not known yet.
         var tangle: FragmentTangle?
         var enhanced: EnhancedBearers?
-        /// What of a classic connection is ATT, and whether any was there.
+        /// The ATT channels of a BR/EDR connection.
         var classic = ClassicBearers()
         var hasClassicATT = false
         var air: AirState?
         var text: TextState?
     }
 
-    /// Open connections and free places; `find` and `open` give the indexes.
+    /// Open connections and free slots; `find` and `open` return the indexes.
     var slots: [Connection] = []
     private var byKey: [UInt64: Int] = [:]
     private var free: [Int] = []
-    /// Open connections of HCI, by adapter: those end with it.
+    /// Open HCI connections by adapter.
     private var ofAdapter: [UInt32: Set<Int>] = [:]
-    /// Connections that resets have looked at: the work that they make.
+    /// The number of connections that adapter resets have examined.
     private(set) var looks = 0
     private var lastID = 0
     private var lastKey: UInt64 = .max
@@ -50,15 +50,15 @@ struct ConnectionTable {
         return slot
     }
 
-    /// What ends when an adapter is reset, in order of first sight.
+    /// The connections that end with a reset of the adapter, in order of their first packet.
     mutating func open(of adapter: UInt32) -> [Int] {
         guard let slots = ofAdapter[adapter] else { return [] }
         looks += slots.count
         return slots.sorted { self.slots[$0].observed.id < self.slots[$1].observed.id }
     }
 
-    /// A new connection; the caller has closed whoever had the key.
-    /// - Parameter isHCI: a controller's, not one from the air or from text.
+    /// Adds a connection; the caller has closed an earlier one with this key.
+    /// - Parameter isHCI: whether it belongs to a controller, not to the air or to text.
     mutating func add(key: UInt64, adapter: UInt32, handle: UInt32, isHCI: Bool) -> Int {
         lastID += 1
         let connection = Connection(
@@ -78,7 +78,7 @@ struct ConnectionTable {
         return slot
     }
 
-    /// Ends a connection and gives its slot back.
+    /// Ends a connection and frees its slot.
     mutating func remove(key: UInt64) -> Connection? {
         guard let slot = byKey.removeValue(forKey: key) else { return nil }
         lastKey = .max

@@ -1,38 +1,34 @@
-/// What a capture shows of one connection's life, in the order in which it is known.
-///
-/// The bytes belonging to an event (the PDU of `att`, the advertising data of `advertised`) are passed beside it,
-/// borrowed.
+/// An event of a connection in a capture. The bytes of an event (the PDU of `att`, the data of `advertised`) are a
+/// separate, borrowed parameter.
 package enum ConversationEvent: Sendable, Hashable {
-    /// A whole ATT PDU.
+    /// A complete ATT PDU.
     case att(ATTObservation)
-    /// A connection was made.
     case connected(ObservedConnection)
-    /// It ended; `reason` is the HCI or LL error code where one was seen. Halves of PDUs died with it.
+    /// `reason` is the HCI or LL error code, if the capture has it. Incomplete PDUs are dropped.
     case disconnected(ObservedConnection, reason: UInt8?)
-    /// A payload of this connection was ciphertext: nothing encrypted is decoded (link layer only). Told once.
+    /// A payload was encrypted (link layer only) and is not decoded. Reported once per connection.
     case encrypted(ObservedConnection)
-    /// Bytes that became no PDU, and why. Counted in `ConversationReassembler.drops`.
+    /// Bytes that are not a PDU, with the reason. Counted in `ConversationReassembler.drops`.
     case dropped(DropReason, ObservedConnection?)
-    /// Somebody advertised; the bytes are the AD structures.
+    /// An advertisement; the bytes are the AD structures.
     case advertised(ObservedAdvertiser)
 }
 
-/// One ATT PDU as a capture shows it, without its bytes.
+/// An ATT PDU of a capture, without its bytes.
 package struct ATTObservation: Sendable, Hashable {
-    /// Number of the record in which its last byte came.
+    /// The number of the record with its last byte.
     package var frame: Int
-    /// Time of that record, since 1970.
+    /// The time of that record since 1970.
     package var time: Duration?
-    /// The connection on which it passed.
     package var connection: ObservedConnection
-    /// Seen from the host (HCI), the central (link layer), the phone or gateway (text).
+    /// Relative to the host (HCI), the central (link layer), or the phone or gateway (text).
     package var direction: TrafficDirection?
-    /// The L2CAP channel: 4, or a dynamic one of the Enhanced ATT bearer. Each bearer has its own requests and answers.
+    /// The L2CAP channel: 4, or a dynamic one of an Enhanced ATT bearer. Each bearer has its own transactions.
     package var bearer: UInt16
-    /// The characteristic that a text capture names; binary captures leave it to the discovery.
+    /// The characteristic that a text capture names; `nil` in binary captures.
     package var characteristic: BluetoothUUID?
-    /// It is not in the capture: the discovery and acknowledgements that a text capture leaves out are added, so that
-    /// everything that reads binary captures reads it too.
+    /// Whether the PDU is not in the capture. Discovery and acknowledgements that a text capture lacks are added, so
+    /// that all readers can use text.
     package var isSynthetic: Bool
 
     package init(
@@ -49,31 +45,30 @@ package struct ATTObservation: Sendable, Hashable {
     }
 }
 
-/// Which way something went, seen from the host whose log it is.
+/// The direction relative to the capturing host.
 package enum TrafficDirection: UInt8, Sendable, Hashable {
     case sent
     case received
 
-    /// The other way.
     package var opposite: TrafficDirection { self == .sent ? .received : .sent }
 }
 
-/// A connection of a capture. A reused handle is a new connection, with a new `id`.
+/// A connection of a capture. A reused handle is a new connection with a new `id`.
 package struct ObservedConnection: Sendable, Hashable {
-    /// 1, 2, 3… in order of first sight.
+    /// 1, 2, 3… in order of the first packet.
     package var id: Int
-    /// Adapter (monitor formats) or interface (pcapng) that saw it.
+    /// The adapter (monitor formats) or interface (pcapng).
     package var adapter: UInt32
-    /// HCI connection handle (12 bits), or access address on the air.
+    /// The HCI connection handle (12 bits), or the access address on the air.
     package var handle: UInt32
-    /// The other side, seen from the host; on the air the peripheral (the advertiser). `nil` where the capture does not
-    /// hold the beginning.
+    /// The host's peer; on the air the peripheral (the advertiser). `nil` if the capture lacks the start of the
+    /// connection.
     package var peer: BluetoothAddress?
-    /// Whether `peer` is a random address; `nil` where unknown.
+    /// Whether `peer` is a random address; `nil` if unknown.
     package var isPeerRandom: Bool?
-    /// On the air: the central.
+    /// The central, on the air.
     package var central: BluetoothAddress?
-    /// Whether the capturing host is the central; `nil` where unknown.
+    /// Whether the capturing host is the central; `nil` if unknown.
     package var isCentral: Bool?
 
     package init(
@@ -90,19 +85,17 @@ package struct ObservedConnection: Sendable, Hashable {
     }
 }
 
-/// Who sent an advertisement or scan response, in which record.
+/// The sender of an advertisement or scan response.
 package struct ObservedAdvertiser: Sendable, Hashable {
-    /// Number of the record.
+    /// The record number.
     package var frame: Int
-    /// Time of that record, since 1970.
+    /// The time of that record since 1970.
     package var time: Duration?
-    /// Who advertised.
     package var address: BluetoothAddress
-    /// Whether the address is a random one.
     package var isRandom: Bool
-    /// dBm, where the capture says.
+    /// The signal strength in dBm, if the capture has it.
     package var rssi: Int8?
-    /// The answer to a scan request, not the advertisement itself.
+    /// Whether this is a scan response rather than an advertisement.
     package var isScanResponse: Bool
 
     package init(
@@ -118,7 +111,7 @@ package struct ObservedAdvertiser: Sendable, Hashable {
     }
 }
 
-/// Why bytes of a capture became no PDU.
+/// The reason why bytes of a capture are not a PDU.
 package enum DropReason: String, Sendable, Hashable, CaseIterable {
     case cutRecord = "the capture kept only part of the packet"
     case shortPacket = "the packet is shorter than its own header says"

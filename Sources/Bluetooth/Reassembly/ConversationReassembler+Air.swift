@@ -1,4 +1,4 @@
-// Packets from the air: `access address(4) header(2) payload CRC(3)`, little-endian (Core 5.4, Vol 6 Part B, 2).
+// Packets on the air: `access address(4) header(2) payload CRC(3)`, little-endian (Core 5.4, Vol 6 Part B, 2).
 
 extension ConversationReassembler {
     static let advertisingAccessAddress: UInt32 = 0x8E89_BED6
@@ -7,13 +7,13 @@ extension ConversationReassembler {
         _ packet: ObservedPacket, _ facts: ObservedPacket.AirFacts, _ bytes: RawSpan,
         _ emit: (ConversationEvent, RawSpan) throws -> Void
     ) rethrows {
-        // On the coded PHY the coding indicator stands between access address and header.
+        // On the coded PHY, the coding indicator follows the access address.
         let start = facts.phy == .coded ? 5 : 4
         let crcLength = facts.lacksCRC ? 0 : 3
         guard bytes.byteCount >= start + 2 else { return try drop(packet.isCut ? .cutRecord : .shortPacket, nil, emit) }
         let accessAddress = bytes.u32(0)
         let isAdvertising = accessAddress == Self.advertisingAccessAddress
-        // A data header with its CP bit set is a byte longer (constant tone extension).
+        // A data header with its CP bit set has a third byte (constant tone extension).
         let headerLength = !isAdvertising && bytes.u8(start) & 0x20 != 0 ? 3 : 2
         let end = start + headerLength + Int(bytes.u8(start + 1))
         guard end + crcLength <= bytes.byteCount else {
@@ -33,8 +33,7 @@ extension ConversationReassembler {
         table.find(ConnectionTable.key(adapter: adapter, handle: accessAddress)).map { table.slots[$0].observed }
     }
 
-    /// Whether the CRC of a packet is wrong. The sniffer's word counts; without it the checksum does, once any was seen
-    /// right.
+    /// Whether the CRC is wrong. The sniffer's flag decides; without one, the CRC decides after one was right.
     private mutating func isDamaged(_ facts: ObservedPacket.AirFacts, isWrong: Bool) -> Bool {
         if let stated = facts.isCRCValid { return !stated }
         if !isWrong { hasSeenRightCRC = true }
@@ -91,7 +90,7 @@ extension ConversationReassembler {
             table.slots[slot].observed.central == payload.address(0),
             table.slots[slot].air?.hasData == false
         {
-            // Sent again, nothing has happened since.
+            // A retransmission.
             return
         }
         try close(key, reason: nil, emit)
@@ -101,7 +100,7 @@ extension ConversationReassembler {
         table.slots[slot].observed.isPeerRandom = isPeripheralRandom
         table.slots[slot].observed.isCentral = true
         table.slots[slot].air = AirState(seed: payload.u24(16))
-        // A copy first: Swift 6.3.1 without optimisation makes a wrong payload of a value read through the subscript.
+        // A copy: Swift 6.3.1 without optimisation passes a wrong payload for a value read through the subscript.
         let observed = table.slots[slot].observed
         try emit(.connected(observed), RawSpan())
     }
@@ -121,11 +120,11 @@ extension ConversationReassembler {
         if let found = table.find(key) {
             slot = found
         } else {
-            // Noise has access addresses too: what the sniffer calls damaged begins no connection.
+            // Noise has access addresses too: a packet with a wrong CRC starts no connection.
             if facts.isCRCValid == false { return try drop(.badCRC, nil, emit) }
             slot = try add(key, adapter: packet.adapter, handle: accessAddress, emit)
         }
-        // Where the sniffer has its word on the checksum, ours is only for learning how it begins on this connection.
+        // If the sniffer states whether the CRC is right, ours only derives the initial value.
         let isStated = facts.isCRCValid != nil
         let isWrong = table.slots[slot].withAir { air in
             crc.map { (!isStated || air.seed == nil) && air.isCRCWrong(pdu, crc: $0) } ?? false
@@ -137,7 +136,7 @@ extension ConversationReassembler {
         }
 
         let meaning = meaning(of: payload, header: header, slot: slot)
-        // All at once: each look at the connection's state costs as much as what is done with it.
+        // One access: each access to the connection's state is expensive.
         let (direction, succession, isTerminated) = table.slots[slot].withAir { air in
             let (direction, isSure) = air.clock.judge(
                 header: header, said: packet.direction, at: packet.time, channel: facts.rfChannel,
@@ -154,7 +153,7 @@ extension ConversationReassembler {
             if payload.byteCount > 0 { try drop(.retransmission, table.slots[slot].observed, emit) }
             return
         case .afterGap where direction == .sent ? table.slots[slot].sent.isOpen : table.slots[slot].received.isOpen:
-            // What is missing was a part of the frame that is under way.
+            // The missing packet was part of the current frame.
             abandon(slot, direction)
             try drop(.missedPart, table.slots[slot].observed, emit)
         default: break
@@ -162,7 +161,7 @@ extension ConversationReassembler {
         guard payload.byteCount > 0 else { return }
         if isTerminated {
             if kind == 3 { return }
-            // Data after the end: the address was taken again by a connection whose beginning was missed.
+            // Data after the end: the access address belongs to a new connection.
             try close(key, reason: nil, emit)
             slot = try add(key, adapter: packet.adapter, handle: accessAddress, emit)
             table.slots[slot].air = AirState()
@@ -185,12 +184,12 @@ extension ConversationReassembler {
         try receiveFragment(payload, isContinuation: kind == 1, slot: slot, direction: direction, packet, emit)
     }
 
-    /// What a packet's content says of its sender.
+    /// The evidence of a packet's content for its direction.
     private func meaning(of payload: RawSpan, header: UInt8, slot: Int) -> AirClock.Meaning {
         guard payload.byteCount > 0 else { return .init() }
         switch header & 0x03 {
         case 2 where payload.byteCount >= 5 && payload.u16(2) == 4:
-            // ATT: odd opcodes come from the server, even ones go to it (the confirmation 1E is even, too).
+            // ATT: odd opcodes come from the server, even ones go to it (also the confirmation 1E).
             return .of(payload.u8(4) & 1 == 1 ? .received : .sent, 2, isOpcode: true)
         case 1:
             switch (table.slots[slot].sent.isOpen, table.slots[slot].received.isOpen) {
@@ -200,10 +199,10 @@ extension ConversationReassembler {
             }
         case 3 where table.slots[slot].air?.isEncrypted == false:
             switch payload.u8(0) {
-            // LL_CONNECTION_UPDATE_IND, CHANNEL_MAP_IND, ENC_REQ, FEATURE_REQ, PAUSE_ENC_REQ, PHY_UPDATE_IND are the
-            // central's.
+            // LL_CONNECTION_UPDATE_IND, CHANNEL_MAP_IND, ENC_REQ, FEATURE_REQ, PAUSE_ENC_REQ, PHY_UPDATE_IND: central
+            // only.
             case 0x00, 0x01, 0x03, 0x08, 0x0A, 0x18: return .of(.sent, 150)
-            // LL_ENC_RSP, START_ENC_REQ, PERIPHERAL_FEATURE_REQ, MIN_USED_CHANNELS_IND are the peripheral's.
+            // LL_ENC_RSP, START_ENC_REQ, PERIPHERAL_FEATURE_REQ, MIN_USED_CHANNELS_IND: peripheral only.
             case 0x04, 0x05, 0x0E, 0x19: return .of(.received, 150)
             default: return .init()
             }
@@ -211,20 +210,20 @@ extension ConversationReassembler {
         }
     }
 
-    /// Whether a packet of an encrypted connection is plain all the same: sniffers that decrypt do not always say so.
-    /// Of ciphertext one packet in a thousand million looks like L2CAP with a length that fits; a part of a frame is
-    /// plain where its beginning was.
+    /// Whether a packet of an encrypted connection is plaintext: not all decrypting sniffers set a flag. Ciphertext
+    /// matches an L2CAP header with a fitting length once in 10^9 packets. A continuation is plaintext if its start
+    /// was.
     private func isPlain(_ payload: RawSpan, kind: UInt8, slot: Int, direction: TrafficDirection) -> Bool {
         switch kind {
         case 2:
             guard payload.byteCount >= L2CAPHalf.headerLength else { return false }
             let announced = Int(payload.u16(0)) + L2CAPHalf.headerLength, channel = payload.u16(2)
-            // ATT, LE signalling, the Security Manager.
+            // ATT, LE signalling, Security Manager.
             guard (4...6).contains(channel) else { return false }
-            // A frame with four bytes more may be ciphertext with its MIC: there the sniffer's word is asked for.
+            // A frame with four extra bytes can be ciphertext with its MIC: only the sniffer's flag decides.
             return announced == payload.byteCount || (announced > payload.byteCount && announced <= 1024)
         case 1: return direction == .sent ? table.slots[slot].sent.isOpen : table.slots[slot].received.isOpen
-        // Ciphertext of a control PDU has five bytes or more: an opcode, and the MIC.
+        // The ciphertext of a control PDU has at least five bytes: an opcode and the MIC.
         default: return payload.byteCount < 5
         }
     }
@@ -235,7 +234,7 @@ extension ConversationReassembler {
     ) rethrows {
         switch payload.u8(0) {
         case 0x02:
-            // LL_TERMINATE_IND: error code. The entry stays, for the acknowledgements that follow.
+            // LL_TERMINATE_IND: error code. The entry stays for the acknowledgements.
             let observed = table.slots[slot].observed
             for direction in [TrafficDirection.sent, .received] {
                 let isOpen = direction == .sent ? table.slots[slot].sent.isOpen : table.slots[slot].received.isOpen
@@ -246,17 +245,17 @@ extension ConversationReassembler {
             table.slots[slot].air?.isTerminated = true
             try emit(.disconnected(observed, reason: payload.byteCount >= 2 ? payload.u8(1) : nil), RawSpan())
         case 0x05:
-            // LL_START_ENC_REQ: what follows is ciphertext.
+            // LL_START_ENC_REQ: ciphertext follows.
             guard table.slots[slot].air?.isEncrypted == false else { return }
             table.slots[slot].air?.isEncrypted = true
         case 0x0B:
-            // LL_PAUSE_ENC_RSP, seen only by sniffers that decrypt: plain again until the next start.
+            // LL_PAUSE_ENC_RSP, visible to decrypting sniffers only: plaintext until the next start.
             table.slots[slot].air?.isEncrypted = false
         default: break
         }
     }
 
-    /// Sniffers that decrypt may leave the MIC on: a whole frame that is four bytes too long shows it.
+    /// A decrypting sniffer can leave the MIC in the payload: a complete frame is then four bytes too long.
     private mutating func lengthWithoutMIC(_ payload: RawSpan, slot: Int, isStart: Bool) -> Int {
         if isStart, payload.byteCount >= L2CAPHalf.headerLength,
             Int(payload.u16(0)) + L2CAPHalf.headerLength + 4 == payload.byteCount
@@ -269,8 +268,7 @@ extension ConversationReassembler {
 }
 
 extension ConnectionTable.Connection {
-    /// What is remembered of the air, in its place; begun where nothing is yet. To look at one field otherwise copies
-    /// the whole connection, at each packet.
+    /// Access to the connection's air state, created on first use. Without it, each access would copy the connection.
     @inline(__always)
     fileprivate mutating func withAir<Result>(_ body: (inout AirState) -> Result) -> Result {
         if air == nil { air = AirState() }

@@ -1,11 +1,11 @@
-// HCI events that say who is connected: `code(1) length(1) parameters` (Core 5.4, Vol 4 Part E, 5.4.4 and 7.7).
+// HCI events about connections: `code(1) length(1) parameters` (Core 5.4, Vol 4 Part E, 5.4.4 and 7.7).
 
 extension ConversationReassembler {
     mutating func receiveEvent(
         _ packet: ObservedPacket, _ bytes: RawSpan, _ emit: (ConversationEvent, RawSpan) throws -> Void
     ) rethrows {
         guard bytes.byteCount >= 2, !packet.isCut else { return }
-        // The parameters, as far as both the length and the bytes go.
+        // The available parameters.
         let parameters = bytes.extracting(2..<min(bytes.byteCount, 2 + Int(bytes.u8(1))))
         switch bytes.u8(0) {
         case 0x3E: try receiveLEMeta(packet, parameters, emit)
@@ -14,7 +14,7 @@ extension ConversationReassembler {
             let handle = UInt32(parameters.u16(1) & 0x0FFF)
             try close(ConnectionTable.key(adapter: packet.adapter, handle: handle), reason: parameters.u8(3), emit)
         case 0x03 where parameters.byteCount >= 10 && parameters.u8(0) == 0 && parameters.u8(9) == 1:
-            // Connection Complete of classic Bluetooth: status, handle(2), address(6), link type (1 ACL).
+            // Connection Complete of BR/EDR: status, handle(2), address(6), link type (1 ACL).
             let handle = UInt32(parameters.u16(1) & 0x0FFF)
             let key = ConnectionTable.key(adapter: packet.adapter, handle: handle)
             try close(key, reason: nil, emit)
@@ -22,7 +22,7 @@ extension ConversationReassembler {
             table.slots[slot].isClassic = true
             table.slots[slot].observed.peer = parameters.address(3)
         case 0x0E where parameters.byteCount >= 4 && parameters.u16(1) == 0x0C03 && parameters.u8(3) == 0:
-            // Command Complete of Reset: nothing is connected any more.
+            // Command Complete of Reset ends all connections.
             try reset(adapter: packet.adapter, emit)
         default: break
         }
@@ -34,7 +34,7 @@ extension ConversationReassembler {
         guard parameters.byteCount >= 1 else { return }
         switch parameters.u8(0) {
         case 0x01, 0x0A, 0x29:
-            // Connection Complete, Enhanced, Enhanced v2: subevent, status, handle(2), role, peer's address type,
+            // LE Connection Complete, Enhanced, Enhanced v2: subevent, status, handle(2), role, peer's address type,
             // peer's address(6).
             guard parameters.byteCount >= 12, parameters.u8(1) == 0 else { return }
             let handle = UInt32(parameters.u16(2) & 0x0FFF)
@@ -43,18 +43,17 @@ extension ConversationReassembler {
             if let slot = table.find(key), !table.slots[slot].hasTraffic, !table.slots[slot].isClassic,
                 table.slots[slot].observed.peer == peer
             {
-                // Told twice, as Connection Complete and as Enhanced: nothing has happened since.
+                // The same connection, reported as Connection Complete and as Enhanced Connection Complete.
                 return
             }
-            // A handle that is given anew was free, whether or not the capture holds the end of its last connection.
+            // A reused handle ends its last connection.
             try close(key, reason: nil, emit)
             let slot = try add(key, adapter: packet.adapter, handle: handle, isHCI: true, emit)
             table.slots[slot].observed.isCentral = parameters.u8(4) == 0
-            // Address types 1 and 3 are random (3: a random identity, resolved).
+            // Address types 1 and 3 are random (3: a random identity address, resolved).
             table.slots[slot].observed.isPeerRandom = parameters.u8(5) & 1 == 1
             table.slots[slot].observed.peer = peer
-            // A copy first: Swift 6.3.1 without optimisation makes a wrong payload of a value read through the
-            // subscript.
+            // A copy: Swift 6.3.1 without optimisation passes a wrong payload for a value read through the subscript.
             let observed = table.slots[slot].observed
             try emit(.connected(observed), RawSpan())
         case 0x02: try receiveAdvertisingReports(packet, parameters, emit)

@@ -1,8 +1,8 @@
-// Captures without directions in which the fragments of both directions mingle on one handle.
+// Captures without directions whose fragments of both directions are interleaved on one handle.
 
 extension ConversationReassembler {
-    /// Takes a fragment that has no direction while both have a frame under way, or others wait to be told apart.
-    /// - Returns: whether it was taken; what is left over goes the usual way.
+    /// Adds a fragment without a direction while both directions have an incomplete frame.
+    /// - Returns: whether it was added; others take the usual path.
     mutating func receiveTangled(
         _ slot: Int, boundary: UInt16, length: Int, _ packet: ObservedPacket, _ bytes: RawSpan,
         _ emit: (ConversationEvent, RawSpan) throws -> Void
@@ -17,7 +17,7 @@ extension ConversationReassembler {
             return false
         }
         guard isTangled || table.slots[slot].sent.isOpen && table.slots[slot].received.isOpen else { return false }
-        // Whose a packet is that lies about its length, or whose frame is not known to be so long, cannot be told.
+        // A packet with a wrong length, or without a known frame length, cannot be assigned.
         guard packet.isCut || length <= bytes.byteCount - 4 else {
             try abandonBoth(slot, .shortPacket, emit)
             return true
@@ -44,7 +44,7 @@ extension ConversationReassembler {
         return true
     }
 
-    /// A direction begins a frame, so its last one was complete.
+    /// A direction starts a frame, so its previous frame was complete.
     private mutating func untangle(
         _ slot: Int, beforeStartOf direction: TrafficDirection, _ emit: (ConversationEvent, RawSpan) throws -> Void
     ) rethrows {
@@ -53,7 +53,8 @@ extension ConversationReassembler {
         try decide(slot, tangle, emit)
     }
 
-    /// There is one end: either one way leads there, or the frames are lost, and how long they still are is known.
+    /// There is one end state: either one assignment leads to it, or the frames are lost and their remaining lengths
+    /// are known.
     private mutating func decide(
         _ slot: Int, _ tangle: FragmentTangle, _ emit: (ConversationEvent, RawSpan) throws -> Void
     ) rethrows {
@@ -65,7 +66,7 @@ extension ConversationReassembler {
         }
     }
 
-    /// It is known whose each fragment is: they go the usual way.
+    /// Each fragment's direction is known: pass them on.
     private mutating func settle(
         _ slot: Int, _ tangle: FragmentTangle, _ way: [TrafficDirection],
         _ emit: (ConversationEvent, RawSpan) throws -> Void

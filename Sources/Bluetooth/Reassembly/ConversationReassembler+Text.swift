@@ -1,24 +1,23 @@
-// Values from text captures become ATT PDUs, so that everything that reads binary captures reads text too. What the
-// text leaves out (MTU exchange, discovery, acknowledgements) is added, marked `isSynthetic`, in the record that made
-// it necessary.
+// Values from text captures become ATT PDUs, so that all readers of binary captures can use text. The PDUs that text
+// lacks (MTU exchange, discovery, acknowledgements) are added as `isSynthetic`, in the record that needs them.
 
-/// The handles that a text capture's characteristics are given on one connection.
+/// The handles assigned to the characteristics of one connection.
 struct TextState {
     static let mtu: UInt16 = 517
-    /// A text that names more characteristics than this on one connection is nonsense; the last ones share handles.
+    /// The maximum number of characteristics; further ones share handles.
     private static let mostCharacteristics = 4096
 
     private var handles: [BluetoothUUID: UInt16] = [:]
-    /// Far above the handles of real tables, which the same text may name for others of its characteristics.
+    /// Above the handles of real tables, which the same text can name for other characteristics.
     private var next: UInt16 = 0x8000
-    /// For values whose characteristic the text does not name: one handle a direction.
+    /// The handles of values without a characteristic, one per direction.
     static let unnamedSent: UInt16 = 0x0003
     static let unnamedReceived: UInt16 = 0x0006
 
-    /// Handle of a characteristic's value, and whether it is new.
+    /// The value handle of a characteristic, and whether it is new.
     mutating func handle(of uuid: BluetoothUUID) -> (UInt16, isNew: Bool) {
         if let known = handles[uuid] { return (known, false) }
-        // Declaration, value, configuration, and one left free.
+        // Declaration, value, configuration, and a free one.
         if handles.count < Self.mostCharacteristics { next += 4 }
         handles[uuid] = next
         return (next, true)
@@ -67,7 +66,7 @@ extension ConversationReassembler {
         }
     }
 
-    /// Text has no handles of connections: its keys lie beyond the adapters of binary captures.
+    /// Text has no connection handles: its keys are above those of binary captures.
     private static func textKey(_ peer: BluetoothAddress?) -> UInt64 {
         0xFFFE_0000_0000_0000 | (peer?.value ?? 0xFFFF_0000_0000_0000)
     }
@@ -82,7 +81,7 @@ extension ConversationReassembler {
         table.slots[slot].observed.peer = peer
         table.slots[slot].observed.isCentral = true
         table.slots[slot].text = TextState()
-        // A copy first: Swift 6.3.1 without optimisation makes a wrong payload of a value read through the subscript.
+        // A copy: Swift 6.3.1 without optimisation passes a wrong payload for a value read through the subscript.
         let observed = table.slots[slot].observed
         try emit(.connected(observed), RawSpan())
         let mtu = [UInt8(truncatingIfNeeded: TextState.mtu), UInt8(TextState.mtu >> 8)]
@@ -91,7 +90,7 @@ extension ConversationReassembler {
         return slot
     }
 
-    /// The value's handle; a characteristic that is met for the first time is discovered first.
+    /// The value handle. A new characteristic is discovered first.
     private mutating func handle(
         of value: ObservedPacket.ObservedValue, _ packet: ObservedPacket, slot: Int,
         _ emit: (ConversationEvent, RawSpan) throws -> Void

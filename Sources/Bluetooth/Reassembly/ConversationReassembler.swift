@@ -1,33 +1,30 @@
-/// From packets of a capture to whole ATT PDUs: HCI ACL or link-layer fragments to L2CAP to ATT, per adapter,
-/// connection and direction, with the connections' beginnings and ends.
+/// Reassembles the packets of a capture to ATT PDUs: HCI ACL or link-layer fragments, L2CAP, ATT, per adapter,
+/// connection and direction. Also reports the start and end of connections.
 ///
-/// Borrows its bytes; allocates per connection, not per packet. What it drops it counts.
+/// Allocates memory per connection, not per packet. Counts everything that it drops.
 package struct ConversationReassembler {
-    /// How often something was dropped, and why.
+    /// The number of drops by reason.
     package private(set) var drops: [DropReason: Int] = [:]
 
     var table = ConnectionTable()
-    /// Adapters whose host marks its own packets by boundary 0, so that 2 is the controller's; for captures without
+    /// Adapters whose host marks its packets with boundary 0, so that 2 is the controller's. For captures without
     /// directions.
     private var hostsWithBoundary0: Set<UInt32> = []
-    /// Qualcomm's controllers send diagnostics as ACL data on this handle, in about every sixth Android log.
+    /// Qualcomm's controllers send diagnostics as ACL data on this handle; many Android logs have them.
     private static let diagnosticsHandle: UInt32 = 0xEDC
-    /// A checksum from the air was seen to be right: so the capture keeps real ones, and a wrong one means damage.
+    /// A correct CRC was seen on the air, so a wrong one means damage.
     var hasSeenRightCRC = false
 
-    /// Leaves notifications and indications out: for a reader of discovery only, who has a whole capture to get
-    /// through.
+    /// Leaves out notifications and indications, for a reader of discovery only.
     package var skipsValues = false
 
-    /// Knows what frames of some kind may hold; asked only where fragments of both directions mingle and nothing says
-    /// whose they are.
+    /// Checks the content of a frame if fragments of both directions are interleaved.
     let fits: PartJudge?
 
-    /// At the beginning of a capture, with nothing connected.
     package init(fits: PartJudge? = nil) { self.fits = fits }
 
-    /// Takes the next packet of the capture.
-    /// - Parameter emit: called for everything that is now known; the bytes are borrowed for the time of the call.
+    /// Adds the next packet of the capture.
+    /// - Parameter emit: called for each event; its bytes are valid during the call.
     package mutating func receive(
         _ packet: ObservedPacket, _ bytes: RawSpan, _ emit: (ConversationEvent, RawSpan) throws -> Void
     ) rethrows {
@@ -42,8 +39,8 @@ package struct ConversationReassembler {
         }
     }
 
-    /// Whether ACL data is one whole value of an LE connection with nothing under way in that direction: `skipsValues`
-    /// leaves it out, and whoever reads for discovery only is through with most of a long capture by this question.
+    /// Whether ACL data is one complete value of an LE connection without an incomplete frame. `skipsValues` leaves it
+    /// out.
     package mutating func leavesOut(acl bytes: RawSpan, adapter: UInt32, direction: TrafficDirection) -> Bool {
         guard skipsValues, bytes.byteCount > 8, bytes.u16(0) >> 12 & 3 != 1, Int(bytes.u16(2)) + 4 == bytes.byteCount,
             Int(bytes.u16(4)) + 8 == bytes.byteCount,
@@ -51,14 +48,14 @@ package struct ConversationReassembler {
             bytes.u8(8) == ATTOpcode.notification.rawValue || bytes.u8(8) == ATTOpcode.indication.rawValue,
             let slot = table.find(ConnectionTable.key(adapter: adapter, handle: UInt32(bytes.u16(0) & 0x0FFF)))
         else { return false }
-        // One question after the other: a connection as a whole would be copied.
+        // Separate accesses, because a local variable would copy the connection.
         guard table.slots[slot].hasTraffic, !table.slots[slot].isClassic, table.slots[slot].tangle == nil else {
             return false
         }
         return direction == .sent ? !table.slots[slot].sent.isOpen : !table.slots[slot].received.isOpen
     }
 
-    /// Says what was left unfinished at the end of the capture.
+    /// Reports incomplete frames at the end of the capture.
     package mutating func finish(_ emit: (ConversationEvent, RawSpan) throws -> Void) rethrows {
         for slot in table.open {
             for half in [table.slots[slot].sent, table.slots[slot].received] where half.isOpen {
@@ -70,8 +67,8 @@ package struct ConversationReassembler {
         }
     }
 
-    /// The direction of an HCI packet of a capture that does not keep it: commands are sent, events received, ACL data
-    /// by their boundary flag and by whose frame is unfinished. Ask before `receive` is given the packet.
+    /// The direction of an HCI packet of a capture that does not have it: commands are sent, events received, ACL data
+    /// by boundary flag and incomplete frames. Call it before `receive`.
     package mutating func direction(of packet: ObservedPacket, _ bytes: RawSpan) -> TrafficDirection? {
         if let stated = packet.direction { return stated }
         switch packet.content {
@@ -89,12 +86,12 @@ package struct ConversationReassembler {
         }
     }
 
-    /// Whether a connection is open, as far as was seen: what comes next may belong to it.
+    /// Whether a connection is open, so that the next packet can belong to it.
     package var hasOpenConnections: Bool { table.count > 0 }
 
     // MARK: HCI ACL
 
-    /// `handle(12 bits) boundary(2) broadcast(2) length(2) data`, little-endian: Core 5.4, Vol 4 Part E, 5.4.2.
+    /// `handle(12 bits) boundary(2) broadcast(2) length(2) data`, little-endian (Core 5.4, Vol 4 Part E, 5.4.2).
     private mutating func receiveACL(
         _ packet: ObservedPacket, _ bytes: RawSpan, _ emit: (ConversationEvent, RawSpan) throws -> Void
     ) rethrows {
@@ -112,7 +109,7 @@ package struct ConversationReassembler {
             slot = try add(key, adapter: packet.adapter, handle: handle, isHCI: true, emit)
         }
         guard !table.slots[slot].isClassic || mayBeATT(slot, boundary: boundary, bytes) else {
-            // What was under way in this direction is over without its end.
+            // A start ends the incomplete frame of this direction.
             if boundary != 1, let direction = packet.direction { abandon(slot, direction) }
             return try drop(.classic, table.slots[slot].observed, emit)
         }
@@ -132,7 +129,7 @@ package struct ConversationReassembler {
             return try abandonBoth(slot, .unknownDirection, emit)
         }
         guard !packet.isCut, length <= bytes.byteCount - 4 else {
-            // A stump: what it would have continued or begun is lost.
+            // A truncated packet: its frame is lost.
             abandon(slot, direction)
             return try drop(packet.isCut ? .cutRecord : .shortPacket, table.slots[slot].observed, emit)
         }
@@ -141,7 +138,7 @@ package struct ConversationReassembler {
             emit)
     }
 
-    /// Whether a fragment of a classic connection is signalling, or on a channel that signalling opened for ATT.
+    /// Whether a fragment of a BR/EDR connection is signalling, or on a channel opened for ATT.
     private func mayBeATT(_ slot: Int, boundary: UInt16, _ bytes: RawSpan) -> Bool {
         let connection = table.slots[slot]
         guard boundary != 1 else { return connection.sent.isOpen || connection.received.isOpen }
@@ -150,9 +147,9 @@ package struct ConversationReassembler {
         return channel == 1 || connection.classic.knows(channel)
     }
 
-    /// Without directions in the capture: a continuation belongs to the only frame that is under way. Where one was
-    /// given up, its rest may still come, and looks the same.
-    /// - Returns: `nil` where no frame is open, or where it cannot be known. A start always has a direction.
+    /// In a capture without directions, a continuation belongs to the only incomplete frame. The rest of a dropped
+    /// frame looks the same.
+    /// - Returns: `nil` if no frame is open or the direction is unknown. A start always has a direction.
     private func directionOfFragment(_ slot: Int, boundary: UInt16, _ bytes: RawSpan) -> TrafficDirection? {
         let connection = table.slots[slot]
         guard boundary == 1 else {
@@ -167,9 +164,9 @@ package struct ConversationReassembler {
         }
     }
 
-    /// A first fragment's direction: boundary 0 comes from the host. So does 2 from the hosts of old kernels, which
-    /// know nothing else; then ATT tells, whose odd opcodes come from the server: the peer, unless the capturing host
-    /// was connected to.
+    /// The direction of a first fragment. Boundary 0 comes from the host. Hosts with old kernels also use 2: then the
+    /// ATT opcode decides. Odd opcodes come from the server, which is the peer unless it connected to the capturing
+    /// host.
     func directionOfStart(_ adapter: UInt32, boundary: UInt16, isHostServer: Bool, _ bytes: RawSpan) -> TrafficDirection
     {
         if boundary == 0 { return .sent }
@@ -180,7 +177,7 @@ package struct ConversationReassembler {
 
     // MARK: L2CAP
 
-    /// A fragment of an L2CAP frame, from HCI or from the air.
+    /// Adds a fragment of an L2CAP frame, from HCI or the air.
     mutating func receiveFragment(
         _ fragment: RawSpan, isContinuation: Bool, slot: Int, direction: TrafficDirection, _ packet: ObservedPacket,
         _ emit: (ConversationEvent, RawSpan) throws -> Void
@@ -197,7 +194,7 @@ package struct ConversationReassembler {
             if fragment.byteCount >= L2CAPHalf.headerLength,
                 Int(fragment.u16(0)) + L2CAPHalf.headerLength <= fragment.byteCount
             {
-                // The usual case: the whole frame in one fragment, nothing is copied.
+                // The usual case: one fragment has the whole frame, without a copy.
                 let length = Int(fragment.u16(0)) + L2CAPHalf.headerLength
                 if fragment.byteCount > length { try drop(.overrun, table.slots[slot].observed, emit) }
                 if packet.direction == nil { withHalf(slot, direction) { $0.expectNothing() } }
@@ -208,21 +205,22 @@ package struct ConversationReassembler {
         let isComplete = direction == .sent ? table.slots[slot].sent.isComplete : table.slots[slot].received.isComplete
         guard isComplete else { return }
         if direction == .sent ? table.slots[slot].sent.isSpoiled : table.slots[slot].received.isSpoiled {
-            // That it is lost was said when it turned out.
+            // The drop was reported already.
             return withHalf(slot, direction) { $0.discard() }
         }
         let needed = (direction == .sent ? table.slots[slot].sent.needed : table.slots[slot].received.needed) ?? 0
         let whole = withHalf(slot, direction) { $0.take() }
         if whole.count > needed { try drop(.overrun, table.slots[slot].observed, emit) }
-        // On the air, parts that do not fit say that others were missed; without a direction, that they are somebody
-        // else's: this is two frames, and neither is whole.
+        // On the air, a wrong total length means that packets were missed. Without a direction, two frames are mixed
+        // and both are lost.
         if whole.count == needed || table.slots[slot].air == nil && packet.direction != nil {
             try receiveFrame(whole.span.bytes.extracting(0..<needed), slot: slot, direction: direction, packet, emit)
         }
         withHalf(slot, direction) { $0.recycle(whole) }
     }
 
-    /// A whole L2CAP frame. Fixed channels: 1 classic signalling, 4 ATT, 5 LE signalling (Core 5.4, Vol 3 Part A, 2.1).
+    /// A complete L2CAP frame. Fixed channels: 1 BR/EDR signalling, 4 ATT, 5 LE signalling (Core 5.4, Vol 3 Part A,
+    /// 2.1).
     private mutating func receiveFrame(
         _ frame: RawSpan, slot: Int, direction: TrafficDirection, _ packet: ObservedPacket,
         _ emit: (ConversationEvent, RawSpan) throws -> Void
@@ -234,7 +232,7 @@ package struct ConversationReassembler {
             try emitATT(payload, bearer: 4, slot: slot, direction: direction, packet, emit)
         case 1
         where table.slots[slot].isClassic || table.slots[slot].air == nil && table.slots[slot].observed.peer == nil:
-            // LE has no channel 1: a handle whose beginning the capture does not hold is classic, too.
+            // LE has no channel 1: a handle whose start is not in the capture is BR/EDR.
             table.slots[slot].classic.receiveSignals(payload, direction: direction)
             if table.slots[slot].isClassic { try drop(.classic, table.slots[slot].observed, emit) }
             table.slots[slot].isClassic = true
@@ -274,7 +272,7 @@ package struct ConversationReassembler {
 
     // MARK: Connections
 
-    /// A connection whose beginning the capture does not hold, or not yet.
+    /// Adds a connection whose start is not in the capture, or follows later.
     mutating func add(
         _ key: UInt64, adapter: UInt32, handle: UInt32, isHCI: Bool = false,
         _ emit: (ConversationEvent, RawSpan) throws -> Void
@@ -287,7 +285,7 @@ package struct ConversationReassembler {
         return table.add(key: key, adapter: adapter, handle: handle, isHCI: isHCI)
     }
 
-    /// Ends a connection; halves of frames die with it.
+    /// Ends a connection and drops its incomplete frames.
     mutating func close(_ key: UInt64, reason: UInt8?, _ emit: (ConversationEvent, RawSpan) throws -> Void) rethrows {
         guard let connection = table.remove(key: key) else { return }
         for half in [connection.sent, connection.received] where half.isOpen {
@@ -313,8 +311,7 @@ package struct ConversationReassembler {
         withHalf(slot, direction) { $0.abandon() }
     }
 
-    /// Whose a fragment is nobody can tell, nor whose the next ones are: no frame may come out as something that was
-    /// never sent.
+    /// The directions of this fragment and the next are unknown: drop both frames rather than mix them.
     mutating func abandonBoth(_ slot: Int, _ reason: DropReason, _ emit: (ConversationEvent, RawSpan) throws -> Void)
         rethrows
     {

@@ -1,28 +1,24 @@
-/// From a conversation to packets that a controller or the air would have shown: what `--record` and `convert` write
-/// when there are no packets, or packets of another level.
+/// Generates controller or link-layer packets from a conversation, for `--record` and `convert` if there are no packets
+/// of that level.
 ///
-/// Makes connection events, ACL headers and connection handles (HCI), or CONNECT_IND, access addresses, sequence
-/// numbers and CRCs (link layer), so that Wireshark dissects the result. The last packet of each PDU has the PDU's own
-/// time.
+/// Creates connection events, ACL headers and handles (HCI), or CONNECT_IND, access addresses, sequence numbers and
+/// CRCs (link layer), which Wireshark dissects. The last packet of each PDU has the PDU's time.
 package struct ConversationSynthesiser {
-    /// Where the packets seem to have been captured: between host and controller, or on the air.
+    /// The level of the packets: between host and controller, or on the air.
     package enum Target: Sendable, Hashable { case hci, linkLayer }
 
-    /// What kind of packets is made.
     package let target: Target
     private var hci = HCISynthesis()
     private var air = AirSynthesis()
 
-    /// Makes packets of that kind.
     package init(_ target: Target) { self.target = target }
 
-    /// Takes the next event of a conversation (`connected`, `att`, `disconnected`, `advertised`; others are of no use
-    /// here) and emits packets. An advertisement longer than a legacy one (31 bytes) keeps of its structures those that
-    /// fit.
+    /// Adds the next event of a conversation (`connected`, `att`, `disconnected`, `advertised`) and emits its packets.
+    /// An advertisement longer than 31 bytes keeps the AD structures that fit.
     ///
     /// - Parameters:
-    ///   - frame, time: of `connected` and `disconnected`, which have none of their own; the others bring theirs.
-    ///   - emit: called for each packet, with its bytes.
+    ///   - frame, time: of `connected` and `disconnected`; the other events have their own.
+    ///   - emit: called for each packet with its bytes.
     package mutating func receive(
         _ event: ConversationEvent, _ bytes: RawSpan, frame: Int, time: Duration?,
         _ emit: (ObservedPacket, RawSpan) throws -> Void
@@ -58,13 +54,13 @@ private func legacyAdvertisingData(_ data: RawSpan) -> [UInt8] {
 }
 
 extension ATTObservation {
-    /// Where the capture did not say: odd opcodes come from the server, which is not the host as a rule.
+    /// If the capture has no direction: odd opcodes come from the server, which usually is not the host.
     func direction(saying pdu: RawSpan) -> TrafficDirection {
         direction ?? (pdu.byteCount > 0 && pdu.u8(0) & 1 == 1 ? .received : .sent)
     }
 }
 
-/// L2CAP around a PDU on the ATT channel.
+/// The PDU in an L2CAP frame of the ATT channel.
 func l2cap(_ pdu: RawSpan) -> [UInt8] {
     var frame: [UInt8] = [
         UInt8(truncatingIfNeeded: pdu.byteCount), UInt8(truncatingIfNeeded: pdu.byteCount >> 8), 4, 0,

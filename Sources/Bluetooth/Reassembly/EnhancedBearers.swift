@@ -1,26 +1,26 @@
-/// The Enhanced ATT bearers (EATT) of one connection: credit based channels opened for SPSM 0x0027.
+/// The Enhanced ATT bearers (EATT) of one connection: credit-based channels opened for SPSM 0x0027.
 ///
-///     request   17 id length(2)  spsm(2) mtu(2) mps(2) credits(2) channel(2)…      channels of the requester's side
-///     response  18 id length(2)  mtu(2) mps(2) credits(2) result(2) channel(2)…    channels of the answerer's side
+///     request   17 id length(2)  spsm(2) mtu(2) mps(2) credits(2) channel(2)…      the requester's channels
+///     response  18 id length(2)  mtu(2) mps(2) credits(2) result(2) channel(2)…    the responder's channels
 ///     frame     [sduLength(2) in the first] data                                   Core 5.4, Vol 3 Part A, 3.4.3, 4.25
 ///
-/// BlueZ on both ends uses them by default, and spreads notifications over them.
+/// BlueZ on both ends uses them by default and distributes notifications over them.
 struct EnhancedBearers {
     private static let eattPSM: UInt16 = 0x0027
     private static let mostChannels = 16
 
     private struct Channel {
         var number: UInt16
-        /// Direction of the frames that carry this number.
+        /// The direction of frames with this channel number.
         var direction: TrafficDirection
         var buffer: [UInt8] = []
         var needed = 0
     }
     private var channels: [Channel] = []
-    /// The request that waits for its response.
+    /// The request without a response.
     private var asked: (id: UInt8, direction: TrafficDirection)?
 
-    /// Whether a signal on channel 5 opens such bearers: the only reason to keep state.
+    /// Whether a signal on channel 5 opens such bearers.
     static func concerns(_ signal: RawSpan) -> Bool {
         signal.byteCount >= 6 && signal.u8(0) == 0x17 && signal.u16(4) == eattPSM
     }
@@ -38,7 +38,7 @@ struct EnhancedBearers {
             self.asked = nil
             addChannels(signal, from: 12, to: end, direction: direction.opposite)
         case 0x06 where end >= 8:
-            // Disconnection Request: the other side's channel, then the sender's own.
+            // Disconnection Request: the receiver's channel, then the sender's.
             let theirs = signal.u16(4)
             let own = signal.u16(6)
             channels.removeAll {
@@ -60,7 +60,7 @@ struct EnhancedBearers {
         }
     }
 
-    /// A frame on a dynamic channel: the whole SDU once it is complete, `nil` for a part of one or a foreign channel.
+    /// Adds a frame of a dynamic channel. Returns the complete SDU, or `nil` for a part or an unknown channel.
     mutating func receive(_ payload: RawSpan, channel: UInt16, direction: TrafficDirection) -> [UInt8]? {
         guard let index = channels.firstIndex(where: { $0.number == channel && $0.direction == direction }) else {
             return nil

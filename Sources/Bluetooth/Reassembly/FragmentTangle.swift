@@ -1,41 +1,40 @@
-/// Says whether a part can stand at that place of an L2CAP frame: only where what the frame began with leaves no other
-/// reading, and never by chance.
+/// Whether a fragment can be at that offset of an L2CAP frame. `true` only if the start of the frame allows no other
+/// content.
 ///
-/// - Parameters of the call: the frame's first bytes, its header included; where the part would stand in it; the part.
+/// - Parameters of the call: the first bytes of the frame with its header, the offset of the fragment, the fragment.
 package typealias PartJudge = @Sendable (_ begun: [UInt8], _ offset: Int, _ part: [UInt8]) -> Bool
 
-/// Continuations on one handle of a capture without directions, while both directions have a frame under way: kept
-/// until the lengths tell whose each one is.
+/// Continuations on one handle of a capture without directions, while both directions have an incomplete frame. They
+/// are kept until the frame lengths determine the direction of each.
 ///
-/// A frame's header says how long it is, and a direction begins the next frame only when the last one is complete. So
-/// of all the ways to deal the fragments out few fit, mostly one; fewer yet where somebody knows what the frames may
-/// hold (`PartJudge`). All ways that lead to the same lengths are kept as one `End`, so that the work grows with the
-/// lengths and not with the ways.
+/// A frame header has the frame's length, and a direction starts the next frame only when the last one is complete. Few
+/// assignments fit, usually one; `PartJudge` excludes more. All assignments with the same remaining lengths are one
+/// `End`, so that the work grows with the lengths and not with the number of assignments.
 struct FragmentTangle {
-    /// A continuation that waits.
+    /// A pending continuation.
     struct Fragment {
         let bytes: [UInt8]
-        /// Its length as its header says; more than `bytes` has where the capture kept only a part of it.
+        /// The length in its header; more than `bytes` has if the capture truncated it.
         let length: Int
         let packet: ObservedPacket
         var isWhole: Bool { !packet.isCut && bytes.count == length }
     }
 
-    /// What came so far, in order.
+    /// The fragments so far, in order.
     private(set) var fragments: [Fragment] = []
     private var ends: [End]
     private let sent: Shape, received: Shape
     private let fits: PartJudge?
-    /// Each choice with the one before it: the ways share their beginnings.
+    /// Each choice with the index of the previous one: assignments share their first choices.
     private var choices: [Choice] = []
 
-    /// How a direction cuts its frames.
+    /// How a direction fragments its frames.
     private struct Shape {
         let firstLength: Int
-        /// Of the frame under way: what came of it before, and how long it is.
+        /// The received start of the incomplete frame.
         let begun: [UInt8]
         let length: Int
-        /// As long as the next one usually is: the end, or one more of the first one's length.
+        /// Whether the next fragment usually has this length: the rest, or the length of the first fragment.
         func expects(_ length: Int, of lacking: Int) -> Bool {
             length == lacking || length == firstLength && length < lacking
         }
@@ -46,7 +45,7 @@ struct FragmentTangle {
         let direction: TrafficDirection
     }
 
-    /// The ways that lead to one end: none, one with its last choice, or several.
+    /// The assignments that lead to one end: none, one with its last choice, or several.
     private enum Ways {
         case none
         case one(last: Int32)
@@ -61,19 +60,19 @@ struct FragmentTangle {
     }
 
     private struct End {
-        /// What the frame under way still lacks.
+        /// The number of bytes that the incomplete frame lacks.
         var sentLacks: Int
         var receivedLacks: Int
         var all: Ways
-        /// Only those in which both directions cut their frames as they have done so far.
+        /// Only assignments in which both directions fragment as before.
         var regular: Ways
     }
 
     private static let noChoice: Int32 = -1
-    /// Real frames are some 20 fragments; thousands that fit in ever more ways are a hostile capture's.
+    /// The limit for hostile captures. A real frame has some 20 fragments.
     private static let mostChoices = 4096
 
-    /// `nil` where a frame's length is not known yet: its first fragment was shorter than that.
+    /// `nil` if a frame's length is unknown because its first fragment was too short.
     init?(sent: L2CAPHalf, received: L2CAPHalf, fits: PartJudge? = nil) {
         guard let sentLacks = sent.remaining, let receivedLacks = received.remaining, let first = sent.firstLength,
             let other = received.firstLength
@@ -89,10 +88,10 @@ struct FragmentTangle {
         ]
     }
 
-    /// Takes the next continuation.
-    /// - Returns: `false` where it fits no frame, or there are too many: nobody will know.
+    /// Adds the next continuation.
+    /// - Returns: `false` if it fits no frame, or if there are too many assignments.
     mutating func take(_ fragment: Fragment) -> Bool {
-        // Nothing is in it, so it may be anybody's.
+        // An empty fragment fits both directions.
         guard fragment.length > 0 else { return true }
         fragments.append(fragment)
         let before = ends
@@ -103,7 +102,7 @@ struct FragmentTangle {
         return !ends.isEmpty && choices.count <= Self.mostChoices
     }
 
-    /// Follows the ways in which a fragment is this direction's.
+    /// Adds the assignments in which the fragment has this direction.
     private mutating func choose(_ direction: TrafficDirection, _ fragment: Fragment, from before: [End]) {
         let length = fragment.length, shape = direction == .sent ? sent : received
         for end in before {
@@ -124,13 +123,13 @@ struct FragmentTangle {
         return .one(last: Int32(choices.count - 1))
     }
 
-    /// Ends with the same lengths become one.
+    /// Merges ends with the same lengths.
     private mutating func merge() {
         guard ends.count > 1 else { return }
         ends.sort { $0.sentLacks < $1.sentLacks }
         var merged: [End] = []
         for end in ends {
-            // What both lack together is the same for all.
+            // The sum of both lengths is the same for all ends.
             if let last = merged.last, last.sentLacks == end.sentLacks {
                 merged[merged.count - 1].all = last.all + end.all
                 merged[merged.count - 1].regular = last.regular + end.regular
@@ -141,30 +140,30 @@ struct FragmentTangle {
         ends = merged
     }
 
-    /// A direction begins another frame: its last one was complete.
-    /// - Returns: `false` where it cannot have been.
+    /// A direction starts another frame, so its last one was complete.
+    /// - Returns: `false` if that is impossible.
     mutating func complete(_ direction: TrafficDirection) -> Bool {
         ends.removeAll { (direction == .sent ? $0.sentLacks : $0.receivedLacks) != 0 }
         return !ends.isEmpty
     }
 
-    /// Nothing more is to come that could tell.
+    /// Whether both frames are complete in all assignments.
     var isOver: Bool { ends.allSatisfy { $0.sentLacks == 0 && $0.receivedLacks == 0 } }
 
-    /// Whose each fragment is, where only one way fits.
+    /// The direction of each fragment, if only one assignment fits.
     var onlyWay: [TrafficDirection]? {
         guard ends.count == 1, case .one(let last) = ends[0].all else { return nil }
         return way(to: last)
     }
 
-    /// The same, or the one way in which both directions cut their frames as they always have.
+    /// `onlyWay`, or the one assignment in which both directions fragment as before.
     var likelyWay: [TrafficDirection]? {
         if let onlyWay { return onlyWay }
         guard ends.count == 1, case .one(let last) = ends[0].regular else { return nil }
         return way(to: last)
     }
 
-    /// What a direction's frame still lacks, once there is one end.
+    /// The number of bytes that the direction's frame lacks, once there is one end.
     func lacks(_ direction: TrafficDirection) -> Int { direction == .sent ? ends[0].sentLacks : ends[0].receivedLacks }
 
     private func way(to last: Int32) -> [TrafficDirection] {

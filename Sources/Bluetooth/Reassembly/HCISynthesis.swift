@@ -1,12 +1,11 @@
-/// HCI packets of a made-up controller.
+/// Generates HCI packets.
 struct HCISynthesis {
-    /// Data bytes of one ACL packet: what LE controllers take.
+    /// The data length of an ACL packet, as LE controllers use it.
     private static let aclLength = 251
-    /// Remote user terminated connection.
+    /// Remote User Terminated Connection.
     private static let usualReason: UInt8 = 0x13
 
-    /// Handles of open connections, by the connection's id. All adapters become one, so handles are given anew where
-    /// they meet.
+    /// The handles of open connections, by the connection's id. All adapters become one, so equal handles are replaced.
     private var handles: [Int: UInt16] = [:]
     private var next: UInt16 = 0x0040
 
@@ -14,12 +13,11 @@ struct HCISynthesis {
         _ connection: ObservedConnection, frame: Int, time: Duration?, _ emit: (ObservedPacket, RawSpan) throws -> Void
     ) rethrows {
         let handle = handle(connection)
-        // Without an address nothing can be announced; a capture that begins in the middle of a connection looks just
-        // so.
+        // Without an address there is no event, as in a capture that starts within a connection.
         guard let peer = connection.peer else { return }
         var event: [UInt8] = [0x3E, 19, 0x01, 0x00] + handle.littleEndianBytes(2)
         event += [connection.isCentral == false ? 1 : 0, connection.isPeerRandom == true ? 1 : 0] + peer.littleEndian
-        // Interval 30 ms, latency 0, supervision time-out 5 s, clock accuracy 500 ppm.
+        // Interval 30 ms, latency 0, supervision timeout 5 s, clock accuracy 500 ppm.
         event += [0x18, 0x00, 0x00, 0x00, 0xF4, 0x01, 0x00]
         try emit(
             ObservedPacket(frame: frame, time: time, direction: .received, content: .hci(type: 4)), event.span.bytes)
@@ -54,7 +52,7 @@ struct HCISynthesis {
             ObservedPacket(frame: frame, time: time, direction: .received, content: .hci(type: 4)), event.span.bytes)
     }
 
-    /// An LE Advertising Report event of one report (Core 5.4, Vol 4 Part E, 7.7.65.2), so that names are not lost.
+    /// An LE Advertising Report event of one report (Core 5.4, Vol 4 Part E, 7.7.65.2), which keeps the name.
     func advertise(_ advertiser: ObservedAdvertiser, _ data: [UInt8], _ emit: (ObservedPacket, RawSpan) throws -> Void)
         rethrows
     {
@@ -68,7 +66,7 @@ struct HCISynthesis {
         try emit(packet, event.span.bytes)
     }
 
-    /// The connection's own handle where it has one that is free, else the next free one.
+    /// The connection's handle if it is free, else the next free one.
     private mutating func handle(_ connection: ObservedConnection) -> UInt16 {
         if let known = handles[connection.id] { return known }
         let taken = Set(handles.values)
@@ -77,7 +75,7 @@ struct HCISynthesis {
         }
         while handle == nil {
             next = next >= 0x0EFF ? 0x0040 : next + 1
-            // With every handle taken (ConnectionTable allows 4096, controllers a dozen) two share one.
+            // If all handles are in use, two connections share one.
             if !taken.contains(next) || taken.count >= 0x0E00 { handle = next }
         }
         handles[connection.id] = handle

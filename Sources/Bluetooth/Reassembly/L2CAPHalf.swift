@@ -1,28 +1,27 @@
-/// One direction's unfinished L2CAP frame of a connection.
+/// The incomplete L2CAP frame of one direction of a connection.
 ///
 ///     frame = length(2, LE) channel(2, LE) payload(length)       Core 5.4, Vol 3 Part A, 3.1
 ///
-/// The first fragment can be shorter than the four bytes of its own header.
+/// The first fragment can be shorter than the header of four bytes.
 struct L2CAPHalf {
     static let headerLength = 4
 
-    /// What has come so far; the memory is kept from frame to frame.
+    /// The bytes so far. The memory is reused for the next frame.
     private(set) var buffer: [UInt8] = []
     private(set) var isOpen = false
-    /// Length of the whole frame with its header; `nil` until the length field is complete.
+    /// The length of the whole frame with its header; `nil` until the length field is complete.
     private(set) var needed: Int?
-    /// Length of the first fragment, of this frame or of the last that came in several.
+    /// The length of the first fragment of the last fragmented frame.
     private(set) var firstLength: Int?
-    /// All fragments of this direction but the ends of frames have had one length so far: so controllers and hosts cut
-    /// them.
+    /// Whether all fragments of this direction, except the last of each frame, have had one length.
     private(set) var isRegular = true
-    /// The frame was given up, and the rest of it may still come, until this direction begins another one.
+    /// The frame was dropped, and its rest can follow until this direction starts another one.
     private(set) var isAwaited = false
 
-    /// It is known how long the frame is, and not all of what is in it: nothing comes out of it.
+    /// The length of the frame is known, but not all of its content: it is dropped.
     private(set) var isSpoiled = false
 
-    /// Bytes that are still to come, where that is known.
+    /// The number of missing bytes, if known.
     var remaining: Int? { isOpen ? needed.map { $0 - buffer.count } : nil }
 
     mutating func begin(_ fragment: RawSpan) {
@@ -36,17 +35,16 @@ struct L2CAPHalf {
         append(fragment)
     }
 
-    /// This direction has begun another frame: nothing of the one that was given up will come.
+    /// This direction has started another frame: nothing of the dropped one follows.
     mutating func expectNothing() { isAwaited = false }
 
-    /// A fragment belongs to it of which the capture did not keep all.
+    /// Adds a fragment that the capture truncated.
     mutating func appendUnknown(_ length: Int) {
         isSpoiled = true
         buffer.append(contentsOf: repeatElement(0, count: length))
     }
 
-    /// What came meanwhile is not known, only how much: so many bytes are still to come, and nothing of another frame
-    /// before them.
+    /// Drops the content of the frame, of which `lacking` bytes follow.
     mutating func spoil(lacking: Int) {
         isSpoiled = true
         let known = (needed ?? 0) - lacking
@@ -54,7 +52,7 @@ struct L2CAPHalf {
         if lacking == 0 { discard() }
     }
 
-    /// The frame is over: nothing of it will come.
+    /// Drops the frame: nothing of it follows.
     mutating func discard() {
         isOpen = false
         isAwaited = false
@@ -71,7 +69,7 @@ struct L2CAPHalf {
 
     var isComplete: Bool { needed.map { buffer.count >= $0 } ?? false }
 
-    /// Takes the finished frame out; give the memory back with `recycle`.
+    /// Removes and returns the complete frame. Return its memory with `recycle`.
     mutating func take() -> [UInt8] {
         isOpen = false
         var taken: [UInt8] = []

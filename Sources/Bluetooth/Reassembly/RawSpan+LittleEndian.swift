@@ -1,5 +1,5 @@
-// Numbers as HCI, L2CAP and the air carry them. Callers have checked that the bytes are there; a mistake of ours stops
-// the program, it never reads on.
+// Little-endian integers of HCI, L2CAP and link-layer packets. The caller has checked the length; a wrong offset stops
+// the program.
 
 extension RawSpan {
     func u8(_ offset: Int) -> UInt8 { unsafeLoad(fromByteOffset: offset, as: UInt8.self) }
@@ -11,7 +11,7 @@ extension RawSpan {
         UInt32(littleEndian: unsafeLoadUnaligned(fromByteOffset: offset, as: UInt32.self))
     }
 
-    /// Six bytes, least significant first.
+    /// Six bytes, least significant byte first.
     func address(_ offset: Int) -> BluetoothAddress {
         BluetoothAddress(UInt64(u32(offset)) | UInt64(u16(offset + 4)) << 32)
     }

@@ -1,19 +1,17 @@
-/// Writes down in ATT what a central asked of a link and what came back, at the seam: for links whose stack keeps the
-/// PDUs to itself (bluetoothd), and the same for all others.
+/// Records the GATT operations of a central as ATT PDUs, for links whose stack handles the PDUs (bluetoothd).
 ///
-/// Requests, values, their order and their direction are what really passed. What the stack does out of sight is
-/// written as a GATT client of ours would do it: one response that lists the services, one for each service that lists
-/// its characteristics, and a subscription at the handle behind the value's.
+/// The requests, values, their order and direction are real. The stack's own traffic is written as our GATT client
+/// would do it: one response with the services, one per service with its characteristics, and a subscription at the
+/// handle after the value's.
 package struct CentralTranscript: Sendable {
     private var connection = 0
     private var isConnected = false
-    /// Writes that are waiting for their response, by handle: one that left without asking for any has none.
+    /// The handles of writes without response that have not completed.
     private var commands: Set<UInt16> = []
 
-    /// At the beginning of a recording, with nothing connected.
     package init() {}
 
-    /// Something was asked of the link.
+    /// Records a request.
     package mutating func note(_ request: CentralRequest, at now: MonotonicInstant) -> [LinkObservation] {
         guard isConnected else { return [] }
         switch request {
@@ -30,7 +28,7 @@ package struct CentralTranscript: Sendable {
         }
     }
 
-    /// Something happened on the link.
+    /// Records an event.
     package mutating func note(_ event: CentralEvent, at now: MonotonicInstant) -> [LinkObservation] {
         if case .connected = event {
             (connection, isConnected, commands) = (connection + 1, true, [])

@@ -1,8 +1,8 @@
-/// Writes down in ATT what passed at GATT level: for links whose stack keeps the PDUs to itself (bluetoothd).
+/// Records the GATT operations of a peripheral as ATT PDUs, for links whose stack handles the PDUs (bluetoothd).
 ///
-/// Handles are those that our own server would give; a stack gives others. What the stack does out of sight (MTU
-/// exchange, discovery, subscription) is written as a GATT client of ours would do it, so that a reader of the
-/// recording knows what each handle is. Values, their order and their direction are what really passed.
+/// Handles are those that our server would assign; the stack's differ. The stack's own traffic (MTU exchange,
+/// discovery, subscription) is written as our GATT client would do it, so that a reader knows each handle. Values,
+/// their order and direction are real.
 package struct GATTTranscript: Sendable {
     private struct Central {
         var connection: Int
@@ -22,13 +22,13 @@ package struct GATTTranscript: Sendable {
     private var lastConnection = 0
     private var written: [LinkObservation] = []
 
-    /// Of a peripheral that shows this; refused where its table could not be served.
+    /// Throws if the application's attribute table is invalid.
     package init(_ application: GATTApplication) throws(LinkError) {
         table = try GATTTable(application)
         discovery = try Self.discovery(of: application)
     }
 
-    /// Something happened on the link.
+    /// Records an event.
     package mutating func note(_ event: PeripheralEvent, at now: MonotonicInstant) -> [LinkObservation] {
         switch event {
         case .connected(let id):
@@ -67,7 +67,7 @@ package struct GATTTranscript: Sendable {
         return written
     }
 
-    /// Something was asked of the link.
+    /// Records a request.
     package mutating func note(_ request: PeripheralRequest, at now: MonotonicInstant) -> [LinkObservation] {
         switch request {
         case .respond(let token, let response): answer(token, response, at: now)
@@ -125,7 +125,7 @@ package struct GATTTranscript: Sendable {
         written.append(LinkObservation(connection: central.connection, at: now, event: event))
     }
 
-    /// What a client of ours and a server of ours say to each other at MTU 23.
+    /// The PDUs of a discovery between our client and our server at MTU 23.
     private static func discovery(of application: GATTApplication) throws(LinkError) -> [(PDUDirection, [UInt8])] {
         var server = try GATTServer(application)
         var client = GATTClient(maximumMTU: ATTPDU.defaultMTU)
@@ -142,7 +142,7 @@ package struct GATTTranscript: Sendable {
                 toServer += client.handle(.received(response), at: now)
             }
         }
-        // The MTU exchange comes when the stack reports it.
+        // The MTU exchange follows when the stack reports it.
         return Array(said.dropFirst(2))
     }
 }

@@ -1,16 +1,14 @@
 import Synchronization
 
-/// A recording around any peripheral link: what passes is told to an observer in ATT (see `GATTTranscript`).
-///
-/// Links that carry PDUs themselves take an observer in their `LinkInstruments` and need no wrapping.
+/// A recording wrapper around any peripheral link (see `GATTTranscript`). Links that carry ATT PDUs take an observer in
+/// their `LinkInstruments` instead.
 package final class RecordingPeripheralLink: PeripheralLink {
-    /// The base's events.
     package let events: AsyncStream<PeripheralEvent>
     private let base: any PeripheralLink
     private let scribe: Scribe
     private let identify: (@Sendable (BluetoothAddress) -> Void)?
 
-    /// - Parameter instruments: the clock and the two observers count.
+    /// - Parameter instruments: only the clock and the two observers are used.
     package init(_ base: any PeripheralLink, instruments: LinkInstruments) {
         self.base = base
         identify = instruments.identify
@@ -24,7 +22,6 @@ package final class RecordingPeripheralLink: PeripheralLink {
         }
     }
 
-    /// The base's name.
     package var name: String { base.name }
 
     package func perform(_ request: PeripheralRequest) {
@@ -45,7 +42,7 @@ package final class RecordingPeripheralLink: PeripheralLink {
     package func close() async { await base.close() }
 }
 
-/// The transcript and who reads it. One thing at a time, so that the order is kept.
+/// The transcript and its observer, serialised to keep the order.
 private final class Scribe: Sendable {
     private let instruments: LinkInstruments
     private let transcript = Mutex<GATTTranscript?>(nil)
@@ -68,7 +65,7 @@ private final class Scribe: Sendable {
     }
 }
 
-/// A stream's events, one at a time, for the one consumer behind.
+/// The events of a stream, one at a time, for one consumer.
 private actor PulledEvents {
     private var iterator: AsyncStream<PeripheralEvent>.AsyncIterator
 

@@ -1,45 +1,42 @@
-/// The central's side of the seam that radio and memory share: requests go in, events come out, in order.
+/// The central role of a link: requests go in, events come out, in order.
 ///
-/// BlueZ hides ATT behind D-Bus, so the seam is at GATT level. A machine that decides (the gateway's engine)
-/// emits `CentralRequest`s and is fed `CentralEvent`s; it never waits. A link holds one connection at a time.
-/// Every request is answered by exactly one of the events its comment names, unless `disconnected` comes first.
+/// BlueZ hides ATT behind D-Bus, so this interface is at GATT level. The caller (the gateway's poll) sends
+/// `CentralRequest`s and receives `CentralEvent`s. A link has one connection at a time. Each request is answered by
+/// exactly one of the events in its comment, unless `disconnected` comes first.
 package protocol CentralLink: AnyObject, Sendable {
-    /// For people: `unix:/tmp/b.sock`, `bluez:hci0`.
+    /// The link's name in messages: `unix:/tmp/b.sock`, `bluez:hci0`.
     var name: String { get }
-    /// Whether a scan finds peers by radio. Without, `startScan` reports the one peer at the other end.
+    /// Whether a scan uses the radio. If not, `startScan` reports the one peer of the link.
     var hasRadio: Bool { get }
-    /// What happens, in order of happening. One consumer. Ends when the link is closed for good.
+    /// The events, for one consumer. The stream ends when the link is closed.
     var events: AsyncStream<CentralEvent> { get }
-    /// Hands a request over; never blocks. The outcome comes as an event.
+    /// Sends a request without blocking. The result is an event.
     func perform(_ request: CentralRequest)
-    /// Disconnects, gives back every resource and ends `events`.
+    /// Disconnects, releases all resources and ends `events`.
     func close() async
 }
 
-/// A peer as a link names it: an address over the radio, a path on a socket. Opaque to everyone else.
+/// The link's opaque name of a peer: an address on the radio, a path on a socket.
 package struct PeerID: Hashable, Sendable, CustomStringConvertible {
-    /// The name as the link writes it.
     package let text: String
-    /// The peer of that name.
     package init(_ text: String) { self.text = text }
-    /// The name.
     package var description: String { text }
 }
 
-/// Somebody seen by a scan.
+/// A scan result.
 package struct Advertisement: Hashable, Sendable {
-    /// Who was seen, to connect to.
     package var peer: PeerID
-    /// `nil` on links without a radio: there the bottle's identity is read from the Serial Number String (2A25).
+    /// The device address, or `nil` on links without a radio. There the Serial Number String (2A25) identifies the
+    /// bottle.
     package var address: BluetoothAddress?
-    /// The address is a private one: it changes every few minutes, and says nothing of who it is (Core 5.4, Vol 6 Part
-    /// B, 1.3.2.2).
+    /// The address is a resolvable or non-resolvable private address, which changes every few minutes (Core 5.4, Vol 6
+    /// Part B, 1.3.2.2).
     package var isAddressPrivate = false
-    /// The advertised name, whole or shortened.
+    /// The complete or shortened local name.
     package var name: String?
-    /// Services that the advertisement names.
+    /// The service UUIDs in the advertisement.
     package var services: [BluetoothUUID]
-    /// dBm, where the link knows it.
+    /// The signal strength in dBm, if known.
     package var rssi: Int?
 
     package init(
@@ -54,36 +51,27 @@ package struct Advertisement: Hashable, Sendable {
     }
 }
 
-/// Characteristic properties: the bit field of the characteristic declaration (Core 5.4, Vol 3 Part G, 3.3.1.1).
+/// The characteristic properties bit field (Core 5.4, Vol 3 Part G, 3.3.1.1).
 package struct CharacteristicProperties: OptionSet, Hashable, Sendable {
-    /// The bit field as it stands in the declaration.
     package let rawValue: UInt8
     package init(rawValue: UInt8) { self.rawValue = rawValue }
-    /// May be broadcast in advertisements.
     package static let broadcast = Self(rawValue: 0x01)
-    /// Can be read.
     package static let read = Self(rawValue: 0x02)
-    /// Takes writes that are never confirmed.
     package static let writeWithoutResponse = Self(rawValue: 0x04)
-    /// Takes writes that are confirmed.
     package static let write = Self(rawValue: 0x08)
-    /// Sends values that are not confirmed.
     package static let notify = Self(rawValue: 0x10)
-    /// Sends values that the client confirms.
     package static let indicate = Self(rawValue: 0x20)
-    /// Takes signed writes.
     package static let signedWrite = Self(rawValue: 0x40)
-    /// A descriptor holds further properties.
+    /// The Characteristic Extended Properties descriptor has further properties.
     package static let extended = Self(rawValue: 0x80)
 }
 
 /// A service found by discovery.
 package struct RemoteService: Hashable, Sendable {
-    /// What the service is.
     package var uuid: BluetoothUUID
-    /// Handle of the declaration.
+    /// The handle of the service declaration.
     package var handle: UInt16
-    /// Its characteristics, in order of their handles.
+    /// The characteristics in the order of their handles.
     package var characteristics: [RemoteCharacteristic]
 
     package init(uuid: BluetoothUUID, handle: UInt16, characteristics: [RemoteCharacteristic]) {
@@ -93,13 +81,11 @@ package struct RemoteService: Hashable, Sendable {
     }
 }
 
-/// A characteristic found by discovery. `handle` (of the value) names it in requests and events.
+/// A characteristic found by discovery. Requests and events name it by `handle`.
 package struct RemoteCharacteristic: Hashable, Sendable {
-    /// What the characteristic is.
     package var uuid: BluetoothUUID
-    /// Handle of the characteristic's value.
+    /// The handle of the characteristic value.
     package var handle: UInt16
-    /// What may be done with its value.
     package var properties: CharacteristicProperties
 
     package init(uuid: BluetoothUUID, handle: UInt16, properties: CharacteristicProperties) {
@@ -109,36 +95,36 @@ package struct RemoteCharacteristic: Hashable, Sendable {
     }
 }
 
-/// What a central asks of its link. Behind the arrow stand the events that answer.
+/// A request to a central link. The comment of each case names the events that answer it.
 package enum CentralRequest: Hashable, Sendable {
-    /// -> `advertised`* until `stopScan`, or `scanFailed`. Peers are reported again when what is known of them changes.
+    /// -> `advertised`* until `stopScan`, or `scanFailed`. A peer is reported again when its data changes.
     case startScan
-    /// Silent.
+    /// Has no event.
     case stopScan
-    /// -> `connected` or `connectFailed`. The link gives up by itself after `limit`.
+    /// -> `connected` or `connectFailed`. The link gives up after `limit`.
     case connect(PeerID, limit: Duration)
-    /// -> `discovered` or `discoveryFailed`. All primary services with their characteristics.
+    /// -> `discovered` or `discoveryFailed`. Discovers all primary services and their characteristics.
     case discover
-    /// -> `read` or `readFailed`. The whole value, read on with Read Blob where it is long.
+    /// -> `read` or `readFailed`. Reads the whole value, a long one with Read Blob.
     case read(handle: UInt16)
-    /// -> `wrote` or `writeFailed`; without response `wrote` says that it left.
+    /// -> `wrote` or `writeFailed`. Without response, `wrote` means that the PDU was sent.
     case write(handle: UInt16, value: [UInt8], withResponse: Bool)
-    /// -> `subscribed` or `subscribeFailed`. Writes the CCCD (notification where offered, else indication).
+    /// -> `subscribed` or `subscribeFailed`. Writes the CCCD for notifications, or for indications if there are no
+    /// notifications.
     case subscribe(handle: UInt16)
-    /// -> `disconnected(nil)`, also when nothing was connected.
+    /// -> `disconnected(nil)`, also if there was no connection.
     case disconnect
-    /// Forgets what the system remembers of this peer (BlueZ: RemoveDevice); -> `recovered` . A rung of the recovery
-    /// ladder.
+    /// -> `recovered`. Removes what the system stores about this peer (BlueZ: RemoveDevice). A step of the recovery.
     case forget(PeerID)
-    /// Switches the adapter off and on; disturbs others, so only when the user allowed it; -> `recovered`.
+    /// -> `recovered`. Switches the adapter off and on, which disturbs other programs: only with the user's permission.
     case powerCycle
 }
 
-/// What a link tells a central.
+/// An event of a central link.
 package enum CentralEvent: Hashable, Sendable {
     case advertised(Advertisement)
     case scanFailed(LinkError)
-    /// `mtu` is the ATT MTU as far as it is known now: 23 until `mtuChanged`.
+    /// `mtu` is the current ATT MTU: 23 until `mtuChanged`.
     case connected(PeerID, mtu: Int)
     case connectFailed(LinkError)
     case mtuChanged(Int)
@@ -150,15 +136,15 @@ package enum CentralEvent: Hashable, Sendable {
     case writeFailed(handle: UInt16, LinkError)
     case subscribed(handle: UInt16)
     case subscribeFailed(handle: UInt16, LinkError)
-    /// A notification or indication from the characteristic value at `handle`.
+    /// A notification or indication of the characteristic value at `handle`.
     case notification(handle: UInt16, value: [UInt8])
-    /// The connection has ended: `nil` because we asked for it.
+    /// The connection has ended; `nil` if this side closed it.
     case disconnected(LinkError?)
-    /// `forget` or `powerCycle` is through; the sentence says what was done or why it could not be.
+    /// `forget` or `powerCycle` has ended. The sentence has the result.
     case recovered(String)
-    /// Something odd about the air or the connection that a person should hear of. Answers no request.
+    /// An unusual event that the user should see. It answers no request.
     case remark(String)
-    /// The adapter, bus or socket is gone altogether; the link stays usable and says so again when it is back.
+    /// The adapter, bus or socket is unavailable. The link sends another event when it is back.
     case unavailable(LinkError)
     case available
 }

@@ -1,8 +1,6 @@
 import Dispatch
 
-/// One timer of a queue, set to a machine's next deadline. Sleeps while there is none.
-///
-/// All state belongs to the queue; that is what makes it safe to send.
+/// One timer for the next deadline of a state machine. `queue` protects all state.
 package final class DeadlineTimer: @unchecked Sendable {
     package var onFire: (@Sendable () -> Void)?
     private let source: any DispatchSourceTimer
@@ -26,7 +24,7 @@ package final class DeadlineTimer: @unchecked Sendable {
         guard new != deadline else { return }
         deadline = new
         guard let new else { return source.schedule(deadline: .distantFuture) }
-        // Never before its time: a machine asked too early would find nothing to do.
+        // Do not fire early: the state machine would have nothing to do.
         let wait = max(0, clock.now().duration(to: new) / .nanoseconds(1))
         source.schedule(deadline: .now() + .nanoseconds(Int(wait.rounded(.up))))
     }

@@ -1,21 +1,20 @@
 import Synchronization
 
-/// Events on their way to the one consumer of a link, with a limit that pushes back: when it is reached the link stops
-/// reading from the other end, and goes on when the consumer has caught up. Nothing is dropped, nothing grows without
-/// end.
+/// A queue of events between a link and its one consumer, with back pressure: when it is full, the link stops reading
+/// until the consumer catches up. No event is dropped.
 package final class EventQueue<Event: Sendable>: Sendable {
     private struct State {
-        /// Events from `head` on are still to be taken.
+        /// Events from index `head` on are pending.
         var buffer: [Event] = []
         var head = 0
         var waiter: CheckedContinuation<Event?, Never>?
         var isFinished = false
         var wasFull = false
         var onRoom: (@Sendable () -> Void)?
-        /// Events that have come, and how often the consumer has asked for one: when it asks for the next it is done
-        /// with the last.
+        /// The number of events so far and of the consumer's requests. A request means that the previous event was
+        /// processed.
         var (yielded, asked): (UInt64, UInt64) = (0, 0)
-        /// Who waits for the consumer to be done with so many.
+        /// Callers of `caughtUp`, with the number of events that they wait for.
         var followers: [(events: UInt64, continuation: CheckedContinuation<Void, Never>)] = []
 
         mutating func takeFollowers() -> [CheckedContinuation<Void, Never>] {
@@ -32,12 +31,12 @@ package final class EventQueue<Event: Sendable>: Sendable {
         self.limit = limit
     }
 
-    /// Called, on the consumer's thread, when half of `limit` is free again after `isFull` was true.
+    /// Calls `call` on the consumer's thread when the queue is half empty after it was full.
     func onRoom(_ call: @escaping @Sendable () -> Void) {
         state.withLock { $0.onRoom = call }
     }
 
-    /// Whether the other end should wait. Once true, `onRoom` will follow.
+    /// Whether the link must stop reading. `onRoom` follows.
     var isFull: Bool {
         state.withLock { state in
             let full = state.buffer.count - state.head >= limit
@@ -46,7 +45,7 @@ package final class EventQueue<Event: Sendable>: Sendable {
         }
     }
 
-    /// Events that wait to be taken: for a link that cannot push back and has to hang up instead.
+    /// The number of pending events, for a link that cannot apply back pressure and must disconnect.
     package var count: Int { state.withLock { $0.buffer.count - $0.head } }
 
     package func yield(_ event: Event) {
@@ -63,7 +62,7 @@ package final class EventQueue<Event: Sendable>: Sendable {
         waiter?.resume(returning: event)
     }
 
-    /// No more events; those that wait are still delivered.
+    /// Ends the stream after the pending events.
     package func finish() {
         let (waiter, followers) = state.withLock { state in
             state.isFinished = true
@@ -74,8 +73,7 @@ package final class EventQueue<Event: Sendable>: Sendable {
         followers.forEach { $0.resume() }
     }
 
-    /// Returns when the consumer is done with all events of until now: at once where nobody consumes yet, or no more
-    /// will come.
+    /// Returns when the consumer has processed all events so far, or at once if there is no consumer.
     package func caughtUp() async {
         await withCheckedContinuation { continuation in
             let isDone = state.withLock { state in
@@ -87,7 +85,7 @@ package final class EventQueue<Event: Sendable>: Sendable {
         }
     }
 
-    /// The consumer's view. One consumer.
+    /// The stream for the one consumer.
     package func stream() -> AsyncStream<Event> {
         AsyncStream(unfolding: { await self.next() }, onCancel: { self.finish() })
     }
@@ -99,7 +97,7 @@ package final class EventQueue<Event: Sendable>: Sendable {
                     state.asked += 1
                     let followers = state.takeFollowers()
                     guard state.head < state.buffer.count else {
-                        // A second consumer would have to share: it is told that there is nothing.
+                        // A second consumer receives an empty stream.
                         if state.isFinished || state.waiter != nil { return (.some(nil), nil, followers) }
                         state.waiter = continuation
                         return (nil, nil, followers)

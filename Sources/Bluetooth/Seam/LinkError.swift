@@ -1,52 +1,45 @@
-/// Why something on a link did not happen, in a form that a retry table can use and a person can read.
+/// An error of a link, with a code for the retry table and a sentence for the user.
 package struct LinkError: Error, Sendable, Hashable {
-    /// What kind of thing went wrong: an open set, because every operating system finds new ones.
+    /// The kind of error. The set is open, because each operating system has further ones.
     package struct Code: Hashable, Sendable, RawRepresentable, CustomStringConvertible {
-        /// The word itself, as it stands in JSON.
+        /// The word as it appears in JSON.
         package let rawValue: String
         package init(rawValue: String) { self.rawValue = rawValue }
-        /// The code of that word, known or not.
         package init(_ rawValue: String) { self.rawValue = rawValue }
-        /// The word.
         package var description: String { rawValue }
 
-        /// There is no adapter, no bus, no socket to speak through.
+        /// There is no adapter, bus or socket.
         package static let noAdapter = Code("no-adapter")
-        /// The adapter is there and switched off.
+        /// The adapter is switched off.
         package static let poweredOff = Code("powered-off")
-        /// The system does not let us.
         package static let permissionDenied = Code("permission-denied")
-        /// Nobody answered a scan, or the peer is not there.
+        /// A scan found nothing, or the peer is not in range.
         package static let notFound = Code("not-found")
-        /// A connection attempt failed or took too long.
         package static let connectFailed = Code("connect-failed")
-        /// Somebody (perhaps a dead process) is already at it.
+        /// Another operation, possibly of a process that has ended, is in progress.
         package static let inProgress = Code("in-progress")
-        /// The connection ended.
         package static let disconnected = Code("disconnected")
-        /// An answer did not come in time.
         package static let timeout = Code("timeout")
-        /// The peer said no; `attError` holds its code.
+        /// The peer rejected the request; `attError` has its code.
         package static let refused = Code("refused")
-        /// The peer broke the protocol.
+        /// The peer violated the protocol.
         package static let protocolViolation = Code("protocol-violation")
-        /// The request makes no sense in this state (write while disconnected…).
+        /// The request is invalid in this state, such as a write without a connection.
         package static let outOfStep = Code("out-of-step")
-        /// bluetoothd or its bus went away.
+        /// The connection to bluetoothd or the bus was lost.
         package static let serviceLost = Code("service-lost")
-        /// Anything else that the system reported.
+        /// Any other error of the system.
         package static let system = Code("system")
     }
 
-    /// What kind of thing went wrong, for the retry table.
     package var code: Code
-    /// One sentence: what was tried and what came back.
+    /// One sentence: the operation and its result.
     package var sentence: String
-    /// The underlying name or message as the system gave it, e.g. `org.bluez.Error.InProgress`.
+    /// The system's name or message, such as `org.bluez.Error.InProgress`.
     package var cause: String?
-    /// Whether trying the same again may help.
+    /// Whether a retry might succeed.
     package var isTransient: Bool
-    /// The ATT error code of a peer that said no.
+    /// The ATT error code that the peer sent.
     package var attError: UInt8?
 
     package init(
@@ -61,6 +54,6 @@ package struct LinkError: Error, Sendable, Hashable {
 }
 
 extension LinkError: CustomStringConvertible {
-    /// The sentence, with the cause in brackets where one is known.
+    /// The sentence, with the cause in brackets.
     package var description: String { cause.map { "\(sentence) (\($0))" } ?? sentence }
 }

@@ -1,25 +1,23 @@
-/// The way to the air, as `--link` names it (command law C3).
+/// The value of `--link` (CLI spec C3).
 package enum LinkName: Hashable, Sendable {
-    /// bluetoothd, on the named adapter (`hci1`) or the first powered one.
+    /// bluetoothd, on the named adapter (`hci1`) or on the first powered one.
     case bluez(adapter: String?)
-    /// A Unix SOCK_SEQPACKET socket, one ATT PDU a message.
+    /// A Unix SOCK_SEQPACKET socket with one ATT PDU per message.
     case unix(path: String)
-    /// A Unix stream socket, each ATT PDU in an L2CAP basic frame: for languages without SEQPACKET.
+    /// A Unix stream socket with each ATT PDU in an L2CAP basic frame, for languages without SEQPACKET.
     case stream(path: String)
-    /// ATT straight on an L2CAP LE socket, CID 4: an adapter name for the peripheral, an address for the central.
+    /// ATT on an L2CAP LE socket, CID 4: an adapter name for the peripheral, an address for the central.
     case l2cap(String)
-    /// A controller that speaks HCI over TCP, as Bumble's and Android's emulator's do.
+    /// A controller that speaks HCI over TCP, such as Bumble's or the Android emulator's.
     case hci(NetworkPlace)
-    /// A Bluetooth proxy of ESPHome's, by its API.
+    /// The native API of an ESPHome Bluetooth proxy.
     case esphome(NetworkPlace)
-    /// A recorded bottle that answers.
+    /// A capture file, from which the recorded bottle answers.
     case capture(file: String)
 
-    /// A link name that nothing can be made of.
+    /// A text that is not a valid link name.
     package struct Malformed: Error, Hashable, Sendable, CustomStringConvertible {
-        /// What was given.
         package let text: String
-        /// What was given, and which names there are.
         package var description: String {
             """
             '\(text)' is no link: use bluez, bluez:hci1, unix:PATH, stream:PATH, l2cap:hci1, l2cap:ADDRESS, \
@@ -28,10 +26,10 @@ package enum LinkName: Hashable, Sendable {
         }
     }
 
-    /// The port of ESPHome's API where none is named.
+    /// The default TCP port of ESPHome's native API.
     package static let proxyPort: UInt16 = 6053
 
-    /// From what stands behind `--link`.
+    /// Parses the value of `--link`.
     package init(_ text: String) throws(Malformed) {
         let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
         let rest = parts.count > 1 ? String(parts[1]) : nil
@@ -54,7 +52,7 @@ package enum LinkName: Hashable, Sendable {
 }
 
 extension LinkName: CustomStringConvertible {
-    /// The name as `init(_:)` takes it.
+    /// The text that `init(_:)` parses.
     package var description: String {
         switch self {
         case .bluez(nil): "bluez"

@@ -1,16 +1,15 @@
 import Glibc
 
-/// Where a link's "now" comes from: a parameter, so that a test can bring its own.
+/// The clock of a link. Tests supply their own.
 package struct MonotonicClock: Sendable {
-    /// What time it is.
     package var now: @Sendable () -> MonotonicInstant
 
-    /// A clock that this closure reads; it never goes backwards.
+    /// - Parameter now: returns the current time; it must never go backwards.
     package init(now: @escaping @Sendable () -> MonotonicInstant) {
         self.now = now
     }
 
-    /// The system's monotonic clock: never set, never stepped.
+    /// CLOCK_MONOTONIC.
     package static let system = MonotonicClock {
         var time = timespec()
         clock_gettime(CLOCK_MONOTONIC, &time)

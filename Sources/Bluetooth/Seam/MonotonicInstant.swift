@@ -1,9 +1,7 @@
-/// A point on a monotonic clock, in nanoseconds since a start that nobody names.
-///
-/// Deadlines are made of these; wall time is only data. Machines never ask for "now": it is handed in,
-/// so a simulation can hand in any.
+/// A point in time on a monotonic clock. Only deadlines use it; wall-clock time is data. State machines receive the
+/// current time as a parameter.
 package struct MonotonicInstant: InstantProtocol, Sendable, Hashable {
-    /// Nanoseconds since the clock's start.
+    /// Nanoseconds since an arbitrary start.
     package var nanoseconds: Int64
 
     package init(nanoseconds: Int64) {

@@ -1,21 +1,19 @@
-/// The peripheral's side of the seam: what `CentralLink` is to the gateway, this is to the bottle.
-///
-/// A machine (the virtual bottle) is fed `PeripheralEvent`s and emits `PeripheralRequest`s.
+/// The peripheral role of a link. The state machine (the emulated bottle) receives `PeripheralEvent`s and sends
+/// `PeripheralRequest`s.
 package protocol PeripheralLink: AnyObject, Sendable {
-    /// For people: `unix:/tmp/b.sock`, `bluez:hci1`.
+    /// The link's name in messages: `unix:/tmp/b.sock`, `bluez:hci1`.
     var name: String { get }
-    /// What happens, in order of happening. One consumer. Ends when the link is closed for good.
+    /// The events, for one consumer. The stream ends when the link is closed.
     var events: AsyncStream<PeripheralEvent> { get }
-    /// Hands a request over; never blocks.
+    /// Sends a request without blocking.
     func perform(_ request: PeripheralRequest)
-    /// Publishes the table and the advertisement; returns once connections are accepted.
+    /// Publishes the services and the advertisement. Returns when the link accepts connections.
     func open(_ application: GATTApplication) async throws(LinkError)
-    /// Withdraws everything, disconnects and ends `events`.
+    /// Unregisters everything, disconnects and ends `events`.
     func close() async
-    /// Returns when the consumer of `events` is done with all that has happened until now: what a central did before it
-    /// heard a response of ours is known then.
+    /// Returns when the consumer has processed all events so far.
     func caughtUp() async
-    /// The address under which centrals see an open link; `nil` where there is no radio, or the system does not say.
+    /// The address of an open link's adapter, or `nil` if there is no radio or the address is unknown.
     func ownAddress() async -> BluetoothAddress?
 }
 
@@ -24,20 +22,19 @@ extension PeripheralLink {
     package func ownAddress() async -> BluetoothAddress? { nil }
 }
 
-/// What a peripheral shows: name, advertising data, and its services.
+/// The name, advertising data and services of a peripheral.
 package struct GATTApplication: Hashable, Sendable {
-    /// Device name: advertised, and served as 2A00 where the link serves the GAP service itself.
+    /// The device name, advertised and served as 2A00 where the link serves the GAP service.
     package var name: String
-    /// Services named in the advertisement (the retail bottle names none).
+    /// The service UUIDs in the advertisement. The retail bottle has none.
     package var advertisedServices: [BluetoothUUID]
-    /// Services in the order in which they stand in the table.
+    /// The services in the order of the attribute table.
     package var services: [LocalService]
-    /// The services are all that there is: a link that serves attributes itself adds no GAP (1800) and GATT (1801) of
-    /// its own.
+    /// Whether the services are complete: the link must not add the GAP (1800) and GATT (1801) services.
     package var isWholeTable = false
-    /// The ATT MTU offered to centrals, 23–517, where the link and not the system offers it.
+    /// The ATT MTU (23–517) that the link offers. On some links the system decides.
     package var maximumMTU = 517
-    /// Advertising data as it is to be on the air; `nil`: made of name and advertised services.
+    /// The advertising data, or `nil` to build it from the name and the advertised services.
     package var advertisement: AdvertisingBytes?
 
     package init(name: String, advertisedServices: [BluetoothUUID] = [], services: [LocalService]) {
@@ -47,11 +44,9 @@ package struct GATTApplication: Hashable, Sendable {
     }
 }
 
-/// AD structures (`length type data`*) of an advertisement and of the answer to a scan request, at most 31 bytes each.
+/// AD structures (`length type data`*) of an advertisement and of a scan response, at most 31 bytes each.
 package struct AdvertisingBytes: Hashable, Sendable {
-    /// Of the advertisement itself.
     package var data: [UInt8]
-    /// Of the answer to a scan request.
     package var scanResponse: [UInt8]
 
     package init(data: [UInt8], scanResponse: [UInt8]) {
@@ -60,20 +55,19 @@ package struct AdvertisingBytes: Hashable, Sendable {
     }
 }
 
-/// A service of ours.
+/// A service in the local attribute table.
 package struct LocalService: Hashable, Sendable {
-    /// What the service is.
     package var uuid: BluetoothUUID
-    /// Its characteristics, in the order of their handles.
+    /// The characteristics in the order of their handles.
     package var characteristics: [LocalCharacteristic]
-    /// Handle of the declaration; `nil`: the next that is free. Handles of our own count on links that serve attributes
-    /// themselves.
+    /// The handle of the declaration, or `nil` for the next free handle. Only links that serve attributes themselves
+    /// use given handles.
     package var handle: UInt16?
-    /// Last handle of the service; `nil`: its last attribute's.
+    /// The last handle of the service, or `nil` for its last attribute.
     package var end: UInt16?
-    /// A secondary service is found only through services that include it.
+    /// A secondary service is found only through the services that include it.
     package var isPrimary = true
-    /// Services that it includes.
+    /// The included services.
     package var includes: [LocalInclude] = []
     package init(uuid: BluetoothUUID, characteristics: [LocalCharacteristic]) {
         self.uuid = uuid
@@ -81,15 +75,15 @@ package struct LocalService: Hashable, Sendable {
     }
 }
 
-/// A service that another one includes, by its handles.
+/// An include declaration.
 package struct LocalInclude: Hashable, Sendable {
-    /// Of the include declaration; `nil`: the next that is free.
+    /// The handle of the declaration, or `nil` for the next free handle.
     package var handle: UInt16?
-    /// Handle of the included service's declaration.
+    /// The first handle of the included service.
     package var start: UInt16
-    /// Its last handle.
+    /// The last handle of the included service.
     package var end: UInt16
-    /// `nil`: the declaration does not say (128 bits do not fit there).
+    /// The UUID in the declaration, or `nil` because a 128-bit UUID does not fit.
     package var uuid: BluetoothUUID?
 
     package init(handle: UInt16?, start: UInt16, end: UInt16, uuid: BluetoothUUID?) {
@@ -100,16 +94,14 @@ package struct LocalInclude: Hashable, Sendable {
     }
 }
 
-/// A descriptor of ours beside those that the link makes.
+/// A descriptor in the local attribute table, in addition to those that the link adds.
 package struct LocalDescriptor: Hashable, Sendable {
-    /// Its type.
     package var uuid: BluetoothUUID
-    /// Names it in events: reads and writes are asked of the machine. Of 2902, which is always the link's, it names
-    /// nothing.
+    /// The name in read and write events. The link handles 2902 itself.
     package var name: BluetoothUUID
-    /// `nil`: the next that is free.
+    /// The handle, or `nil` for the next free one.
     package var handle: UInt16?
-    /// As of a characteristic: some firmwares notify even from there.
+    /// Whether values are notified from this handle to every central, as some firmware does.
     package var notifiesAnybody = false
 
     package init(uuid: BluetoothUUID, name: BluetoothUUID, handle: UInt16? = nil) {
@@ -119,31 +111,30 @@ package struct LocalDescriptor: Hashable, Sendable {
     }
 }
 
-/// A characteristic of ours.
+/// A characteristic in the local attribute table.
 package struct LocalCharacteristic: Hashable, Sendable {
-    /// What it is.
     package var uuid: BluetoothUUID
-    /// How events and requests call it: once in an application. Its UUID, unless that occurs several times.
+    /// A unique name in events and requests: the UUID, unless several characteristics have it.
     package var name: BluetoothUUID
-    /// Handles of declaration and value; `nil`: the next that are free.
+    /// The handle of the declaration, or `nil` for the next free handle.
     package var declaration: UInt16?
-    /// Handle of the value; `nil`: the next that is free.
+    /// The handle of the value, or `nil` for the next free handle.
     package var handle: UInt16?
-    /// In order. With 2902 among them the link makes no other one.
+    /// The descriptors in order. The link adds a 2902 descriptor only if there is none.
     package var descriptors: [LocalDescriptor] = []
-    /// Its values go to everybody who is connected, subscribed or not: some firmwares notify what they do not offer to.
-    /// On links that serve attributes themselves.
+    /// Whether values go to every connected central, subscribed or not, as some firmware does. Only links that serve
+    /// attributes themselves support it.
     package var notifiesAnybody = false
-    /// Reads reach the machine although the properties do not offer them.
+    /// Whether reads are accepted although the properties do not allow them.
     package var acceptsAnyRead = false
-    /// What its declaration says may be done with its value.
+    /// The properties in the declaration.
     package var properties: CharacteristicProperties
-    /// Text of the Characteristic User Description descriptor (2901); `nil`: there is none.
+    /// The Characteristic User Description (2901), or `nil` for none.
     package var userDescription: String?
-    /// A constant that the link serves by itself; `nil`: each read is asked of the machine as `read`.
+    /// A constant value that the link serves, or `nil` to send a `read` event for each read.
     package var constant: [UInt8]?
-    /// Writes of every kind reach the machine although the properties do not offer them: some firmwares check nothing,
-    /// and the bottle hangs up on writes to its response characteristic rather than refuse them.
+    /// Whether writes are accepted although the properties do not allow them. The bottle disconnects after a write to
+    /// its response characteristic instead of rejecting it.
     package var acceptsAnyWrite: Bool
 
     package init(
@@ -160,48 +151,45 @@ package struct LocalCharacteristic: Hashable, Sendable {
     }
 }
 
-/// A connected central, as the link tells them apart.
+/// The link's opaque name of a connected central.
 package struct CentralID: Hashable, Sendable, CustomStringConvertible {
-    /// The name as the link writes it.
     package let text: String
-    /// The central of that name.
     package init(_ text: String) { self.text = text }
-    /// The name.
     package var description: String { text }
 }
 
-/// What a link tells a peripheral.
+/// An event of a peripheral link.
 package enum PeripheralEvent: Hashable, Sendable {
     case connected(CentralID)
     case disconnected(CentralID)
     case mtuChanged(CentralID, Int)
-    /// A read that the machine must answer with `respond(token, …)`. Long values: the link asks once, at offset 0,
-    /// and serves the following blobs from that answer; `offset` is not 0 only where a central begins in the middle.
+    /// A read that needs `respond(token, …)`. The link serves later Read Blob requests from that response. `offset` is
+    /// 0 unless the central starts in the middle.
     case read(CentralID, BluetoothUUID, offset: Int, token: UInt64)
-    /// A whole write, long ones joined. Where `token` is set the machine must answer with `respond(token, …)` (value
-    /// empty).
+    /// A whole write; the parts of a long one are joined. If `token` is set, the write needs `respond(token, …)` with
+    /// an empty value.
     case write(CentralID, BluetoothUUID, value: [UInt8], token: UInt64?)
     case subscribed(CentralID, BluetoothUUID)
     case unsubscribed(CentralID, BluetoothUUID)
-    /// The value handed to `notify` has left; the machine may send the next. In order, one for each.
+    /// The value of `notify` was sent. There is one event for each value, in order.
     case notified(BluetoothUUID)
-    /// The adapter, bus or socket is gone; the link keeps trying and says `available` when it is published again.
+    /// The adapter, bus or socket is unavailable. The link retries and sends `available` when it is published again.
     case unavailable(LinkError)
     case available
 }
 
-/// What a peripheral asks of its link.
+/// A request to a peripheral link.
 package enum PeripheralRequest: Hashable, Sendable {
-    /// Answers the read or write with that token: a value, or an ATT error code (Core 5.4, Vol 3 Part F, table 3.4).
+    /// Answers the read or write with that token.
     case respond(token: UInt64, Response)
-    /// Sends a value to every subscriber; cut to MTU - 3 by the bearer as a real stack cuts it.
+    /// Sends a value to every subscriber, truncated to MTU - 3 bytes.
     case notify(BluetoothUUID, value: [UInt8])
-    /// Ends the connection from our side.
+    /// Ends the connection.
     case disconnect(CentralID)
-    /// Shows or withdraws the advertisement. A bottle is not seen while somebody is connected.
+    /// Starts or stops advertising. A bottle does not advertise while a central is connected.
     case advertise(Bool)
 
-    /// The answer to a read or write: a value, or an ATT error.
+    /// The response to a read or write: a value, or an ATT error code (Core 5.4, Vol 3 Part F, table 3.4).
     package enum Response: Hashable, Sendable {
         case value([UInt8])
         case error(UInt8)

@@ -1,44 +1,42 @@
-/// What a value from the response characteristic turned out to be.
+/// The result of a value of the response characteristic.
 package enum AssemblyEvent: Hashable, Sendable {
-    /// A whole RP or RT frame, also one that stood inside a log transfer.
+    /// A complete RP or RT frame, also one inside a log transfer.
     case message(Frame)
-    /// A PT frame of which all bytes arrived. `records` may be 0: the draft profile ends a dump so.
+    /// A complete PT frame. It can have no records: the draft profile ends a dump with an empty frame.
     case log(LogTransfer)
-    /// A log transfer that will not complete, with the reason. Its whole records are kept as received and never
-    /// acknowledged.
+    /// A log transfer that cannot be completed. Its whole records are kept and never acknowledged.
     case unfinished(LogTransfer, DecodeFailure)
-    /// The value before, once more: one delivery (rule 7).
+    /// The previous value again: a repeated delivery (rule 7).
     case repeated([UInt8])
-    /// Bytes that are no frame or part of one; for quarantine.
+    /// Bytes that are not part of a frame, for quarantine.
     case malformed([UInt8], DecodeFailure)
 }
 
-/// Puts the values of the response characteristic together again: the reassembly rules of protocol law P3.4.
+/// Reassembles the values of the response characteristic (protocol spec P3.4).
 ///
-/// Feed it every value of that one characteristic (rule 8), in order of arrival: notifications, or the draft profile's
-/// reads. Call `finish()` when the connection ends *and before each new request for the log*: what then still waits for
-/// its other half never will be whole.
+/// Pass every value of that characteristic in the order of arrival (rule 8): notifications, or reads of the draft
+/// profile. Call `finish()` when the connection ends and before each new request for the log: an incomplete transfer
+/// cannot be completed after that.
 ///
-/// Works for notifications of whole entries in any order (parallel bearers shuffle them, `docs/adapters.md`, EATT),
-/// and for logs cut anywhere in order. Memory is bounded by two frames, whatever arrives.
+/// Notifications of whole entries can arrive in any order (Enhanced ATT bearers reorder them, see `docs/adapters.md`).
+/// Logs that are split inside entries must arrive in order. Memory use is limited to two frames.
 package struct LogAssembler: Sendable {
     private var frame: PartialFrame?
-    /// 1–3 bytes of a frame that began so short.
+    /// 1–3 bytes of an incomplete frame header.
     private var header: [UInt8] = []
-    /// Whole log entries that came ahead of their header.
+    /// Whole log entries that arrived before their header.
     private var early: [UInt8] = []
     private var previous: [UInt8]?
     private var missing = MissingParts()
 
-    /// With nothing under way.
     package init() {}
 
-    /// Payload bytes received and announced of the log transfer under way; `nil` outside one.
+    /// The received and the expected payload bytes of the current log transfer, or `nil`.
     package var progress: (received: Int, expected: Int)? {
         frame.flatMap { $0.operation == .put ? ($0.payload.count, $0.length) : nil }
     }
 
-    /// Takes the next value of the response characteristic.
+    /// Adds the next value of the response characteristic.
     package mutating func receive(_ value: [UInt8]) -> [AssemblyEvent] {
         if value == previous, !completesHeader(value) {
             frame?.appendRepeat(value)
@@ -53,14 +51,14 @@ package struct LogAssembler: Sendable {
         return events
     }
 
-    /// Byte by byte even a header may repeat itself: `50`, `54`, `01`, `01`.
+    /// Even a header that arrives in single bytes can have equal values: `50`, `54`, `01`, `01`.
     private func completesHeader(_ value: [UInt8]) -> Bool {
         guard let (operation, length) = LogShape.header(header + value), header.count + value.count == Frame.headerSize
         else { return false }
         return !header.isEmpty && operation == .put && LogShape.isSumOfEntries(length)
     }
 
-    /// Ends whatever is under way, and forgets what came before: the next value starts afresh.
+    /// Ends the current transfer and resets the assembler.
     package mutating func finish() -> [AssemblyEvent] {
         var events: [AssemblyEvent] = []
         abandonFrame("the transfer ended before all of its frame arrived", &events)
@@ -71,13 +69,13 @@ package struct LogAssembler: Sendable {
         return events
     }
 
-    /// Takes the next part of a value and returns how many bytes that was, at least one (0 only of an empty value).
+    /// Handles the next part of a value and returns its length: at least 1, or 0 for an empty value.
     private mutating func take(_ part: ArraySlice<UInt8>, of valueSize: Int, _ events: inout [AssemblyEvent]) -> Int {
         if !header.isEmpty {
             if !LogShape.isWholeMessage(part), !LogShape.isLogHeader(Array(part)) {
                 return continueHeader(part, &events)
             }
-            // Rule 2 holds for a log of which only a part of the header has come, too.
+            // Rule 2 also applies to a log with an incomplete header.
             if header.first == UInt8(ascii: "P"), part.count == valueSize, LogShape.isWholeMessage(part) {
                 events.append(message(part))
                 return part.count
@@ -109,14 +107,14 @@ package struct LogAssembler: Sendable {
         case newFrame
     }
 
-    /// What a value is that comes inside an unfinished frame. Inside an entry, log bytes may spell anything, so a
-    /// header must prove itself (a continuation can begin with the letters PT or RT). Between entries none can: a log
-    /// entry begins with n = 1 + 13k.
+    /// The meaning of a value inside an incomplete frame. Inside an entry, log bytes can equal a header, so a header
+    /// must be plausible (a continuation can start with the letters PT or RT). Between entries they cannot: a log entry
+    /// starts with n = 1 + 13k.
     private func meaning(of part: ArraySlice<UInt8>, during open: PartialFrame) -> Meaning {
         guard let (operation, length) = LogShape.header(part) else { return .continuation }
         let size = Frame.headerSize + length
         if open.operation != .put {
-            // A new answer or log header says that this message was cut short; a report may come in between.
+            // A new response or log header means that this message was truncated; a report can be interleaved.
             if LogShape.isWholeMessage(part) { return operation == .report ? .interleaved(size: size) : .newFrame }
             return LogShape.isLogHeader(Array(part)) ? .newFrame : .continuation
         }
@@ -188,7 +186,7 @@ package struct LogAssembler: Sendable {
         return taken + takeSurplus(part.dropFirst(taken), after: operation, &events)
     }
 
-    /// Bytes of a value past its frame's end. A frame may follow; anything else a lying length left over.
+    /// The bytes after the end of a frame: another frame, or the result of a wrong length.
     private mutating func takeSurplus(
         _ surplus: ArraySlice<UInt8>, after operation: FrameOperation, _ events: inout [AssemblyEvent]
     ) -> Int {
@@ -211,7 +209,7 @@ package struct LogAssembler: Sendable {
         return surplus.count
     }
 
-    /// Emits the open frame if it is whole, or gives it up if it can not be.
+    /// Emits the open frame if it is complete, or drops it if it cannot become complete.
     private mutating func settle(_ events: inout [AssemblyEvent]) {
         guard let open = frame else { return }
         if let failure = open.failure {
@@ -278,7 +276,7 @@ package struct LogAssembler: Sendable {
     }
 
     private mutating func reject(_ bytes: ArraySlice<UInt8>, _ why: String, _ events: inout [AssemblyEvent]) {
-        // They may be part of a log whose header was lost, if they could hold a record.
+        // They might be part of a log without a header, if they are long enough for a record.
         if bytes.count >= DrinkRecord.size { missing.noteUnknown() }
         events.append(
             .malformed(Array(bytes), DecodeFailure(what: why, offset: 0, needed: Frame.headerSize, found: bytes.count)))
@@ -286,7 +284,7 @@ package struct LogAssembler: Sendable {
 }
 
 extension PartialFrame {
-    /// Header and payload as far as they came.
+    /// The header and payload so far.
     var bytes: [UInt8] {
         [
             UInt8(operation.rawValue >> 8), UInt8(truncatingIfNeeded: operation.rawValue), UInt8(length >> 8),

@@ -1,7 +1,7 @@
-// What a single value looks like, before anything is known of its neighbours.
+// The shape of a single value, independent of other values.
 
 enum LogShape {
-    /// Operation and length field, where at least the header is there and the operation is known.
+    /// The operation and length field, if the header is complete and the operation known.
     static func header(_ value: some RandomAccessCollection<UInt8>) -> (operation: FrameOperation, length: Int)? {
         guard value.count >= Frame.headerSize else { return nil }
         let bytes = Array(value.prefix(Frame.headerSize))
@@ -9,13 +9,13 @@ enum LogShape {
         return operation.isKnown ? (operation, Int(bytes[2]) << 8 | Int(bytes[3])) : nil
     }
 
-    /// By itself a whole RT or RP frame (rule 2).
+    /// Whether the value is a complete RT or RP frame (rule 2).
     static func isWholeMessage(_ value: some RandomAccessCollection<UInt8>) -> Bool {
         guard let (operation, length) = header(value) else { return false }
         return (operation == .report || operation == .response) && value.count == Frame.headerSize + length
     }
 
-    /// Whether these bytes could be the first 1 to 3 of a frame from a bottle.
+    /// Whether these 1 to 3 bytes can start a bottle's frame.
     static func isHeaderStart(_ value: some RandomAccessCollection<UInt8>) -> Bool {
         guard (1..<Frame.headerSize).contains(value.count) else { return false }
         return [FrameOperation.put, .response, .report].contains {
@@ -23,10 +23,10 @@ enum LogShape {
         }
     }
 
-    /// An entry size that holds whole records: 1 + 13k with k at least 1.
+    /// Whether an entry of this size holds whole records: 1 + 13k with k at least 1.
     static func isRecordEntry(_ size: UInt8) -> Bool { size > 1 && (Int(size) - 1) % DrinkRecord.size == 0 }
 
-    /// Whole log entries and nothing else: `(n 06 record{k})+`, k at least 1.
+    /// Whether the value has only whole log entries: `(n 06 record{k})+`, k at least 1.
     static func isWholeEntries(_ value: [UInt8]) -> Bool {
         var index = 0
         while index < value.count {
@@ -37,8 +37,8 @@ enum LogShape {
         return index == value.count && index > 0
     }
 
-    /// Whether a value that begins with PT is a frame's beginning rather than log bytes that happen to spell so
-    /// (amounts and TDS can): its length field is one that log entries can add up to, and its first entry fits into it.
+    /// Whether a value that starts with PT is a frame header. Log bytes can spell PT too (amounts and TDS), so the
+    /// length field must be a sum of log entries and the first entry must fit.
     static func isLogHeader(_ value: [UInt8]) -> Bool {
         guard let (operation, length) = header(value), operation == .put else { return false }
         guard length > 0 else { return value.count == Frame.headerSize }
@@ -49,7 +49,7 @@ enum LogShape {
         return value.count == 5 || value[5] == EntryType.log.rawValue
     }
 
-    /// length = 13 records + 2 entries, with 1 to 19 records an entry (n is one byte).
+    /// length = 13 records + 2 entries, with 1 to 19 records per entry (n is one byte).
     static func isSumOfEntries(_ length: Int) -> Bool {
         let most = length / (DrinkRecord.size + 2)
         guard most >= 1 else { return false }

@@ -1,37 +1,34 @@
-/// What came of one PT frame of the drink log: whole, or as far as it got.
+/// A PT frame of the drink log, complete or not.
 package struct LogTransfer: Hashable, Sendable {
-    /// Whole records as received, 13 bytes each, joined. Equal records stay: the acknowledgement counts them, the
-    /// journal does not.
+    /// The whole records as received, 13 bytes each. Equal records stay, because the acknowledgement counts them.
     package let recordBytes: [UInt8]
-    /// Entries of other types than `log`, skipped (rule 4).
+    /// Skipped entries of other types (rule 4).
     package let skipped: [Entry]
-    /// All payload bytes received, for quarantine where the transfer is not complete.
+    /// All received payload bytes, for quarantine of an incomplete transfer.
     package let payload: [UInt8]
-    /// The frame's length field; `nil` for entries whose header never came.
+    /// The length field; `nil` for entries without a header.
     package let length: Int?
-    /// All `length` bytes arrived and are entries (rule 5).
+    /// All bytes arrived and are entries (rule 5).
     package let isComplete: Bool
-    /// Whether acknowledging these records drops exactly them. An acknowledgement names the bottle's *oldest* records,
-    /// so after an earlier part of the log went missing (an unfinished frame, entries without a header) a later
-    /// complete frame must not be acknowledged either, unless it holds all that was seen of the missing part: then the
-    /// bottle had started over.
+    /// Whether an acknowledgement of these records drops exactly these. An acknowledgement drops the bottle's oldest
+    /// records. So after a missing part (an incomplete frame, entries without a header) a later frame must not be
+    /// acknowledged, unless it has all records of the missing part: then the bottle had started again.
     ///
-    /// What leaves no trace can not be known here: of a dump of *several* PT frames (the draft profile's packets) a
-    /// whole frame may be lost on the way. Such a dump may be acknowledged only when a second dump brings the same
-    /// records in the same order.
+    /// A lost whole frame leaves no trace in a dump of several PT frames, as in the draft profile. Acknowledge such a
+    /// dump only if further dumps have the same records in the same order.
     package let isAcknowledgeable: Bool
 
-    /// Values ended inside records: nothing but the frame's length says that the pieces belong together. Pieces of two
-    /// frames, with values lost of both, can add up to that length, and to a record that the bottle never had.
+    /// Values ended inside records, so only the frame length shows that the pieces belong together. Pieces of two
+    /// frames can add up to that length and to a record that does not exist.
     package internal(set) var isPieced = false
 
-    /// Number of whole records.
+    /// The number of whole records.
     package var count: Int { recordBytes.count / DrinkRecord.size }
 
-    /// Byte count to acknowledge: 13 a record. `nil`: nothing may be acknowledged.
+    /// The number of bytes to acknowledge, 13 per record; `nil` if the transfer must not be acknowledged.
     package var acknowledgement: UInt16? { isAcknowledgeable ? UInt16(exactly: recordBytes.count) : nil }
 
-    /// The records in the dialect's reading, and those that it refuses with the reason.
+    /// The decoded records, and those that the dialect rejects.
     package func records(
         dialect: RecordDialect = .calendar, amountWidth: AmountWidth? = nil
     ) -> (accepted: [DrinkRecord], refused: [(raw: [UInt8], reason: DecodeFailure)]) {
@@ -49,8 +46,7 @@ package struct LogTransfer: Hashable, Sendable {
 }
 
 extension DrinkRecord {
-    /// Decodes records that stand one after another; a tail shorter than a record is ignored. Allocates nothing by
-    /// itself.
+    /// Decodes consecutive records without allocation; an incomplete record at the end is ignored.
     @inlinable
     package static func decodeAll(
         _ bytes: [UInt8], dialect: RecordDialect = .calendar, amountWidth: AmountWidth? = nil,
@@ -60,7 +56,7 @@ extension DrinkRecord {
         bytes.withUnsafeBytes { buffer in
             var start = 0
             while buffer.count - start >= size {
-                // Bytes 5–12 overlap the first word: 13 bytes are read in two loads, neither past the record.
+                // Bytes 5–12 overlap the first word: two loads read 13 bytes and nothing past the record.
                 let head = UInt64(bigEndian: buffer.loadUnaligned(fromByteOffset: start, as: UInt64.self))
                 let tail =
                     UInt64(bigEndian: buffer.loadUnaligned(fromByteOffset: start + 5, as: UInt64.self)) & 0xFF_FFFF_FFFF

@@ -1,7 +1,7 @@
-/// What is known to be missing from a dump, so that no later frame of it is acknowledged in its place.
+/// The known missing parts of a dump, after which no later frame must be acknowledged.
 struct MissingParts: Sendable {
     private var records: Set<DrinkRecord> = []
-    /// Something went missing of which too little is known to recognise it in a restart.
+    /// A part is missing that could not be recognised if it were sent again.
     private var isHopeless = false
 
     mutating func note(_ transfer: LogTransfer) {

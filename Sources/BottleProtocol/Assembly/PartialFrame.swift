@@ -1,18 +1,17 @@
-/// A frame of which not all bytes have arrived. At most 65,535 payload bytes are kept.
+/// An incomplete frame with at most 65,535 payload bytes.
 struct PartialFrame {
     let operation: FrameOperation
     let length: Int
     private(set) var payload: [UInt8] = []
-    /// The same bytes with repeated values counted, kept while every value was shorter than a record; see
-    /// `appendRepeat`.
+    /// The same bytes including repeated values, while every value was shorter than a record; see `appendRepeat`.
     private(set) var withRepeats: [UInt8]?
-    /// Where the next entry starts, as far as entries are whole.
+    /// The offset of the first incomplete entry.
     private(set) var entryStart = 0
     private var scanFailure: DecodeFailure?
-    /// Payload size at which a value looked like an entry's start although the last entry was not over: a bearer that
-    /// cuts notifications to its MTU looks like that. Nothing past it is trusted unless the frame completes.
+    /// The payload size at which a value looked like the start of an entry inside another entry. This also happens when
+    /// notifications are truncated to the MTU. Bytes after it are trusted only if the frame completes.
     private(set) var doubtfulFrom: Int?
-    /// Payload sizes at which values ended inside a record.
+    /// The payload sizes at which values ended inside a record.
     private(set) var cuts: [Int] = []
     private var largestValue = 0
 
@@ -21,14 +20,14 @@ struct PartialFrame {
         self.length = length
     }
 
-    /// Why this can be no frame, in either reading.
+    /// The reason why this cannot be a frame, with and without repeated values.
     var failure: DecodeFailure? { withRepeats == nil ? scanFailure : nil }
     var isComplete: Bool { payload.count == length && scanFailure == nil }
     var remaining: Int { length - payload.count }
-    /// Whether all entries so far are whole.
+    /// Whether all entries so far are complete.
     var isAtBoundary: Bool { entryStart == payload.count }
 
-    /// Takes as much of a value as belongs to the frame, and returns how much that was.
+    /// Appends the part of a value that belongs to the frame, and returns its length.
     mutating func append(_ value: ArraySlice<UInt8>, valueSize: Int) -> Int {
         let part = value.prefix(remaining)
         largestValue = max(largestValue, valueSize)
@@ -43,10 +42,9 @@ struct PartialFrame {
         return part.count
     }
 
-    /// The same value twice in a row is one delivery (rule 7), unless values are so short that log bytes repeat by
-    /// themselves (`00`, `00`). No bearer sends so short values but one test or firmware that cuts anywhere (rule 1).
-    /// There both readings are kept, and the one with repeats wins if it fills the frame with nothing but plausible
-    /// records.
+    /// A repeated value is one delivery (rule 7), unless values are so short that log bytes repeat (`00`, `00`). Only
+    /// firmware that splits at any byte sends such values (rule 1). Both variants are kept then; the one with repeats
+    /// wins if it fills the frame with plausible records only.
     mutating func appendRepeat(_ value: [UInt8]) {
         largestValue = max(largestValue, value.count)
         guard largestValue < DrinkRecord.size else { return }
@@ -68,8 +66,7 @@ struct PartialFrame {
         scan()
     }
 
-    /// Walks over whole entries and refuses what can not be one. Only PT frames are walked: of RP and RT nothing needs
-    /// to be known early.
+    /// Checks the entries of a PT frame. Other frames are checked when they are complete.
     private mutating func scan() {
         while operation == .put, scanFailure == nil, entryStart < payload.count {
             let size = Int(payload[entryStart])
@@ -114,8 +111,8 @@ struct PartialFrame {
 }
 
 extension PartialFrame {
-    /// What has arrived, as a transfer. Where the frame is not complete, only records that are surely whole count:
-    /// a lost notification of a log cut by a small MTU shifts all that follows.
+    /// The transfer so far. In an incomplete frame only certainly whole records count, because a lost notification
+    /// shifts all following bytes if the MTU is small.
     func transfer(isAcknowledgeable: Bool) -> LogTransfer {
         let contents = contents(upTo: isComplete ? payload.count : trustedEnd)
         var transfer = LogTransfer(
@@ -125,7 +122,7 @@ extension PartialFrame {
         return transfer
     }
 
-    /// Records that end at or before `limit`, entry by entry; the last entry may be unfinished.
+    /// The records that end at or before `limit`; the last entry can be incomplete.
     private func contents(upTo limit: Int) -> (records: [UInt8], skipped: [Entry]) {
         var records: [UInt8] = []
         var skipped: [Entry] = []
@@ -144,9 +141,8 @@ extension PartialFrame {
         return (records, skipped)
     }
 
-    /// Bytes up to the first sign that something is missing: a value that looked like a new entry, or, in a log cut
-    /// inside records, an impossible date; then the record before it, if a cut runs through it, may be two halves of
-    /// different ones.
+    /// The end of the bytes before the first sign of a loss: a value that looked like a new entry, or an impossible
+    /// date in a log that was split inside records. The previous record does not count either if it was split.
     private var trustedEnd: Int {
         let end = min(payload.count, doubtfulFrom ?? payload.count)
         guard !cuts.isEmpty else { return end }

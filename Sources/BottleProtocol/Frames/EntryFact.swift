@@ -1,16 +1,16 @@
-// The law's tables of operations and entries (protocol law P2, P2.2) as data, for whatever is made of them.
+// The tables of operations and entries (protocol spec P2, P2.2) as data.
 
-/// What is known of an entry type: its name, and how its data is read.
+/// The name of an entry type and the format of its data.
 package struct EntryFact: Hashable, Sendable {
-    /// How the data of an entry is read.
+    /// The format of an entry's data.
     package enum Shape: String, Hashable, Sendable, CaseIterable {
-        /// One byte, a number.
+        /// One unsigned byte.
         case byte
-        /// One byte, signed.
+        /// One signed byte.
         case signedByte
         /// Two bytes, big-endian.
         case number
-        /// Six bytes: `BottleClock`. Of one byte it is a status, 00 = ok.
+        /// Six bytes: `BottleClock`. One byte is a status, 00 = ok.
         case clock
         /// Six bytes: `ReminderSetting`.
         case reminder
@@ -20,27 +20,24 @@ package struct EntryFact: Hashable, Sendable {
         case charging
         /// One byte: `RegistrationCode`.
         case registration
-        /// Records of 13 bytes; as an answer one byte, as an acknowledgement a number of bytes.
+        /// Records of 13 bytes; one byte in a response, a number of bytes in an acknowledgement.
         case log
-        /// Bytes whose format is not known.
+        /// Bytes of unknown format.
         case raw
     }
 
-    /// The type that the fact is about.
     package var type: EntryType
-    /// One word in lowerCamelCase.
+    /// A name in lowerCamelCase.
     package var key: String
-    /// For people.
+    /// A title in plain English.
     package var title: String
-    /// How the data bytes are read.
     package var shape: Shape
-    /// `ml`, `ppm`, `°C`, `percent`; empty where the data has none.
+    /// `ml`, `ppm`, `°C`, `percent`, or empty.
     package var unit: String
 }
 
 extension EntryType {
-    /// Every type that is known, in the order of their numbers. `FF`, which stands for all of them in a GT frame, is
-    /// none.
+    /// All known types by number. `FF` (all types, in a GT frame) is not included.
     package static let known: [EntryFact] = [
         EntryFact(type: .temperature, key: "temperature", title: "Water temperature", shape: .signedByte, unit: "°C"),
         EntryFact(type: .battery, key: "battery", title: "Battery", shape: .byte, unit: "percent"),
@@ -64,7 +61,7 @@ extension EntryType {
 }
 
 extension RegistrationCode {
-    /// Every code that is known, with its words.
+    /// All known codes with their titles.
     package static let known: [(code: RegistrationCode, title: String)] = [
         (.register, "register"), (.pressButton, "press the button"), (.confirmed, "confirmed on the bottle"),
         (.failed, "failed"), (.clear, "clear the stored log"),
@@ -73,7 +70,7 @@ extension RegistrationCode {
 }
 
 extension FrameOperation {
-    /// Every operation that is known, with its words.
+    /// All known operations with their titles.
     package static let known: [(operation: FrameOperation, title: String)] = [
         (.get, "get"), (.put, "put, or the drink log"), (.response, "response, or acknowledgement"),
         (.report, "report"),

@@ -1,22 +1,22 @@
-/// What a bottle notifies beside the log: an answer (RP) or a report (RT), sorted by what it means.
+/// A message of the bottle other than the log: a response (RP) or a report (RT).
 ///
-/// Decoding loses nothing: what has no name of its own is `answer` or `report` with its entries.
+/// Decoding keeps all bytes: other messages are `answer` or `report` with their entries.
 package enum BottleMessage: Hashable, Sendable {
     case snapshot(Snapshot)
     /// RP 06 01: records follow as PT frames.
     case logFollows
-    /// RP 06 00: nothing is stored.
+    /// RP 06 00: the log is empty.
     case logEmpty
-    /// RP 1C: registration, or the log cleared.
+    /// RP 1C: registration, or the log was cleared.
     case registration(RegistrationCode)
     /// RP 03: the clock's status, 00 = ok.
     case clockStatus(UInt8)
-    /// Any other RP: settings as taken, mostly.
+    /// Any other RP, usually accepted settings.
     case answer([Entry])
-    /// RT: a sensor changed, a button was pressed, a calibration ended.
+    /// RT: a sensor changed, a button was pressed, or a calibration ended.
     case report([Entry])
 
-    /// From an RP or RT frame; a PT frame is the log's, a GT frame is the host's.
+    /// From an RP or RT frame. A PT frame belongs to the log, a GT frame to the host.
     package init(decoding frame: Frame) throws(DecodeFailure) {
         let entries = try frame.operation == .response ? Self.answerEntries(frame) : frame.entries()
         switch frame.operation {
@@ -29,7 +29,7 @@ package enum BottleMessage: Hashable, Sendable {
         }
     }
 
-    /// A snapshot may be readable by its published offsets although it is no sequence of entries.
+    /// A snapshot can be decoded by fixed offsets even if it is not a sequence of entries.
     private static func answerEntries(_ frame: Frame) throws(DecodeFailure) -> [Entry] {
         do {
             return try frame.entries()
@@ -51,7 +51,7 @@ package enum BottleMessage: Hashable, Sendable {
         }
     }
 
-    /// The frame that says it; a snapshot in the layout of its model (Boost where unknown).
+    /// The frame of this message; a snapshot has the layout of its model (Boost if unknown).
     package var frame: Frame {
         switch self {
         case .snapshot(let snapshot): snapshot.frame(snapshot.model ?? .boost)
@@ -64,7 +64,7 @@ package enum BottleMessage: Hashable, Sendable {
         }
     }
 
-    /// Goal, clock and reminder taken, in one answer: `52 50 00 0F 03 05 GG GG 02 03 00 07 26 r r r r r r`.
+    /// The response to goal, clock and reminder: `52 50 00 0F 03 05 GG GG 02 03 00 07 26 r r r r r r`.
     package static func settingsTaken(goalMl: UInt16, reminder: ReminderSetting) -> BottleMessage {
         .answer([Entry(.goal, goalMl), Entry(.clock, [0]), Entry(.reminder, reminder.encoded)])
     }

@@ -1,28 +1,28 @@
-/// What a host writes to the command characteristic (protocol law P2.4).
+/// A command that the host writes to the command characteristic (protocol spec P2.4).
 ///
-/// Decoding never fails and loses nothing: `HostCommand(decoding: bytes).encoded == bytes` for all bytes.
+/// Decoding never fails: `HostCommand(decoding: bytes).encoded == bytes` for all bytes.
 package enum HostCommand: Hashable, Sendable {
-    /// GT FF: everything the bottle knows of itself.
+    /// GT FF: the snapshot of all values.
     case snapshot
     /// GT 06: the drink log.
     case drinkLog
     /// GT of any other type.
     case get(EntryType)
-    /// RP 06: so many bytes of the log (13 a record) are safe; the bottle drops them.
+    /// RP 06: the host has stored this number of log bytes (13 per record); the bottle drops them.
     case acknowledge(bytes: UInt16)
-    /// PT 1C 05: drop the log unseen.
+    /// PT 1C 05: drop the log.
     case clearLog
     /// Goal, clock and reminder in one frame.
     case settings(goalMl: UInt16, clock: BottleClock, reminder: ReminderSetting)
     case goal(ml: UInt16)
     case clock(BottleClock)
-    /// Today's amount, for the percentage on the bottle's screen.
+    /// Today's amount, for the percentage on the display.
     case amount(ml: UInt16)
     case reminder(ReminderSetting)
     /// Flash the light once.
     case flash
     case light(ReminderLight)
-    /// PT 1C 01: register with the bottle; somebody must press its button.
+    /// PT 1C 01: register. The user must press the bottle's button.
     case register
     case language(UInt8)
     case recalibrateFull
@@ -30,12 +30,12 @@ package enum HostCommand: Hashable, Sendable {
     case leaveFactoryMode
     /// The draft profile's one-byte command for the log: 01, also 03 and 04.
     case draftDump(UInt8)
-    /// A well-formed PT frame that is none of the above.
+    /// Any other well-formed PT frame.
     case put([Entry])
     /// Any other bytes.
     case unknown([UInt8])
 
-    /// Any bytes; what is no known command becomes `unknown` with these bytes.
+    /// Decodes any bytes; an unknown command is `unknown`.
     package init(decoding bytes: [UInt8]) {
         if bytes.count == 1, let byte = bytes.first, [0x01, 0x03, 0x04].contains(byte) {
             self = .draftDump(byte)
@@ -88,7 +88,7 @@ package enum HostCommand: Hashable, Sendable {
         }
     }
 
-    /// Exactly the bytes that a host writes.
+    /// The bytes to write.
     package var encoded: [UInt8] {
         switch self {
         case .snapshot: Frame(.get, payload: [EntryType.everything.rawValue]).encoded
@@ -121,7 +121,7 @@ package enum HostCommand: Hashable, Sendable {
 }
 
 extension HostCommand {
-    /// What the command asks, in words for people.
+    /// A description in plain English.
     package var meaning: String {
         switch self {
         case .snapshot: "ask for a snapshot"

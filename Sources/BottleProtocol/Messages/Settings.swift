@@ -1,13 +1,13 @@
-// Values that travel in settings, answers and the snapshot. Each keeps exactly the bytes that it was decoded from.
+// Values of settings, responses and the snapshot. Each keeps its received bytes.
 
-/// The bottle's clock: `YY MM DD hh mm ss`, binary, YY = year - 2000, local wall time. Not validated: a lost clock says
-/// zero.
+/// The bottle's clock: `YY MM DD hh mm ss`, binary, YY = year - 2000, local wall time. Not validated: after a power
+/// loss it is zero.
 package struct BottleClock: Hashable, Sendable {
     /// Years since 2000.
     package var yearByte: UInt8
-    /// 1–12 on a clock that runs.
+    /// 1–12 if valid.
     package var month: UInt8
-    /// 1–31 on a clock that runs.
+    /// 1–31 if valid.
     package var day: UInt8
     /// 0–23.
     package var hour: UInt8
@@ -38,7 +38,7 @@ package struct BottleClock: Hashable, Sendable {
     /// 2000–2255.
     package var year: Int { 2000 + Int(yearByte) }
 
-    /// Whether the fields are a date and a time of day that exist.
+    /// Whether the date and time exist.
     package var isPossible: Bool {
         (1...12).contains(month) && day >= 1 && Int(day) <= DrinkRecord.days(inMonth: Int(month), of: year) && hour < 24
             && minute < 60 && second < 60
@@ -53,19 +53,19 @@ extension BottleClock: CustomStringConvertible {
     }
 }
 
-/// When the bottle reminds by itself: `mode wakeHour wakeMinute sleepHour sleepMinute intervalMinutes`.
+/// The bottle's own reminders: `mode wakeHour wakeMinute sleepHour sleepMinute intervalMinutes`.
 package struct ReminderSetting: Hashable, Sendable {
     /// 0 off, 1 periodic, 2 smart.
     package var mode: UInt8
-    /// Hour at which reminding begins, 0–23.
+    /// The hour of the first reminder (0–23).
     package var wakeHour: UInt8
-    /// Minute at which reminding begins, 0–59.
+    /// The minute of the first reminder (0–59).
     package var wakeMinute: UInt8
-    /// Hour at which reminding ends, 0–23.
+    /// The hour of the last reminder (0–23).
     package var sleepHour: UInt8
-    /// Minute at which reminding ends, 0–59.
+    /// The minute of the last reminder (0–59).
     package var sleepMinute: UInt8
-    /// Minutes between two reminders.
+    /// The interval in minutes.
     package var intervalMinutes: UInt8
 
     package init(
@@ -95,7 +95,7 @@ package struct ReminderSetting: Hashable, Sendable {
     /// The six bytes in this order.
     package var encoded: [UInt8] { [mode, wakeHour, wakeMinute, sleepHour, sleepMinute, intervalMinutes] }
 
-    /// By their number.
+    /// The names by mode number.
     package static let modeNames = ["off", "periodic", "smart"]
 }
 
@@ -116,11 +116,8 @@ extension ReminderSetting: CustomStringConvertible {
 package struct ReminderLight: Hashable, Sendable {
     /// 0 blue, 1 breathe, 2 calm, 3 rainbow, 5 warmth, 6 christmas.
     package var mode: UInt8
-    /// Share of red, 0–255.
     package var red: UInt8
-    /// Share of green, 0–255.
     package var green: UInt8
-    /// Share of blue, 0–255.
     package var blue: UInt8
 
     package init(mode: UInt8, red: UInt8, green: UInt8, blue: UInt8) {
@@ -140,7 +137,7 @@ package struct ReminderLight: Hashable, Sendable {
     /// The four bytes in this order.
     package var encoded: [UInt8] { [mode, red, green, blue] }
 
-    /// The modes that owners have named.
+    /// The modes with known names.
     package static let modeNames: [(mode: UInt8, name: String)] = [
         (0, "blue"), (1, "breathe"), (2, "calm"), (3, "rainbow"), (5, "warmth"), (6, "christmas"),
     ]
@@ -154,22 +151,21 @@ extension ReminderLight: CustomStringConvertible {
     }
 }
 
-/// Data byte of a charging entry (type 17). An open set.
+/// The data byte of a charging entry (type 17).
 package struct ChargingState: Hashable, Sendable, RawRepresentable {
-    /// The data byte as it came.
     package let rawValue: UInt8
     package init(rawValue: UInt8) { self.rawValue = rawValue }
 
     /// On battery.
     package static let no = Self(rawValue: 0)
-    /// On its cradle, not full yet.
+    /// On its cradle, not full.
     package static let charging = Self(rawValue: 1)
-    /// Full, and still on its cradle.
+    /// On its cradle, full.
     package static let charged = Self(rawValue: 2)
 }
 
 extension ChargingState: CustomStringConvertible {
-    /// In words; a number that is not known as the number.
+    /// The state in plain English, or the number of an unknown state.
     package var description: String {
         switch self {
         case .no: "not charging"

@@ -1,50 +1,47 @@
-/// Everything the bottle says of itself, in answer to `GT FF` (protocol law P2.8).
+/// All values of a bottle, the response to `GT FF` (protocol spec P2.8).
 ///
 /// ```
 /// Boost, 39 bytes: 02 02 b | 07 03 clock | 03 05 goal | 03 04 amount | 03 xx firmware |
-/// 01 xx | 02 17 c | 07 26 reminder | 02 1B l
-/// Vita,  49 bytes: 02 01 t | as Boost as far as charging | 07 26 reminder | 03 28 tds | 03 08 level | 01 xx
+///                  01 xx | 02 17 c | 07 26 reminder | 02 1B l
+/// Vita,  49 bytes: 02 01 t | as Boost up to charging | 07 26 reminder | 03 28 tds | 03 08 level | 01 xx
 /// ```
 ///
-/// The layout as entries is derived [D], the offsets of battery, clock, firmware, charging, temperature, TDS and level
-/// are published [P]: where a payload of a known length is no sequence of entries, the published offsets decide.
+/// The entries are derived [D]; the offsets of battery, clock, firmware, charging, temperature, TDS and level are
+/// published [P]. If a payload of a known length is not a sequence of entries, the published offsets apply.
 package struct Snapshot: Hashable, Sendable {
-    /// Told by the payload's length or by what only a Vita measures; `nil`: by nothing.
+    /// The model by payload length or sensors; `nil` if unknown.
     package var model: BottleModel?
-    /// Charge of the battery as the bottle says it, 0–100 where it tells the truth.
+    /// The battery level (0–100 %).
     package var batteryPercent: Int?
-    /// Whether it is on its cradle.
     package var charging: ChargingState?
-    /// The bottle's clock at the moment of the answer.
+    /// The bottle's clock at the time of the response.
     package var clock: BottleClock?
-    /// The daily goal that is set in the bottle.
+    /// The daily goal in the bottle, in millilitres.
     package var goalMl: Int?
-    /// What the bottle counts as drunk today.
+    /// The bottle's amount of today, in millilitres.
     package var amountMl: Int?
-    /// Two bytes, as they are.
+    /// Two bytes of unknown format.
     package var firmware: UInt16?
-    /// Water temperature, signed. Vita only.
+    /// The water temperature in °C. Vita only.
     package var temperatureC: Int?
-    /// Dissolved solids in parts per million. Vita only.
+    /// Total dissolved solids in ppm. Vita only.
     package var tdsPpm: Int?
-    /// Water that is in the bottle. Vita only.
+    /// The water in the bottle, in millilitres. Vita only.
     package var levelMl: Int?
-    /// When the bottle reminds by itself.
+    /// The bottle's own reminders.
     package var reminder: ReminderSetting?
-    /// Number of its language, whose meaning is not known.
+    /// The language number; its meaning is unknown.
     package var language: UInt8?
-    /// Entries of types that are not known, as they came.
+    /// Entries of unknown types.
     package var unknownEntries: [Entry] = []
 
-    /// Types that this emulator chooses for the snapshot's undeciphered entries (`xx` [?]); the decoder goes by place,
-    /// not by them.
+    /// The emulator's types for undeciphered entries (`xx` [?]); the decoder uses their position.
     static let firmwareType = EntryType(0x0B)
     static let emptyType = EntryType(0x0C)
 
-    /// With nothing known.
     package init() {}
 
-    /// From an RP frame that holds a battery entry, or has a snapshot's published length.
+    /// From an RP frame with a battery entry or the length of a snapshot.
     package init(decoding frame: Frame) throws(DecodeFailure) {
         guard frame.operation == .response else {
             throw DecodeFailure(
@@ -87,7 +84,7 @@ package struct Snapshot: Hashable, Sendable {
         }
     }
 
-    /// The offsets that published decoders use. They count from the frame's first byte, so a payload offset is 4 less.
+    /// The published offsets. They count from the frame's first byte: a payload offset is 4 less.
     private mutating func takePublishedOffsets(_ payload: [UInt8]) {
         func number(_ at: Int) -> Int { Int(payload[at - 4]) << 8 | Int(payload[at - 3]) }
         if model == .vita {
@@ -103,8 +100,8 @@ package struct Snapshot: Hashable, Sendable {
         }
     }
 
-    /// The frame a bottle of that model sends; what is not known goes out as zero. Numbers outside their field are cut
-    /// to its range.
+    /// The frame of a bottle of that model. Unknown values are zero, and numbers are limited to the range of their
+    /// field.
     package func frame(_ model: BottleModel) -> Frame {
         func byte(_ value: Int?) -> [UInt8] { [UInt8(clamping: value ?? 0)] }
         func number(_ value: Int?) -> UInt16 { UInt16(clamping: value ?? 0) }
@@ -131,7 +128,7 @@ package struct Snapshot: Hashable, Sendable {
 }
 
 extension BottleModel {
-    /// Payload bytes of its snapshot (protocol law P2.8).
+    /// The payload length of the snapshot (protocol spec P2.8).
     package var snapshotLength: Int {
         switch self {
         case .boost: 0x27

@@ -1,20 +1,20 @@
-// What a record's bytes mean beyond their fields: whether its date can be, and what each model measures.
+// Plausibility of the date, and the sensor values of each model.
 
 extension DrinkRecord {
-    /// Whether month, day, hour, minute and second can occur together. 29 February needs a leap year where the year is
-    /// known.
+    /// Whether the date and time exist. 29 February needs a leap year if the year is known.
     package var isDatePossible: Bool { firstImpossibleField == nil }
 
-    /// Before there was no such bottle.
+    /// The years in which bottles exist.
     package static let plausibleYears = 2015...2099
 
-    /// Whether the record's own year lies in 2015–2099. Always so in `strict`, whose records carry none.
+    /// Whether the year is in 2015–2099. Always `true` in `strict`, whose records have no year.
     package var isYearPlausible: Bool { year.map { Self.plausibleYears.contains($0) } ?? true }
 
-    /// Kept, never counted: an impossible date or an implausible year, as after a power loss of the bottle's clock.
+    /// Whether the date is impossible or the year implausible, as after a power loss. Such records are stored and not
+    /// counted.
     package var isSuspect: Bool { !isDatePossible || !isYearPlausible }
 
-    /// The words to say about `isSuspect`.
+    /// The reason for `isSuspect`.
     package var suspicion: String? {
         if let wrong = firstImpossibleField {
             return "its \(wrong.name) is \(wrong.value): the bottle's clock was lost"
@@ -23,7 +23,7 @@ extension DrinkRecord {
         return nil
     }
 
-    /// The first date field out of range; `limit` is its largest value, or its smallest where it is below.
+    /// The first date field out of range; `limit` is the bound that it exceeds.
     var firstImpossibleField: (name: String, offset: Int, limit: Int, value: Int)? {
         if month < 1 { return ("month", 1, 1, month) }
         if month > 12 { return ("month", 1, 12, month) }
@@ -45,18 +45,17 @@ extension DrinkRecord {
         }
     }
 
-    /// Water temperature in whole °C: the signed byte 10 of a Vita. A Boost has no thermometer, an unknown model shows
-    /// none.
+    /// The water temperature in °C: the signed byte 10 of a Vita; `nil` for other models.
     package func temperatureC(_ model: BottleModel?) -> Int? {
         model?.measuresWater == true ? Int(Int8(bitPattern: byte(10))) : nil
     }
 
-    /// Battery percent: a Boost writes 01 and the percentage into bytes 10–11.
+    /// The battery level in percent: a Boost stores 01 and the percentage in bytes 10–11.
     package func batteryPercent(_ model: BottleModel?) -> Int? {
         model?.measuresWater == false && byte(10) == 1 && byte(11) <= 100 ? Int(byte(11)) : nil
     }
 
-    /// Dissolved solids in ppm, where the model measures them.
+    /// Total dissolved solids in ppm, if the model measures them.
     package func tdsPpm(model: BottleModel?) -> Int? {
         model?.measuresWater == true ? tdsPpm : nil
     }

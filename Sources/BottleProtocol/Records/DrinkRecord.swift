@@ -1,4 +1,4 @@
-/// The 13-byte record of the drink log (protocol law P3):
+/// The 13-byte record of the drink log (protocol spec P3):
 ///
 /// ```
 ///  0     1      2    3     4       5       6  7    8  9   10 11   12
@@ -7,26 +7,24 @@
 /// +-----+------+----+-----+-------+-------+-------+------+-------+------+
 /// ```
 ///
-/// Held inline in two words, so that decoding allocates nothing.
+/// Stored inline in two words, so that decoding does not allocate.
 package struct DrinkRecord: Hashable, Sendable {
-    /// Bytes of a record.
+    /// The size of a record in bytes.
     package static let size = 13
-    /// Byte 0 of every drink record in the strict dialect.
+    /// Byte 0 of every record in the strict dialect.
     package static let strictTypeByte: UInt8 = 0x1A
 
-    /// Bytes 0–7, the first one topmost.
+    /// Bytes 0–7, the first one most significant.
     let head: UInt64
-    /// Bytes 8–12 in the lower 40 bits, byte 8 topmost.
+    /// Bytes 8–12 in the lower 40 bits, byte 8 most significant.
     let tail: UInt64
-    /// How the bytes are read.
     package let dialect: RecordDialect
-    /// Which bytes hold the amount.
     package let amountWidth: AmountWidth
 
-    /// Decodes the first 13 bytes; what follows them is ignored (A1-05).
+    /// Decodes the first 13 bytes and ignores the others (A1-05).
     ///
-    /// `calendar` accepts all 13-byte values: impossible dates are for `isSuspect`. `strict` refuses a byte 0 other
-    /// than 1A and impossible dates, as the founding documents do (A1-02, A1-11, A1-12).
+    /// `calendar` accepts all values; see `isSuspect`. `strict` rejects a byte 0 other than 1A and impossible dates, as
+    /// the original requirements do (A1-02, A1-11, A1-12).
     @inlinable
     package init(
         decoding bytes: some Collection<UInt8>, dialect: RecordDialect = .calendar, amountWidth: AmountWidth? = nil
@@ -45,7 +43,7 @@ package struct DrinkRecord: Hashable, Sendable {
         try self.init(head: head, tail: tail, dialect: dialect, amountWidth: amountWidth ?? AmountWidth(dialect))
     }
 
-    /// The common end of all decoders: the dialect's rules over the two words.
+    /// Applies the dialect's rules to the two words.
     @usableFromInline
     init(head: UInt64, tail: UInt64, dialect: RecordDialect, amountWidth: AmountWidth) throws(DecodeFailure) {
         self.init(unchecked: head, tail: tail, dialect: dialect, amountWidth: amountWidth)
@@ -74,8 +72,8 @@ package struct DrinkRecord: Hashable, Sendable {
         self.amountWidth = amountWidth
     }
 
-    /// Composes a record as a bottle does, for the default dialect. Field for field, nothing is checked: bottles with a
-    /// lost clock write impossible dates.
+    /// Creates a record as a bottle does, in the default dialect. Fields are not checked: a bottle that lost its clock
+    /// stores impossible dates.
     /// - Parameters:
     ///   - yearByte: year - 2000.
     ///   - sensor: bytes 10 and 11: 01 and battery percent on a Boost, °C and 00 on a Vita.
@@ -89,7 +87,7 @@ package struct DrinkRecord: Hashable, Sendable {
         self.init(unchecked: head << 16 | UInt64(amountMl), tail: tail, dialect: .calendar, amountWidth: .u16be)
     }
 
-    /// The byte at an offset of 0–12.
+    /// The byte at an offset (0–12).
     func byte(_ offset: Int) -> UInt8 {
         offset < 8
             ? UInt8(truncatingIfNeeded: head >> (56 - 8 * offset))
@@ -98,31 +96,30 @@ package struct DrinkRecord: Hashable, Sendable {
 
     /// The 13 bytes.
     package var raw: [UInt8] { (0..<Self.size).map(byte) }
-    /// The 13 bytes, for the air.
+    /// The 13 bytes on the wire.
     package var encoded: [UInt8] { raw }
 
     /// Byte 0: year - 2000 (`calendar`), 1A (`strict`).
     package var yearByte: Int { Int(byte(0)) }
-    /// 2000 + byte 0 in `calendar`; `nil` in `strict`, where the host's clock supplies it.
+    /// 2000 + byte 0 in `calendar`; `nil` in `strict`, where the host's clock supplies the year.
     package var year: Int? { dialect == .calendar ? 2000 + yearByte : nil }
-    /// Byte 1, 1–12 where the date is possible.
+    /// Byte 1, 1–12 if valid.
     package var month: Int { Int(byte(1)) }
-    /// Byte 2, 1–31 where the date is possible.
+    /// Byte 2, 1–31 if valid.
     package var day: Int { Int(byte(2)) }
-    /// Byte 3, 0–23 where the time is possible.
+    /// Byte 3, 0–23 if valid.
     package var hour: Int { Int(byte(3)) }
-    /// Byte 4, 0–59 where the time is possible.
+    /// Byte 4, 0–59 if valid.
     package var minute: Int { Int(byte(4)) }
-    /// Byte 5, 0–59 where the time is possible.
+    /// Byte 5, 0–59 if valid.
     package var second: Int { Int(byte(5)) }
-    /// Millilitres: bytes 6–7, or byte 7 alone, per `amountWidth`.
+    /// The amount in millilitres: bytes 6–7, or byte 7, by `amountWidth`.
     package var amountMl: Int { Int(head & (amountWidth == .u16be ? 0xFFFF : 0xFF)) }
-    /// Byte 6 is not zero although it is read as a separator (`u8`): worth a diagnostic (A1-10).
+    /// Byte 6 is not zero although it is a separator (`u8`): reported as a diagnostic (A1-10).
     package var separatorNotZero: Bool { amountWidth == .u8 && byte(6) != 0 }
-    /// Dissolved solids, ppm: bytes 8–9 as they are. Noise on a Boost; see `tdsPpm(model:)`.
+    /// Total dissolved solids in ppm: bytes 8–9. Noise on a Boost; see `tdsPpm(model:)`.
     package var tdsPpm: Int { Int(tail >> 24 & 0xFFFF) }
-    /// Byte 12: 00 is a drink, anything else a bookkeeping entry.
+    /// Byte 12: 00 is a drink, any other value a bookkeeping entry.
     package var flag: Int { Int(byte(12)) }
-    /// Whether the record is a drink, not bookkeeping.
     package var isDrink: Bool { flag == 0 }
 }

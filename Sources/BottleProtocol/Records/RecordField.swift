@@ -1,19 +1,19 @@
-/// A field of the 13-byte drink record (protocol law P3) as data, for whatever is made of it.
+/// A field of the 13-byte drink record (protocol spec P3) as data.
 package struct RecordField: Hashable, Sendable {
-    /// One word in lowerCamelCase.
+    /// A name in lowerCamelCase.
     package var key: String
-    /// For people.
+    /// A title in plain English.
     package var title: String
-    /// Of its first byte in the record, and how many bytes it has: one, or two, big-endian.
+    /// The offset of the first byte.
     package var offset: Int
-    /// How many bytes it has: 1, or 2 with the high byte first.
+    /// The number of bytes: 1, or 2 in big-endian order.
     package var size: Int
-    /// `ml`, `ppm`; empty where it has none.
+    /// `ml`, `ppm`, or empty.
     package var unit: String
 }
 
 extension DrinkRecord {
-    /// Every field, in the order of the bytes; together they are the whole record.
+    /// All fields in the order of their bytes; together they are the whole record.
     package static let fields: [RecordField] = [
         RecordField(key: "year", title: "Year - 2000", offset: 0, size: 1, unit: ""),
         RecordField(key: "month", title: "Month", offset: 1, size: 1, unit: ""),
