@@ -1,9 +1,9 @@
-/// From a record's wall clock to an instant (tracker spec A2). A record has no zone, and in the `strict` dialect no
-/// year.
+/// Converts the wall-clock time of a record to an instant (tracker spec A2). A record has no time zone, and in the
+/// `strict` dialect no year.
 package struct RecordResolver: Sendable {
-    /// The bottle's zone.
+    /// The time zone of the bottle.
     package var zone: Zone
-    /// Older than this many days of 86,400 s is implausible; 1–360.
+    /// The maximum age of a record in days of 86,400 s (1–360).
     package var maxAgeDays: Int
 
     package init(zone: Zone, maxAgeDays: Int = 180) {
@@ -11,11 +11,11 @@ package struct RecordResolver: Sendable {
         self.maxAgeDays = maxAgeDays
     }
 
-    /// What else is known, beside the record, when a wall time occurs twice.
+    /// Further facts for a wall-clock time that occurs twice.
     package struct Evidence: Hashable, Sendable {
-        /// Instant of the record before this one in the same response.
+        /// The instant of the previous record in the same response.
         package var previous: Instant?
-        /// End of this bottle's last successful poll, where that poll did not return this record.
+        /// The end of this bottle's last successful poll, if that poll did not return this record.
         package var lastPollWithoutIt: Instant?
 
         package init(previous: Instant? = nil, lastPollWithoutIt: Instant? = nil) {
@@ -24,45 +24,45 @@ package struct RecordResolver: Sendable {
         }
     }
 
-    /// Which rule dated a record: `-` where the wall time is unique.
+    /// The rule that dated a record: `-` if the wall-clock time is unique.
     package enum Rule: String, Hashable, Sendable {
         case unique = "-"
-        /// The wall time was skipped by a change of clocks; moved forward by the gap.
+        /// The time was skipped by a clock change and is moved forward by the gap.
         case gap
-        /// The second pass lies more than five minutes ahead of us: the first.
+        /// The second occurrence is more than five minutes in the future: use the first.
         case R1
-        /// The record before it is later than the first pass: the second.
+        /// The previous record is later than the first occurrence: use the second.
         case R2
-        /// A poll after the first pass did not return it: the second.
+        /// A poll after the first occurrence did not return the record: use the second.
         case R3
-        /// No evidence: the first.
+        /// No evidence: use the first.
         case R4
     }
 
-    /// Why a record is kept but not counted.
+    /// The reason why a record is stored but not counted.
     package enum Doubt: String, Hashable, Sendable {
-        /// No calendar has this date, or no clock this time.
+        /// The date or time does not exist.
         case impossibleDate
-        /// The record's own year is none of 2015–2099.
+        /// The record's year is not in 2015–2099.
         case implausibleYear
-        /// More than 26 h ahead of us, or too old, or no year fits.
+        /// The record is more than 24 h in the future or too old, or no year fits.
         case implausibleTimestamp
     }
 
-    /// What a record was dated to, by which rule, and whether it counts.
+    /// The date of a record, the rule that determined it, and whether the record counts.
     package struct Resolution: Hashable, Sendable {
-        /// The record's own fields with the year found: what identifies the drink. `nil` where no year fits.
+        /// The record's fields with the resolved year, which identify the drink; `nil` if no year fits.
         package var wall: WallTime?
-        /// When it was; `nil` where no year fits.
+        /// The instant; `nil` if no year fits.
         package var instant: Instant?
-        /// Which rule chose among several instants.
+        /// The rule that selected one of several instants.
         package var rule: Rule
-        /// `nil`: the record counts.
+        /// `nil` if the record counts.
         package var doubt: Doubt?
     }
 
-    /// Dates one record that was received at `received`. The first resolution that is stored is final (A2.5): the
-    /// caller asks again only for records that it quarantined.
+    /// Dates one record that was received at `received`. The first stored date is final (A2.5), so the caller only
+    /// dates new and quarantined records.
     package func resolve(_ fields: RecordFields, received: Instant, evidence: Evidence = Evidence()) -> Resolution {
         guard fields.isPossibleInSomeYear else { return doubtful(.impossibleDate) }
         let found: Resolution
@@ -88,8 +88,8 @@ package struct RecordResolver: Sendable {
         return found
     }
 
-    /// Dates the records of one response, oldest first as bottles send them: each has the one before it as evidence.
-    /// `lastPollWithout` says, record by record, which poll lacked it.
+    /// Dates the records of one response, oldest first. Each record has the previous one as evidence. `lastPollWithout`
+    /// returns the last poll that did not have a record.
     package func resolve(
         response: [RecordFields], received: Instant, lastPollWithout: (Int) -> Instant?
     ) -> [Resolution] {
@@ -102,8 +102,8 @@ package struct RecordResolver: Sendable {
         }
     }
 
-    /// The latest year, from the one after the receiving clock's downwards, in which the date exists and is at most
-    /// 26 h ahead. Leap days are at most eight years apart.
+    /// The latest year, from the one after the receiving clock's backwards, in which the date exists and is at most 24
+    /// h in the future. Leap days are at most eight years apart.
     private func latest(_ fields: RecordFields, received: Instant, evidence: Evidence) -> Resolution? {
         let newest = zone.wall(at: received).year + 1
         for year in stride(from: newest, through: newest - 9, by: -1) {
@@ -138,7 +138,7 @@ package struct RecordResolver: Sendable {
         Resolution(wall: wall, instant: nil, rule: .unique, doubt: doubt)
     }
 
-    /// Years that a bottle's clock may say (protocol spec P3).
+    /// The plausible years of a bottle's clock (protocol spec P3).
     package static let plausibleYears = 2015...2099
     /// A record may be this far ahead of the receiving clock: the farthest that two right clocks are apart, in the
     /// zones with the largest and the smallest offset.
@@ -146,7 +146,7 @@ package struct RecordResolver: Sendable {
 }
 
 extension RecordResolver.Resolution {
-    /// What the journal keeps: a drink, an entry that is none (`isDrink` false, or 0 ml), or a quarantined one.
+    /// The verdict for the journal: a drink, a record that is not a drink (`isDrink` is false, or 0 ml), or quarantine.
     package func verdict(amountMl: Int, isDrink: Bool, zone: Zone) -> JournalEntry.Verdict {
         if let doubt { return .quarantined(reason: doubt.rawValue) }
         guard isDrink else { return .notADrink(reason: "flag") }

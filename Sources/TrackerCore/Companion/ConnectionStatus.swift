@@ -1,4 +1,4 @@
-/// What the core sees of the radio (tracker spec A8).
+/// The connection to the bottle (tracker spec A8).
 package enum ConnectionState: Hashable, Sendable {
     case disconnected, scanning, connecting, connected, polling
     case error(ConnectionProblem)
@@ -16,25 +16,25 @@ package enum ConnectionState: Hashable, Sendable {
     }
 }
 
-/// Why a poll brought nothing. It never clears stored drinks, and never means that nothing was drunk.
+/// The reason why a poll failed. A failed poll never changes stored drinks.
 package enum ConnectionProblem: Error, Hashable, Sendable, CustomStringConvertible {
     case bottleNotFound
     case bluetoothOff
     case permissionDenied
     case noAdapter
-    /// Refused, or not within the connect timeout; with what the layer below said.
+    /// The connection was rejected or timed out, with the link's message.
     case failedToConnect(String?)
     case unexpectedResponse
-    /// The whole poll's budget passed.
+    /// The time limit of the whole poll has passed.
     case noAnswer
-    /// In the middle of a talk; what was not acknowledged is still in the bottle.
+    /// The connection was lost; records without acknowledgement are still in the bottle.
     case connectionLost(String?)
-    /// A bottle answered that is not this store's.
+    /// Another bottle answered.
     case notOurs
-    /// The host's clock contradicts what store and bottle know: nothing was acknowledged.
+    /// The host's clock contradicts the store or the bottle: nothing was acknowledged.
     case clockDoubtful
 
-    /// The error line.
+    /// The message.
     package var description: String {
         switch self {
         case .bottleNotFound: "Bottle not found"
@@ -50,7 +50,7 @@ package enum ConnectionProblem: Error, Hashable, Sendable, CustomStringConvertib
         }
     }
 
-    /// The hint under it, cleared by the next successful poll.
+    /// The advice after the message, cleared by the next successful poll.
     package var hint: String? {
         switch self {
         case .bottleNotFound: "Could not find bottle. Make sure it's nearby."
@@ -59,7 +59,7 @@ package enum ConnectionProblem: Error, Hashable, Sendable, CustomStringConvertib
         }
     }
 
-    /// Its name in a store and in JSON.
+    /// The name in the store and in JSON.
     package var code: String {
         switch self {
         case .bottleNotFound: "notFound"
@@ -75,7 +75,7 @@ package enum ConnectionProblem: Error, Hashable, Sendable, CustomStringConvertib
         }
     }
 
-    /// What the layer below said, where the problem carries it.
+    /// The link's message, if there is one.
     package var message: String? {
         switch self {
         case .failedToConnect(let message), .connectionLost(let message): message
@@ -83,7 +83,7 @@ package enum ConnectionProblem: Error, Hashable, Sendable, CustomStringConvertib
         }
     }
 
-    /// From its `code`; `nil` for one that is not known.
+    /// From a `code`; `nil` if it is unknown.
     package init?(code: String, message: String?) {
         switch code {
         case "connectFailed": self = .failedToConnect(message)
@@ -99,11 +99,11 @@ package enum ConnectionProblem: Error, Hashable, Sendable, CustomStringConvertib
     }
 }
 
-/// The radio's last word and the hint that stands until a poll succeeds.
+/// The last state of the connection, with advice that stays until a poll succeeds.
 package struct ConnectionStatus: Hashable, Sendable {
-    /// The last change.
+    /// The last state.
     package var state: ConnectionState
-    /// What to do about the last failed poll.
+    /// Advice for the last failed poll.
     package var hint: String?
 
     package init(state: ConnectionState = .disconnected, hint: String? = nil) {
@@ -111,41 +111,41 @@ package struct ConnectionStatus: Hashable, Sendable {
         self.hint = hint
     }
 
-    /// Takes in a change. An error survives the disconnect that follows it, until the next attempt or success.
+    /// Changes the state. An error stays after the disconnect that follows it, until the next attempt or success.
     package mutating func change(to next: ConnectionState) {
         if case .error = state, next == .disconnected { return }
         state = next
         if case .error(let problem) = next { hint = problem.hint }
     }
 
-    /// The error line, while the last word of the radio is one.
+    /// The message, if the last state is an error.
     package var error: String? {
         guard case .error(let problem) = state else { return nil }
         return problem.description
     }
 
-    /// A poll came to its end with the bottle's answer.
+    /// Records a successful poll.
     package mutating func pollSucceeded() {
         state = .disconnected
         hint = nil
     }
 }
 
-/// What is known of the bottle that was polled last.
+/// The status of the bottle that was polled last.
 package struct BottleStanding: Hashable, Sendable, Encodable {
-    /// What it goes by: its alias, or its identity.
+    /// The alias, or the identity.
     package var name: String
-    /// The name that it shows on the air.
+    /// The advertised name.
     package var advertisedName: String?
-    /// Its model in lower case, where it is known.
+    /// The model in lower case, if known.
     package var model: String?
-    /// Charge of its battery, 0–100, as it said at that poll.
+    /// The battery level (0–100 %) at that poll.
     package var batteryPercent: Int?
-    /// Bottle's clock minus host's, seconds, at the last poll that saw both.
+    /// The bottle's clock minus the host's, in seconds, at the last poll that read both.
     package var clockDriftSeconds: Int?
-    /// End of the last poll, whole or not.
+    /// The end of the last poll, complete or not.
     package var lastPoll: Instant?
-    /// The last poll that read the whole log.
+    /// The end of the last poll that read the whole log.
     package var lastCompletePoll: Instant?
 
     package init(
@@ -166,7 +166,7 @@ package struct BottleStanding: Hashable, Sendable, Encodable {
         case name, advertisedName, model, batteryPercent, clockDriftSeconds, lastPoll, lastCompletePoll
     }
 
-    /// Instants as whole seconds since 1970, as everywhere in the state; what is not known is null.
+    /// Instants are whole seconds since 1970; unknown values are null.
     package func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(name, forKey: .name)
@@ -178,7 +178,7 @@ package struct BottleStanding: Hashable, Sendable, Encodable {
         try container.encode(lastCompletePoll?.wholeSeconds, forKey: .lastCompletePoll)
     }
 
-    /// The same but for when it was polled.
+    /// The same without the times of polls.
     var timeless: BottleStanding {
         var copy = self
         (copy.lastPoll, copy.lastCompletePoll) = (nil, nil)

@@ -1,26 +1,23 @@
-/// System A's value type with its own arithmetic, under its own names (tracker spec A3, A4). What the product shows
-/// differs where this is wrong for it: see `GlassLabel`, `Percent` and `NextDrink`.
+/// The state of system A with its own arithmetic and names (tracker spec A3, A4). The product corrects it in
+/// `GlassLabel`, `Percent` and `NextDrink`.
 package struct HydrationState: Hashable, Sendable, Codable {
-    /// What is to be drunk in a day.
     package var dailyGoalMl: Int
-    /// What one glass of the halo holds.
+    /// The size of one glass of the ring.
     package var glassSizeMl: Int
-    /// What was drunk today.
+    /// Today's total.
     package var totalMl: Int
-    /// When the last drink of today was.
+    /// The time of today's last drink.
     package var lastDrink: Instant?
-    /// Begin of the hours in which drinks are due.
+    /// The start of the drinking hours.
     package var wake: TimeOfDay
-    /// End of these hours.
+    /// The end of the drinking hours.
     package var sleep: TimeOfDay
     /// Oldest first.
     package var history: [Entry]
 
     /// A drink in the list.
     package struct Entry: Hashable, Sendable, Codable {
-        /// When it was.
         package var at: Instant
-        /// How much it was.
         package var ml: Int
 
         package init(at: Instant, ml: Int) {
@@ -29,7 +26,7 @@ package struct HydrationState: Hashable, Sendable, Codable {
         }
     }
 
-    /// The type's defaults; the product's goal of 2500 ml is a setting (K-X1).
+    /// The defaults of the original app. The product's goal of 2500 ml is a setting (K-X1).
     package init(
         dailyGoalMl: Int = 1600, glassSizeMl: Int = 200, totalMl: Int = 0, lastDrink: Instant? = nil,
         wake: TimeOfDay = TimeOfDay(hour: 8), sleep: TimeOfDay = TimeOfDay(hour: 20), history: [Entry] = []
@@ -43,47 +40,47 @@ package struct HydrationState: Hashable, Sendable, Codable {
         self.history = history
     }
 
-    /// 0…1. A goal of 0 or less is 0 (K-A18); a negative total counts as 0.
+    /// 0…1. A goal of 0 or less gives 0 (K-A18); a negative total counts as 0.
     package var progress: Double {
         dailyGoalMl > 0 ? min(1, Double(max(0, totalMl)) / Double(dailyGoalMl)) : 0
     }
 
-    /// Whole glasses drunk, not capped at the goal.
+    /// The number of whole glasses; can exceed the goal.
     package var glassesConsumed: Int { glassSizeMl > 0 ? max(0, totalMl) / glassSizeMl : 0 }
 
-    /// Whole glasses in the goal, rounded down: 1700 ml of 200 are 8 although a ninth is due.
+    /// The number of whole glasses in the goal, rounded down: 1700 ml with 200 ml glasses gives 8.
     package var glassesGoal: Int { glassSizeMl > 0 ? max(0, dailyGoalMl) / glassSizeMl : 0 }
 
-    /// Glasses left, rounded up.
+    /// The number of remaining glasses, rounded up.
     package var glassesLeft: Int {
         glassSizeMl > 0 ? ceilDivide(max(0, dailyGoalMl.saturatingSubtract(totalMl)), glassSizeMl) : 0
     }
 
-    /// Seconds to the next drink by the founding spread over minutes of the day; `nil` before wake, from sleep on, and
-    /// with no glasses left. It starts anew at every call and so never reaches 0 by itself (K-A5): see `NextDrink`.
+    /// Seconds to the next drink by the original arithmetic over minutes of the day; `nil` outside the drinking hours
+    /// and without remaining glasses. It starts again at every call and so never reaches 0 (K-A5); see `NextDrink`.
     package func timeUntilNextDrink(from now: TimeOfDay) -> Double? {
         guard now >= wake, now < sleep, glassesLeft > 0 else { return nil }
         return Double(sleep.minutes - now.minutes) / Double(glassesLeft) * 60
     }
 }
 
-/// Progress in whole percent, rounded down: 100 only when the goal is met.
+/// The progress in whole percent, rounded down: 100 only if the goal is met.
 package enum Percent {
-    /// 0 where there is no goal; more than 100 is not said.
+    /// 0 without a goal; at most 100.
     package static func of(totalMl: Int, goalMl: Int) -> Int {
         guard goalMl > 0 else { return 0 }
         return totalMl >= goalMl ? 100 : Int(Int128(100) * Int128(max(0, totalMl)) / Int128(goalMl))
     }
 }
 
-/// The halo's label `consumed/goal`: reads n/n exactly when the goal is met (K-A7).
+/// The label `consumed/goal` of the ring: n/n exactly if the goal is met (K-A7).
 package struct GlassLabel: Hashable, Sendable, CustomStringConvertible {
-    /// Glasses drunk: whole ones, until the goal is met.
+    /// The number of whole glasses until the goal is met.
     package var consumed: Int
-    /// Glasses of the goal, rounded up.
+    /// The glasses of the goal, rounded up.
     package var goal: Int
 
-    /// From millilitres; a glass of less than 1 ml counts as 1 ml.
+    /// - Parameter glassMl: less than 1 ml counts as 1 ml.
     package init(totalMl: Int, goalMl: Int, glassMl: Int) {
         let glass = max(1, glassMl)
         goal = ceilDivide(max(0, goalMl), glass)
@@ -95,9 +92,9 @@ package struct GlassLabel: Hashable, Sendable, CustomStringConvertible {
     package var description: String { "\(consumed)/\(goal)" }
 }
 
-/// `mm:ss` of a countdown: whole seconds, minutes not wrapped at 60, `00:00` when it has run out.
+/// A countdown as `mm:ss`: whole seconds, minutes not wrapped at 60, `00:00` at the end.
 package enum Countdown {
-    /// - Parameter seconds: until then; less than 0 and what is no number are 0.
+    /// - Parameter seconds: negative values and NaN are 0.
     package static func text(_ seconds: Double) -> String {
         let whole = seconds.isFinite ? Int(min(max(0, seconds), 1e9)) : 0
         return "\(padded(whole / 60, 2)):\(padded(whole % 60, 2))"

@@ -1,22 +1,22 @@
-/// When the next drink is due (tracker spec A5): anchored at the last drink, so that the countdown runs out and a
-/// reminder comes. The founding arithmetic spread the rest of the day anew from every "now" and never came due (K-A5).
+/// The due time of the next drink (tracker spec A5). It starts at the last drink, so that the countdown ends and a
+/// reminder follows. The original arithmetic started again at every "now" (K-A5).
 package struct NextDrink: Hashable, Sendable {
-    /// What the countdown stands for just now.
+    /// The phase of the countdown.
     package enum Phase: String, Hashable, Sendable, Codable, CaseIterable {
         case counting, alerting, outsideHours, goalReached
     }
 
-    /// Four phases in place of one missing countdown (K-A6).
+    /// The phase (K-A6).
     package var phase: Phase
-    /// What the spacing counts from: one interval reminder an anchor. `nil` when nothing is due.
+    /// The start of the interval, which has one reminder; `nil` if nothing is due.
     package var anchor: Instant?
-    /// To the millisecond.
+    /// The due time, to the millisecond.
     package var due: Instant?
-    /// Until due: negative while alerting.
+    /// Seconds until due; negative while alerting.
     package var secondsLeft: Double?
 
     /// - Parameters:
-    ///   - wake: first instant of the current day's drinking hours; `sleep` is the end, exclusive.
+    ///   - wake: the first instant of the current day's drinking hours; `sleep` is the end, exclusive.
     ///   - lastDrink: the latest drink of the current day.
     package init(
         now: Instant, wake: Instant, sleep: Instant, totalMl: Int, goalMl: Int, glassMl: Int, lastDrink: Instant?
@@ -33,7 +33,8 @@ package struct NextDrink: Hashable, Sendable {
         let glasses = Int128(ceilDivide(goalMl.saturatingSubtract(totalMl), max(1, glassMl)))
         let window = Int128(sleep.milliseconds) - Int128(anchor.milliseconds)
         let elapsed = Int128(now.milliseconds) - Int128(anchor.milliseconds)
-        // In glasses times milliseconds, so that "due" is exact; the last call is half an hour before sleep (K-A13).
+        // In glasses times milliseconds, so that "due" is exact. The last reminder is half an hour before sleep
+        // (K-A13).
         let lastCall = window > Self.lastCallMilliseconds ? window - Self.lastCallMilliseconds : window
         let spacing = min(window, lastCall * glasses)
         let left = spacing - elapsed * glasses
@@ -52,7 +53,7 @@ package struct NextDrink: Hashable, Sendable {
         self.secondsLeft = secondsLeft
     }
 
-    /// Due, or past it.
+    /// Whether the drink is due.
     package var isAlerting: Bool { phase == .alerting }
 
     private static let lastCallMilliseconds: Int128 = 30 * 60 * 1000

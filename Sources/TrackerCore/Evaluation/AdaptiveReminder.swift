@@ -1,11 +1,10 @@
-/// System D's reminder (tracker spec D2): every so many hours without a drink, with the pace that would still reach
-/// the goal. It does not ask whether one is behind (K-D2).
+/// The reminder of system D (tracker spec D2): after some hours without a drink, with the pace that would still reach
+/// the goal. It ignores whether the user is behind pace (K-D2).
 package struct AdaptiveReminder: Hashable, Sendable {
-    /// Start inclusive, end exclusive.
+    /// The start, inclusive; the end is exclusive.
     package var start: Instant
-    /// End of the window.
     package var end: Instant
-    /// Hours without a drink after which it speaks.
+    /// The hours without a drink before a reminder.
     package var intervalHours: Double
 
     package init(start: Instant, end: Instant, intervalHours: Double = 2) {
@@ -14,24 +13,24 @@ package struct AdaptiveReminder: Hashable, Sendable {
         self.intervalHours = intervalHours
     }
 
-    /// Hours left, rounded up; at least 1 inside the window.
+    /// The remaining hours, rounded up; at least 1 inside the window.
     package func hoursLeft(at now: Instant) -> Int {
         max(1, Int(saturating: (now.seconds(to: end) / 3600).rounded(.up)))
     }
 
-    /// Ml an hour that would reach the goal by the end.
+    /// The ml per hour that would reach the goal at the end.
     package func pace(remainingMl: Int, at now: Instant) -> Double {
         Double(max(0, remainingMl)) / Double(hoursLeft(at: now))
     }
 
-    /// The pace as the text says it: to 10 ml, halves up, at least 10. `nil` when nothing remains.
+    /// The pace in the text: rounded to 10 ml (half up), at least 10; `nil` if nothing remains.
     package func shownPace(remainingMl: Int, at now: Instant) -> Int? {
         guard remainingMl > 0 else { return nil }
         let hours = Int128(hoursLeft(at: now))
         return max(10, Int(clamping: (2 * Int128(remainingMl) + 10 * hours) / (20 * hours) * 10))
     }
 
-    /// All firings after that last drink, with nothing drunk since: anchor + k × interval before the end. At most 1000.
+    /// All reminder times after the last drink: anchor + k × interval before the end. At most 1000.
     package func firings(lastDrink: Instant?) -> [Instant] {
         var found: [Instant] = []
         var point = anchor(lastDrink: lastDrink)
@@ -42,7 +41,7 @@ package struct AdaptiveReminder: Hashable, Sendable {
         return found
     }
 
-    /// The latest firing that has come by now: what was missed collapses into this one.
+    /// The latest reminder time that has passed; it replaces missed ones.
     package func firing(at now: Instant, lastDrink: Instant?) -> Instant? {
         guard let interval = intervalMilliseconds, now >= start, now < end else { return nil }
         let anchor = min(anchor(lastDrink: lastDrink), now)
@@ -50,7 +49,7 @@ package struct AdaptiveReminder: Hashable, Sendable {
         return passed >= 1 ? Instant(milliseconds: anchor.milliseconds.saturatingAdd(passed * interval)) : nil
     }
 
-    /// The first firing after now.
+    /// The first reminder time after now.
     package func nextFiring(after now: Instant, lastDrink: Instant?) -> Instant? {
         guard let interval = intervalMilliseconds, now < end else { return nil }
         let anchor = max(start, min(lastDrink ?? start, now))
@@ -59,7 +58,7 @@ package struct AdaptiveReminder: Hashable, Sendable {
         return next < end ? next : nil
     }
 
-    /// Yesterday's last cup does not fire this morning: the window's start is the earliest anchor.
+    /// The earliest anchor is the window's start, so that yesterday's last drink causes no reminder this morning.
     private func anchor(lastDrink: Instant?) -> Instant { max(start, lastDrink ?? start) }
 
     private var intervalMilliseconds: Int64? {

@@ -1,26 +1,24 @@
-/// A reminder as a bottle's own light shows it. It is no message: it stands as long as it is so, and nothing of it is
-/// counted.
+/// A reminder by the bottle's light. It is not a notification and is not counted.
 package enum BottleLight: String, Hashable, Sendable, CaseIterable {
     case off
     /// A drink is due.
     case gentle
-    /// It is long due.
+    /// A drink has been due for a long time.
     case strong
 
-    /// So long before quiet hours it goes out: what is written to a bottle makes its light blink, and nothing of that
-    /// is for the night.
+    /// The light is off this many seconds before quiet hours, because writing to a bottle makes its light blink.
     static let lead: Double = 300
-    /// So long after a drink was due the interval engine's light becomes strong.
+    /// The seconds after which the interval engine's light becomes strong.
     static let patience: Double = 1800
 }
 
 extension Evaluation {
-    /// What the light of a bottle with these settings is to show.
+    /// The light of a bottle with these settings.
     package func light(by bottle: BottleSettings) -> BottleLight { bottle.light ? light : .off }
 }
 
 extension HydrationReminders {
-    /// What the engines that are chosen have to say, whether or not anybody was told in words.
+    /// The state of the selected engines, whether or not there was a notification.
     var light: BottleLight {
         guard settings.remindersEnabled, snoozedUntil == nil, !pace.isGoalAchieved, now >= activeHours.start,
             now < activeHours.end.advanced(seconds: -BottleLight.lead)

@@ -1,21 +1,19 @@
-/// What the second screen gets (tracker spec A12): system A's state, whether it alerts, and the countdown, `null` when
-/// there is none, so that no stale one stays on the watch (K-A17).
+/// The data of the second screen (tracker spec A12): the state of system A, whether it alerts, and the countdown;
+/// `null` if there is none, so that the watch shows no old one (K-A17).
 package struct CompanionSnapshot: Hashable, Sendable, Codable {
-    /// System A's state of the day.
     package var state: HydrationState
-    /// Whether a drink is due now.
+    /// Whether a drink is due.
     package var isAlerting: Bool
-    /// Seconds until the next drink is due, not below 0.
+    /// Seconds until the next drink is due, at least 0.
     package var timeUntilNext: Double?
 
-    /// From a state and its countdown.
     package init(state: HydrationState, nextDrink: NextDrink) {
         self.state = state
         isAlerting = nextDrink.isAlerting
         timeUntilNext = nextDrink.secondsLeft.map { max(0, $0) }
     }
 
-    /// Of one moment, with the hours of the halo.
+    /// The state of one moment.
     package init(now: Instant, intake: DayIntake, settings: Settings, nextDrink: NextDrink) {
         let hours = settings.intervalHours
         self.init(
@@ -51,7 +49,7 @@ extension HydrationState {
         try container.encode(history, forKey: .history)
     }
 
-    /// Lenient: what is missing has the type's default.
+    /// Missing fields have the type's defaults.
     package init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         func value<Value: Decodable>(_ key: CodingKeys, _ type: Value.Type) -> Value? {
@@ -77,7 +75,7 @@ extension HydrationState.Entry {
         try container.encode(ml, forKey: .ml)
     }
 
-    /// With `at` as seconds since 1970.
+    /// `at` in seconds since 1970.
     package init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         let seconds = try container.decode(Int64.self, forKey: .at)

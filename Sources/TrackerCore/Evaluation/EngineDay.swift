@@ -1,36 +1,33 @@
-/// What the reminder engine remembers of one day. Keyed by the day, so that a process that slept through the boundary
-/// is right without having reset anything (K-B16).
+/// The reminder engine's state of one day. The key is the day, so a process that slept through the boundary needs no
+/// reset (K-B16).
 package struct EngineDay: Hashable, Sendable, Codable {
-    /// The day that it is of.
     package var dayKey: LocalDay
-    /// Reminders that at least one sink accepted (K-B15): what the daily limit counts.
+    /// The number of accepted reminders (K-B15), which the daily limit counts.
     package var remindersSent = 0
-    /// The urgency of the last accepted pace reminder, lowered when urgency falls; `nil` is none.
+    /// The urgency of the last accepted pace reminder, lowered when the urgency falls.
     package var lastNotified: Urgency?
-    /// The goal's word was accepted, or reminders were off when it was reached; for the day, whatever happens to the
-    /// drinks.
+    /// The goal notification was accepted, or reminders were off when the goal was reached. It stays set for the day.
     package var goalNotified = false
-    /// Anchor of the last accepted interval reminder: one reminder an anchor.
+    /// The anchor of the last accepted interval reminder.
     package var lastDueAnchor: Instant?
-    /// The last accepted adaptive firing.
+    /// The last accepted adaptive reminder time.
     package var lastAdaptiveSlot: Instant?
-    /// How many words of being back on pace were accepted.
+    /// The number of accepted notifications about being back on pace.
     package var backOnTrackSent = 0
-    /// A drink brought the day back on pace, and nobody has been told yet. Not stored by older versions.
+    /// A drink brought the day back on pace, and the notification is pending. Older versions do not store it.
     package var recoveryIsDue: Bool?
-    /// The day's total at the last evaluation: tells a drink from the mere passing of time.
+    /// The day's total at the last evaluation, to distinguish a drink from elapsed time.
     package var lastTotalMl = 0
 
-    /// The fresh state of a day.
     package init(dayKey: LocalDay) { self.dayKey = dayKey }
 
-    /// This state if it is of that day, else that day's fresh one.
+    /// This state if it belongs to the day, else a new one.
     package func rolled(to day: LocalDay) -> EngineDay { dayKey == day ? self : EngineDay(dayKey: day) }
 
     /// The user paused the reminders: what was already announced may be announced again after the pause.
     package mutating func rearm() { (lastNotified, lastDueAnchor, lastAdaptiveSlot) = (nil, nil, nil) }
 
-    /// At least one sink accepted the notification. What was refused changes nothing and comes again.
+    /// Records an accepted notification. A rejected notification changes nothing and is offered again.
     package mutating func accept(_ notification: TrackerNotification) {
         guard notification.dayKey == dayKey else { return }
         switch notification.acceptance {

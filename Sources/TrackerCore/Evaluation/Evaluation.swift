@@ -1,32 +1,30 @@
-/// What the core says of one moment: how things stand, what to tell, and what to remember.
+/// The result of an evaluation: the snapshot, the notifications to deliver, and the state to save.
 ///
-/// The way to use it, in one transaction of the store: evaluate, save `engineDay` and `waterlineReminders`; then offer
-/// each decision to the sinks, and for each that at least one accepted call `accept` and save again. A process that
-/// dies in between offers the same decision, under the same id, at its next evaluation.
+/// Use it in one transaction of the store: evaluate, save `engineDay` and `waterlineReminders`. Then offer each
+/// decision to the channels, call `accept` for each that at least one accepted, and save again. A process that ends in
+/// between offers the same decision with the same id at its next evaluation.
 package struct Evaluation: Sendable {
-    /// How things stand.
     package var snapshot: TrackerSnapshot
-    /// Most important first; at most one hydration reminder.
+    /// The most important first; at most one hydration reminder.
     package var decisions: [TrackerNotification]
-    /// Ids of notifications that should no longer be shown; closing one that is not shown does nothing.
+    /// The ids of notifications to close. Closing one that is not shown has no effect.
     package var closes: [String]
-    /// The reminder engine's state to save, before anything was accepted.
+    /// The reminder engine's state to save, before any acceptance.
     package var engineDay: EngineDay
-    /// Of the active session; `nil` without one.
+    /// The state of the active session; `nil` without one.
     package var waterlineReminders: WaterlineReminderState?
-    /// What a bottle's light is to show, where a bottle's settings let it (`light(by:)`).
+    /// The light of bottles whose settings allow it (`light(by:)`).
     package var light: BottleLight
-    /// When something next changes by the mere passing of time. Evaluate then, and at least every 60 s.
+    /// The time of the next change without an event. Evaluate then, and at least every 60 s.
     package var nextChange: Instant
 
-    /// At least one sink accepted the decision: the state to save.
+    /// Records an accepted decision: the state to save.
     package mutating func accept(_ notification: TrackerNotification) {
         engineDay.accept(notification)
         waterlineReminders?.accept(notification)
     }
 
-    /// Offers every decision to every sink, closes what is over, and takes in what was accepted: for what-ifs, without
-    /// a store.
+    /// Offers every decision to every channel, closes old notifications and records acceptances, without a store.
     package mutating func deliver(to sinks: [MemorySink]) {
         for id in closes { sinks.forEach { $0.close(id: id) } }
         for decision in decisions {
@@ -36,10 +34,9 @@ package struct Evaluation: Sendable {
     }
 }
 
-/// The door to the core.
+/// The entry point of the tracker core.
 package enum Tracker {
-    /// Decides everything for one moment. May be called at any time, any number of times: with the state of the last
-    /// evaluation the same moment decides nothing new.
+    /// Decides everything for one moment. Repeated calls with the saved state decide nothing new.
     package static func evaluate(_ facts: TrackerFacts, now: Instant) -> Evaluation {
         let calendar = facts.calendar
         let intake = facts.today(at: now)
@@ -89,7 +86,7 @@ package enum Tracker {
 }
 
 extension NextDrink {
-    /// The next drink of the day that runs at that moment.
+    /// The next drink of the current day.
     init(facts: TrackerFacts, intake: DayIntake, now: Instant) {
         let settings = facts.settings
         let hours = settings.intervalHours

@@ -1,38 +1,35 @@
-/// Why something is told at one moment, or not: of each kind of reminder the conditions, the facts behind them, the
-/// ones that decided, and what would change that. The conditions are those that the decision itself was made by.
+/// The reasons for and against each reminder at one moment: its conditions, their facts, the deciding ones, and what
+/// would change them. The decision uses the same conditions.
 package struct Explanation: Hashable, Sendable {
-    /// Something that has to be so for a reminder to be told.
+    /// A condition of a reminder.
     package struct Condition: Hashable, Sendable, Encodable {
-        /// Which condition it is.
         package var name: ReminderGuard.Name
-        /// Whether it is so.
         package var holds: Bool
-        /// How it stands, in a sentence.
+        /// The current fact, as a sentence.
         package var fact: String
-        /// What would turn it over, in a sentence.
+        /// What would change the result, as a sentence.
         package var change: String
     }
 
-    /// One reminder, with everything that was asked before it.
+    /// A reminder with all its conditions.
     package struct Reminder: Hashable, Sendable {
-        /// Which kind of reminder.
         package var kind: NotificationKind
-        /// Its conditions, in the order in which they were asked.
+        /// The conditions in the order of their evaluation.
         package var conditions: [Condition]
-        /// Whether it is told: all conditions hold.
+        /// Whether all conditions hold.
         package var isTold: Bool { conditions.allSatisfy(\.holds) }
-        /// What keeps it silent, the first that was asked first; none where it is told.
+        /// The conditions that do not hold, in order.
         package var deciding: [Condition] { conditions.filter { !$0.holds } }
     }
 
-    /// The moment that is explained.
+    /// The explained moment.
     package var at: Instant
-    /// IANA id of the zone in force then.
+    /// The IANA id of the time zone.
     package var zone: String
-    /// One for each kind of reminder.
+    /// One entry for each kind of reminder.
     package var reminders: [Reminder]
 
-    /// Kinds that are reminders; the resident word of a running session is none.
+    /// The kinds that are reminders: all except the resident notification of a session.
     package static let kinds: [NotificationKind] = NotificationKind.allCases.filter { !$0.isResident }
 }
 
@@ -61,8 +58,7 @@ extension Explanation: Encodable {
 }
 
 extension Tracker {
-    /// Why `evaluate` decides what it decides, for the same facts and the same moment. Tells nobody and remembers
-    /// nothing.
+    /// Explains the decision of `evaluate` for the same facts and moment. Has no side effects.
     package static func explain(_ facts: TrackerFacts, now: Instant) -> Explanation {
         let hydration = hydration(facts, now: now)
         let waterline = facts.waterline.map {

@@ -1,5 +1,4 @@
-// The guards of each hydration reminder (tracker spec B4, B5): independent of each other, so that each says by itself
-// what it waits for.
+// The conditions of each hydration reminder (tracker spec B4, B5).
 extension HydrationReminders {
     var goalGuards: [ReminderGuard] {
         [
@@ -18,7 +17,7 @@ extension HydrationReminders {
         ]
     }
 
-    /// Of the engines that share one id and one daily limit.
+    /// The conditions of the engines that share one id and one daily limit.
     func reminderGuards(_ kind: NotificationKind) -> [ReminderGuard] {
         [
             ReminderGuard(.remindersOn, settings.remindersEnabled), ReminderGuard(.goalOpen, !pace.isGoalAchieved),

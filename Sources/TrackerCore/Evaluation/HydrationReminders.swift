@@ -1,5 +1,5 @@
-/// The hydration reminders of one moment (tracker spec B4, B5, X2): one engine for the three that the founding
-/// documents bring, with one id, one daily limit, one pair of quiet hours and one congratulation.
+/// The hydration reminders of one moment (tracker spec B4, B5, X2): one engine for the three of the original
+/// requirements, with one id, one daily limit, one pair of quiet hours and one goal notification.
 struct HydrationReminders {
     let now: Instant
     let settings: Settings
@@ -12,12 +12,12 @@ struct HydrationReminders {
     let hold: ReminderHold?
     /// The end of the pause that the user asked for, while it lasts.
     let snoozedUntil: Instant?
-    /// Moves on with what needs no acceptance: falling urgency, the goal's flag, the total seen.
+    /// Includes changes that need no acceptance: falling urgency, the goal flag, the last total.
     private(set) var state: EngineDay
     private(set) var decisions: [TrackerNotification] = []
-    /// Ids of notifications that no longer say what is so.
+    /// The ids of notifications to close.
     private(set) var closes: [String] = []
-    /// The guards of each kind, as they were when it was decided.
+    /// The conditions of each kind at its decision.
     private(set) var guards: [NotificationKind: [ReminderGuard]] = [:]
 
     init(now: Instant, facts: TrackerFacts, pace: PaceSnapshot, nextDrink: NextDrink) {
@@ -37,7 +37,7 @@ struct HydrationReminders {
         state.lastTotalMl = pace.dailyTotalMl
     }
 
-    /// In the order of B4. What is said, and what is not, follows from the guards and from nothing else.
+    /// In the order of B4. Only the conditions decide.
     private mutating func decide() {
         if pace.isGoalAchieved {
             (state.lastNotified, state.recoveryIsDue) = (nil, nil)
@@ -62,17 +62,16 @@ struct HydrationReminders {
         }
     }
 
-    /// Once a day, also in quiet hours: the user has just acted (K-B19). The flag is set when a sink accepted, and at
-    /// once when reminders are off. So a command that logs the last drink and has nobody to tell leaves the word to
-    /// the service.
+    /// Once a day, also in quiet hours, because the user has just logged a drink (K-B19). The flag is set when a
+    /// channel accepts, or at once if reminders are off. So a command without a channel leaves the notification to the
+    /// service.
     private mutating func reachedGoal() {
         if holds(.goal, goalGuards) { return add(.goal, NotificationTexts.goal, number: 1, .goal) }
         if pace.isGoalAchieved, !settings.remindersEnabled { state.goalNotified = true }
     }
 
-    /// Urgency below the last notified one lowers it to the current: red to amber re-arms red only (K-B11). When a
-    /// drink, not the clock, brought it on track, that is worth a word to those who want it: it is due until somebody
-    /// heard it, because the evaluation that saw the drink may have had nobody to tell.
+    /// Lowers the last notified urgency to the current one: a fall from red to amber allows red again (K-B11). If a
+    /// drink brought the day back on pace, a notification is due until a channel accepts it.
     private mutating func lowerUrgency() {
         guard let notified = state.lastNotified, pace.urgency < notified else { return }
         state.lastNotified = pace.urgency == .onTrack ? nil : pace.urgency
@@ -83,11 +82,11 @@ struct HydrationReminders {
         if holds(.recovery, recoveryGuards) {
             return add(.recovery, NotificationTexts.recovery, number: state.backOnTrackSent.saturatingAdd(1), .recovery)
         }
-        // Once it is no longer so, or nobody wants to hear it, there is nothing left to say.
+        // It no longer applies, or is switched off.
         if state.recoveryIsDue == true { state.recoveryIsDue = nil }
     }
 
-    /// One of the three engines' reminders.
+    /// Decides one of the three engines' reminders.
     private mutating func consider(_ kind: NotificationKind, _ text: (Self) -> NotificationTexts.Text?) {
         guard holds(kind, reminderGuards(kind)), let text = text(self) else { return }
         let acceptance: TrackerNotification.Acceptance =
@@ -99,16 +98,16 @@ struct HydrationReminders {
         add(kind, text, number: state.remindersSent.saturatingAdd(1), acceptance)
     }
 
-    /// Whether a kind is told; remembers why.
+    /// Whether all conditions of a kind hold; stores them.
     private mutating func holds(_ kind: NotificationKind, _ conditions: [ReminderGuard]) -> Bool {
         guards[kind] = conditions
         return conditions.allSatisfy(\.holds)
     }
 
-    /// The interval engine's anchor while it alerts: one reminder an anchor.
+    /// The interval engine's anchor while it alerts.
     var dueAnchor: Instant? { nextDrink.isAlerting ? nextDrink.anchor : nil }
 
-    /// The adaptive engine's latest firing.
+    /// The adaptive engine's latest reminder time.
     var dueSlot: Instant? { adaptive.firing(at: now, lastDrink: lastDrink) }
 
     var remainingMl: Int { pace.dailyGoalMl - pace.dailyTotalMl }
@@ -127,7 +126,7 @@ struct HydrationReminders {
 }
 
 extension AdaptiveReminder {
-    /// The adaptive reminder of the day that runs at that moment.
+    /// The adaptive reminder of the current day.
     init(facts: TrackerFacts, now: Instant) {
         let day = facts.calendar.day(of: now)
         let hours = facts.settings.adaptiveHours

@@ -1,6 +1,6 @@
-/// tracker spec D1: by the hour on the wall.
+/// The greeting by the local hour (tracker spec D1).
 package enum Greeting {
-    /// The greeting of the hour: morning from 4, afternoon from 12, evening from 17, night from 22.
+    /// Morning from 4, afternoon from 12, evening from 17, night from 22.
     package static func text(at time: TimeOfDay) -> String {
         switch time.hour {
         case 4..<12: "Good morning!"
@@ -13,7 +13,7 @@ package enum Greeting {
 
 /// The age of the last drink (tracker spec B6): whole units, rounded down.
 package enum RelativeAge {
-    /// `just now` under a minute and for what lies ahead, then `5 min ago`, `2 h ago`, `3 days ago`.
+    /// `just now` under a minute and for future times, then `5 min ago`, `2 h ago`, `3 days ago`.
     package static func text(from past: Instant, to now: Instant) -> String {
         let minutes = Int(saturating: max(0, past.seconds(to: now)) / 60)
         switch minutes {
@@ -25,29 +25,26 @@ package enum RelativeAge {
     }
 }
 
-/// The main view in words (tracker spec A9).
+/// The texts of the main view (tracker spec A9).
 package struct MainView: Hashable, Sendable {
-    /// Heading of the main view.
     package static let title = "Hydration"
-    /// Heading of the list.
+    /// The heading of the list.
     package static let sectionTitle = "Today"
-    /// What stands in place of an empty list.
     package static let emptyList = "No drinks recorded yet"
-    /// What stands there during a poll.
+    /// The text during a poll.
     package static let polling = "Checking bottle..."
 
-    /// The large text: a countdown, or what there is instead of one.
+    /// The large text: a countdown, or its replacement.
     package var headline: String
-    /// What the large text counts; `nil` where it counts nothing.
+    /// The caption of the countdown, or `nil`.
     package var caption: String?
-    /// Paint the whole ring as a rainbow (K-A15).
+    /// Whether the whole ring is a rainbow (K-A15).
     package var isRainbow: Bool
-    /// A poll is under way.
     package var isPolling: Bool
-    /// The red line.
+    /// The error line.
     package var error: String?
 
-    /// Of one moment.
+    /// The texts of one moment.
     package init(_ snapshot: TrackerSnapshot) {
         isPolling = snapshot.connection.state == .polling
         error = snapshot.connection.hint ?? snapshot.connection.error

@@ -1,49 +1,45 @@
-/// System B's payload (tracker spec B7): where the day stands. Every copy that is retained or polled says
-/// `shouldNotify` false; only the one-shot channel carries a notification.
+/// The payload of system B (tracker spec B7): the state of the day. `shouldNotify` is `false` in every retained or
+/// polled copy; only the one-shot topic carries a notification.
 package struct PaceSnapshot: Hashable, Sendable {
-    /// Version of the payload.
+    /// The version of the payload.
     package static let schema = 1
 
-    /// The day that totals count, `2026-06-15`.
+    /// The day of the total: `2026-06-15`.
     package var dayKey: LocalDay
-    /// The moment that it is of.
+    /// The moment of the snapshot.
     package var timestamp: Instant
-    /// Drunk on that day.
     package var dailyTotalMl: Int
-    /// The goal in force; a goal of nothing counts as the default.
+    /// The current goal; 0 counts as the default.
     package var dailyGoalMl: Int
-    /// The day's last drink.
+    /// The time of the day's last drink.
     package var lastDrinkTime: Instant?
-    /// What should have been drunk by then.
+    /// The expected total at this time.
     package var expectedMl: Int
-    /// How far behind, in steps.
+    /// The level of the deficit.
     package var urgency: Urgency
-    /// The same as surfaces show it (B6).
+    /// The displayed urgency (B6).
     package var displayUrgency: Urgency
-    /// Never negative; 0 once the goal is met.
+    /// At least 0; 0 once the goal is met.
     package var deficitMl: Int
-    /// Expected minus drunk; negative is ahead.
+    /// Expected minus total; negative means ahead.
     package var paceBalanceMl: Int
-    /// Drunk / goal, 0…1.
+    /// Total / goal, 0…1.
     package var progress: Double
-    /// Drunk in whole percent of the goal; may be above 100.
+    /// The total in whole percent of the goal; can exceed 100.
     package var percent: Int
-    /// Whether the goal is met.
     package var isGoalAchieved: Bool
-    /// `350ml to catch up`, or what there is instead.
+    /// `350ml to catch up`, or its replacement.
     package var statusText: String
-    /// What the one-shot channel carries beside it; `nil` everywhere else.
+    /// The notification of the one-shot topic; otherwise `nil`.
     package var notification: Notice?
 
-    /// What the one-shot channel adds.
+    /// The notification of the one-shot topic.
     package struct Notice: Hashable, Sendable {
-        /// Which kind of notification, as system B names it.
+        /// The kind, by the name of system B.
         package var type: String
-        /// Its heading.
         package var title: String
-        /// What it says below.
         package var body: String
-        /// Its id: one notification has one, however often it is offered.
+        /// The notification id, equal in every repetition.
         package var id: String
 
         package init(type: String, title: String, body: String, id: String) {
@@ -53,7 +49,6 @@ package struct PaceSnapshot: Hashable, Sendable {
             self.id = id
         }
 
-        /// Of a decision.
         package init(_ notification: TrackerNotification) {
             self.init(
                 type: notification.kind.payloadType, title: notification.title, body: notification.body,
@@ -61,7 +56,7 @@ package struct PaceSnapshot: Hashable, Sendable {
         }
     }
 
-    /// Of one moment of a day.
+    /// The state of one moment.
     package init(now: Instant, intake: DayIntake, settings: Settings, calendar: DayCalendar) {
         let goal = settings.goalMl > 0 ? settings.goalMl : Settings().goalMl
         let window = Pace.Window(now: now, calendar: calendar, wake: settings.wake, sleep: settings.sleep)
@@ -88,14 +83,14 @@ package struct PaceSnapshot: Hashable, Sendable {
             deficitMl: deficitMl, totalMl: intake.totalMl, goalMl: goal, in: settings.amountUnits)
     }
 
-    /// The same with a notification: for the one-shot channel only.
+    /// The same with a notification, for the one-shot topic only.
     package func notifying(_ notification: TrackerNotification) -> PaceSnapshot {
         var copy = self
         copy.notification = Notice(notification)
         return copy
     }
 
-    /// Equal but for the time: nothing to publish.
+    /// Whether only the time differs, so that there is nothing to publish.
     package func says(theSameAs other: PaceSnapshot) -> Bool {
         var copy = other
         copy.timestamp = timestamp
@@ -111,7 +106,7 @@ extension PaceSnapshot: Codable {
         case shouldNotify, notificationType, notificationTitle, notificationBody, notificationId
     }
 
-    /// Times are epoch seconds; `null` is written where there is nothing.
+    /// Times are epoch seconds; missing values are `null`.
     package func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(Self.schema, forKey: .schema)
@@ -136,8 +131,8 @@ extension PaceSnapshot: Codable {
         try container.encode(notification?.id, forKey: .notificationId)
     }
 
-    /// Lenient: what is missing, null or of another type has a default, and unknown fields are ignored. A goal of 0 or
-    /// less reads as 2500. Only `dailyTotalMl` has to be there.
+    /// Missing, null or invalid fields have defaults, and unknown fields are ignored. A goal of 0 or less becomes 2500.
+    /// Only `dailyTotalMl` is required.
     package init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         func value<Value: Decodable>(_ key: CodingKeys, _ type: Value.Type) -> Value? {

@@ -1,15 +1,14 @@
-/// How often a bottle is to be polled, as the day of its person asks for it (tracker spec A7).
+/// The interval between polls for the current day (tracker spec A7).
 package enum PollRhythm: Hashable, Sendable {
-    /// So many seconds after the end of the last poll.
+    /// Seconds after the end of the last poll.
     case every(seconds: Double)
-    /// Not before drinking hours begin, so many seconds from now: `bottle.pollWhenIdle` is off.
+    /// Not before the drinking hours begin, in seconds from now: `bottle.pollWhenIdle` is off.
     case resting(seconds: Double)
 }
 
-/// When the gateway should poll the bottle next (tracker spec A7).
+/// The schedule of polls (tracker spec A7).
 package enum PollPlan {
-    /// The rhythm at a moment. Ask again after a change of settings, a drink, a poll by hand, and a resume from
-    /// suspend.
+    /// The interval at a moment. Call it again after a change of settings, a drink, a manual poll or a resume.
     package static func rhythm(_ facts: TrackerFacts, now: Instant) -> PollRhythm {
         let intake = facts.today(at: now)
         let nextDrink = NextDrink(facts: facts, intake: intake, now: now)

@@ -6,14 +6,13 @@ package enum ReminderHold: Hashable, Sendable {
     case firstPoll
 }
 
-/// One condition of a reminder, and whether it holds. A reminder is told when all of its guards hold; where it is
-/// silent, those that do not hold are why, and changing exactly those makes it speak.
+/// A condition of a reminder. A reminder is sent if all its conditions hold; the failing ones explain why it is not.
 package struct ReminderGuard: Hashable, Sendable {
-    /// Stable, for programs: JSON has these words.
+    /// Stable names, used in JSON.
     package enum Name: String, Hashable, Sendable, Codable, CaseIterable {
-        // Of all hydration reminders.
+        // All hydration reminders.
         case goalOpen, remindersOn, activeHours, underDailyLimit, engineChosen
-        /// Nothing more important is told at the same moment: one word at a time.
+        /// No more important notification at the same moment.
         case noOtherWord
         /// The user has not paused the reminders.
         case notSnoozed
@@ -23,12 +22,12 @@ package struct ReminderGuard: Hashable, Sendable {
         case behindPace, urgencyRisen, deficitLargeEnough
         // A drink is due.
         case drinkDue, drinkUntold
-        // Nothing drunk for long.
+        // No drink for a long time.
         case pauseLongEnough, pauseUntold
-        // The goal's word, and that the day is back on pace.
+        // Goal reached, and back on pace.
         case goalReached, goalUntold
         case recovered, onPace, backOnTrackOn
-        // Of all Waterline reminders.
+        // All Waterline reminders.
         case sessionRuns
         case timeRemindersOn, gridPointCome, gridPointUntold, stillLogging
         case drinkLogged, waterOwed
@@ -36,9 +35,7 @@ package struct ReminderGuard: Hashable, Sendable {
         case openForLong, questionUnasked
     }
 
-    /// Which condition it is.
     package var name: Name
-    /// Whether it holds.
     package var holds: Bool
 
     package init(_ name: Name, _ holds: Bool) {

@@ -1,4 +1,4 @@
-/// A reminder's guards in sentences: how each stands, and what would turn it over.
+/// Sentences for a reminder's conditions: the current fact, and what would change it.
 struct ReminderWords {
     let hydration: HydrationReminders
     let waterline: WaterlineReminders?
@@ -102,7 +102,7 @@ struct ReminderWords {
                     "A day that is less than \(ml(settings.minDeficitMl)) behind."
                 )
             }
-            // What is shown is rounded to 50 ml, what reminds is not (K-B5): whoever reads one asks about the other.
+            // The displayed deficit is rounded to 50 ml, the deciding one is not (K-B5): mention both.
             let (raw, shown) = (ml(pace.deficitMl), settings.amountUnits.behind(pace.deficitMl))
             return (
                 """
@@ -186,7 +186,7 @@ struct ReminderWords {
         }
     }
 
-    /// `nil` for what is not Waterline's.
+    /// `nil` for conditions outside Waterline.
     private func words(_ found: ReminderGuard, _ session: WaterlineReminders) -> (fact: String, change: String)? {
         let holds = found.holds
         let every = "every \(session.state.gridIntervalMinutes) min"

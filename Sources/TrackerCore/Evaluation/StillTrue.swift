@@ -1,16 +1,16 @@
-/// What is still so of what was told before.
+/// Decides whether an earlier notification is still valid.
 package struct StillTrue: Sendable {
     private let facts: TrackerFacts
     private let evaluation: Evaluation
     private let now: Instant
 
-    /// - Parameter now: when somebody would see it.
+    /// - Parameter now: the time of display.
     package init(_ facts: TrackerFacts, now: Instant) {
         (self.facts, self.now) = (facts, now)
         evaluation = Tracker.evaluate(facts, now: now)
     }
 
-    /// `nil`: it is worth showing now. Whether a later one replaces it is not asked here.
+    /// `nil` if it is worth showing now. Replacement by a later notification is checked elsewhere.
     package func reasonToMiss(_ told: TrackerNotification) -> MissedReason? {
         told.kind.isWaterline ? ofSession(told) : ofDay(told)
     }
@@ -44,7 +44,7 @@ package struct StillTrue: Sendable {
         }
     }
 
-    /// Whether that happened after it was decided.
+    /// Whether the instant is after the decision.
     private func isBehind(_ instant: Instant?, _ told: TrackerNotification) -> Bool {
         guard let instant, let decidedAt = told.decidedAt else { return false }
         return instant > decidedAt

@@ -1,29 +1,27 @@
-/// Everything the core needs to know to decide: gathered by the store, the same for every surface.
+/// The input of a decision, collected from the store.
 package struct TrackerFacts: Sendable {
-    /// The person's settings.
     package var settings: Settings
-    /// The zone in force: `day.zone`, or the system's.
+    /// The current time zone: `day.zone`, or the system's.
     package var zone: Zone
-    /// The intake of the current day at least. A day that is missing has had nothing to drink, so a new day begins
-    /// empty without anybody resetting it (K-A3).
+    /// The intake of the current day at least. A missing day has no drinks, so that a new day needs no reset (K-A3).
     package var days: [LocalDay: DayIntake]
-    /// What the reminder engine remembers; of another day, or `nil`, it is as new.
+    /// The reminder engine's state; that of another day is ignored.
     package var engineDay: EngineDay?
-    /// The active session, where there is one.
+    /// The active session, if there is one.
     package var waterline: WaterlineFacts?
-    /// The radio's last word.
+    /// The last state of the connection.
     package var connection: ConnectionStatus
-    /// The bottle that was polled last; `nil`: none ever.
+    /// The bottle that was polled last, or `nil`.
     package var bottle: BottleStanding?
-    /// How the outbox stands.
+    /// The state of the outbox.
     package var sync: SyncStatus
-    /// What stands behind it.
+    /// The details of the outbox.
     package var syncReport = SyncReport()
-    /// `false`: no notification server answers; nothing is counted, other sinks go on.
+    /// `false` if no notification server is available; other channels are not affected.
     package var hasNotificationServer: Bool
-    /// Notifications not yet opened (the badge).
+    /// The number of unread notifications.
     package var unread: Int
-    /// So many of them are about a Waterline session.
+    /// The number of those about a Waterline session.
     package var unreadOfSessions = 0
     /// Why a service holds back hydration notifications; `nil`: it does not.
     package var hold: ReminderHold?
@@ -46,7 +44,7 @@ package struct TrackerFacts: Sendable {
         self.unread = unread
     }
 
-    /// Facts of a few drinks: their days are folded here.
+    /// Facts with a list of drinks, which are grouped by day here.
     package init(settings: Settings = Settings(), zone: Zone, drinks: [Drink], engineDay: EngineDay? = nil) {
         let byDay = Dictionary(grouping: drinks, by: \.localDay)
         self.init(
@@ -55,10 +53,10 @@ package struct TrackerFacts: Sendable {
             engineDay: engineDay)
     }
 
-    /// Days in the zone in force, from the boundary hour that is set.
+    /// Days in the current time zone and with the configured boundary hour.
     package var calendar: DayCalendar { DayCalendar(zone: zone, boundaryHour: settings.boundaryHour) }
 
-    /// The intake of the day that runs at that instant.
+    /// The intake of the current day at that instant.
     package func today(at now: Instant) -> DayIntake {
         let day = calendar.day(of: now)
         return days[day] ?? DayIntake(day: day)

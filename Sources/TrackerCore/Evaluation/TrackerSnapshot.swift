@@ -1,57 +1,57 @@
-/// How the day stands: what every surface shows, and none computes for itself. In JSON the fields of system B's
-/// payload (B7) and of system A's (A12) stand beside each other, the session under `waterline`.
+/// The state of the day for all interfaces. The JSON has the fields of system B's payload (B7) and of system A's (A12),
+/// and the session under `waterline`.
 package struct TrackerSnapshot: Hashable, Sendable, Encodable {
-    /// The day by its pace: system B's payload.
+    /// The payload of system B.
     package var pace: PaceSnapshot
-    /// What the second screen gets.
+    /// The data of the second screen.
     package var companion: CompanionSnapshot
-    /// The halo's countdown.
+    /// The countdown of the ring.
     package var nextDrink: NextDrink
-    /// IANA id of the zone in force.
+    /// The IANA id of the time zone.
     package var zone: String
-    /// `c/g` of the halo.
+    /// The label of the ring.
     package var glasses: GlassLabel
-    /// Drinks of the day.
+    /// The number of drinks.
     package var drinkCount: Int
-    /// Reminders of the day that a sink accepted.
+    /// The number of accepted reminders of the day.
     package var remindersSent: Int
-    /// Outside of the active hours.
+    /// Outside the active hours.
     package var isQuiet: Bool
-    /// The active session; `nil` without one.
+    /// The active session, or `nil`.
     package var waterline: WaterlineSnapshot?
-    /// The radio's last word.
+    /// The last state of the connection.
     package var connection: ConnectionStatus
-    /// The bottle that was polled last; `nil`: none ever.
+    /// The bottle that was polled last, or `nil`.
     package var bottle: BottleStanding?
-    /// How the outbox stands.
+    /// The state of the outbox.
     package var sync: SyncStatus
-    /// What stands behind that.
+    /// The details of the outbox.
     package var syncReport: SyncReport
-    /// The amounts of the cup and of the quick-add buttons.
+    /// The size of the cup.
     package var cupMl: Int
-    /// The quick-add buttons, in millilitres.
+    /// The quick-add amounts in millilitres.
     package var quickAddMl: [Int]
-    /// Whether a notification server answers.
+    /// Whether a notification server is available.
     package var hasNotificationServer: Bool
     /// The end of the reminders' pause, while it lasts.
     package var snoozedUntil: Instant?
-    /// Notifications not yet opened.
+    /// The number of unread notifications.
     package var unread: Int
-    /// So many of them are about a session; not in the payload.
+    /// The number of those about a session; not in the payload.
     var unreadOfSessions: Int
     /// `Good morning!`, by the time of day.
     package var greeting: String
-    /// The last drink in relative words; `nil` when there was none today.
+    /// The relative time of today's last drink, or `nil`.
     package var lastDrinkAge: String?
-    /// In what its texts have amounts; its numbers are millilitres.
+    /// The unit of texts; numbers are in millilitres.
     package var units: AmountUnits
     /// `1.2L / 2.5L`, or in ounces.
     package var litresText: String
     /// `1,250 ml / 2,500 ml`, or in other units.
     package var amountText: String
-    /// `350 ml behind target`, or what there is instead.
+    /// `350 ml behind target`, or its replacement.
     package var behindText: String
-    /// Height of the second fill, expected / goal; `nil` while it is hidden, not being behind (B6).
+    /// The height of the second fill, expected / goal; `nil` while it is hidden (B6).
     package var targetProgress: Double?
 
     init(
@@ -88,9 +88,8 @@ package struct TrackerSnapshot: Hashable, Sendable, Encodable {
             StatusText.isBehind(pace.deficitMl) ? min(1, Double(pace.expectedMl) / Double(pace.dailyGoalMl)) : nil
     }
 
-    /// As surfaces show it on which Waterline is nobody's business: without the session, and without what tells of one
-    /// by its numbers: changes that wait for the sync server are a session's, and so are some of the notifications that
-    /// nobody has opened.
+    /// The snapshot for interfaces without Waterline: without the session and without numbers that reveal it, such as
+    /// pending sync changes and unread notifications.
     package var withoutWaterline: TrackerSnapshot {
         var shared = self
         shared.waterline = nil
@@ -100,7 +99,7 @@ package struct TrackerSnapshot: Hashable, Sendable, Encodable {
         return shared
     }
 
-    /// Equal but for the passing of time: nothing to publish (B8).
+    /// Whether only times differ, so that there is nothing to publish (B8).
     package func says(theSameAs other: TrackerSnapshot) -> Bool {
         pace.says(theSameAs: other.pace) && nextDrink.phase == other.nextDrink.phase
             && nextDrink.due == other.nextDrink.due
@@ -160,7 +159,7 @@ package struct TrackerSnapshot: Hashable, Sendable, Encodable {
 }
 
 extension WaterlineSnapshot {
-    /// Without the fields that every second moves.
+    /// Without the fields that change every second.
     var timeless: WaterlineSnapshot {
         var copy = self
         copy.elapsedSeconds = 0

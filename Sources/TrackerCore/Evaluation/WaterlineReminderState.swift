@@ -1,36 +1,35 @@
-/// What the Waterline reminders remember of one session. Like `EngineDay`, it moves on when a sink accepted.
+/// The reminder state of one session, updated when a channel accepts a notification.
 package struct WaterlineReminderState: Hashable, Sendable, Codable {
-    /// The session that it is of.
     package var sessionID: String
-    /// Where the time grid counts from: the start, or the last change of the interval.
+    /// The start of the time grid: the session's start, or the last change of the interval.
     package var gridStart: Instant
     /// Minutes between two points of the grid.
     package var gridIntervalMinutes: Int
-    /// The last grid point dealt with.
+    /// The last handled grid point.
     package var lastSlot: Instant?
-    /// Insertion sequence of the newest alcohol entry that the per-drink reminder has dealt with.
+    /// The sequence number of the newest alcohol entry that the per-drink reminder has handled.
     package var lastDrinkSeq = 0
-    /// The value after everything that the warning has dealt with, and the newest entry in it.
+    /// The value that the warning has handled, and the newest entry in it.
     package var lastValueThousandths = 0
-    /// Insertion sequence of the newest entry in that value.
+    /// The sequence number of the newest entry in that value.
     package var lastValueSeq = 0
-    /// "Keep Going" was chosen then.
+    /// The time at which the user chose "Keep Going".
     package var keepGoingAt: Instant?
-    /// The question whether the session was forgotten has been accepted.
+    /// The question about an abandoned session was accepted.
     package var abandonedNotified = false
-    /// The session's resident word as it was accepted last.
+    /// The last accepted text of the resident notification.
     package var lastLiveText: String?
-    /// Accepted notifications by id: the number in the next one's name.
+    /// The number of accepted notifications by id, for the id of the next one.
     package var sent: [String: Int] = [:]
 
-    /// Of a session that begins.
+    /// The state of a new session.
     package init(session: WaterlineSession, intervalMinutes: Int) {
         sessionID = session.id
         gridStart = session.startTime
         gridIntervalMinutes = intervalMinutes
     }
 
-    /// At least one sink accepted the notification.
+    /// Records an accepted notification.
     package mutating func accept(_ notification: TrackerNotification) {
         guard notification.sessionID == sessionID else { return }
         switch notification.acceptance {
@@ -44,26 +43,26 @@ package struct WaterlineReminderState: Hashable, Sendable, Codable {
         sent[notification.kind.id] = sent[notification.kind.id, default: 0].saturatingAdd(1)
     }
 
-    /// Another interval: the grid starts anew at the moment of the change (E4).
+    /// Restarts the grid after a change of the interval (E4).
     package mutating func restartGrid(at now: Instant, intervalMinutes: Int) {
         guard intervalMinutes != gridIntervalMinutes else { return }
         gridIntervalMinutes = intervalMinutes
         gridStart = now
     }
 
-    /// "Keep Going": silence for another 12 hours.
+    /// "Keep Going": no question for another 12 hours.
     package mutating func keepGoing(at now: Instant) {
         keepGoingAt = now
         abandonedNotified = false
     }
 }
 
-/// Whether a session was forgotten (tracker spec E3).
+/// Detection of an abandoned session (tracker spec E3).
 package enum AbandonedSession {
-    /// Seconds after which an open session looks forgotten.
+    /// Seconds after which an open session counts as abandoned.
     package static let limitSeconds: Double = 12 * 3600
 
-    /// Whole hours since the start, once more than 12 have passed since the start or since "Keep Going"; else `nil`.
+    /// Whole hours since the start, if more than 12 have passed since the start or "Keep Going"; else `nil`.
     package static func hours(start: Instant, keepGoingAt: Instant?, now: Instant) -> Int? {
         guard max(start, keepGoingAt ?? start).seconds(to: now) > limitSeconds else { return nil }
         return Int(saturating: start.seconds(to: now) / 3600)

@@ -1,14 +1,13 @@
-/// What the store knows of the active session.
+/// The stored facts of the active session.
 package struct WaterlineFacts: Hashable, Sendable {
-    /// The session itself.
     package var session: WaterlineSession
-    /// Entries that were logged, in any order, without deleted ones and without derived ones.
+    /// Logged entries in any order, without deleted and derived ones.
     package var logs: [LogEntry]
-    /// The bottle's sips from the session's start on.
+    /// The bottle's drinks since the session's start.
     package var sips: [Sip]
-    /// Ids of derived entries that were taken out.
+    /// The ids of excluded derived entries.
     package var excluded: Set<String>
-    /// What its reminders remember; `nil`: nothing yet.
+    /// The reminder state; `nil` for a new one.
     package var reminders: WaterlineReminderState?
 
     package init(
@@ -22,7 +21,7 @@ package struct WaterlineFacts: Hashable, Sendable {
         self.reminders = reminders
     }
 
-    /// Everything that counts: logged entries and those derived from sips, by time.
+    /// All counted entries, logged and derived, by time.
     package func allLogs(now: Instant, settings: Settings) -> [LogEntry] {
         let derived = BottleWater(
             sips: sips, session: session, now: now, mode: settings.bottleWater, defaultWaterOz: settings.defaultWaterOz,
@@ -31,8 +30,8 @@ package struct WaterlineFacts: Hashable, Sendable {
     }
 }
 
-/// The reminders of one session at one moment (tracker spec E3, E4). Quiet hours and the daily limit do not apply:
-/// sessions happen at night.
+/// The reminders of one session at one moment (tracker spec E3, E4). Quiet hours and the daily limit do not apply,
+/// because sessions take place at night.
 struct WaterlineReminders {
     let now: Instant
     let settings: Settings
@@ -40,10 +39,10 @@ struct WaterlineReminders {
     let session: WaterlineSession
     let logs: [LogEntry]
     let engine: WaterlineState
-    /// Moves on with what needs no acceptance: points passed in silence, values without a crossing.
+    /// Includes changes that need no acceptance: skipped grid points, values without a crossing.
     private(set) var state: WaterlineReminderState
     private(set) var decisions: [TrackerNotification] = []
-    /// The guards of each kind, as they were when it was decided.
+    /// The conditions of each kind at its decision.
     private(set) var guards: [NotificationKind: [ReminderGuard]] = [:]
 
     init(now: Instant, facts: WaterlineFacts, settings: Settings, calendar: DayCalendar) {
@@ -67,7 +66,7 @@ struct WaterlineReminders {
         TimeGrid(start: state.gridStart, intervalMinutes: state.gridIntervalMinutes, sessionStart: session.startTime)
     }
 
-    /// The next reminder that will come if nothing more is logged; `nil` when switched off or gone silent.
+    /// The next reminder if nothing more is logged; `nil` if reminders are off or silent.
     var nextReminder: Instant? {
         guard settings.timeReminders, session.isActive else { return nil }
         let next = grid.nextPoint(after: now)
@@ -90,7 +89,7 @@ struct WaterlineReminders {
     }
 
     private mutating func onTime() {
-        // Whoever changes the setting restarts the grid then and there; this is for a change that nobody recorded.
+        // A change of the setting restarts the grid. This handles a change that was not recorded.
         state.restartGrid(at: now, intervalMinutes: settings.intervalMinutes)
         let point = grid.point(at: now)
         let isTold = holds(
@@ -102,7 +101,7 @@ struct WaterlineReminders {
                 ReminderGuard(.stillLogging, point.map { !grid.isSilent(at: $0, logs: logs) } ?? true),
             ])
         guard let point, point > state.lastSlot ?? session.startTime else { return }
-        // A point that is passed in silence is dealt with, too.
+        // A skipped point counts as handled.
         guard isTold else { return state.lastSlot = point }
         decide(.waterlineTime, NotificationTexts.waterlineTime, .waterlineTime(slot: point))
     }
@@ -123,8 +122,8 @@ struct WaterlineReminders {
         decide(.waterlinePerDrink, text, .perDrink(seq: newest))
     }
 
-    /// Looks for an edge from below: first what edits and deletions made of the known entries, then entry by entry in
-    /// the order of insertion, so that several logs between two evaluations do not hide a crossing.
+    /// Detects a crossing of the threshold from below: first by edits and deletions, then entry by entry, so that
+    /// several logs between two evaluations do not hide one.
     private mutating func warning() {
         let threshold = settings.warningThreshold
         let isKnown = { [last = state.lastValueSeq] (log: LogEntry) in log.source == .bottle || log.seq <= last }
@@ -175,7 +174,7 @@ struct WaterlineReminders {
         decide(.waterlineLive, text, .live(text: words))
     }
 
-    /// Whether a kind is told; remembers why.
+    /// Whether all conditions of a kind hold; stores them.
     private mutating func holds(_ kind: NotificationKind, _ conditions: [ReminderGuard]) -> Bool {
         guards[kind] = [ReminderGuard(.sessionRuns, true)] + conditions
         return conditions.allSatisfy(\.holds)

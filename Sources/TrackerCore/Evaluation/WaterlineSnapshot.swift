@@ -1,38 +1,35 @@
-/// The active session as surfaces show it (tracker spec E5).
+/// The active session for all interfaces (tracker spec E5).
 package struct WaterlineSnapshot: Hashable, Sendable, Encodable {
-    /// The session's id.
     package var sessionId: String
-    /// When it began.
     package var startTime: Instant
-    /// Real seconds since then.
     package var elapsedSeconds: Double
-    /// The engine's value in drinks; may be negative.
+    /// The engine's value in drinks; can be negative.
     package var value: Double
-    /// Drinks since the last water.
+    /// The number of drinks since the last water.
     package var sinceWater: Int
-    /// Entries with alcohol.
+    /// The number of alcohol entries.
     package var drinks: Int
-    /// Entries of water.
+    /// The number of water entries.
     package var waters: Int
-    /// Sum of the estimates.
+    /// The sum of the estimates.
     package var standardDrinks: Double
-    /// The value has reached the warning threshold.
+    /// Whether the value has reached the warning threshold.
     package var isWarning: Bool
-    /// What is said beside the gauge while it has.
+    /// The text next to the gauge during a warning.
     package var warningText: String?
-    /// Drinks until water is due; 0 is now.
+    /// The number of drinks until water is due; 0 means now.
     package var waterDueIn: Int
-    /// The same in words.
+    /// The same as text.
     package var waterDueText: String
-    /// `nil` when reminders are off, or gone silent.
+    /// `nil` if reminders are off or silent.
     package var nextReminderSeconds: Double?
     /// `m:ss`.
     package var nextReminderText: String?
     /// 0…1, centre 0.5.
     package var gauge: Double
-    /// Whole hours, once the session looks forgotten.
+    /// Whole hours of an abandoned session.
     package var abandonedHours: Int?
-    /// Adherence if the session ended now.
+    /// The adherence if the session ended now.
     package var adherencePercent: Int?
 
     init(_ reminders: WaterlineReminders) {
@@ -69,7 +66,7 @@ package struct WaterlineSnapshot: Hashable, Sendable, Encodable {
         case waterDueIn, waterDueText, nextReminderSeconds, nextReminderText, gauge, abandonedHours, adherencePercent
     }
 
-    /// Times are epoch seconds; `null` is written where there is nothing.
+    /// Times are epoch seconds; missing values are `null`.
     package func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(sessionId, forKey: .sessionId)

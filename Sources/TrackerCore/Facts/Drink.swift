@@ -1,20 +1,19 @@
-/// A drink as the tracker knows it, frozen when it was stored: travel does not move history (tracker spec T).
+/// A stored drink. Its day does not change when the user travels (tracker spec T).
 package struct Drink: Hashable, Sendable, Codable, Identifiable {
-    /// What identifies it for ever: `Drink.bottleKey` for a bottle's record, an id made once for anything else.
+    /// The permanent key: `Drink.bottleKey` for a bottle's record, otherwise a unique id.
     package var key: String
-    /// When it was drunk.
+    /// The time of the drink.
     package var at: Instant
-    /// IANA id of the zone in force when it was stored.
+    /// The IANA id of the time zone in which it was stored.
     package var zone: String
-    /// The day it belongs to, computed when it was stored.
+    /// The day, computed when it was stored.
     package var localDay: LocalDay
-    /// How much; 0 is kept and counts nowhere.
+    /// The amount; 0 is stored and not counted.
     package var ml: Int
-    /// Where it came from.
     package var source: DrinkSource
-    /// Deleted drinks stay as tombstones, so that the next poll does not bring them back.
+    /// A deleted drink stays as a tombstone, so that the next poll does not add it again.
     package var isDeleted: Bool
-    /// When the row was last changed.
+    /// The time of the last change.
     package var updatedAt: Instant
 
     /// The key.
@@ -34,46 +33,44 @@ package struct Drink: Hashable, Sendable, Codable, Identifiable {
         self.updatedAt = updatedAt
     }
 
-    /// A drink dated now or then, with its day computed in the zone.
+    /// A drink whose day is computed in the calendar's time zone.
     package init(key: String, at: Instant, calendar: DayCalendar, ml: Int, source: DrinkSource, updatedAt: Instant) {
         self.init(
             key: key, at: at, zone: calendar.zone.id, localDay: calendar.day(of: at), ml: ml, source: source,
             updatedAt: updatedAt)
     }
 
-    /// Counts into totals: not deleted, and more than nothing.
+    /// Whether the drink counts in totals.
     package var counts: Bool { !isDeleted && ml > 0 }
 
-    /// Whether it counts when one asks for that moment (`--now`): drunk by then, or stored by then, as a drink is whose
-    /// bottle's clock is ahead of ours.
-    /// - Parameter asked: `nil`: nobody asked for a moment, and all that is stored counts.
+    /// Whether the drink counts for the moment `asked` (`--now`): the drink or its storage was before that moment. The
+    /// latter applies to a bottle whose clock is ahead.
+    /// - Parameter asked: `nil` counts all stored drinks.
     package func isKnown(at asked: Instant?) -> Bool { asked.map { at <= $0 || updatedAt <= $0 } ?? true }
 
-    /// A bottle's drink is its bottle, the record's own wall clock and the amount (A6): not the instant, which may rest
-    /// on evidence; not the bytes of unknown meaning; not when it arrived.
+    /// The key of a bottle's drink (A6): the bottle, the record's wall-clock time and the amount. It does not depend on
+    /// the instant, on bytes of unknown meaning, or on the time of arrival.
     ///
     /// - Parameters:
-    ///   - bottle: the identity that it was first seen by: a new name changes no key.
-    ///   - wall: `yyyy-MM-ddTHH:mm:ss` as the record says, with its year; the raw bytes where somebody counts a record
-    ///     without one.
+    ///   - bottle: the first known identity; a new name changes no key.
+    ///   - wall: `yyyy-MM-ddTHH:mm:ss` of the record with its year, or the raw bytes of a record without one.
     package static func bottleKey(bottle: String, wall: String, amountMl: Int) -> String {
         "\(bottle)|\(wall)|\(amountMl)"
     }
 
-    /// Order of history: by instant, ties by key. Lists show it backwards.
+    /// The order of the history: by instant, then by key.
     package static func isEarlier(_ left: Drink, _ right: Drink) -> Bool { (left.at, left.key) < (right.at, right.key) }
 
-    /// Amounts that a person may log: 1–2000 ml (D1).
+    /// The range of manually logged amounts (D1).
     package static let manualMl = 1...2000
 }
 
-/// Where a drink came from. An open set: imports keep names of other programs.
+/// The source of a drink. Imports keep names of other programs.
 package struct DrinkSource: RawRepresentable, Hashable, Sendable, Codable {
-    /// The word itself, as it stands in JSON.
+    /// The name in JSON.
     package var rawValue: String
     package init(rawValue: String) { self.rawValue = rawValue }
 
-    /// A bottle's record.
     package static let bottle = DrinkSource(rawValue: "bottle")
     /// The command line.
     package static let cli = DrinkSource(rawValue: "cli")
@@ -81,32 +78,30 @@ package struct DrinkSource: RawRepresentable, Hashable, Sendable, Codable {
     package static let web = DrinkSource(rawValue: "web")
     /// A notification's button.
     package static let notification = DrinkSource(rawValue: "notification")
-    /// A broker.
     package static let mqtt = DrinkSource(rawValue: "mqtt")
-    /// A program over HTTP.
+    /// A client of the HTTP API.
     package static let http = DrinkSource(rawValue: "http")
-    /// A program over D-Bus.
+    /// A client over D-Bus.
     package static let dbus = DrinkSource(rawValue: "dbus")
     /// A health file.
     package static let health = DrinkSource(rawValue: "health")
-    /// Water of a session, where that counts for the day.
+    /// Water of a session that counts for the day.
     package static let session = DrinkSource(rawValue: "session")
 }
 
-/// One day's intake: a fold over its stored drinks, never over a batch (A6).
+/// The intake of one day: the sum of its stored drinks (A6).
 package struct DayIntake: Hashable, Sendable {
-    /// The day.
     package var day: LocalDay
-    /// Sum of its drinks that count.
+    /// The sum of the counted drinks.
     package var totalMl: Int
-    /// Drinks that count.
+    /// The number of counted drinks.
     package var count: Int
-    /// The latest of them.
+    /// The latest counted drink.
     package var lastDrink: Instant?
-    /// The drinks themselves, oldest first, for surfaces that list them; may be left empty.
+    /// The drinks, oldest first; can be empty.
     package var drinks: [Drink]
 
-    /// Sums that a store computed; they must equal the fold.
+    /// From sums computed by the store, which must equal the sums of the drinks.
     package init(day: LocalDay, totalMl: Int = 0, count: Int = 0, lastDrink: Instant? = nil, drinks: [Drink] = []) {
         self.day = day
         self.totalMl = totalMl
@@ -115,7 +110,7 @@ package struct DayIntake: Hashable, Sendable {
         self.drinks = drinks
     }
 
-    /// The fold itself. Drinks of other days and those that do not count are left out.
+    /// From drinks. Drinks of other days and uncounted ones are ignored.
     package init(day: LocalDay, folding drinks: some Sequence<Drink>) {
         let counted = drinks.filter { $0.counts && $0.localDay == day }.sorted(by: Drink.isEarlier)
         self.init(

@@ -1,22 +1,21 @@
-/// What ingesting, deleting and resetting make of a set of drinks (tracker spec A6), as arithmetic on values: what a
-/// store does in SQL must equal this.
+/// Adding, deleting and resetting drinks as operations on values (tracker spec A6). The store's SQL must give the same
+/// result.
 package struct DrinkLedger: Hashable, Sendable {
-    /// By key; tombstones included.
+    /// By key, including tombstones.
     package private(set) var drinks: [String: Drink]
 
-    /// With these drinks.
     package init(_ drinks: [Drink] = []) {
         self.drinks = [:]
         ingest(drinks)
     }
 
-    /// Takes in a batch. A key that is known stays as it was: the first resolution is final, and a tombstone keeps a
-    /// deleted drink from coming back. So any split, order or repetition of batches ends in the same set.
+    /// Adds a batch. A known key does not change: the first date is final, and a tombstone prevents the return of a
+    /// deleted drink. So the result does not depend on the split, order or repetition of batches.
     package mutating func ingest(_ batch: [Drink]) {
         for drink in batch where drinks[drink.key] == nil { drinks[drink.key] = drink }
     }
 
-    /// Leaves a tombstone. `false` where no such drink stands.
+    /// Deletes a drink, leaving a tombstone. Returns `false` if there is none.
     @discardableResult
     package mutating func delete(_ key: String, at now: Instant) -> Bool {
         guard var drink = drinks[key], !drink.isDeleted else { return false }
@@ -26,7 +25,7 @@ package struct DrinkLedger: Hashable, Sendable {
         return true
     }
 
-    /// Tombstones every drink of a day, the bottle's included, and removes nothing else. Returns how many.
+    /// Deletes every drink of a day, leaving tombstones. Returns their number.
     @discardableResult
     package mutating func reset(_ day: LocalDay, at now: Instant) -> Int {
         drinks.values.filter { $0.localDay == day && !$0.isDeleted }.reduce(0) {
@@ -34,8 +33,8 @@ package struct DrinkLedger: Hashable, Sendable {
         }
     }
 
-    /// An edit tombstones the old key and adds the changed drink under a new one, so that the record it came from does
-    /// not return beside it.
+    /// Replaces a drink: a tombstone for the old key and the changed drink with a new key, so that its record does not
+    /// add it again.
     @discardableResult
     package mutating func edit(_ key: String, to changed: Drink, at now: Instant) -> Bool {
         guard changed.key != key, drinks[changed.key] == nil, delete(key, at: now) else { return false }
@@ -43,10 +42,10 @@ package struct DrinkLedger: Hashable, Sendable {
         return true
     }
 
-    /// The day's fold.
+    /// The intake of a day.
     package func intake(on day: LocalDay) -> DayIntake { DayIntake(day: day, folding: drinks.values) }
 
-    /// The days' totals.
+    /// The totals by day.
     package var totals: [LocalDay: Int] {
         drinks.values.reduce(into: [:]) { if $1.counts { $0[$1.localDay, default: 0] += $1.ml } }
     }

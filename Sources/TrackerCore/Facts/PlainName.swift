@@ -1,7 +1,6 @@
-/// A name as surfaces with narrow rules write it: letters a-z, digits and `_` only, as levels of a topic and ids of
-/// Home Assistant are.
+/// A name with letters a-z, digits and `_` only, for MQTT topic levels and Home Assistant ids.
 package enum PlainName {
-    /// Different names may become the same one.
+    /// Different names can become equal.
     package static func of(_ text: String) -> String {
         var plain = ""
         for scalar in text.lowercased().unicodeScalars {

@@ -1,9 +1,8 @@
-/// What may be in a name that a person gives, since terminals and pages show it to others.
+/// Checks names that users enter and that terminals and pages display.
 package enum PrintableText {
-    /// Whether a text has 1 to `limit` code points, and none of them is a control character (C0, DEL, C1), a separator
-    /// of lines, a noncharacter (U+FFFE: XML and MQTT refuse it), or an unseen one that changes how the others look
-    /// (U+202E turns the direction of writing). The joiners and tags of which emoji and some scripts are made are
-    /// allowed; something has to be seen.
+    /// Whether a text has 1 to `limit` code points without control characters (C0, DEL, C1), line separators,
+    /// noncharacters (U+FFFE: XML and MQTT reject it) and invisible characters that change the display (U+202E reverses
+    /// the direction). Joiners and tags of emoji and scripts are allowed. At least one code point must be visible.
     package static func isName(_ text: String, limit: Int) -> Bool {
         (1...limit).contains(text.unicodeScalars.count) && hasNoControls(text)
             && text.unicodeScalars.contains {

@@ -1,17 +1,17 @@
-/// Who changes something, and when: the store reads no clock and draws no random numbers.
+/// The author and the time of a change. The store reads no clock and generates no random numbers.
 package struct WriteContext: Sendable {
     /// The time of the change.
     package var now: Instant
-    /// The zone that days are counted in (`day.zone`, or the host's).
+    /// The time zone of days (`day.zone`, or the host's).
     package var zone: Zone
-    /// The surface: `cli`, `web`, `http`, `mqtt`, `dbus`, `notification`, `bottle`, `health`.
+    /// The interface: `cli`, `web`, `http`, `mqtt`, `dbus`, `notification`, `bottle`, `health`.
     package var source: String
-    /// A new identifier each time it is called; random UUIDs outside tests.
+    /// Returns a new identifier at each call; random UUIDs outside tests.
     package var makeID: @Sendable () -> String
     /// Why a service holds back hydration notifications; `nil`: it does not.
     package var hold: ReminderHold?
-    /// Whether somebody asked for this moment (`--now`) instead of reading a clock. What is asked for a moment knows
-    /// nothing of later ones; a clock that was set back takes no drink away that was drunk before it.
+    /// Whether the user set this moment (`--now`). Then later drinks do not count. With a clock that was set back,
+    /// earlier drinks still count.
     package var isAsked: Bool
 
     package init(
@@ -24,6 +24,6 @@ package struct WriteContext: Sendable {
         self.isAsked = isAsked
     }
 
-    /// The moment after which nothing is known, where one was asked for.
+    /// The moment after which drinks do not count, if the user set one.
     package var asked: Instant? { isAsked ? now : nil }
 }

@@ -1,21 +1,19 @@
-/// Lines of drinks for spreadsheets, programs and databases. A line is one line whatever stands in it.
+/// Drinks as lines for spreadsheets, programs and databases. No content breaks a line.
 package struct DrinkLines: Sendable {
-    /// How a line is written: comma-separated values, a JSON object a line, or InfluxDB's line protocol.
+    /// The format: comma-separated values, JSON objects, or InfluxDB's line protocol.
     package enum Format: String, Hashable, Sendable, CaseIterable { case csv, jsonl, influx }
 
-    /// How a line is written.
     package let format: Format
     private var zones = ZoneTable()
 
-    /// In that format.
     package init(_ format: Format) { self.format = format }
 
-    /// What stands before the first line; empty where nothing does.
+    /// The header line, or an empty text.
     package var opening: String {
         format == .csv ? "position,change,startDate,value_ml,uuid,original,zone,day,drinkSource\n" : ""
     }
 
-    /// Writes one line with its end.
+    /// Appends one line with its end.
     package mutating func append(_ line: DrinkLine, to bytes: inout [UInt8]) {
         let (drink, zone) = (line.drink, zones[line.drink.zone])
         switch format {
@@ -41,8 +39,8 @@ package struct DrinkLines: Sendable {
             }
             bytes.append(UInt8(ascii: "}"))
         case .influx:
-            // No tags: whose day it is knows the reader, who adds them. What is gone counts nothing, at its old place:
-            // points cannot be taken back.
+            // Without tags: the reader adds its user. A deleted drink has 0 ml at its old time, because points cannot
+            // be deleted.
             bytes += "drink ml=\(line.change == .deleted ? 0 : drink.ml)i,position=\(line.position)i".utf8
             for (name, text) in [
                 ("change", line.change.rawValue), ("uuid", drink.key), ("zone", drink.zone),
@@ -55,7 +53,7 @@ package struct DrinkLines: Sendable {
                 }
                 bytes.append(UInt8(ascii: "\""))
             }
-            // Nanoseconds; two drinks of one moment are two points.
+            // Nanoseconds; two drinks at one moment are two points.
             bytes += " \(drink.at.milliseconds * 1_000_000 + line.number % 1_000_000)".utf8
         }
         bytes.append(UInt8(ascii: "\n"))

@@ -1,19 +1,16 @@
-/// Drinks as files that Apple Health importers, spreadsheets and programs read (tracker spec D4): an opening, a piece
-/// for each drink, an end. Whoever writes decides which drinks count and in which order; what is kept here is a table
-/// of zones.
+/// Drinks as files for Apple Health importers, spreadsheets and programs (tracker spec D4): an opening, one item per
+/// drink, an end. The caller selects and orders the drinks.
 package struct HealthExport {
-    /// Which kind of file it is.
     package let format: HealthFiles.Format
     private var zones = ZoneTable()
     private var isFirst = true
 
-    /// In that format.
     package init(_ format: HealthFiles.Format) { self.format = format }
 
-    /// The first line of our CSV.
+    /// The header of our CSV format.
     package static let csvHeader = "startDate,endDate,value_ml,uuid"
 
-    /// What stands before the first drink.
+    /// The text before the first drink.
     package var opening: String {
         switch format {
         case .appleHealth: "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<HealthData locale=\"en_US\">\n"
@@ -22,7 +19,7 @@ package struct HealthExport {
         }
     }
 
-    /// What stands behind the last drink.
+    /// The text after the last drink.
     package var end: String {
         switch format {
         case .appleHealth: "</HealthData>\n"
@@ -31,13 +28,12 @@ package struct HealthExport {
         }
     }
 
-    /// Writes one drink.
+    /// Appends one drink.
     ///
-    /// apple-health: a `Record` under `HealthData`, as Apple's own export writes them; beside a key that XML cannot
-    /// hold, that key escaped, and the key that one which somebody corrected stands instead of. json: an object with
-    /// `startDate`, `endDate` (ISO, with offset), `value_ml`, `uuid`, `zone`, `day`, `drinkSource`: all that a drink
-    /// has; and `original` where it is one that somebody corrected.
-    /// - Parameter original: the key of the drink that it stands instead of.
+    /// apple-health: a `Record` in `HealthData`, as in Apple's export. A key that XML cannot represent is also written
+    /// escaped; a correction also has the key of its original. json: an object with `startDate`, `endDate` (ISO, with
+    /// offset), `value_ml`, `uuid`, `zone`, `day`, `drinkSource`, and `original` for a correction.
+    /// - Parameter original: the key of the corrected drink.
     package mutating func append(_ drink: Drink, insteadOf original: String? = nil, to bytes: inout [UInt8]) {
         let zone = zones[drink.zone]
         let ml = String(drink.ml)
@@ -89,7 +85,7 @@ package struct HealthExport {
         isFirst = false
     }
 
-    /// A whole file of the drinks that count, oldest first.
+    /// A whole file of the counted drinks, oldest first.
     package static func text(_ format: HealthFiles.Format, _ drinks: [Drink]) -> String {
         var export = HealthExport(format)
         var bytes = Array(export.opening.utf8)
@@ -99,7 +95,7 @@ package struct HealthExport {
 
     // MARK: - Parts
 
-    /// XML 1.0 has no other control characters and no noncharacters, not even written as numbers.
+    /// XML 1.0 allows no other control characters and no noncharacters, not even as numeric references.
     private static func isInXML(_ scalar: Unicode.Scalar) -> Bool {
         scalar.value >= 32
             ? scalar.value != 0xFFFE && scalar.value != 0xFFFF : scalar == "\t" || scalar == "\n" || scalar == "\r"

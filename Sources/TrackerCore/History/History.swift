@@ -1,8 +1,6 @@
-/// One day as history shows it: its total, and the goal that was in force at its end.
+/// One day of the history: its total, and the goal at its end.
 package struct DayRecord: Hashable, Sendable, Codable {
-    /// The day.
     package var day: LocalDay
-    /// Sum of its drinks.
     package var totalMl: Int
     /// The goal at its end.
     package var goalMl: Int
@@ -13,14 +11,14 @@ package struct DayRecord: Hashable, Sendable, Codable {
         self.goalMl = goalMl
     }
 
-    /// Total at or above a goal that is one.
+    /// Whether the total reached a goal above 0.
     package var isMet: Bool { goalMl > 0 && totalMl >= goalMl }
 
-    /// The calendar's colour.
+    /// The colour in the calendar.
     package enum Class: String, Hashable, Sendable, Codable, CaseIterable {
         /// Green: the goal was met.
         case met
-        /// Light blue: something was drunk.
+        /// Light blue: a drink was logged.
         case partial
         /// Grey.
         case none
@@ -30,18 +28,20 @@ package struct DayRecord: Hashable, Sendable, Codable {
     package var dayClass: Class { isMet ? .met : totalMl > 0 ? .partial : .none }
 }
 
-/// Which goal held on which day: raising it today does not rewrite yesterday (tracker spec D3).
+/// The goals over time: raising today's goal does not change earlier days (tracker spec D3).
 package struct GoalHistory: Hashable, Sendable {
     private let changes: [(day: LocalDay, goalMl: Int)]
     private let fallbackMl: Int
 
-    /// `goals`: the goal at the end of the days that have one. `current` holds where none is known.
+    /// - Parameters:
+    ///   - goals: the goal at the end of each known day.
+    ///   - current: the goal if none is known.
     package init(goals: [LocalDay: Int], current: Int) {
         changes = goals.map { ($0.key, $0.value) }.sorted { $0.day < $1.day }
         fallbackMl = current
     }
 
-    /// The day's own goal, else that of the nearest earlier day, else of the earliest known, else the current one.
+    /// The day's goal, else that of the nearest earlier day, else the earliest known one, else the current one.
     package func goal(on day: LocalDay) -> Int {
         var low = 0
         var high = changes.count
@@ -65,24 +65,22 @@ package struct GoalHistory: Hashable, Sendable {
     }
 }
 
-/// Days in a row, weeks and months (tracker spec D3). Dates are counted as dates, so that weeks have seven bars
-/// whatever the clocks do.
+/// Streaks, weeks and months (tracker spec D3). Days are dates, so that a week has seven days whatever the clock does.
 package struct History: Hashable, Sendable {
     private let totals: [LocalDay: Int]
     private let goals: GoalHistory
 
-    /// From each day's total and the goals over time.
     package init(totals: [LocalDay: Int], goals: GoalHistory) {
         self.totals = totals
         self.goals = goals
     }
 
-    /// The record of any day; one without drinks has total 0.
+    /// The record of any day; a day without drinks has total 0.
     package subscript(day: LocalDay) -> DayRecord {
         DayRecord(day: day, totalMl: totals[day] ?? 0, goalMl: goals.goal(on: day))
     }
 
-    /// Consecutive days that met their goal, ending today, or yesterday while today is unfinished.
+    /// Consecutive days that met their goal, ending today, or yesterday if today has not met it yet.
     package func streak(today: LocalDay) -> Int {
         var day = self[today].isMet ? today : today.adding(days: -1)
         var length = 0
@@ -95,16 +93,16 @@ package struct History: Hashable, Sendable {
         return length
     }
 
-    /// The seven days of the week that contains a day.
+    /// The seven days of the week with this day.
     package static func week(containing day: LocalDay, firstDay: WeekStart) -> [LocalDay] {
         let first = day.adding(days: -((day.weekday - firstDay.weekday + 7) % 7))
         return (0..<7).map(first.adding(days:))
     }
 
-    /// The week's bars; `nil` for days that have not come yet.
+    /// The bars of the week; `nil` for future days.
     package func bars(week: [LocalDay], today: LocalDay) -> [DayRecord?] { week.map { $0 > today ? nil : self[$0] } }
 
-    /// All days of a month; `nil` for those that have not come yet. Empty for a month that does not exist.
+    /// All days of a month; `nil` for future days. Empty for an invalid month.
     package func calendar(year: Int, month: Int, today: LocalDay) -> [(day: LocalDay, record: DayRecord?)] {
         let length = LocalDay.length(ofMonth: month, year: year)
         guard length > 0 else { return [] }

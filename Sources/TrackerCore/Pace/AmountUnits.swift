@@ -1,6 +1,6 @@
-/// In what a person reads amounts of drink (`hydration.units`). Stores and programs have millilitres whatever it is.
+/// The unit of displayed amounts (`hydration.units`). Stored amounts are in millilitres.
 package enum AmountUnits: String, Hashable, Sendable, CaseIterable {
-    /// Millilitres; deficits and short forms from a litre on in litres (tracker spec B3).
+    /// Millilitres; deficits and short forms from one litre on in litres (tracker spec B3).
     case ml
     /// Litres, to the millilitre.
     case l
@@ -16,10 +16,10 @@ package enum AmountUnits: String, Hashable, Sendable, CaseIterable {
         }
     }
 
-    /// `1.2L`, `42oz`: where there is little room.
+    /// A short form: `1.2L`, `42oz`.
     package func short(_ ml: Int) -> String { self == .oz ? "\(ounces(ml))oz" : Amounts.litres(ml) }
 
-    /// What is missing, rounded as reminders say it: `350ml` and from 1000 on `1.2L`, `0.35l`, `12oz`.
+    /// A deficit, rounded as in reminders: `350ml` and from 1000 on `1.2L`, `0.35l`, `12oz`.
     package func deficit(_ ml: Int) -> String {
         switch self {
         case .ml: Amounts.deficit(ml)
@@ -28,7 +28,7 @@ package enum AmountUnits: String, Hashable, Sendable, CaseIterable {
         }
     }
 
-    /// The same on a line of its own: `350 ml`, `0.35 l`, `12 oz`.
+    /// The same on a separate line: `350 ml`, `0.35 l`, `12 oz`.
     func behind(_ ml: Int) -> String { self == .oz ? "\(ounces(ml)) oz" : text(Amounts.roundToNearest50(ml)) }
 
     private func ounces(_ ml: Int) -> Int { Int((Double(max(0, ml)) / Ounces.mlPerOunce).rounded()) }

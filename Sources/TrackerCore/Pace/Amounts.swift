@@ -1,12 +1,12 @@
-/// Amounts in words (tracker spec B3, and G, rule 4). No locale: the same on every machine.
+/// Amounts as text (tracker spec B3, and G, rule 4), independent of the locale.
 package enum Amounts {
-    /// To the nearest 50 ml, halves up; below zero the result is 0.
+    /// Rounds to 50 ml, half up; negative values give 0.
     package static func roundToNearest50(_ ml: Int) -> Int { max(0, ml).saturatingAdd(25) / 50 * 50 }
 
-    /// One decimal, as C's `%.1f` of ml / 1000: binary ties included, so 1250 is `1.2L` and 1350 is `1.4L`.
+    /// One decimal, like C's `%.1f` of ml / 1000, including binary ties: 1250 is `1.2L` and 1350 is `1.4L`.
     package static func litres(_ ml: Int) -> String { tenths(Double(ml) / 1000) + "L" }
 
-    /// A deficit as the reminders say it: `350ml`, and from 1000 rounded upwards `1.2L`.
+    /// A deficit in a reminder: `350ml`, and from 1000 on, rounded up, `1.2L`.
     package static func deficit(_ ml: Int) -> String {
         let rounded = roundToNearest50(ml)
         return rounded >= 1000 ? litres(rounded) : "\(rounded)ml"
@@ -15,12 +15,11 @@ package enum Amounts {
     /// `1,250 ml`.
     package static func millilitres(_ ml: Int) -> String { grouped(ml) + " ml" }
 
-    /// What a person types as an amount, in millilitres, rounded half up: `250`, `250 ml`, `25cl`, `0.25 l`, `8oz`, `8
-    /// fl oz`.
+    /// Parses an amount, in millilitres, rounded half up: `250`, `250 ml`, `25cl`, `0.25 l`, `8oz`, `8 fl oz`.
     ///
-    /// A number alone is whole millilitres. With a unit it may have a decimal point or comma; an ounce is a US fluid
-    /// ounce (`Ounces`). `1,250 ml` is what `millilitres` writes, and means that; other amounts that could be a
-    /// thousand times another are refused (`1.250 ml`). `nil` for everything else, and beyond a million litres.
+    /// A number without a unit is in whole millilitres. With a unit it can have a decimal point or comma; an ounce is a
+    /// US fluid ounce (`Ounces`). `1,250 ml` is the format of `millilitres`; other ambiguous amounts are rejected
+    /// (`1.250 ml`). `nil` for anything else and above a million litres.
     package static func typed(_ text: String) -> Int? {
         if let ml = Int(text) { return ml }
         let number = text.prefix { $0.isASCII && ($0.isNumber || $0 == "." || $0 == ",") }
@@ -52,12 +51,12 @@ package enum Amounts {
         return text
     }
 
-    /// `%.1f`, without C: the exact binary value decides, and exact halves go to the even digit.
+    /// `%.1f` without C: the exact binary value decides, and ties go to the even digit.
     static func tenths(_ value: Double) -> String {
         let sign = value < 0 ? "-" : ""
         let magnitude = value.magnitude
         let below = (magnitude * 10).rounded(.down)
-        // The product may round; the fused remainder says on which side of the half the exact value lies.
+        // The product might round; the fused remainder shows on which side of the tie the exact value is.
         let distance = (below + 0.5).addingProduct(-magnitude, 10)
         var units = Int(below)
         if distance < 0 || (distance == 0 && units % 2 == 1) { units += 1 }
@@ -65,11 +64,10 @@ package enum Amounts {
     }
 }
 
-/// What the deficit says on a surface (tracker spec B3, B6).
+/// The status text of a deficit (tracker spec B3, B6).
 package enum StatusText {
-    /// What stands there while nobody is behind.
     package static let onTrack = "On track ✓"
-    /// Display text; the notification's title differs on purpose (K-B22).
+    /// The display text; the notification's title differs (K-B22).
     package static let goalReached = "Goal reached! 🎉"
 
     /// `350ml to catch up`, `On track ✓` below a rounded 50 ml, or the goal's text.
@@ -78,18 +76,18 @@ package enum StatusText {
         return isBehind(deficitMl) ? "\(units.deficit(deficitMl)) to catch up" : onTrack
     }
 
-    /// The main view's words, rounded like every other surface: `350 ml behind target`.
+    /// The text of the main view: `350 ml behind target`.
     package static func long(deficitMl: Int, totalMl: Int, goalMl: Int, in units: AmountUnits = .ml) -> String {
         if totalMl >= goalMl { return goalReached }
         return isBehind(deficitMl) ? "\(units.behind(deficitMl)) behind target" : onTrack
     }
 
-    /// Shown as behind from a rounded 50 ml, that is from raw 25 (K-B5).
+    /// Displayed as behind from a rounded 50 ml, so from 25 ml (K-B5).
     package static func isBehind(_ deficitMl: Int) -> Bool { Amounts.roundToNearest50(deficitMl) >= 50 }
 }
 
 extension Urgency {
-    /// The colour that surfaces use: on track below a rounded 50 ml, so that words and colour agree.
+    /// The displayed urgency: on track below a rounded 50 ml, so that text and colour agree.
     package static func displayed(_ urgency: Urgency, deficitMl: Int) -> Urgency {
         StatusText.isBehind(deficitMl) ? urgency : .onTrack
     }

@@ -1,8 +1,8 @@
 import Utilities
 
-/// Volumes in ounces and millilitres.
+/// Conversion of ounces and millilitres.
 package enum Ounces {
-    /// Of one US fluid ounce.
+    /// The volume of one US fluid ounce.
     package static let mlPerOunce = 29.5735
 
     /// Half up: 8 oz are 237 ml.
@@ -11,8 +11,7 @@ package enum Ounces {
         return Int((min(max(oz, 0), 1e6) * mlPerOunce + 0.5).rounded(.down))
     }
 
-    /// Ounces where ounces are asked for, as people type them: `8`, `8.5`, `8,5`, `8 oz`; or an amount with a metric
-    /// unit. `nil`: no amount.
+    /// Parses an amount in ounces, `8`, `8.5`, `8,5`, `8 oz`, or in a metric unit; `nil` if it is invalid.
     package static func typed(_ text: String) -> Double? {
         var number = text.lowercased().filter { $0 != " " }
         for unit in ["floz", "oz"] where number.hasSuffix(unit) {

@@ -1,37 +1,37 @@
-/// Why something was not done, in one shape for every surface.
+/// An error for all interfaces.
 ///
-/// The sentence holds whoever shows it: it names no flag, no command and no address. A surface adds what can be done
-/// there, by the code, and says the rest in its own terms: an exit code, an HTTP status.
+/// The sentence names no option, command or address. Each interface adds its advice by the code, and maps the category
+/// to an exit code or HTTP status.
 package protocol Problem: Error, CustomStringConvertible {
-    /// A stable name for programs, in lowerCamelCase; of a refusal the rule's name, for example `noActiveSession`.
+    /// A stable name in lowerCamelCase; for a refusal the rule's name, such as `noActiveSession`.
     var code: String { get }
     var category: ProblemCategory { get }
-    /// What happened and why, for people.
+    /// The message.
     var sentence: String { get }
-    /// What the sentence speaks of, by name: for programs, and for advice.
+    /// The values in the message by name, for programs and advice.
     var values: [String: String] { get }
 }
 
 extension Problem {
-    /// None, where a problem says nothing else.
+    /// Empty by default.
     package var values: [String: String] { [:] }
     /// The sentence.
     package var description: String { sentence }
 }
 
-/// What kind of trouble it is, as far as a surface has to tell them apart.
+/// The category of an error.
 package enum ProblemCategory: String, Hashable, Sendable, CaseIterable {
-    /// What was asked for is not there.
+    /// The requested thing does not exist.
     case notFound
-    /// A rule said no. Nothing was changed.
+    /// A rule rejected the request. Nothing was changed.
     case refused
-    /// What was given cannot be understood.
+    /// The input is invalid.
     case invalid
-    /// Somebody else holds it; the same thing works a little later.
+    /// Another process uses it; a retry can succeed.
     case busy
     case diskFull
-    /// The file, or the bytes, are bad.
+    /// The file or the bytes are damaged.
     case damaged
-    /// Anything else.
+    /// Any other error.
     case failed
 }

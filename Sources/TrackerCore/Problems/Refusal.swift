@@ -1,15 +1,14 @@
-/// A rule said no. Nothing was changed; the sentence names the rule (commands: exit code 3, HTTP: 404, 409 or 422).
+/// A rule rejected the request, and nothing was changed (commands: exit code 3, HTTP: 404, 409 or 422).
 package struct Refusal: Problem, Hashable {
-    /// A stable name for programs, for example `noActiveSession`.
+    /// A stable name, such as `noActiveSession`.
     package var rule: String
-    /// The rule, for people.
+    /// The message.
     package var sentence: String
-    /// What the caller can do about it.
+    /// The category.
     package var category: ProblemCategory
-    /// What the sentence speaks of, by name.
+    /// The values in the message by name.
     package var values: [String: String]
 
-    /// The rule's id.
     package var code: String { rule }
 
     package init(

@@ -1,13 +1,12 @@
-/// What was given cannot be understood: words that are no time, no day, no name of an entry.
+/// Invalid input, such as a text that is not a time or a day.
 package struct WrongInput: Problem, Hashable {
-    /// For programs: one word in lowerCamelCase.
+    /// A name in lowerCamelCase.
     package var code: String
-    /// What was given and what would do.
+    /// The input and what was expected.
     package var sentence: String
-    /// What the sentence speaks of, by name.
+    /// The values in the message by name.
     package var values: [String: String]
 
-    /// Always `invalid`.
     package var category: ProblemCategory { .invalid }
 
     package init(_ code: String, _ sentence: String, values: [String: String] = [:]) {

@@ -1,52 +1,50 @@
-/// How a bottle is found, read and understood: the settings `bottle.…` of tracker spec Section 11. A bottle may have
-/// its own, over those of the store; what it does not say itself it takes from there.
+/// The settings `bottle.…` (tracker spec Section 11). A bottle can override the settings of the store.
 package struct BottleSettings: Hashable, Sendable {
-    /// Shares or separates histories; `nil` is the bottle's address.
+    /// The name that shares or separates histories; `nil` for the bottle's address.
     package internal(set) var alias: String?
-    /// IANA id of the zone of its clock; `nil` is the zone of days.
+    /// The IANA id of the bottle's time zone; `nil` for that of days.
     package internal(set) var zone: String?
-    /// How byte 0 of a record is read.
+    /// The interpretation of byte 0 of a record.
     package internal(set) var recordDialect = RecordDialectSetting.calendar
-    /// `nil` follows the dialect: `u8` when strict, `u16be` in calendar.
+    /// `nil` follows the dialect: `u8` for strict, `u16be` for calendar.
     package internal(set) var amountWidth: AmountWidth?
-    /// How long a bottle is looked for, 1–60 s.
+    /// The scan duration (1–60 s).
     package internal(set) var scanTimeoutSeconds = 10.0
-    /// How long a connection may take, 1–60 s.
+    /// The time limit of a connection (1–60 s).
     package internal(set) var connectTimeoutSeconds = 5.0
-    /// How long to wait before a response is read (draft profile), 0–5 s.
+    /// The delay before a response is read in the draft profile (0–5 s).
     package internal(set) var readDelaySeconds = 0.5
-    /// When the connection is kept after a poll.
+    /// Whether the connection is kept after a poll.
     package internal(set) var hold = BottleHold.watching
-    /// Whether it is polled outside of drinking hours.
+    /// Whether the bottle is polled outside the drinking hours.
     package internal(set) var pollWhenIdle = true
-    /// Older records are implausible, 1–360 days.
+    /// The maximum age of a record (1–360 days).
     package internal(set) var maxRecordAgeDays = 180
-    /// Its light shows when a drink is due.
+    /// Whether the bottle's light shows that a drink is due.
     package internal(set) var light = false
-    /// Its screen shows the day's goal.
+    /// Whether the bottle's display shows the goal.
     package internal(set) var showsGoal = false
 
-    /// Everything at its default.
     package init() {}
 
-    /// What every name of a bottle's setting begins with.
+    /// The prefix of a bottle's settings.
     package static let prefix = "bottle."
 }
 
-/// How a bottle's records are read (tracker spec A1, A2).
+/// The record dialect (tracker spec A1, A2).
 package enum RecordDialectSetting: String, Hashable, Sendable, CaseIterable { case calendar, strict }
-/// Whether a service stays connected with the bottle between polls, so that a sip is seen at once.
+/// Whether the service stays connected between polls, to see a drink at once.
 package enum BottleHold: String, Hashable, Sendable, CaseIterable {
     case never
-    /// While somebody looks.
+    /// While a viewer is active.
     case watching
     case always
 }
 
-/// How many bytes of a record the amount has.
+/// The number of bytes of a record's amount.
 package enum AmountWidth: String, Hashable, Sendable, CaseIterable {
     case u8, u16be
 
-    /// The amount in bytes 6 and 7 of a record, ml (tracker spec A1).
+    /// The amount in bytes 6 and 7 of a record, in ml (tracker spec A1).
     package func amountMl(byte6: UInt8, byte7: UInt8) -> Int { self == .u8 ? Int(byte7) : Int(byte6) << 8 | Int(byte7) }
 }

@@ -1,14 +1,13 @@
-/// Where notifications are sent: the settings `ntfy.…` and `webhook.…` of tracker spec Section 11.
+/// A notification channel: the settings `ntfy.…` and `webhook.…` (tracker spec Section 11).
 package struct ChannelSettings: Hashable, Sendable {
-    /// Nobody.
     package init() {}
 
-    /// Its address, http or https; `nil`: nobody is told.
+    /// The http or https address; `nil` switches the channel off.
     package internal(set) var url: String?
-    /// What the server wants to be shown: itself, or the file it stands in. Never shown.
+    /// The access token, never displayed.
     package internal(set) var token: String?
-    /// The file that holds the credential instead.
+    /// The file with the access token.
     package internal(set) var tokenFile: String?
-    /// A file in PEM: whom we believe to be the server.
+    /// The PEM file with the CA certificate of the server.
     package internal(set) var caFile: String?
 }

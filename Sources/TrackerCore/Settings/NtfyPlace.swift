@@ -1,11 +1,11 @@
-/// A topic of ntfy's, and the server that it is at.
+/// An ntfy topic and its server.
 package struct NtfyPlace: Hashable, Sendable {
-    /// Where messages are published as JSON; ends with a slash.
+    /// The address for publishing JSON; ends with a slash.
     package let server: String
-    /// Who knows it may read there.
+    /// The topic. A reader needs only its name.
     package let topic: String
 
-    /// `nil` where the address names no topic: 1 to 64 letters, digits, `-` and `_` behind its last slash.
+    /// `nil` if the address has no topic: 1 to 64 letters, digits, `-` and `_` after its last slash.
     package init?(_ url: String) {
         guard Settings.isURL(url, ["http", "https"]), !url.contains(where: { "?#".contains($0) }) else { return nil }
         var url = url

@@ -1,4 +1,4 @@
-/// How each kind of setting is read from text. Every maker names the rule that it enforces.
+/// Parsers for each kind of setting. Each one states the rule that it enforces.
 extension SettingEntry {
     static func flag(_ name: String, _ path: any WritableKeyPath<Settings, Bool> & Sendable) -> SettingEntry {
         SettingEntry(name: name, rule: "It must be true or false.", read: { .flag($0[keyPath: path]) }) {
@@ -47,7 +47,7 @@ extension SettingEntry {
         }
     }
 
-    /// `step` 0 means any number of the range.
+    /// `step` 0 allows any number of the range.
     static func decimal(
         _ name: String, _ path: any WritableKeyPath<Settings, Double> & Sendable, _ range: ClosedRange<Double>,
         step: Double = 0,
@@ -102,7 +102,7 @@ extension SettingEntry {
         }
     }
 
-    /// A full hour; `8` and `08:00` mean the same.
+    /// A full hour; `8` and `08:00` are equal.
     static func optionalHour(
         _ name: String, _ path: any WritableKeyPath<Settings, TimeOfDay?> & Sendable, _ hours: ClosedRange<Int>
     ) -> SettingEntry {
@@ -137,7 +137,7 @@ extension SettingEntry {
         }
     }
 
-    /// What stands for no value of its own.
+    /// The texts for an unset value.
     static let wordsForUnset: Set<String> = ["", "unset", "none", "system", "default"]
 
     static func optional<Value: Sendable>(

@@ -1,4 +1,4 @@
-/// A setting's value as scripts see it.
+/// The typed value of a setting.
 package enum SettingValue: Hashable, Sendable, Encodable {
     case unset
     case flag(Bool)
@@ -19,7 +19,7 @@ package enum SettingValue: Hashable, Sendable, Encodable {
         }
     }
 
-    /// The text that `Settings.set` takes back: `2`, `0.5`, `true`, `07:00`, `100,250,500`; empty for unset.
+    /// The text for `Settings.set`: `2`, `0.5`, `true`, `07:00`, `100,250,500`; empty if unset.
     package var text: String {
         switch self {
         case .unset: ""
@@ -32,15 +32,14 @@ package enum SettingValue: Hashable, Sendable, Encodable {
     }
 }
 
-/// Why a value was not taken. The setting keeps what it had.
+/// A rejected change of a setting, which keeps its value.
 package struct SettingRefusal: Problem, Hashable {
-    /// The setting's name.
     package var name: String
-    /// What it should have become.
+    /// The rejected text.
     package var given: String
-    /// The rule that was broken, in words.
+    /// The rule, as text.
     package var rule: String
-    /// What the setting still is, as text.
+    /// The current value, as text.
     package var kept: String?
 
     package init(name: String, given: String, rule: String, kept: String?) {
@@ -52,31 +51,31 @@ package struct SettingRefusal: Problem, Hashable {
 
     /// `noSuchSetting`, or `settingRule`.
     package var code: String { kept == nil ? "noSuchSetting" : "settingRule" }
-    /// There is no such setting, or its rule said no.
+    /// The setting does not exist, or its rule rejected the value.
     package var category: ProblemCategory { kept == nil ? .notFound : .refused }
-    /// Name, what was given, the rule, and what it stays.
+    /// The name, the given text, the rule and the current value.
     package var values: [String: String] {
         ["name": name, "given": given, "rule": rule].merging(kept.map { ["kept": $0] } ?? [:]) { $1 }
     }
-    /// What the rule is, and what the setting stays.
+    /// The rule and the current value.
     package var sentence: String {
         guard let kept else { return Settings.removal(of: name) ?? "\(name): \(rule)" }
         return "\(name) cannot be \"\(given)\": \(rule) It stays \(kept.isEmpty ? "unset" : kept)."
     }
 }
 
-/// One line of the settings table.
+/// One setting of the table.
 package struct SettingEntry: Sendable {
     /// `hydration.goalMl`.
     package let name: String
-    /// What may stand there, in words that end a sentence: `It must be a whole number from 500 to 5000 ml.`
+    /// The rule as a sentence: `It must be a whole number from 500 to 5000 ml.`
     package let rule: String
     let read: @Sendable (Settings) -> SettingValue
-    /// Stores the text's value and tells whether it could.
+    /// Stores the value of the text, and returns whether the text is valid.
     let write: @Sendable (inout Settings, String) -> Bool
-    /// Set, but never shown.
+    /// Whether the value is never displayed.
     package private(set) var isSecret = false
-    /// The range of an amount, in millilitres: who reads in other units is told it in those, too.
+    /// The range of an amount in millilitres, also displayed in other units.
     var amounts: ClosedRange<Int>?
 
     init(
@@ -89,14 +88,14 @@ package struct SettingEntry: Sendable {
         self.write = write
     }
 
-    /// The same, as one whose value no surface shows.
+    /// The same setting with a secret value.
     var secret: SettingEntry {
         var copy = self
         copy.isSecret = true
         return copy
     }
 
-    /// The value as it may be shown.
+    /// The displayable value.
     func shown(_ settings: Settings) -> SettingValue {
         let value = read(settings)
         return isSecret && value != .unset ? .text("(set)") : value
@@ -108,8 +107,7 @@ package struct SettingEntry: Sendable {
     }
 
     func refusal(_ given: String, _ rule: String, _ settings: Settings) -> SettingRefusal {
-        // What stands before the @ of an address may be a password; of a phone's server the whole address is one, and
-        // so is every piece of it.
+        // The part before the @ of an address can be a password. The whole address of a phone's server is secret.
         let isTelling =
             isSecret
             || (name.hasSuffix(".url")

@@ -1,5 +1,5 @@
 extension Settings {
-    /// The settings table, in the order of the specification.
+    /// All settings, in the order of the specification.
     package static let catalogue: [SettingEntry] =
         [
             .integer("day.boundaryHour", \.boundaryHour, 0...6, "o'clock"),
@@ -106,8 +106,8 @@ extension Settings {
         + pocket("webhook", \.service.webhook, webRule, credential: "secret") { isURL($0, ["http", "https"]) }
 
     /// - Parameters:
-    ///   - rule: what its address is to be, in words.
-    ///   - accepts: whether it is that.
+    ///   - rule: the rule of its address.
+    ///   - accepts: whether an address is valid.
     private static func pocket(
         _ name: String, _ path: any WritableKeyPath<Settings, ChannelSettings> & Sendable, _ rule: String,
         credential: String = "token", accepts: @escaping @Sendable (String) -> Bool
@@ -149,8 +149,8 @@ extension Settings {
         read: { .list($0.quickAddMl) }
     ) { settings, text in
         let pieces = text.split(separator: ",", omittingEmptySubsequences: false)
-        // A comma between two figures may be a decimal one (8,5 oz): where what stands behind it has a unit, and what
-        // stands before it none, nobody can tell.
+        // A comma between two digits can be a decimal comma (8,5 oz). It is ambiguous if only the second part has a
+        // unit.
         let isTorn = zip(pieces, pieces.dropFirst()).contains { before, behind in
             before.last?.isNumber == true && behind.first?.isNumber == true && behind.last?.isNumber == false
         }
@@ -179,7 +179,7 @@ extension Settings {
 
     @Sendable static func isName(_ text: String) -> Bool { PrintableText.isName(text, limit: 64) }
 
-    /// What may stand behind `Authorization: Bearer`.
+    /// Whether the text is valid after `Authorization: Bearer`.
     package static func isToken(_ text: String) -> Bool {
         (1...4096).contains(text.utf8.count) && text.utf8.allSatisfy { $0 > 32 && $0 < 127 }
     }
@@ -189,11 +189,11 @@ extension Settings {
             return false
         }
         let host = text[colon.upperBound...].prefix { $0 != "/" && $0 != "?" && $0 != "#" }
-        // A user and a password have settings of their own, which are shown nowhere.
+        // User and password have secret settings of their own.
         return isHost(host) && text.unicodeScalars.allSatisfy { $0.value > 32 && $0.value != 127 }
     }
 
-    /// A name or an address, of IPv6 in brackets, and perhaps a port.
+    /// A host name or address (IPv6 in brackets) with an optional port.
     private static func isHost(_ text: Substring) -> Bool {
         guard !text.contains("@") else { return false }
         let end =
@@ -202,7 +202,7 @@ extension Settings {
             : text.firstIndex(of: ":") ?? text.endIndex
         let port = text[end...]
         guard end > text.startIndex, port.isEmpty || port.hasPrefix(":") else { return false }
-        // An empty port is the usual one (RFC 3986).
+        // An empty port is the default port (RFC 3986).
         return port.count <= 1
             || (port.dropFirst().utf8.allSatisfy { (48...57).contains($0) }
                 && (Int(port.dropFirst()).map((1...65535).contains) ?? false))

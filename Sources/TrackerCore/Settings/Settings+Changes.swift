@@ -1,6 +1,6 @@
 extension Settings {
-    /// Sets one setting from its text. Refused: an unknown name, a value outside its range, and hours that do not
-    /// fit together; then nothing changes. `presets`: the ids that `waterline.defaultPreset` may name, where known.
+    /// Sets one setting from its text. Throws for an unknown name, an invalid value or inconsistent hours, without a
+    /// change. `presets`: the valid ids for `waterline.defaultPreset`, if known.
     package mutating func set(_ name: String, to text: String, presets: Set<String>? = nil) throws(SettingRefusal) {
         guard let entry = Self.entry(name) else { throw Self.unknown(name, text) }
         let given = String(Substring(text).trimmingSpaces())
@@ -17,7 +17,7 @@ extension Settings {
         self = changed
     }
 
-    /// Several at once, as a form saves them: all, or none.
+    /// Sets several settings: all or none.
     package mutating func set(_ changes: [(name: String, text: String)], presets: Set<String>? = nil)
         throws(SettingRefusal)
     {
@@ -39,8 +39,8 @@ extension Settings {
         self = changed
     }
 
-    /// The name of a setting that a bottle may have of its own, as it is written.
-    /// - Parameter given: what it was to be, for the refusal.
+    /// The canonical name of a setting that a bottle can override.
+    /// - Parameter given: the text for the error.
     package static func bottleSetting(_ name: String, given: String = "") throws(SettingRefusal) -> String {
         guard let entry = entry(name) else { throw unknown(name, given) }
         guard entry.name.hasPrefix(BottleSettings.prefix) else {
@@ -52,13 +52,13 @@ extension Settings {
         return entry.name
     }
 
-    /// The setting that names a bottle: a bottle's own one is its name.
+    /// The setting with a bottle's alias.
     package static let aliasName = BottleSettings.prefix + "alias"
 
-    /// The value of a setting as it may be shown: of a secret one only that it is set. `nil` for a name that is none.
+    /// The displayable value of a setting; `nil` for an unknown name.
     package func value(of name: String) -> SettingValue? { Self.entry(name)?.shown(self) }
 
-    /// What differs from the defaults, as name and text: what a store keeps.
+    /// The non-default settings by name, as the store saves them.
     package var stored: [String: String] {
         let defaults = Settings()
         var texts: [String: String] = [:]
@@ -68,7 +68,7 @@ extension Settings {
         return texts
     }
 
-    /// Settings from a store. What no longer fits keeps its default and is reported.
+    /// Settings from a store. An invalid one keeps its default and is reported.
     package static func restored(from texts: [String: String]) -> (settings: Settings, refused: [SettingRefusal]) {
         var settings = Settings()
         var refused: [SettingRefusal] = []
@@ -90,7 +90,7 @@ extension Settings {
         return (settings, refused)
     }
 
-    /// Boundary hour <= wake < sleep on the same date, for the common pair and for every override.
+    /// Boundary hour <= wake < sleep on the same date, for the common hours and for every override.
     var brokenScheduleRule: String? {
         let starts = [wake, intervalHours.wake, adaptiveHours.start]
         let ends = [sleep, intervalHours.sleep, adaptiveHours.end]
@@ -103,7 +103,7 @@ extension Settings {
         return nil
     }
 
-    /// Names are matched as written, or whatever their case.
+    /// Finds a setting by its exact name, then ignoring letter case.
     private static func entry(_ name: String) -> SettingEntry? {
         catalogue.first { $0.name == name } ?? catalogue.first { $0.name.lowercased() == name.lowercased() }
     }
@@ -113,26 +113,25 @@ extension Settings {
     }
 }
 
-/// The goal and schedule form (tracker spec A11): Cancel discards it, Save commits what was touched, and only that.
-/// So 1700 ml stays 1700 although the form can only show 8 glasses (K-A8).
+/// The goal and schedule form (tracker spec A11): Save changes only the touched fields. So 1700 ml stays 1700 although
+/// the form shows 8 glasses (K-A8).
 package struct GoalForm: Hashable, Sendable {
-    /// Glasses, 4–16; `nil` until touched.
+    /// Glasses (4–16); `nil` until touched.
     package var glasses: Int?
-    /// Begin of the active hours; `nil` until touched.
+    /// The start of the active hours; `nil` until touched.
     package var wake: TimeOfDay?
-    /// End of the active hours; `nil` until touched.
+    /// The end of the active hours; `nil` until touched.
     package var sleep: TimeOfDay?
 
-    /// With nothing touched.
     package init() {}
 
-    /// The glasses to show for a goal, rounded down.
+    /// The displayed glasses of a goal, rounded down.
     package static func shownGlasses(_ settings: Settings) -> Int { settings.goalMl / max(1, settings.glassMl) }
 
-    /// Commits what was touched, all or nothing.
+    /// Saves the touched fields: all or none.
     package func save(to settings: inout Settings) throws(SettingRefusal) { try settings.set(changes(of: settings)) }
 
-    /// What was touched, as changes of settings; 4–16 glasses.
+    /// The touched fields as changes of settings; 4–16 glasses.
     package func changes(of settings: Settings) throws(SettingRefusal) -> [(name: String, text: String)] {
         var changes: [(name: String, text: String)] = []
         if let glasses {

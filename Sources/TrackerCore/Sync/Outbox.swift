@@ -1,10 +1,10 @@
-/// One change waiting for the server (tracker spec E8).
+/// A change to send to the sync server (tracker spec E8).
 package struct OutboxItem: Hashable, Sendable, Codable, Identifiable {
-    /// What the change is about: items of one entity go out in order.
+    /// The changed entity. Changes of one entity are sent in order.
     package struct Entity: Hashable, Sendable, Codable {
         /// `user`, `session`, `logEntry`, `preset`.
         package var kind: String
-        /// Its id within its kind.
+        /// The id within its kind.
         package var id: String
 
         package init(kind: String, id: String) {
@@ -13,29 +13,27 @@ package struct OutboxItem: Hashable, Sendable, Codable, Identifiable {
         }
     }
 
-    /// The founding documents' operations.
+    /// The operations of the original requirements.
     package enum Operation: String, Hashable, Sendable, Codable, CaseIterable {
         case createUser, upsertSession, addLogEntry, deleteLogEntry, upsertDrinkPreset
 
-        /// A newer one of the same entity makes a queued one needless.
+        /// Whether a newer change of the same entity replaces it.
         var isUpsert: Bool { self != .deleteLogEntry }
     }
 
-    /// Position in the queue; ascending.
+    /// The position in the queue, ascending.
     package var id: Int64
-    /// What the change is about.
     package var entity: Entity
-    /// What is done with it.
     package var operation: Operation
     /// JSON.
     package var payload: String
-    /// When it was changed.
+    /// The time of the change.
     package var updatedAt: Instant
-    /// Failed attempts so far.
+    /// The number of failed attempts.
     package var attempts: Int
-    /// Not before then.
+    /// The earliest time of the next attempt.
     package var notBefore: Instant?
-    /// The server said no (4xx): kept, shown, not tried again by itself.
+    /// The server rejected the change (4xx): it is kept, displayed, and not retried automatically.
     package var parkedReason: String?
 
     package init(
@@ -53,29 +51,27 @@ package struct OutboxItem: Hashable, Sendable, Codable, Identifiable {
     }
 }
 
-/// What came of sending one item.
+/// The result of an attempt.
 package enum SendOutcome: Hashable, Sendable {
     case sent
-    /// HTTP status other than 2xx.
+    /// An HTTP status other than 2xx.
     case refused(status: Int)
-    /// The server wants a credential, or another one (401, 403, 407): nothing is wrong with the item.
+    /// The server requires another credential (401, 403, 407). The change itself is valid.
     case unauthorised(status: Int)
-    /// An answer that no sync server gives, such as the page of a network that wants a login first.
+    /// A response that is not from a sync server, such as a captive portal.
     case nonsense
-    /// No connection, no answer.
+    /// No connection or no response.
     case unreachable
 }
 
-/// The queue's arithmetic. The store keeps the rows, and enqueues in the transaction that made the change.
+/// The logic of the queue. The store keeps the rows and adds them in the transaction of the change.
 package struct Outbox: Hashable, Sendable {
     /// By id, ascending.
     package private(set) var items: [OutboxItem]
 
-    /// With these items, in the order of their ids.
     package init(_ items: [OutboxItem] = []) { self.items = items.sorted { $0.id < $1.id } }
 
-    /// Adds a change. A newer upsert takes the place of the entity's last one in the queue, at its position, so that
-    /// what depends on it still comes later; an older one is dropped.
+    /// Adds a change. A newer change of an entity replaces its last one at the same position; an older one is dropped.
     package mutating func enqueue(
         _ operation: OutboxItem.Operation, _ entity: OutboxItem.Entity, payload: String, updatedAt: Instant
     ) {
@@ -95,8 +91,7 @@ package struct Outbox: Hashable, Sendable {
                 updatedAt: updatedAt))
     }
 
-    /// What to send now: the oldest item that is neither parked nor waiting, and that no earlier one of its entity
-    /// holds up.
+    /// The next change to send: the oldest that is neither rejected nor waiting, and whose entity has no earlier one.
     package func next(at now: Instant) -> OutboxItem? {
         var held = Set<OutboxItem.Entity>()
         for item in items {
@@ -106,7 +101,7 @@ package struct Outbox: Hashable, Sendable {
         return nil
     }
 
-    /// When the next attempt is due; `nil` when everything left is parked, or nothing is left.
+    /// The time of the next attempt; `nil` if only rejected changes are left.
     package func nextAttempt(at now: Instant) -> Instant? {
         if next(at: now) != nil { return now }
         var held = Set<OutboxItem.Entity>()
@@ -118,8 +113,8 @@ package struct Outbox: Hashable, Sendable {
         return earliest
     }
 
-    /// Takes in what came of an attempt: done items leave, 4xx parks, everything else waits twice as long each time.
-    /// `item` is what was sent: where a newer change took its place meanwhile, that one still has to go.
+    /// Records a result: a sent change is removed, a 4xx rejects it, any other failure doubles the wait. If a newer
+    /// change has replaced `item`, that one stays.
     package mutating func finish(_ item: OutboxItem, _ outcome: SendOutcome, at now: Instant) {
         guard let index = items.firstIndex(of: item) else { return }
         switch outcome {
@@ -132,17 +127,17 @@ package struct Outbox: Hashable, Sendable {
         }
     }
 
-    /// Parked items go again: after the owner changed the address or the token.
+    /// Retries rejected changes after a change of address or token.
     package mutating func unpark() {
         for index in items.indices where items[index].parkedReason != nil {
             (items[index].parkedReason, items[index].attempts, items[index].notBefore) = (nil, 0, nil)
         }
     }
 
-    /// Items not yet sent, parked ones included.
+    /// The number of unsent changes, including rejected ones.
     package var pending: Int { items.count }
 
-    /// The icon's state: nothing waiting, sending, parked items, offline, or how many wait.
+    /// The state of the icon.
     package func status(isSending: Bool, isOffline: Bool) -> SyncStatus {
         if items.isEmpty { return .idle }
         if isSending { return .syncing }
@@ -159,8 +154,7 @@ package struct Outbox: Hashable, Sendable {
 }
 
 extension OutboxItem {
-    /// Whether a failure lets it wait. A time further ahead than any wait comes from a clock that was ahead, and has
-    /// been set back since.
+    /// Whether the change still waits. A wait longer than the maximum comes from a clock that was set back since.
     fileprivate func waits(at now: Instant) -> Bool {
         notBefore.map { $0 > now && now.seconds(to: $0) <= Outbox.longestWait } ?? false
     }

@@ -1,4 +1,4 @@
-/// The small cloud icon (tracker spec E8).
+/// The state of the sync icon (tracker spec E8).
 package enum SyncStatus: Hashable, Sendable {
     case idle
     case pending(Int)
@@ -18,15 +18,15 @@ package enum SyncStatus: Hashable, Sendable {
     }
 }
 
-/// What stands behind the icon.
+/// The details of the sync icon.
 package struct SyncReport: Hashable, Sendable, Encodable {
-    /// Changes that the server has not got yet.
+    /// The number of unsent changes.
     package var waiting: Int
-    /// Why the last pass stopped, in words; `nil` where it came to its end.
+    /// The error of the last attempt, or `nil`.
     package var trouble: String?
-    /// Rows of the server that were not taken at the last pass.
+    /// The number of the server's rows that were rejected at the last attempt.
     package var refused: Int
-    /// The first of them, a sentence each.
+    /// The first of them, one sentence each.
     package var refusals: [String]
 
     package init(waiting: Int = 0, trouble: String? = nil, refused: Int = 0, refusals: [String] = []) {
@@ -36,12 +36,12 @@ package struct SyncReport: Hashable, Sendable, Encodable {
         self.refusals = refusals
     }
 
-    /// Something is still to be told or to be asked.
+    /// Whether there is something to send or to fetch.
     package var isPending: Bool { waiting > 0 || trouble != nil }
 
     enum CodingKeys: CodingKey { case waiting, trouble, refused, refusals }
 
-    /// `null` where there was no trouble.
+    /// Missing values are `null`.
     package func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(waiting, forKey: .waiting)

@@ -1,25 +1,25 @@
-/// Days as the tracker counts them: they begin at the boundary hour on the wall clock of a zone (tracker spec T).
+/// The tracker's days, which start at the boundary hour of local time (tracker spec T).
 package struct DayCalendar: Hashable, Sendable {
-    /// Whose wall clock days follow.
+    /// The time zone of days.
     package var zone: Zone
-    /// 0–6. 4 means that 03:59 still belongs to the evening before.
+    /// 0–6. With 4, 03:59 belongs to the previous day.
     package var boundaryHour: Int
 
-    /// Days of a zone that begin at that hour, 0–6.
+    /// - Parameter boundaryHour: 0–6.
     package init(zone: Zone, boundaryHour: Int = 4) {
         self.zone = zone
         self.boundaryHour = min(max(boundaryHour, 0), 6)
     }
 
-    /// The day an instant belongs to: the wall clock's date, or the date before while the hour is below the boundary.
-    /// Hours are never subtracted from the instant: days of 23 and 25 hours would come out wrong.
+    /// The day of an instant: the local date, or the previous date before the boundary hour. Subtracting hours from the
+    /// instant would be wrong on days of 23 or 25 hours.
     package func day(of instant: Instant) -> LocalDay {
         let seconds = instant.wholeSeconds.saturatingAdd(Int64(zone.offsetSeconds(at: instant)))
         let days = floorDivide(seconds, 86_400)
         return LocalDay(daysSince1970: Int(days) - (seconds - days * 86_400 < Int64(boundaryHour) * 3600 ? 1 : 0))
     }
 
-    /// The date on the wall clock, whatever the boundary: the day of schedules (K-B10).
+    /// The local date, independent of the boundary: the day of schedules (K-B10).
     package func date(of instant: Instant) -> LocalDay {
         LocalDay(
             daysSince1970: Int(
@@ -29,11 +29,11 @@ package struct DayCalendar: Hashable, Sendable {
     /// The first instant of a day.
     package func start(of day: LocalDay) -> Instant { instant(on: day, at: TimeOfDay(hour: boundaryHour)) }
 
-    /// The day's real length in seconds: 82,800, 86,400, 90,000 or whatever the zone makes of it.
+    /// The length of a day in seconds: 82,800, 86,400, 90,000 or another value.
     package func length(of day: LocalDay) -> Double { start(of: day).seconds(to: start(of: day.adding(days: 1))) }
 
-    /// The first instant at which the wall clock of that date has reached a time: the earlier one where clocks
-    /// go back over it, the moment of the change where they skip it.
+    /// The first instant at which local time reaches `time` on that date: the first of two, or the moment of a clock
+    /// change that skips it.
     package func instant(on day: LocalDay, at time: TimeOfDay) -> Instant {
         let wall = WallTime(
             year: day.year, month: day.month, day: day.day, hour: time.hour, minute: time.minute, second: 0)
@@ -43,8 +43,7 @@ package struct DayCalendar: Hashable, Sendable {
         }
     }
 
-    /// Every instant at which the wall clock of that date says a time: two where clocks go back over it; where they
-    /// skip it, that time after the gap's length.
+    /// All instants with that local time: two if the clock is set back, or the time moved by the gap if it is skipped.
     package func moments(on day: LocalDay, at time: TimeOfDay) -> [Instant] {
         let wall = WallTime(
             year: day.year, month: day.month, day: day.day, hour: time.hour, minute: time.minute, second: 0)
@@ -55,7 +54,7 @@ package struct DayCalendar: Hashable, Sendable {
         }
     }
 
-    /// The hours and minutes on the wall.
+    /// The local time of day.
     package func timeOfDay(at instant: Instant) -> TimeOfDay {
         let wall = zone.wall(at: instant)
         return TimeOfDay(hour: wall.hour, minute: wall.minute) ?? TimeOfDay(hour: 0)

@@ -1,4 +1,4 @@
-/// Arithmetic that stays at the end of a number rather than pass it: for times and amounts that come from outside.
+/// Saturating arithmetic for times and amounts from outside.
 extension FixedWidthInteger where Self: SignedInteger {
     func saturatingAdd(_ other: Self) -> Self {
         let (sum, overflow) = addingReportingOverflow(other)
@@ -15,7 +15,7 @@ extension FixedWidthInteger where Self: SignedInteger {
         return overflow ? ((self < 0) == (other < 0) ? .max : .min) : product
     }
 
-    /// The nearest whole number towards zero that fits; 0 for what is no number.
+    /// The nearest integer towards zero that fits; 0 for NaN.
     init(saturating value: Double) {
         guard !value.isNaN else {
             self = 0
@@ -25,13 +25,13 @@ extension FixedWidthInteger where Self: SignedInteger {
     }
 }
 
-/// Half up, exactly, whatever the numbers: `a × b / by` for `by` above 0 and a product that is not negative.
+/// `a × b / by`, rounded half up without overflow; `by` is positive, the product not negative.
 func multiplyDivide(_ a: Int, _ b: Int128, by: Int128) -> Int {
     let (whole, rest) = (Int128(a) * b).quotientAndRemainder(dividingBy: by)
     return Int(clamping: rest >= by - rest ? whole + 1 : whole)
 }
 
-/// Division that rounds down, also below zero.
+/// Division rounded down, also for negative values.
 func floorDivide(_ value: Int64, _ by: Int64) -> Int64 {
     let quotient = value / by
     return value % by < 0 ? quotient - 1 : quotient

@@ -1,13 +1,13 @@
 extension WallTime: CustomStringConvertible {
-    /// The date exists in the Gregorian calendar and the time is one of 00:00:00–23:59:59.
+    /// Whether the Gregorian date and the time of day (00:00:00–23:59:59) exist.
     package var isPossible: Bool {
         LocalDay(year: year, month: month, day: day) != nil
             && (0...23).contains(hour) && (0...59).contains(minute) && (0...59).contains(second)
     }
 
-    /// `2026-02-02T22:21:15`: no zone. Impossible fields are written as they are.
+    /// `2026-02-02T22:21:15` without a zone. Impossible fields are written as they are.
     package var description: String {
-        // A record may say any number in any field; nearly all say a time.
+        // A record can have any number in a field; nearly all are valid.
         let isShort =
             (0...9999).contains(year) && (0...99).contains(month) && (0...99).contains(day)
             && (0...99).contains(hour) && (0...99).contains(minute) && (0...99).contains(second)
@@ -30,8 +30,8 @@ extension WallTime: CustomStringConvertible {
     /// `22:21:15`.
     package var timeText: String { "\(padded(hour, 2)):\(padded(minute, 2)):\(padded(second, 2))" }
 
-    /// Reads exactly `yyyy-MM-ddTHH:mm:ss` of a possible date and time, and what `description` writes for other years;
-    /// a space may stand for the `T`.
+    /// Parses exactly `yyyy-MM-ddTHH:mm:ss` of an existing date, and the format of `description` for other years. A
+    /// space can replace the `T`.
     package init?(_ text: String) {
         let all = Array(text.utf8)
         guard all.count >= 19 else { return nil }
@@ -46,13 +46,13 @@ extension WallTime: CustomStringConvertible {
         guard isPossible else { return nil }
     }
 
-    /// The seconds that a clock in UTC showing this time has counted since 1970; `nil` where the fields are impossible.
+    /// Seconds since 1970 if this is UTC; `nil` for impossible fields.
     var secondsAsUTC: Int64? {
         guard let date = LocalDay(year: year, month: month, day: day), isPossible else { return nil }
         return Int64(date.daysSince1970) * 86_400 + Int64(hour * 3600 + minute * 60 + second)
     }
 
-    /// The wall time at that many seconds since 1970 on a clock in UTC.
+    /// The UTC time that many seconds after 1970.
     init(secondsAsUTC seconds: Int64) {
         let days = floorDivide(seconds, 86_400)
         let rest = Int(seconds - days * 86_400)
@@ -64,15 +64,15 @@ extension WallTime: CustomStringConvertible {
 }
 
 extension Instant: CustomStringConvertible {
-    /// `2026-02-02T22:21:15Z`, with three decimals where the milliseconds are not zero.
+    /// `2026-02-02T22:21:15Z`, with three decimals if the milliseconds are not zero.
     package var description: String {
         let seconds = floorDivide(milliseconds, 1000)
         let rest = Int((milliseconds % 1000 + 1000) % 1000)
         return "\(WallTime(secondsAsUTC: seconds))" + (rest == 0 ? "" : ".\(padded(rest, 3))") + "Z"
     }
 
-    /// Reads `2026-02-02T22:21:15Z` or the same with an offset (`+02:00`, `+0200`) and up to three decimals of a
-    /// second. Seconds may be left out. `nil` for anything else, and for a time without zone.
+    /// Parses `2026-02-02T22:21:15Z` or with an offset (`+02:00`, `+0200`) and up to three decimals. Seconds are
+    /// optional. `nil` for other texts and for a time without a zone.
     package init?(iso text: String) {
         var rest = Substring(text)
         var offset: Int64 = 0
@@ -93,7 +93,7 @@ extension Instant: CustomStringConvertible {
             fraction = Int64(value) * [100, 10, 1][digits.count - 1]
             rest = rest[..<dot]
         }
-        // Without seconds a time has one colon: the date has none.
+        // A time without seconds has one colon; the date has none.
         if rest.utf8.count(where: { $0 == UInt8(ascii: ":") }) == 1 { rest += ":00" }
         guard let seconds = WallTime(String(rest))?.secondsAsUTC else { return nil }
         self.init(milliseconds: Int64(clamping: Int128(seconds - offset) * 1000 + Int128(fraction)))

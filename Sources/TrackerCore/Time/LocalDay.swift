@@ -1,5 +1,5 @@
-/// A date of the proleptic Gregorian calendar, without a time and without a zone: the key of everything that happens
-/// "once per day" (tracker spec T). Text form `2026-02-03`.
+/// A date of the proleptic Gregorian calendar without a time zone: the key of everything that happens once per day
+/// (tracker spec T). As text: `2026-02-03`.
 package struct LocalDay: Hashable, Comparable, Sendable {
     /// −299,999,999 to 299,999,999, so that every instant has a date.
     package let year: Int
@@ -8,7 +8,7 @@ package struct LocalDay: Hashable, Comparable, Sendable {
     /// 1–31.
     package let day: Int
 
-    /// `nil` where the calendar has no such date.
+    /// `nil` if the date does not exist.
     package init?(year: Int, month: Int, day: Int) {
         guard Self.years.contains(year), (1...12).contains(month),
             (1...Self.length(ofMonth: month, year: year)).contains(day)
@@ -18,7 +18,7 @@ package struct LocalDay: Hashable, Comparable, Sendable {
         self.day = day
     }
 
-    /// The day that many days after 1970-01-01; days beyond the years that can be written stay at their ends.
+    /// The day that many days after 1970-01-01; saturates at the range of years.
     package init(daysSince1970 days: Int) {
         let days = min(max(days, Self.days.lowerBound), Self.days.upperBound)
         // Howard Hinnant's civil_from_days: eras of 400 years that begin on 1 March.
@@ -43,7 +43,7 @@ package struct LocalDay: Hashable, Comparable, Sendable {
         return era * 146_097 + dayOfEra - 719_468
     }
 
-    /// That many days later; negative is earlier.
+    /// This many days later; negative is earlier.
     package func adding(days: Int) -> LocalDay { LocalDay(daysSince1970: daysSince1970.saturatingAdd(days)) }
 
     /// 0 = Monday … 6 = Sunday.
@@ -53,7 +53,7 @@ package struct LocalDay: Hashable, Comparable, Sendable {
         (left.year, left.month, left.day) < (right.year, right.month, right.day)
     }
 
-    /// 28–31; 0 for a month that does not exist.
+    /// 28–31; 0 for an invalid month.
     package static func length(ofMonth month: Int, year: Int) -> Int {
         switch month {
         case 1, 3, 5, 7, 8, 10, 12: 31
@@ -63,18 +63,17 @@ package struct LocalDay: Hashable, Comparable, Sendable {
         }
     }
 
-    /// Has a 29 February.
     package static func isLeap(_ year: Int) -> Bool { year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) }
 
-    /// Years that a day may have: more than a count of milliseconds reaches.
+    /// The range of years, larger than that of milliseconds.
     static let years = -299_999_999...299_999_999
-    /// Those years in days since 1970, to the day.
+    /// The same range in days since 1970.
     private static let days = -109_573_469_162...109_572_030_471
 }
 
 extension LocalDay: LosslessStringConvertible, Codable {
-    /// `2026-02-03`. Years outside 0–9999 have a sign and at least four digits: `-0001-12-31`, `+10000-01-01` (ISO
-    /// 8601's expanded form).
+    /// `2026-02-03`. Years outside 0–9999 have a sign and at least four digits: `-0001-12-31`, `+10000-01-01` (ISO 8601
+    /// expanded form).
     package var description: String {
         guard (0...9999).contains(year) else {
             return "\(year > 9999 ? "+" : "")\(padded(year, 4))-\(padded(month, 2))-\(padded(day, 2))"
@@ -85,7 +84,7 @@ extension LocalDay: LosslessStringConvertible, Codable {
         }
     }
 
-    /// Reads exactly `yyyy-MM-dd`, and what `description` writes for other years.
+    /// Parses exactly `yyyy-MM-dd`, and the format of `description` for other years.
     package init?(_ text: String) {
         var text = text
         guard let day = text.withUTF8(Self.read) else { return nil }
@@ -121,8 +120,7 @@ extension LocalDay: LosslessStringConvertible, Codable {
     }
 }
 
-/// `2026-02-03` as ASCII, for a year of 0–9999, a month and a day of 0–99: without a text for each number, since every
-/// stored drink has its day and its time.
+/// Writes `2026-02-03` as ASCII without allocation, for a year of 0–9999, a month and a day of 0–99.
 func writeDate(_ year: Int, _ month: Int, _ day: Int, into bytes: UnsafeMutableBufferPointer<UInt8>) {
     writeTwoDigits(year / 100, into: bytes, at: 0)
     writeTwoDigits(year % 100, into: bytes, at: 2)
@@ -138,17 +136,17 @@ func writeTwoDigits(_ value: Int, into bytes: UnsafeMutableBufferPointer<UInt8>,
     bytes[index + 1] = UInt8(ascii: "0") + UInt8(value % 10)
 }
 
-/// A number of at least `width` digits, zeros in front.
+/// A number with leading zeros, at least `width` digits.
 func padded(_ value: Int, _ width: Int) -> String {
     let digits = String(value.magnitude)
-    // Most have their digits already, and every stored time is written with this.
+    // The usual case: enough digits.
     guard value < 0 || digits.utf8.count < width else { return digits }
     var text = value < 0 ? "-" : ""
     for _ in 0..<max(0, width - digits.utf8.count) { text += "0" }
     return text + digits
 }
 
-/// The value of up to nine ASCII digits; `nil` where anything else stands.
+/// The value of up to nine ASCII digits, or `nil`.
 func number(_ digits: some Collection<UInt8>) -> Int? {
     guard (1...9).contains(digits.count) else { return nil }
     var value = 0

@@ -1,4 +1,4 @@
-/// Hours and minutes on a wall clock, 00:00–23:59.
+/// A local time of day, 00:00–23:59.
 package struct TimeOfDay: Hashable, Comparable, Sendable, LosslessStringConvertible {
     /// 0–23.
     package let hour: Int
@@ -12,7 +12,7 @@ package struct TimeOfDay: Hashable, Comparable, Sendable, LosslessStringConverti
         self.minute = minute
     }
 
-    /// Reads `7:30`, `07:30`.
+    /// Parses `7:30`, `07:30`.
     package init?(_ text: String) {
         let parts = text.utf8.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false)
         guard parts.count == 2, (1...2).contains(parts[0].count), parts[1].count == 2,
@@ -21,7 +21,7 @@ package struct TimeOfDay: Hashable, Comparable, Sendable, LosslessStringConverti
         self.init(hour: hour, minute: minute)
     }
 
-    /// A full hour, 0–23; other hours are brought into that range.
+    /// A full hour; other values are clamped to 0–23.
     package init(hour: Int) {
         self.hour = min(max(hour, 0), 23)
         minute = 0

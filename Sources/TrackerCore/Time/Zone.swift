@@ -1,20 +1,20 @@
 import Foundation
 import Synchronization
 
-/// The rules of one IANA time zone: which offset from UTC holds when.
+/// The offsets of one IANA time zone.
 ///
-/// The table of offset changes from 1970 to 2110 is read once, by asking Foundation for the offset and nothing else;
-/// the way from wall clock to instant is ours, because Foundation's own moves times that a change of clocks skips to
-/// another date. Before and after the table its first and last offsets hold.
+/// The table of offset changes from 1970 to 2110 is read once from Foundation. The conversion from local time to an
+/// instant is ours, because Foundation moves skipped times to another date. Before and after the table its first and
+/// last offsets apply.
 package struct Zone: Sendable {
-    /// The IANA id, as given: `Europe/Berlin`.
+    /// The IANA id: `Europe/Berlin`.
     package let id: String
-    /// Since when (seconds UTC) each offset holds, ascending; the first is the beginning of time.
+    /// The start of each offset in seconds UTC, ascending.
     let starts: [Int64]
     /// Seconds east of UTC.
     let offsets: [Int64]
 
-    /// Throws `UnknownZone` where the time zone database has no such id.
+    /// Throws `UnknownZone` if the time zone database does not have the id.
     package init(_ id: String) throws(UnknownZone) {
         if let known = Self.known.withLock({ $0[id] }) {
             self = known
@@ -24,7 +24,7 @@ package struct Zone: Sendable {
         self.id = id
         var starts = [Int64.min]
         var offsets = [Self.offset(of: zone, at: Self.table.lowerBound)]
-        // No zone has changed twice within two days since 1970: a step may hide nothing.
+        // No zone has changed twice within two days since 1970, so the step skips nothing.
         for end in stride(from: Self.table.lowerBound + Self.step, through: Self.table.upperBound, by: Int(Self.step)) {
             let offset = Self.offset(of: zone, at: end)
             guard offset != offsets[offsets.count - 1] else { continue }
@@ -46,12 +46,12 @@ package struct Zone: Sendable {
         }
     }
 
-    /// Tables that were read already: each asks Foundation some twenty thousand times.
+    /// A cache, because reading a table takes some 20,000 calls of Foundation.
     private static let known = Mutex<[String: Zone]>([:])
     /// There are some 600 names.
     private static let knownLimit = 1024
 
-    /// Whether the time zone database has such an id; no table is read.
+    /// Whether the time zone database has the id; does not read a table.
     package static func isKnown(_ id: String) -> Bool {
         known.withLock { $0[id] } != nil || isZoneName(id) && TimeZone(identifier: id) != nil
     }
@@ -62,7 +62,7 @@ package struct Zone: Sendable {
         offsets = [offset]
     }
 
-    /// UTC, without any rules to read.
+    /// UTC.
     package static let utc = Zone(fixed: "UTC", offset: 0)
 
     /// Seconds east of UTC at that instant.
@@ -70,16 +70,16 @@ package struct Zone: Sendable {
         Int(offsets[period(at: instant.wholeSeconds)])
     }
 
-    /// What a clock on the wall shows; parts of a second are dropped.
+    /// The local time; fractions of a second are dropped.
     package func wall(at instant: Instant) -> WallTime {
         let seconds = instant.wholeSeconds
         return WallTime(secondsAsUTC: seconds.saturatingAdd(offsets[period(at: seconds)]))
     }
 
-    /// When a clock on the wall shows this; `nil` where the fields are no date or no time.
+    /// The instants of a local time; `nil` for impossible fields.
     package func moments(of wall: WallTime) -> WallMoments? {
         guard let local = wall.secondsAsUTC else { return nil }
-        // Offsets lie within a day of UTC, so only the periods around can show this time.
+        // Offsets are less than a day, so only the adjacent periods can match.
         var index = period(at: local - 86_400)
         var found: [Int64] = []
         var gap: (shifted: Int64, transition: Int64)?
@@ -101,7 +101,7 @@ package struct Zone: Sendable {
         return .skipped(shifted: Instant(seconds: gap.shifted), transition: Instant(seconds: gap.transition))
     }
 
-    /// The index of the offset that holds at that second.
+    /// The index of the offset at that second.
     private func period(at seconds: Int64) -> Int {
         var low = 0
         var high = starts.count
@@ -120,8 +120,8 @@ package struct Zone: Sendable {
         Int64(zone.secondsFromGMT(for: Date(timeIntervalSince1970: TimeInterval(seconds))))
     }
 
-    /// Foundation also takes abbreviations (`PST`), offsets (`GMT+0200`) and names cut at a zero, which are no IANA
-    /// ids.
+    /// Foundation also accepts abbreviations (`PST`), offsets (`GMT+0200`) and names with a zero byte, which are not
+    /// IANA ids.
     private static func isZoneName(_ id: String) -> Bool {
         guard id.utf8.allSatisfy({ $0 > 32 && $0 < 127 }) else { return false }
         if TimeZone.abbreviationDictionary[id] != nil {
@@ -137,22 +137,18 @@ extension Zone: Hashable {
     package func hash(into hasher: inout Hasher) { hasher.combine(id) }
 }
 
-/// When a wall clock shows a time: once, twice (clocks went back), or never (clocks went forward).
+/// The instants of a local time: one, two (clock set back), or none (clock set forward).
 package enum WallMoments: Hashable, Sendable {
     case once(Instant)
     case repeated(first: Instant, last: Instant)
-    /// `shifted`: the time moved forward by the gap. `transition`: the instant at which clocks went forward.
+    /// `shifted`: the time moved forward by the gap. `transition`: the instant of the clock change.
     case skipped(shifted: Instant, transition: Instant)
 }
 
-/// An id that the time zone database does not know.
+/// An id that the time zone database does not have.
 package struct UnknownZone: Problem, Hashable {
-    /// What was given.
     package var id: String
-    /// Always `unknownZone`.
     package var code: String { "unknownZone" }
-    /// Always `invalid`.
     package var category: ProblemCategory { .invalid }
-    /// What was given, and what would do.
     package var sentence: String { "There is no time zone named \"\(id)\". Use an IANA name such as Europe/Berlin." }
 }

@@ -1,4 +1,4 @@
-/// Zones by their names, each looked up once; unknown ones are UTC.
+/// A cache of time zones by id; unknown ids are UTC.
 struct ZoneTable: Sendable {
     private var zones: [String: Zone] = [:]
 

@@ -1,12 +1,12 @@
-/// How often water came within the rule "every N drinks" (tracker spec E7).
+/// The adherence to the rule "water every N drinks" (tracker spec E7).
 package struct Adherence: Hashable, Sendable, Codable {
-    /// Chances that were kept.
+    /// The number of kept chances.
     package var met: Int
-    /// Chances that were not.
+    /// The number of missed chances.
     package var missed: Int
 
-    /// Each water that follows at least one drink is a chance met; each N drinks without water are one missed.
-    /// Drinks still short of N at the end are not due, water without a drink before it is neither.
+    /// A water after at least one drink is a met chance; N drinks without water are a missed one. Fewer than N drinks
+    /// at the end are not due, and a water without a drink before it does not count.
     package init(_ kinds: some Sequence<LogEntry.Kind>, everyNDrinks: Int) {
         let rule = max(1, everyNDrinks)
         var count = 0
@@ -28,7 +28,7 @@ package struct Adherence: Hashable, Sendable, Codable {
         if count == rule { missed += 1 }
     }
 
-    /// Half up; `nil` when there was no chance.
+    /// Rounded half up; `nil` without a chance.
     package var percent: Int? {
         let chances = met + missed
         return chances == 0 ? nil : (200 * met + chances) / (2 * chances)

@@ -1,10 +1,7 @@
-/// A bottle's sip within a session.
+/// A drink from the bottle during a session.
 package struct Sip: Hashable, Sendable {
-    /// The drink's key.
     package var key: String
-    /// When it was drunk.
     package var at: Instant
-    /// How much.
     package var ml: Int
 
     package init(key: String, at: Instant, ml: Int) {
@@ -14,15 +11,15 @@ package struct Sip: Hashable, Sendable {
     }
 }
 
-/// Bottle sips as water entries (tracker spec X1): a pure function of the sips, recomputed at each ingest, so that late
-/// and out-of-order records land in place.
+/// The bottle's drinks as water entries (tracker spec X1). Recomputed after each change, so that late records are in
+/// order.
 package struct BottleWater: Hashable, Sendable {
-    /// Entries made of the sips, by time.
+    /// The entries by time.
     package var logs: [LogEntry]
-    /// Ml still short of the next water; dies with the session.
+    /// The millilitres that do not make a water yet; dropped with the session.
     package var carryMl: Int
 
-    /// - Parameter excluded: ids of derived entries that a person took out.
+    /// - Parameter excluded: the ids of derived entries that the user removed.
     package init(
         sips: [Sip], session: WaterlineSession, now: Instant, mode: BottleWaterMode, defaultWaterOz: Int,
         excluded: Set<String> = []
@@ -58,9 +55,9 @@ package struct BottleWater: Hashable, Sendable {
                 updatedAt: sip.at, seq: Self.firstSeq + logs.count))
     }
 
-    /// A record's amount has 16 bits: no sip is larger.
+    /// A record's amount has 16 bits.
     static let largestSipMl = 65_535
 
-    /// Derived entries come after entered ones of the same millisecond.
+    /// Derived entries follow logged entries of the same millisecond.
     static let firstSeq = 1 << 40
 }

@@ -1,21 +1,18 @@
-/// A drink that is logged in one action (tracker spec E2).
+/// A preset for logging a drink in one action (tracker spec E2).
 package struct DrinkPreset: Hashable, Sendable, Codable, Identifiable {
-    /// Made once.
     package var id: String
-    /// Whose preset it is.
+    /// The id of its user.
     package var userID: String
-    /// What the person calls it.
     package var name: String
-    /// What kind of drink it is.
     package var drinkType: DrinkType
-    /// A cocktail has no size of its own (K-E5).
+    /// `nil` for a cocktail (K-E5).
     package var sizeOz: Double?
     /// Percent by volume.
     package var abv: Double?
-    /// How many standard drinks it is.
+    /// The number of standard drinks.
     package var standardDrinkEstimate: Double
 
-    /// With its estimate rounded to 3 decimals.
+    /// The estimate is rounded to 3 decimals.
     package init(
         id: String, userID: String, name: String, drinkType: DrinkType, sizeOz: Double? = nil, abv: Double? = nil,
         standardDrinkEstimate: Double
@@ -29,7 +26,7 @@ package struct DrinkPreset: Hashable, Sendable, Codable, Identifiable {
         self.standardDrinkEstimate = StandardDrinks.rounded(standardDrinkEstimate)
     }
 
-    /// The five that setup creates once; deleted ones stay deleted. Ids are made by the caller.
+    /// The five presets that setup creates once. The caller creates the ids.
     package static func defaults(userID: String, makeID: () -> String) -> [DrinkPreset] {
         [
             ("Beer", .beer, 12, 1.0), ("Glass of Wine", .wine, 5, 1.0), ("Shot", .liquor, 1.5, 1.0),

@@ -1,37 +1,32 @@
-/// One entry of a session: something with alcohol, or water (tracker spec E2).
+/// An entry of a session: an alcoholic drink or water (tracker spec E2).
 package struct LogEntry: Hashable, Sendable, Codable, Identifiable {
-    /// What was had.
     package enum Kind: String, Hashable, Sendable, Codable, CaseIterable { case alcohol, water }
 
-    /// Made once; a derived entry has its session and its sip in it.
+    /// A unique id; that of a derived entry contains its session and drink.
     package var id: String
-    /// The session that it belongs to.
     package var sessionID: String
-    /// When it was had.
     package var timestamp: Instant
-    /// Alcohol or water.
     package var kind: Kind
-    /// What kind of drink; `nil` for water.
+    /// The kind of drink; `nil` for water.
     package var drinkType: DrinkType?
-    /// A drink's volume in US fluid ounces, where it is known.
+    /// The volume of a drink in US fluid ounces, if known.
     package var sizeOz: Double?
-    /// Percent by volume, 0–100.
+    /// Percent by volume (0–100).
     package var abv: Double?
-    /// Standard drinks, rounded to 3 decimals; 1.0 where an alcohol entry has none.
+    /// Standard drinks, rounded to 3 decimals; 1.0 if an alcohol entry has none.
     package var standardDrinkEstimate: Double?
-    /// The preset it was logged by, where it was one.
+    /// The preset, if one was used.
     package var presetID: String?
-    /// Water's volume.
+    /// The volume of a water.
     package var amountOz: Double?
-    /// Where it was made.
     package var source: LogSource
-    /// When it was last changed.
+    /// The time of the last change.
     package var updatedAt: Instant
-    /// Insertion sequence, from 1 upwards: settles entries of the same millisecond, and tells what the reminders have
-    /// not seen yet.
+    /// The sequence number, from 1: orders entries of the same millisecond, and identifies entries that reminders have
+    /// not handled.
     package var seq: Int
 
-    /// With its estimate rounded to 3 decimals.
+    /// The estimate is rounded to 3 decimals.
     package init(
         id: String, sessionID: String, timestamp: Instant, kind: Kind, drinkType: DrinkType? = nil,
         sizeOz: Double? = nil,
@@ -53,23 +48,23 @@ package struct LogEntry: Hashable, Sendable, Codable, Identifiable {
         self.seq = seq
     }
 
-    /// Whether it counts when one asks for that moment, as for a drink.
-    /// - Parameter asked: `nil`: nobody asked for a moment, and all that is stored counts.
+    /// Whether the entry counts for a moment, as for a drink.
+    /// - Parameter asked: `nil` counts all stored entries.
     package func isKnown(at asked: Instant?) -> Bool { asked.map { timestamp <= $0 || updatedAt <= $0 } ?? true }
 
-    /// Thousandths of a standard drink: sums of these are exact.
+    /// Thousandths of a standard drink, whose sums are exact.
     var thousandths: Int {
         guard kind == .alcohol else { return 0 }
         return Int((StandardDrinks.rounded(standardDrinkEstimate ?? 1) * 1000).rounded())
     }
 }
 
-/// What kind of drink with alcohol it was.
+/// The kind of alcoholic drink.
 package enum DrinkType: String, Hashable, Sendable, Codable, CaseIterable { case beer, wine, liquor, cocktail }
 
-/// Where an entry was made. An open set; the founding names are kept on import.
+/// The source of an entry. Imports keep the original names.
 package struct LogSource: RawRepresentable, Hashable, Sendable, Codable {
-    /// The word itself, as it stands in JSON.
+    /// The name in JSON.
     package var rawValue: String
     package init(rawValue: String) { self.rawValue = rawValue }
 
@@ -79,28 +74,27 @@ package struct LogSource: RawRepresentable, Hashable, Sendable, Codable {
     package static let web = LogSource(rawValue: "web")
     /// A notification's button.
     package static let notification = LogSource(rawValue: "notification")
-    /// A broker.
     package static let mqtt = LogSource(rawValue: "mqtt")
-    /// A program over HTTP.
+    /// A client of the HTTP API.
     package static let http = LogSource(rawValue: "http")
-    /// A program over D-Bus.
+    /// A client over D-Bus.
     package static let dbus = LogSource(rawValue: "dbus")
-    /// Derived from a bottle's sips: recomputed, never edited.
+    /// Derived from the bottle's drinks: recomputed, never edited.
     package static let bottle = LogSource(rawValue: "bottle")
 }
 
 /// Standard drinks: a US one is 0.6 oz of pure alcohol.
 package enum StandardDrinks {
-    /// What a person may enter.
+    /// The range of input.
     package static let range = 0.1...10.0
 
-    /// To 3 decimals, halves up; anything outside 0–1000 is brought inside.
+    /// Rounds to 3 decimals, half up, and clamps to 0–1000.
     package static func rounded(_ value: Double) -> Double {
         guard value.isFinite else { return 0 }
         return (min(max(value, 0), 1000) * 1000 + 0.5).rounded(.down) / 1000
     }
 
-    /// Size times strength: 16 oz at 5 % is 1.333.
+    /// Volume times strength: 16 oz at 5 % is 1.333.
     package static func estimate(sizeOz: Double, abvPercent: Double) -> Double {
         rounded(sizeOz * abvPercent / 100 / 0.6)
     }

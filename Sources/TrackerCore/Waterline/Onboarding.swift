@@ -1,18 +1,17 @@
-/// What setup says to a new user (E8).
+/// The texts of the first-time setup (E8).
 package enum Onboarding {
-    /// Setup's first words.
     package static let welcome = "Waterline helps you pace and drink less by adding water breaks."
-    /// What the tool is not.
+    /// The disclaimer.
     package static let guardrail =
         "This is a pacing tool. It does not estimate intoxication or guarantee how you'll feel tomorrow."
-    /// Before the choice between Enable and Skip.
+    /// The text before the choice between Enable and Skip.
     package static let notifications =
         "Waterline sends gentle reminders to drink water during your session. Allow notifications to get pacing nudges."
 }
 
 extension LogEntry {
-    /// The session's water as the day's intake (`hydration.countSessionWater`); `nil` for what is no water, has no
-    /// volume, or came through the bottle and counts already.
+    /// The session's water as a drink of the day (`hydration.countSessionWater`); `nil` for other entries, without a
+    /// volume, or for a bottle's drink, which counts already.
     package func hydrationDrink(calendar: DayCalendar, defaultWaterOz: Int) -> Drink? {
         guard kind == .water, source != .bottle else { return nil }
         let ml = Ounces.millilitres(amountOz ?? Double(defaultWaterOz))
@@ -24,13 +23,13 @@ extension LogEntry {
 }
 
 extension Drink {
-    /// How keys of a session's water begin.
+    /// The key prefix of a session's water.
     package static let sessionKeys = "session|"
 
-    /// A session's water that counts in the day, or one that somebody corrected.
+    /// Whether the drink is a session's water or a correction of one.
     package var isOfSession: Bool { source == .session || key.hasPrefix(Self.sessionKeys) }
 
-    /// The same for whom sessions are no business of: a water like another.
+    /// The same drink for interfaces without Waterline.
     package var veiled: Drink {
         guard isOfSession else { return self }
         var drink = self
@@ -39,7 +38,7 @@ extension Drink {
         return drink
     }
 
-    /// A key that does not say that there is a session.
+    /// A key that does not reveal a session.
     package static func veiled(_ key: String) -> String {
         key.hasPrefix(sessionKeys) && key != sessionKeys ? String(key.dropFirst(sessionKeys.count)) : key
     }

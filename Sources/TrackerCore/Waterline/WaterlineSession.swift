@@ -1,18 +1,16 @@
-/// A session: from its start until it is ended (tracker spec E2, E3). At most one is active.
+/// A session from start to end (tracker spec E2, E3). At most one is active.
 package struct WaterlineSession: Hashable, Sendable, Codable, Identifiable {
-    /// Made once.
     package var id: String
-    /// Whose session it is.
+    /// The id of its user.
     package var userID: String
-    /// When it began.
     package var startTime: Instant
-    /// When it ended; `nil` while it is active.
+    /// `nil` while it is active.
     package var endTime: Instant?
-    /// What it came to; `nil` while it is active.
+    /// `nil` while it is active.
     package var computedSummary: SessionSummary?
-    /// N of the rule when the session ended.
+    /// N of the rule at the end of the session.
     package var ruleN: Int?
-    /// Done with: no more edits, although sips that arrive late still recompute the summary.
+    /// No more edits are allowed. Late records of the bottle still change the summary.
     package var sealed: Bool
 
     package init(
@@ -28,32 +26,31 @@ package struct WaterlineSession: Hashable, Sendable, Codable, Identifiable {
         self.sealed = sealed
     }
 
-    /// Not ended yet.
     package var isActive: Bool { endTime == nil }
 
-    /// Real seconds from start to end, or to now.
+    /// Elapsed seconds to the end, or to now.
     package func elapsed(at now: Instant) -> Double { max(0, startTime.seconds(to: endTime ?? now)) }
 
-    /// Entries may stand between the start and the end, or now.
+    /// Whether an entry can have that time.
     package func allows(timestamp: Instant, now: Instant) -> Bool {
         timestamp >= startTime && timestamp <= endTime ?? now
     }
 
-    /// Ends the session; `at` may lie before now (its last entry), never before the start.
+    /// Ends the session; `at` can be before now (its last entry), not before the start.
     package mutating func end(at instant: Instant, logs: [LogEntry], settings: Settings) {
         endTime = max(startTime, instant)
         ruleN = settings.waterEveryNDrinks
         summarise(logs, warningThreshold: settings.warningThreshold)
     }
 
-    /// Recomputes the summary of an ended session from its entries.
+    /// Recomputes the summary of an ended session.
     package mutating func summarise(_ logs: [LogEntry], warningThreshold: Int) {
         guard let endTime else { return }
         computedSummary = SessionSummary(
             logs: logs, start: startTime, end: endTime, everyNDrinks: ruleN ?? 1, warningThreshold: warningThreshold)
     }
 
-    /// Why a change was refused: exit code 3.
+    /// A rejected change: exit code 3.
     package enum Refusal: String, Problem {
         case noActiveSession
         case sealed
@@ -63,11 +60,8 @@ package struct WaterlineSession: Hashable, Sendable, Codable, Identifiable {
         case drinkSize
         case drinkStrength
 
-        /// The case's name.
         package var code: String { rawValue }
-        /// Always `refused`.
         package var category: ProblemCategory { .refused }
-        /// The rule, in a sentence.
         package var sentence: String {
             switch self {
             case .noActiveSession: "There is no active session. Start one first."
@@ -81,7 +75,7 @@ package struct WaterlineSession: Hashable, Sendable, Codable, Identifiable {
         }
     }
 
-    /// Whether an entry of this session may be changed to that time.
+    /// Throws if an entry of this session cannot be changed to that time.
     package func checkEdit(_ log: LogEntry, now: Instant) throws(Refusal) {
         if sealed { throw .sealed }
         if log.source == .bottle { throw .derived }
@@ -96,24 +90,24 @@ package struct WaterlineSession: Hashable, Sendable, Codable, Identifiable {
     }
 }
 
-/// What a session came to (tracker spec E6).
+/// The summary of a session (tracker spec E6).
 package struct SessionSummary: Hashable, Sendable, Codable {
-    /// Entries with alcohol.
+    /// The number of alcohol entries.
     package var drinks: Int
-    /// Sum of the estimates.
+    /// The sum of the estimates.
     package var standardDrinks: Double
-    /// Entries of water.
+    /// The number of water entries.
     package var waters: Int
     /// Their volume in US fluid ounces.
     package var waterOz: Double
-    /// Real seconds.
+    /// Elapsed seconds.
     package var durationSeconds: Double
-    /// `nil` when there was no chance to keep the rule.
+    /// `nil` without a chance.
     package var adherencePercent: Int?
-    /// The engine's value at the end; may be negative.
+    /// The engine's value at the end; can be negative.
     package var finalValue: Double
 
-    /// From the entries of a session that ran from `start` to `end`.
+    /// The summary of the entries from `start` to `end`.
     package init(logs: [LogEntry], start: Instant, end: Instant, everyNDrinks: Int, warningThreshold: Int) {
         let state = WaterlineState.computeState(logs, warningThreshold: warningThreshold)
         let kinds = logs.sorted(by: WaterlineState.isEarlier).map(\.kind)
@@ -133,7 +127,7 @@ package struct SessionSummary: Hashable, Sendable, Codable {
         case drinks, standardDrinks, waters, waterOz, durationSeconds, adherencePercent, finalValue
     }
 
-    /// `null` where there was no chance to keep the rule.
+    /// `null` without a chance.
     package func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(drinks, forKey: .drinks)

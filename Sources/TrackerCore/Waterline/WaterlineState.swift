@@ -1,24 +1,24 @@
-/// The Waterline engine (tracker spec E1): drinks raise the value by their estimate, each water lowers it by one.
+/// The Waterline engine (tracker spec E1): a drink raises the value by its estimate, a water lowers it by one.
 package struct WaterlineState: Hashable, Sendable {
-    /// In thousandths, so that 0.6 + 0.7 + 0.7 is 2 (K-E12). May be negative: nothing is clamped.
+    /// In thousandths, so that 0.6 + 0.7 + 0.7 is 2 (K-E12). Can be negative.
     package var valueThousandths: Int
-    /// Drinks since the last water.
+    /// The number of drinks since the last water.
     package var sinceWater: Int
-    /// Entries with alcohol.
+    /// The number of alcohol entries.
     package var drinks: Int
-    /// Entries of water.
+    /// The number of water entries.
     package var waters: Int
-    /// Sum of the estimates in thousandths.
+    /// The sum of the estimates in thousandths.
     package var standardThousandths: Int
-    /// The value has reached the warning threshold.
+    /// Whether the value has reached the warning threshold.
     package var isWarning: Bool
 
-    /// The value in drinks; may be negative.
+    /// The value in drinks; can be negative.
     package var value: Double { Double(valueThousandths) / 1000 }
-    /// Sum of the estimates.
+    /// The sum of the estimates.
     package var standardDrinks: Double { Double(standardThousandths) / 1000 }
 
-    /// Replays all entries in the order of time, ties by insertion: the order in which they are given is irrelevant.
+    /// Replays all entries by time, then by sequence number. The order of the input is irrelevant.
     package static func computeState(_ logs: [LogEntry], warningThreshold: Int) -> WaterlineState {
         var state = WaterlineState(
             valueThousandths: 0, sinceWater: 0, drinks: 0, waters: 0, standardThousandths: 0, isWarning: false)
@@ -39,7 +39,7 @@ package struct WaterlineState: Hashable, Sendable {
         return state
     }
 
-    /// The order of replay: by time, ties by insertion.
+    /// The order of replay: by time, then by sequence number.
     package static func isEarlier(_ left: LogEntry, _ right: LogEntry) -> Bool {
         (left.timestamp, left.seq, left.id) < (right.timestamp, right.seq, right.id)
     }
@@ -49,12 +49,12 @@ package struct WaterlineState: Hashable, Sendable {
     }
 }
 
-/// What the session screen says (tracker spec E5).
+/// The texts of the session screen (tracker spec E5).
 extension WaterlineState {
-    /// Beside the gauge while the warning stands.
+    /// The text next to the gauge during a warning.
     package static let warningText = "Drink water to return to center"
 
-    /// Drinks until water is due, by the rule "every N drinks"; 0 is now.
+    /// The number of drinks until water is due by the rule "every N drinks"; 0 means now.
     package func waterDueIn(everyNDrinks: Int) -> Int { max(0, everyNDrinks.saturatingSubtract(sinceWater)) }
 
     /// `Water due in: 2 drinks`, or `Water due now`.
@@ -63,6 +63,6 @@ extension WaterlineState {
         return left == 0 ? "Water due now" : "Water due in: \(left) drink\(left == 1 ? "" : "s")"
     }
 
-    /// The gauge's position, 0…1: 0.5 is the centre, above is over-paced.
+    /// The position of the gauge, 0…1: 0.5 is the centre, higher values are over-paced.
     package var gauge: Double { min(1, max(0, 0.5 + value / 12)) }
 }
