@@ -34,7 +34,7 @@ extension DBusConnection {
     ) {
         let message: OwnedMessage
         do throws(DBusFailure) {
-            guard isOpen else { throw DBusFailure(DBusFailure.disconnected, "the connection to the bus has ended") }
+            guard isOpen else { throw DBusFailure(DBusFailure.disconnected, "the bus connection is closed") }
             message = try OwnedMessage(call)
         } catch {
             return then(.failure(error))
@@ -44,7 +44,7 @@ extension DBusConnection {
         guard dbus_connection_send_with_reply(connection, message.pointer, &pending, max(1, milliseconds)) != 0,
             let pending
         else {
-            return then(.failure(DBusFailure(DBusFailure.disconnected, "the connection to the bus has ended")))
+            return then(.failure(DBusFailure(DBusFailure.disconnected, "the bus connection is closed")))
         }
         calls[number] = PendingCall(pending: pending, then: then)
         let owner = Unmanaged.passRetained(CallOwner(connection: self, number: number)).toOpaque()
@@ -62,7 +62,7 @@ extension DBusConnection {
         guard let call = calls.removeValue(forKey: number) else { return }
         defer { dbus_pending_call_unref(call.pending) }
         guard let reply = dbus_pending_call_steal_reply(call.pending) else {
-            return call.then(.failure(DBusFailure(DBusFailure.noReply, "there was no answer")))
+            return call.then(.failure(DBusFailure(DBusFailure.noReply, "no reply")))
         }
         call.then(OwnedMessage(reply).result)
     }
@@ -71,7 +71,7 @@ extension DBusConnection {
         guard let call = calls.removeValue(forKey: number) else { return }
         dbus_pending_call_cancel(call.pending)
         dbus_pending_call_unref(call.pending)
-        call.then(.failure(DBusFailure(DBusFailure.noReply, "the call was given up")))
+        call.then(.failure(DBusFailure(DBusFailure.noReply, "the call was cancelled")))
     }
 
     func failPendingCalls(_ failure: DBusFailure) {

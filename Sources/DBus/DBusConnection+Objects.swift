@@ -32,7 +32,7 @@ extension DBusConnection {
             member: text(dbus_message_get_member(message)), arguments: DBusMessageCoding.arguments(of: message),
             wantsReply: dbus_message_get_no_reply(message) == 0)
         guard unanswered.count < Self.unansweredLimit else {
-            let sentence = "\(Self.unansweredLimit) calls wait for an answer already"
+            let sentence = "too many calls without a reply (\(Self.unansweredLimit))"
             return reply(to: message, .failure(DBusFailure(DBusFailure.limitsExceeded, sentence)))
         }
         switch tree.step(for: invocation) {
@@ -69,7 +69,7 @@ extension DBusConnection {
                 try emit(path: emission.path, interface: emission.interface, emission.signal, emission.arguments)
             } catch {
                 precondition(
-                    error.name != DBusFailure.unsendable, "an exported object cannot be described: \(error.message)")
+                    error.name != DBusFailure.unsendable, "cannot encode an exported object: \(error.message)")
             }
         }
     }

@@ -69,7 +69,7 @@ extension DBusConnection {
             handler: { signal in
                 if case .dropped = continuation.yield(signal) {
                     continuation.finish(
-                        throwing: DBusFailure(DBusFailure.overflow, "more than \(limit) signals waited to be read"))
+                        throwing: DBusFailure(DBusFailure.overflow, "the reader is more than \(limit) signals late"))
                 }
             },
             end: { continuation.finish() })
@@ -181,7 +181,7 @@ extension DBusConnection {
         throws(DBusFailure)
     {
         let message = try OwnedMessage(path: path, interface: interface, signal: signal, arguments)
-        guard isOpen else { throw DBusFailure(DBusFailure.disconnected, "the connection to the bus has ended") }
+        guard isOpen else { throw DBusFailure(DBusFailure.disconnected, "the bus connection is closed") }
         dbus_connection_send(connection, message.pointer, nil)
     }
 }

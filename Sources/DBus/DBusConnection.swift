@@ -141,7 +141,7 @@ package actor DBusConnection {
         isOpen = false
         loop.stop()
         dbus_connection_close(connection)
-        failPendingCalls(DBusFailure(DBusFailure.disconnected, "the connection to the bus has ended"))
+        failPendingCalls(DBusFailure(DBusFailure.disconnected, "the bus connection is closed"))
         unanswered = [:]
         let ends = subscriptions.values.compactMap(\.end) + closeHandlers
         subscriptions = [:]

@@ -112,7 +112,7 @@ final class OwnedMessage {
         else {
             throw DBusFailure(
                 DBusFailure.unsendable,
-                "\(call.interface).\(call.member) at \(call.destination) \(call.path) is no method")
+                "invalid method call: \(call.interface).\(call.member) at \(call.destination) \(call.path)")
         }
         self.init(pointer)
         try DBusMessageCoding.append(call.arguments, to: pointer)
@@ -123,7 +123,7 @@ final class OwnedMessage {
         guard dbus_validate_path(path, nil) != 0, dbus_validate_interface(interface, nil) != 0,
             dbus_validate_member(signal, nil) != 0,
             let pointer = dbus_message_new_signal(path, interface, signal)
-        else { throw DBusFailure(DBusFailure.unsendable, "\(interface).\(signal) at \(path) is no signal") }
+        else { throw DBusFailure(DBusFailure.unsendable, "invalid signal: \(interface).\(signal) at \(path)") }
         self.init(pointer)
         try DBusMessageCoding.append(arguments, to: pointer)
     }

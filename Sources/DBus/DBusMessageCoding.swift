@@ -119,25 +119,25 @@ extension DBusMessageCoding {
         case .uint64(let value): try basic(value, "t", &iterator)
         case .double(let value): try basic(value, "d", &iterator)
         case .string(let text):
-            guard !text.utf8.contains(0) else { throw unsendable("a string with a NUL in it cannot be sent") }
+            guard !text.utf8.contains(0) else { throw unsendable("cannot send a string with a NUL byte") }
             try self.text(text, "s", &iterator)
         case .objectPath(let path):
-            guard dbus_validate_path(path, nil) != 0 else { throw unsendable("'\(path)' is no object path") }
+            guard dbus_validate_path(path, nil) != 0 else { throw unsendable("invalid object path '\(path)'") }
             try text(path, "o", &iterator)
         case .signature(let signature):
             guard dbus_signature_validate(signature, nil) != 0 else {
-                throw unsendable("'\(signature)' is no signature")
+                throw unsendable("invalid signature '\(signature)'")
             }
             try text(signature, "g", &iterator)
         case .fileDescriptor(let descriptor):
-            guard let number = descriptor.number else { throw unsendable("the file descriptor has been given away") }
+            guard let number = descriptor.number else { throw unsendable("the file descriptor is no longer available") }
             try basic(number, "h", &iterator)
         case .variant(let inner):
             try container("v", inner.type.signature, &iterator) { (inside) throws(DBusFailure) in
                 try append(inner, &inside, depth: depth + 1)
             }
         case .structure(let members):
-            guard !members.isEmpty else { throw unsendable("an empty structure cannot be sent") }
+            guard !members.isEmpty else { throw unsendable("cannot send an empty structure") }
             try container("r", nil, &iterator) { (inside) throws(DBusFailure) in
                 for member in members { try append(member, &inside, depth: depth + 1) }
             }
@@ -174,7 +174,7 @@ extension DBusMessageCoding {
         }
     }
 
-    private static var outOfMemory: DBusFailure { unsendable("libdbus has no memory for the message") }
+    private static var outOfMemory: DBusFailure { unsendable("out of memory for the message") }
     private static func type(_ key: DBusType, _ value: DBusType) -> String { DBusType.dictionary(key, value).signature }
     private static func code(_ letter: Unicode.Scalar) -> Int32 { Int32(UInt8(ascii: letter)) }
 
@@ -202,7 +202,7 @@ extension DBusMessageCoding {
         // A signature that is too long or too deep must not reach libdbus.
         if let signature {
             guard dbus_signature_validate(letter == "a" ? "a" + signature : signature, nil) != 0 else {
-                throw unsendable("'\(signature)' is no type that can be sent")
+                throw unsendable("cannot send the type '\(signature)'")
             }
         }
         var inside = DBusMessageIter()

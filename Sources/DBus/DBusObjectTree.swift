@@ -61,7 +61,7 @@ struct DBusObjectTree {
 
     func step(for invocation: DBusInvocation) -> Step {
         guard objects[invocation.path] != nil || !children(of: invocation.path).isEmpty else {
-            return .failure(DBusFailure.unknownObject, "there is no object \(invocation.path)")
+            return .failure(DBusFailure.unknownObject, "unknown object \(invocation.path)")
         }
         // A call without an interface goes to any interface with the method.
         let name =
@@ -112,7 +112,7 @@ extension DBusObjectTree {
     private func propertiesStep(for invocation: DBusInvocation) -> Step {
         let arguments = invocation.arguments
         guard let name = arguments.first?.text else {
-            return .failure(DBusFailure.invalidArguments, "the first argument is the name of an interface")
+            return .failure(DBusFailure.invalidArguments, "the first argument must be an interface name")
         }
         guard let interface = objects[invocation.path]?.interfaces[name] else {
             return .failure(DBusFailure.unknownInterface, "\(invocation.path) has no interface '\(name)'")
@@ -135,7 +135,7 @@ extension DBusObjectTree {
             return .failure(
                 DBusFailure.invalidArguments, "\(invocation.member) does not take \(arguments.count) arguments")
         default:
-            return .failure(DBusFailure.unknownMethod, "there is no method '\(invocation.member)'")
+            return .failure(DBusFailure.unknownMethod, "unknown method '\(invocation.member)'")
         }
     }
 }

@@ -13,7 +13,7 @@ package indirect enum DBusType: Hashable, Sendable {
         package let text: String
         /// The index of the first invalid character, from 0.
         package let offset: Int
-        package var description: String { "'\(text)' is no D-Bus signature: it goes wrong at character \(offset)" }
+        package var description: String { "invalid D-Bus signature '\(text)' at character \(offset)" }
     }
 
     /// The D-Bus signature: `as`, `a{sv}`, `(iu)`.

@@ -21,7 +21,7 @@ package final class ESPHomeCentralLink: CentralLink {
             guard let bytes = Self.bytes(base64: text), bytes.count == NoiseSession.keySize else {
                 throw LinkError(
                     .permissionDenied,
-                    "the key for \(place) is no encryption key of ESPHome's: it has to be 32 bytes in Base64")
+                    "invalid encryption key for \(place): expected 32 bytes in Base64")
             }
             return bytes
         }
@@ -112,7 +112,7 @@ private final class ProxyDriver: @unchecked Sendable {
         case .event(let event):
             events.yield(event)
             if events.count > Self.mostEvents {
-                queue.async { self.feed(.ended("what \(self.host.place) says is more than anybody takes")) }
+                queue.async { self.feed(.ended("too many pending events from \(self.host.place)")) }
             }
         case .left:
             let waiting = leaving

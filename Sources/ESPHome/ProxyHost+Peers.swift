@@ -11,17 +11,17 @@ extension ProxyHost {
         case .connect(let peer, let limit): connect(peer, limit)
         case .disconnect: disconnect()
         case .forget(let peer): forget(peer)
-        case .powerCycle: emit(.recovered("a proxy is not switched off and on from here"))
+        case .powerCycle: emit(.recovered("cannot switch a proxy off and on"))
         case .discover, .read, .write, .subscribe: enqueue(request)
         }
     }
 
     private mutating func connect(_ peer: PeerID, _ limit: Duration) {
         guard session == nil else {
-            return emit(.connectFailed(LinkError(.outOfStep, "this link is connected, or connecting, already")))
+            return emit(.connectFailed(LinkError(.outOfStep, "this link is already connected or connecting")))
         }
         guard let address = seen[peer]?.advertisement.address ?? BluetoothAddress(peer.text) else {
-            return emit(.connectFailed(LinkError(.notFound, "\(peer) is no address")))
+            return emit(.connectFailed(LinkError(.notFound, "invalid address '\(peer)'")))
         }
         session = ProxySession(peer: peer, address: address, phase: .connecting(deadline: now.advanced(by: limit)))
         if stage == .ready { dialPeer() } else { reach() }
@@ -60,7 +60,7 @@ extension ProxyHost {
         guard stage == .ready, features.contains(.forgets),
             let address = seen[peer]?.advertisement.address ?? BluetoothAddress(peer.text)
         else {
-            return emit(.recovered("the proxy remembers nothing of a peer"))
+            return emit(.recovered("the proxy has no cache of a peer"))
         }
         forgetting = (address, now.advanced(by: Limit.parting))
         send(.device(address, .forget))
@@ -75,13 +75,13 @@ extension ProxyHost {
             self.session = nil
             let sentence =
                 stage == .ready
-                ? "\(place) does not say how its connection to \(session.peer) went; another program may have it"
-                : "\(place) was not reached in time"
+                ? "\(place) did not report its connection to \(session.peer); another client might use the proxy"
+                : "\(place) did not connect in time"
             emit(.connectFailed(LinkError(.timeout, sentence, isTransient: true)))
         case .connected:
             // A later response could not be assigned to its request.
             part(
-                because: LinkError(.timeout, "\(place) does not answer a request on the connection", isTransient: true))
+                because: LinkError(.timeout, "\(place) did not answer a request in time", isTransient: true))
         case .ending(_, let reason):
             self.session = nil
             emit(.disconnected(reason))
@@ -94,7 +94,7 @@ extension ProxyHost {
         case .connectionsFree(let free, let limit): slots = (free, limit)
         case .cacheCleared(let address) where address == forgetting?.address:
             forgetting = nil
-            emit(.recovered("the proxy has forgotten what it knew of \(address)"))
+            emit(.recovered("the proxy cleared its cache of \(address)"))
         case .connection(let address, let isConnected, let mtu, let error):
             guard address == session?.address else {
                 // A cancelled attempt has succeeded.
@@ -116,13 +116,13 @@ extension ProxyHost {
         case .connecting:
             self.session = nil
             if error == 0, let slots, slots.free == 0 {
-                let sentence = "all \(slots.limit) connections of \(place) are taken"
+                let sentence = "all \(slots.limit) connections of \(place) are in use"
                 return emit(.connectFailed(LinkError(.inProgress, sentence, isTransient: true)))
             }
             emit(
                 .connectFailed(
                     LinkError(
-                        .connectFailed, "\(place) could not connect to \(session.peer)\(reason)", isTransient: true)))
+                        .connectFailed, "\(place) failed to connect to \(session.peer)\(reason)", isTransient: true)))
         case .connected where !isConnected:
             self.session = nil
             emit(.disconnected(LinkError(.disconnected, "the connection has ended\(reason)", isTransient: true)))

@@ -4,12 +4,12 @@ import Bluetooth
 extension ProxyHost {
     mutating func enqueue(_ request: CentralRequest) {
         guard case .connected? = session?.phase else {
-            return emit(Self.failure(of: request, LinkError(.outOfStep, "nothing is connected")))
+            return emit(Self.failure(of: request, LinkError(.outOfStep, "not connected")))
         }
         guard let count = session?.waiting.count, count < Limit.waitingRequests else {
             return emit(
                 Self.failure(
-                    of: request, LinkError(.outOfStep, "\(Limit.waitingRequests) requests are waiting already")))
+                    of: request, LinkError(.outOfStep, "too many pending requests (\(Limit.waitingRequests))")))
         }
         session?.waiting.append(request)
         startNext()
@@ -37,10 +37,10 @@ extension ProxyHost {
         case .subscribe(let handle):
             func fail(_ sentence: String) { emit(.subscribeFailed(handle: handle, LinkError(.outOfStep, sentence))) }
             guard let found = session.characteristic(handle) else {
-                return fail("handle \(handle) is no characteristic value that discovery found")
+                return fail("handle \(handle) is not a discovered characteristic value")
             }
             guard !found.properties.isDisjoint(with: [.notify, .indicate]) else {
-                return fail("the characteristic at handle \(handle) neither notifies nor indicates")
+                return fail("the characteristic at handle \(handle) supports neither notifications nor indications")
             }
             guard found.configuration != nil else {
                 return fail("the characteristic at handle \(handle) has no Client Characteristic Configuration")
@@ -102,11 +102,11 @@ extension ProxyHost {
     private static func refusal(_ handle: UInt16, _ error: Int, _ place: NetworkPlace) -> LinkError {
         if (1...0x7F).contains(error) {
             return LinkError(
-                .refused, "the peer refused a request for handle \(handle): \(ATTErrorCode(UInt8(error)))",
+                .refused, "the peer rejected a request for handle \(handle): \(ATTErrorCode(UInt8(error)))",
                 attError: UInt8(error))
         }
         return LinkError(
-            .system, "\(place) could not carry out a request for handle \(handle) (\(error))", isTransient: true)
+            .system, "\(place) failed to perform a request for handle \(handle) (error \(error))", isTransient: true)
     }
 
     private static func failure(of request: CentralRequest, _ error: LinkError) -> CentralEvent {

@@ -107,7 +107,7 @@ struct ProxyHost {
             lose(
                 LinkError(
                     .permissionDenied,
-                    "\(place) hung up at the first encrypted word: it may not be encrypted, and a key was given"))
+                    "\(place) disconnected at the first encrypted message: it might not use encryption"))
         case .ended(let sentence): lose(LinkError(.noAdapter, sentence, isTransient: true))
         case .tick: tick()
         case .leave: leave()
@@ -170,9 +170,9 @@ struct ProxyHost {
             case .incomplete: return
             case .message(let type, let bytes): take(type, bytes)
             case .sealed(let body): open(body)
-            case .broken: end(.noAdapter, "what \(place) says is no ESPHome device's API")
-            case .otherKind(isSealed: true): end(.permissionDenied, "\(place) is encrypted, and no key was given")
-            case .otherKind(isSealed: false): end(.permissionDenied, "\(place) is not encrypted, and a key was given")
+            case .broken: end(.noAdapter, "\(place) does not speak the ESPHome API")
+            case .otherKind(isSealed: true): end(.permissionDenied, "\(place) requires an encryption key")
+            case .otherKind(isSealed: false): end(.permissionDenied, "\(place) does not use encryption, but a key was given")
             }
         }
     }
@@ -180,17 +180,17 @@ struct ProxyHost {
     private mutating func open(_ body: [UInt8]) {
         switch stage {
         case .noiseHello:
-            guard body.first == 1 else { return end(.noAdapter, "\(place) encrypts in a way that is not known here") }
+            guard body.first == 1 else { return end(.noAdapter, "\(place) uses an unknown encryption") }
             stage = .noiseAnswer
         case .noiseAnswer:
             // The device sends a rejection, such as a wrong key, as text.
             guard body.first == 0, (try? noise?.finish(Array(body.dropFirst()))) != nil else {
-                return end(.permissionDenied, "the key is not that of \(place)")
+                return end(.permissionDenied, "wrong encryption key for \(place)")
             }
             sayHello()
         default:
             guard let plain = try? noise?.open(body), plain.count >= 4 else {
-                return end(.noAdapter, "what \(place) says cannot be decrypted")
+                return end(.noAdapter, "cannot decrypt a message from \(place)")
             }
             take(Int(plain[0]) << 8 | Int(plain[1]), Array(plain[4...]))
         }
@@ -198,21 +198,21 @@ struct ProxyHost {
 
     private mutating func take(_ type: Int, _ bytes: [UInt8]) {
         guard let message = try? ProxyMessage(type: type, bytes) else {
-            return end(.noAdapter, "\(place) says something that is no message (number \(type))")
+            return end(.noAdapter, "invalid message from \(place) (type \(type))")
         }
         switch (stage, message) {
         case (_, .pingRequest): send(.pong)
         case (_, .disconnectRequest):
             send(.disconnected)
-            end(.noAdapter, "\(place) has closed the connection")
+            end(.noAdapter, "\(place) closed the connection")
         case (_, .disconnectResponse): if leavingDeadline != nil { finish() }
         case (_, .authentication(isInvalid: true)):
             end(
                 .permissionDenied,
-                "\(place) asks for a password, which is not supported; newer devices have an encryption key instead")
+                "\(place) requires a password, which is not supported; set an encryption key in the device")
         case (.hello, .hello(let major, _)):
             guard major <= 2 else {
-                return end(.noAdapter, "\(place) speaks version \(major) of its API, which is not known here")
+                return end(.noAdapter, "\(place) uses the unknown API version \(major)")
             }
             stage = .features
             send(.deviceInfo)
@@ -270,7 +270,7 @@ struct ProxyHost {
         case nil: break
         }
         if scanned { emit(.scanFailed(error)) }
-        if forgotten != nil { emit(.recovered("the proxy is gone")) }
+        if forgotten != nil { emit(.recovered("the connection to the proxy was reset")) }
         if leavingDeadline != nil { finish() }
     }
 
@@ -300,10 +300,10 @@ struct ProxyHost {
     private mutating func tick() {
         func isDue(_ deadline: MonotonicInstant?) -> Bool { deadline.map { $0 <= now } ?? false }
         if isDue(leavingDeadline) { return finish() }
-        if isDue(greetingDeadline) { return end(.noAdapter, "\(place) does not answer as an ESPHome device does") }
+        if isDue(greetingDeadline) { return end(.noAdapter, "\(place) did not complete the handshake in time") }
         if isDue(forgetting?.deadline) {
             forgetting = nil
-            emit(.recovered("the proxy does not say whether it has forgotten"))
+            emit(.recovered("the proxy did not confirm that it cleared its cache"))
         }
         if isDue(session?.nextDeadline) { expire() }
         if isDue(idleDeadline) {
@@ -311,7 +311,7 @@ struct ProxyHost {
             send(.stopHearing)
         }
         guard stage == .ready else { return }
-        if isDue(heard.advanced(by: Limit.silence)) { return end(.noAdapter, "\(place) says nothing any more") }
+        if isDue(heard.advanced(by: Limit.silence)) { return end(.noAdapter, "\(place) no longer responds") }
         if isDue(max(heard, asked).advanced(by: Limit.quiet)) { send(.ping) }
     }
 }

@@ -34,7 +34,7 @@ import Testing
         )
         #expect(shown.properties["Appearance"] == .uint16(0x0341))
         #expect(shown.properties["Data"] == nil)
-        #expect(shown.leftOut == ["AD type 0x12, 4 bytes: bluetoothd cannot be told that"])
+        #expect(shown.leftOut == ["AD type 0x12, 4 bytes: not supported by bluetoothd"])
     }
 
     /// A bed and a lamp, cloned from public captures, did not start: bluetoothd refuses an advertisement whole for one
@@ -70,7 +70,7 @@ import Testing
             [2, 0x0A, 4, 9, 0xFF] + Array(repeating: 2, count: 8))
         #expect(
             shown.leftOut == [
-                "AD type 0x0A, 1 bytes: bluetoothd cannot be told that", "AD type 0xFF, 8 bytes: no room",
+                "AD type 0x0A, 1 bytes: not supported by bluetoothd", "AD type 0xFF, 8 bytes: no room",
             ])
     }
 

@@ -17,19 +17,19 @@ import Testing
     }
 
     @Test(arguments: [
-        ("lose", "say when"), ("lose@0", "a count from 1"), ("lose@x", "a count from 1"),
-        ("lose=2", "a chance from 0 to 1"),
-        ("lose=nan", "a chance"), ("mtu=22", "23 to 517"), ("mtu@23", "23 to 517"), ("mtu=23:1s", "23 to 517"),
-        ("loose@1", "the words are mtu, disconnect, lose, repeat, delay, swap, late, silent, deaf"),
-        ("lose@1:5s", "takes no time"),
+        ("lose", "a position or a probability"), ("lose@0", "a number from 1"), ("lose@x", "a number from 1"),
+        ("lose=2", "a probability of 0–1"),
+        ("lose=nan", "a probability"), ("mtu=22", "23–517"), ("mtu@23", "23–517"), ("mtu=23:1s", "23–517"),
+        ("loose@1", "expected one of mtu, disconnect, lose, repeat, delay, swap, late, silent, deaf"),
+        ("lose@1:5s", "has no time"),
         ("late@1:5", "500ms or 2s"), ("late@1:-1s", "500ms or 2s"), ("late@1:inf", "500ms"), ("late@1:nans", "500ms"),
-        ("late@1:9999999999999999999999s", "up to an hour"), ("@1", "the words are"),
+        ("late@1:9999999999999999999999s", "at most one hour"), ("@1", "expected one of"),
     ])
     func whatIsNoFaultIsRefused(text: String, words: String) {
         do throws(FaultPlan.Malformed) { _ = try FaultPlan("mtu=100," + text); Issue.record("\(text) was taken") } catch
         {
             #expect(
-                error.description.hasPrefix("'\(text)' is no fault: ") && error.description.contains(words), "\(error)")
+                error.description.hasPrefix("invalid fault '\(text)': ") && error.description.contains(words), "\(error)")
         }
     }
 

@@ -160,7 +160,7 @@ private struct Client {
         guard case .readFailed(handle: 3, let error)? = client.events.first else {
             Issue.record("\(client.events)"); return
         }
-        #expect(error.sentence == "the peer refused the read of handle 3: Read Not Permitted (0x02)")
+        #expect(error.sentence == "the peer rejected the read of handle 3: Read Not Permitted (0x02)")
     }
 
     @Test func writesShortLongAndWithout() {
@@ -454,7 +454,7 @@ private struct Client {
             .subscribe(handle: 1),
         ] {
             let effects = machine.handle(.request(request), at: .start)
-            #expect(effects.count == 1 && "\(effects)".contains("nothing is connected"))
+            #expect(effects.count == 1 && "\(effects)".contains("not connected"))
         }
         #expect(machine.handle(.request(.disconnect), at: .start) == [.event(.disconnected(nil))])
         #expect(machine.handle(.request(.startScan), at: .start) == [.look])

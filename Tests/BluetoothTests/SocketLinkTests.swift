@@ -91,7 +91,7 @@ private final class RawCentral: Sendable {
         do { _ = try await open(path); Issue.record("two listen") } catch let error as LinkError {
             #expect(
                 error.code == .inProgress
-                    && error.sentence == "somebody listens on \(path) already: stop it or use another path")
+                    && error.sentence == "another process listens on \(path): stop it or use another path")
         }
         #expect(try await RawCentral(path).ask("0A 05 00") == "0B 00 00")
         await first.close()
@@ -102,13 +102,13 @@ private final class RawCentral: Sendable {
         close(creat(path, 0o600))
         defer { unlink(path) }
         do { _ = try await open(path); Issue.record("replaced a file") } catch let error as LinkError {
-            #expect(error.sentence.contains("exists and is no socket"))
+            #expect(error.sentence.contains("exists and is not a socket"))
         }
         let central = SocketCentralLink(try UnixSocket(path: path))
         let events = Inbox(central.events)
         central.perform(.startScan)
         let error = try await events.next("scanFailed") { if case .scanFailed(let error) = $0 { error } else { nil } }
-        #expect(error.sentence == "\(path) is no socket")
+        #expect(error.sentence == "not a socket: \(path)")
         await central.close()
     }
 
@@ -170,7 +170,7 @@ private final class RawCentral: Sendable {
         let dead = socket(AF_UNIX, Int32(SOCK_SEQPACKET.rawValue), 0)
         _ = try UnixSocket(path: path).withAddress { bind(dead, $0, $1) }
         let refused = try await failure()
-        #expect(refused.sentence.contains("nobody listens") && refused.isTransient)
+        #expect(refused.sentence.contains("no process listens") && refused.isTransient)
         close(dead)
         unlink(path)
         let stream = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)

@@ -209,7 +209,7 @@ class Controllers(unittest.IsolatedAsyncioTestCase):
         made, port = listening()
         made.close()
         words = await self.poll(f"hci:127.0.0.1:{port}", 5)
-        self.assertIn("could not be reached", words)
+        self.assertIn("annot connect to", words)
         self.assertIn("offers a controller's HCI", words)
 
     async def test_a_controller_that_never_answers(self):

@@ -448,9 +448,9 @@ class Proxies(unittest.IsolatedAsyncioTestCase):
                 self.assertIn(words, await self.poll(await Proxy(self.bottle, flags=flags).open(), 5))
 
     async def test_what_is_no_device(self):
-        self.assertIn("no ESPHome device's API", await self.poll(await self.server(b"220 mail\r\n"), 5))
-        self.assertIn("does not answer as an ESPHome device", await self.poll(await self.server(b""), 5))
-        self.assertIn("could not be reached", await self.poll("esphome:127.0.0.1:1", 5))
+        self.assertIn("does not speak the ESPHome API", await self.poll(await self.server(b"220 mail\r\n"), 5))
+        self.assertIn("did not complete the handshake in time", await self.poll(await self.server(b""), 5))
+        self.assertIn("annot connect to", await self.poll("esphome:127.0.0.1:1", 5))
 
     async def test_the_client_of_others_reads_our_bottle_there(self):
         """So the proxy is as PyPI's client, which is Home Assistant's, wants one."""

@@ -6,7 +6,7 @@ extension BlueZCentral {
         guard session == nil else {
             return emit(
                 .connectFailed(
-                    LinkError(.outOfStep, "This link holds a connection to \(session?.peer.text ?? "a peer") already")))
+                    LinkError(.outOfStep, "This link is already connected to \(session?.peer.text ?? "a peer") already")))
         }
         lastSession += 1
         let number = lastSession
@@ -14,7 +14,7 @@ extension BlueZCentral {
             let adapter = try await ready()
             guard let device = objects({ $0.device(address: peer.text, on: adapter) }) else {
                 throw LinkError(
-                    .notFound, "bluetoothd does not know \(peer): it has to be seen by a scan first", isTransient: true)
+                    .notFound, "bluetoothd does not know \(peer): scan first", isTransient: true)
             }
             let isShared = isHeldByOthers(device, peer)
             session = Session(number: number, peer: peer, device: device, isShared: isShared)
@@ -71,7 +71,7 @@ extension BlueZCentral {
             guard ContinuousClock.now < deadline else {
                 // A pending attempt would block the next one.
                 _ = try? await service.call(
-                    device, BlueZName.device, "Disconnect", limit: .seconds(3), "Giving the attempt up failed")
+                    device, BlueZName.device, "Disconnect", limit: .seconds(3), "Cancelling the attempt failed")
                 throw LinkError(.connectFailed, "\(what): it did not connect within \(limit)", isTransient: true)
             }
             await service.refresh()
@@ -104,7 +104,7 @@ extension BlueZCentral {
             if !session.isConnected { emit(.disconnected(nil)) }
             return
         }
-        if !ended { log("bluetoothd still holds the connection to \(session.peer) 5 s after it was asked to end it") }
+        if !ended { log("bluetoothd did not end the connection to \(session.peer) within 5 s") }
         for socket in self.session?.sockets.values ?? [:].values { socket.close() }
         self.session = nil
         if ended { held.release(session.peer.text) }

@@ -9,7 +9,7 @@ extension BlueZCentral {
     /// The time limit for services that bluetoothd reads again.
     private static let patience = Duration.seconds(3)
 
-    private static let notConnected = LinkError(.outOfStep, "Nothing is connected")
+    private static let notConnected = LinkError(.outOfStep, "Not connected")
 
     func discover() async {
         guard let session, session.isConnected else { return emit(.discoveryFailed(Self.notConnected)) }
@@ -69,7 +69,7 @@ extension BlueZCentral {
                 path, BlueZName.gattCharacteristic, "ReadValue", [.properties([:])], limit: Self.limit,
                 "Reading handle \(handle) failed")
             guard let value = answer.first?.byteArray else {
-                throw LinkError(.protocolViolation, "Reading handle \(handle) brought no bytes")
+                throw LinkError(.protocolViolation, "Reading handle \(handle) returned no bytes")
             }
             guard isCurrent(number) else { return }
             session?.hasUnheardWrite = false
@@ -127,7 +127,7 @@ extension BlueZCentral {
             return false
         }
         guard answer.count == 2, let descriptor = answer[0].descriptor?.take(), let mtu = answer[1].integer else {
-            throw LinkError(.protocolViolation, "Subscribing to handle \(handle) brought no socket")
+            throw LinkError(.protocolViolation, "Subscribing to handle \(handle) returned no socket")
         }
         guard isCurrent(number) else {
             NotificationSocket.discard(descriptor)
@@ -155,7 +155,7 @@ extension BlueZCentral {
         self.session?.hasUnheardWrite = false
         guard flow.count < Self.eventLimit else {
             // Dropping values would make an incomplete log look complete.
-            log("\(session.peer) sends faster than its values are taken: hanging up")
+            log("\(session.peer) sends values faster than they are processed: disconnecting")
             let device = session.device
             if !session.isShared {
                 Task {
@@ -166,7 +166,7 @@ extension BlueZCentral {
             return lose(
                 LinkError(
                     .protocolViolation,
-                    "\(session.peer) sent more than \(Self.eventLimit) values that nobody took: hung up"))
+                    "disconnected \(session.peer): more than \(Self.eventLimit) values are pending"))
         }
         emit(.notification(handle: handle, value: value))
     }

@@ -24,7 +24,7 @@ extension BlueZCentral {
             }
             do throws(LinkError) {
                 _ = try await service.call(
-                    adapter, BlueZName.adapter, "StartDiscovery", limit: Self.limit, "The scan could not be started")
+                    adapter, BlueZName.adapter, "StartDiscovery", limit: Self.limit, "Cannot start the scan")
             } catch {
                 // Our previous scan is still active.
                 guard error.code == .inProgress else { throw error }
@@ -49,7 +49,7 @@ extension BlueZCentral {
         var filter: [String: DBusValue] = [
             "Transport": .string("le"), "DuplicateData": .boolean(true), "Pattern": .string(""),
         ]
-        let what = "The scan's filter was not taken"
+        let what = "Cannot set the scan filter"
         do throws(LinkError) {
             _ = try await service.call(
                 adapter, BlueZName.adapter, "SetDiscoveryFilter", [.properties(filter)], limit: Self.limit, what)
@@ -75,7 +75,7 @@ extension BlueZCentral {
         guard let adapter else { return }
         do throws(LinkError) {
             _ = try await service.call(
-                adapter, BlueZName.adapter, "StopDiscovery", limit: Self.limit, "The scan could not be stopped")
+                adapter, BlueZName.adapter, "StopDiscovery", limit: Self.limit, "Cannot stop the scan")
         } catch {
             // "No discovery started": it has ended already.
             if error.code != .system { log(error.description) }
@@ -108,7 +108,7 @@ extension BlueZCentral {
         do throws(LinkError) {
             let adapter = try await ready()
             guard let device = objects({ $0.device(address: peer.text, on: adapter) }) else {
-                return emit(.recovered("bluetoothd does not remember \(peer) any more"))
+                return emit(.recovered("bluetoothd has no data of \(peer)"))
             }
             // RemoveDevice would end a connection that belongs to another program.
             guard session?.device == device && session?.isShared == false || !isHeldByOthers(device, peer) else {
@@ -133,8 +133,8 @@ extension BlueZCentral {
             emit(
                 .recovered(
                     gone
-                        ? "bluetoothd has forgotten \(peer)"
-                        : "bluetoothd was told to forget \(peer), and has not done so within 10 s"))
+                        ? "bluetoothd removed \(peer)"
+                        : "bluetoothd did not remove \(peer) within 10 s"))
         } catch {
             emit(.recovered(error.description))
         }
@@ -149,7 +149,7 @@ extension BlueZCentral {
                 guard error.code == .poweredOff else { throw error }
             }
             guard let adapter = objects({ [adapterName] in $0.adapter(named: adapterName) }) else {
-                return emit(.recovered("there is no adapter to switch off and on"))
+                return emit(.recovered("no adapter to switch off and on"))
             }
             let wasOn = isPowered(adapter)
             for on in wasOn ? [false, true] : [true] {

@@ -234,11 +234,11 @@ actor BlueZCentral {
             if path == session?.device, interfaces.contains(BlueZName.device) {
                 lose(
                     LinkError(
-                        .disconnected, "bluetoothd has forgotten the bottle during the connection", isTransient: true))
+                        .disconnected, "bluetoothd removed the bottle during the connection", isTransient: true))
             }
             if interfaces.contains(BlueZName.device), forgetting[path] != nil { forgetting[path] = true }
             if path == adapter, interfaces.contains(BlueZName.adapter) {
-                lose(LinkError(.noAdapter, "The adapter has gone", isTransient: true))
+                lose(LinkError(.noAdapter, "The adapter was removed", isTransient: true))
                 adapter = nil
                 isScanning = false
             }

@@ -22,7 +22,7 @@ package struct MonitorPacket: Sendable, Hashable {
         /// The actual number of bytes.
         package let found: Int
         package var description: String {
-            "the kernel's monitor channel sent a packet of \(found) bytes that should have \(needed)"
+            "invalid packet from the kernel's monitor channel: \(found) bytes, expected \(needed)"
         }
     }
 
@@ -74,7 +74,7 @@ package final class HCIMonitor: Sendable {
         guard bound == 0 else {
             let number = errno
             Glibc.close(descriptor)
-            throw HostErrors.error(.permissionDenied, "The HCI monitor channel could not be opened", number)
+            throw HostErrors.error(.permissionDenied, "Cannot open the HCI monitor channel", number)
         }
         // Room for a burst; the kernel drops packets that do not fit.
         var size: Int32 = 4 << 20
@@ -88,7 +88,7 @@ package final class HCIMonitor: Sendable {
                 do throws(MonitorPacket.Malformed) {
                     let packet = try MonitorPacket(decoding: message, at: Self.realTime())
                     guard case .dropped = continuation.yield(packet) else { continue }
-                    failure = LinkError(.system, "The recording could not keep up: more than \(limit) packets waited")
+                    failure = LinkError(.system, "The recording is too slow: more than \(limit) packets are pending")
                 } catch {
                     failure = LinkError(.protocolViolation, "The recording ends: \(error)")
                 }

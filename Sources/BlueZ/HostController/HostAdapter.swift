@@ -21,7 +21,7 @@ package struct HostAdapter: Sendable, Hashable {
         guard let found = all.first(where: { $0.name == text || $0.address.description == text.uppercased() }) else {
             let there =
                 all.isEmpty
-                ? "there is none at all"
+                ? "this machine has none"
                 : "there is " + all.map { "\($0.name) (\($0.address))" }.joined(separator: ", ")
             throw LinkError(.noAdapter, "There is no adapter \(text): \(there)")
         }
@@ -59,7 +59,7 @@ package struct HostAdapter: Sendable, Hashable {
         guard descriptor >= 0 else { throw HostErrors.error(.noAdapter, "This kernel has no Bluetooth", errno) }
         defer { close(descriptor) }
         guard waterh_hci_switch_on(descriptor, Int32(index)) == 0 || errno == EALREADY else {
-            throw HostErrors.error(.poweredOff, "\(name) could not be switched on", errno)
+            throw HostErrors.error(.poweredOff, "Cannot switch on \(name)", errno)
         }
     }
 }
@@ -72,7 +72,7 @@ enum HostErrors {
         let cause = String(cString: strerror(number))
         if number == EPERM || number == EACCES {
             return LinkError(
-                .permissionDenied, "\(sentence): this needs root, or the capabilities CAP_NET_ADMIN and CAP_NET_RAW",
+                .permissionDenied, "\(sentence): requires root, or CAP_NET_ADMIN and CAP_NET_RAW",
                 cause: cause)
         }
         return LinkError(code, sentence, cause: cause, isTransient: isTransient)

@@ -101,13 +101,13 @@ package struct L2CAPDialer: SocketDialer {
     package func explain(_ error: Int32) -> LinkError {
         switch error {
         case EHOSTUNREACH, ENODEV:
-            HostErrors.error(.noAdapter, "No adapter with power leads to \(address)", error, isTransient: true)
+            HostErrors.error(.noAdapter, "No powered adapter can reach \(address)", error, isTransient: true)
         case EHOSTDOWN, ETIMEDOUT, ECONNREFUSED:
             HostErrors.error(.connectFailed, "\(address) did not answer", error, isTransient: true)
         case ECONNRESET, ENOTCONN, EPIPE:
             HostErrors.error(.disconnected, "The connection to \(address) has ended", error, isTransient: true)
         case ENETDOWN: HostErrors.error(.poweredOff, "The adapter is switched off", error, isTransient: true)
-        default: HostErrors.error(.connectFailed, "\(address) could not be connected to", error, isTransient: true)
+        default: HostErrors.error(.connectFailed, "Cannot connect to \(address)", error, isTransient: true)
         }
     }
 }
@@ -172,7 +172,7 @@ private final class L2CAPListener: SocketListener {
                     """,
                     error)
             }
-            throw HostErrors.error(.system, "ATT could not be served on \(adapter.name)", error)
+            throw HostErrors.error(.system, "Cannot serve ATT on \(adapter.name)", error)
         }
         do throws(LinkError) {
             try advertiser.withLock { $0 }.set(true)

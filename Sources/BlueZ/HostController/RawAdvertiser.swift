@@ -62,7 +62,7 @@ struct RawAdvertiser: Sendable {
         guard bound == 0 else {
             let number = errno
             close(descriptor)
-            throw HostErrors.error(.noAdapter, "hci\(adapter) could not be opened", number)
+            throw HostErrors.error(.noAdapter, "Cannot open hci\(adapter)", number)
         }
         return descriptor
     }
@@ -71,7 +71,7 @@ struct RawAdvertiser: Sendable {
         let packet: [UInt8] =
             [0x01, UInt8(truncatingIfNeeded: opcode), UInt8(opcode >> 8), UInt8(parameters.count)] + parameters
         guard write(descriptor, packet, packet.count) == packet.count else {
-            throw HostErrors.error(.permissionDenied, "hci\(adapter) did not take an advertising command", errno)
+            throw HostErrors.error(.permissionDenied, "hci\(adapter) rejected an advertising command", errno)
         }
     }
 }

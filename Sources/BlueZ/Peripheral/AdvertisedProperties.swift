@@ -58,7 +58,7 @@ struct AdvertisedProperties: Equatable {
                         .uint16(UInt16(data[0]) | UInt16(data[1]) << 8), .variant(.bytes(Array(data.dropFirst(2)))))
                 ]
             case _ where Self.refused.contains(type):
-                leftOut.append("\(Self.label(type)), \(data.count) bytes: bluetoothd cannot be told that")
+                leftOut.append("\(Self.label(type)), \(data.count) bytes: not supported by bluetoothd")
                 continue
             default: other.append(DBusValue.Entry(.byte(type), .variant(.bytes(data))))
             }

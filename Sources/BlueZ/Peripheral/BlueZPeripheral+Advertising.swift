@@ -31,7 +31,7 @@ extension BlueZPeripheral {
                 _ = try await service.call(
                     adapter, BlueZName.advertisingManager, show ? "RegisterAdvertisement" : "UnregisterAdvertisement",
                     show ? [path, .properties([:])] : [path], limit: .seconds(10),
-                    show ? "The advertisement could not be registered" : "The advertisement could not be withdrawn")
+                    show ? "Cannot register the advertisement" : "Cannot unregister the advertisement")
             } catch {
                 // Registered, or gone, already.
                 guard error.cause?.contains(show ? "AlreadyExists" : "DoesNotExist") == true else { throw error }
@@ -70,7 +70,7 @@ extension BlueZPeripheral {
         guard isPublished, !isClosed else { return }
         let error = hasPower ? failure : Self.withoutPower
         if advertisingFailure?.sentence != error.sentence || advertisingFailure?.cause != error.cause {
-            log("not to be seen: \(error); tried again")
+            log("not advertising: \(error); retrying")
             emit(.unavailable(error))
         }
         advertisingFailure = error

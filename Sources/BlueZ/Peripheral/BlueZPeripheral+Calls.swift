@@ -37,7 +37,7 @@ extension BlueZPeripheral {
         if offset > 0, offset <= characteristic.lastRead.count {
             return Self.part(of: characteristic.lastRead, from: offset)
         }
-        guard let central = central(options) else { return Self.refusal("Failed", "no such central") }
+        guard let central = central(options) else { return Self.refusal("Failed", "unknown central") }
         guard !isOverloaded else { return Self.refusal("Failed", "busy") }
         emit(.read(central, uuid, offset: offset, token: nextToken(call, isRead: true, read: offset == 0 ? uuid : nil)))
         return .later
@@ -61,7 +61,7 @@ extension BlueZPeripheral {
         guard let value = call.arguments[0].byteArray, value.count <= 512 else {
             return Self.refusal("InvalidValueLength")
         }
-        guard let central = central(options) else { return Self.refusal("Failed", "no such central") }
+        guard let central = central(options) else { return Self.refusal("Failed", "unknown central") }
         guard !isOverloaded else { return Self.refusal("Failed", "busy") }
         // 5.66 does not state the type, but expects no reply to a command.
         guard options["type"]?.text != "command", call.wantsReply else {
@@ -76,7 +76,7 @@ extension BlueZPeripheral {
 
     func startNotify(_ uuid: BluetoothUUID) -> DBusAnswer {
         guard characteristics[uuid]?.isNotifying == false else {
-            return Self.refusal("InProgress", "notifying already")
+            return Self.refusal("InProgress", "already notifying")
         }
         characteristics[uuid]?.isNotifying = true
         show(uuid, "Notifying", true)
@@ -96,9 +96,9 @@ extension BlueZPeripheral {
         let options = call.arguments[0].named ?? [:]
         guard let device = options["device"]?.text, let central = central(options), let mtu = centrals[device]?.mtu
         else {
-            return Self.refusal("Failed", "no such central")
+            return Self.refusal("Failed", "unknown central")
         }
-        guard let (ours, theirs) = ValueSocket.pair() else { return Self.refusal("Failed", "no more file descriptors") }
+        guard let (ours, theirs) = ValueSocket.pair() else { return Self.refusal("Failed", "too many open files") }
         characteristics[uuid]?.sockets[device]?.close()
         characteristics[uuid]?.sockets[device] = ValueSocket(ours, queue: executor.queue, limit: Self.pendingLimit) {
             [weak self] event in
@@ -199,7 +199,7 @@ extension BlueZPeripheral {
         let value = Array(value.prefix(512))
         guard characteristic.sockets.isEmpty else {
             for (device, socket) in characteristic.sockets.sorted(by: { $0.key < $1.key }) where !socket.send(value) {
-                log("the central \(device) takes no values any more: \(Self.pendingLimit) wait; this one is left out")
+                log("the central \(device) no longer receives values: \(Self.pendingLimit) are pending; this one is dropped")
                 emit(.notified(uuid))
             }
             return

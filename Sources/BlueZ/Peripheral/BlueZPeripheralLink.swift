@@ -141,7 +141,7 @@ actor BlueZPeripheral {
     func emit(_ event: PeripheralEvent) { flow.yield(event) }
 
     func open(_ application: GATTApplication) async throws(LinkError) {
-        guard self.application == nil else { throw LinkError(.outOfStep, "this link is published already") }
+        guard self.application == nil else { throw LinkError(.outOfStep, "this link is already published") }
         let names = application.services.flatMap(\.characteristics).map(\.name)
         guard Set(names).count == names.count else {
             throw LinkError(.outOfStep, "a characteristic's name occurs twice in the application")
@@ -185,7 +185,7 @@ actor BlueZPeripheral {
         _ = try await service.call(
             adapter, BlueZName.gattManager, "RegisterApplication",
             [.objectPath(PeripheralPaths.root), .properties([:])], limit: .seconds(20),
-            "The GATT application could not be registered")
+            "Cannot register the GATT application")
         isPublished = true
         do throws(LinkError) {
             try await changeAdvertisement()
@@ -205,7 +205,7 @@ actor BlueZPeripheral {
         do throws(LinkError) {
             try await service.setProperty(
                 adapter, BlueZName.adapter, "Alias", .string(name), limit: .seconds(5),
-                "The adapter's name could not be set")
+                "Cannot set the adapter's name")
             if formerAlias == nil { formerAlias = present }
         } catch {
             log(error.description)
@@ -235,7 +235,7 @@ actor BlueZPeripheral {
         case .object(.removed(let path, let interfaces)):
             if interfaces.contains(BlueZName.device) { connectionChanged(path, false) }
             if path == adapter, interfaces.contains(BlueZName.adapter) {
-                unpublished(LinkError(.noAdapter, "The adapter has gone", isTransient: true))
+                unpublished(LinkError(.noAdapter, "The adapter was removed", isTransient: true))
             }
         case .object(.changed(let path, BlueZName.adapter, let values)) where path == adapter || adapter == nil:
             guard let isOn = values["Powered"]?.bool else { return }
@@ -320,10 +320,10 @@ actor BlueZPeripheral {
             guard isPublished else { return }
             guard centrals.isEmpty else {
                 guard !isPaired(path) else { return }
-                log("another central came while one is connected: sent away")
+                log("disconnected a second central")
                 Task {
                     try? await service.call(
-                        path, BlueZName.device, "Disconnect", limit: .seconds(5), "Sending a central away failed")
+                        path, BlueZName.device, "Disconnect", limit: .seconds(5), "Disconnecting a central failed")
                 }
                 return
             }
@@ -356,7 +356,7 @@ actor BlueZPeripheral {
             if let formerAlias {
                 try? await service.setProperty(
                     adapter, BlueZName.adapter, "Alias", .string(formerAlias), limit: .seconds(5),
-                    "The adapter's name could not be put back")
+                    "Cannot restore the adapter's name")
             }
         }
         for path in centrals.keys.sorted() { forgetSubscriptions(of: path, nil) }

@@ -116,7 +116,7 @@ package struct BlueZCensus: Hashable, Sendable {
             let values = try await connection.call(
                 DBusCall(BlueZName.service, "/", BlueZName.objectManager, "GetManagedObjects"), limit: limit)
             guard let objects = BlueZObjects(managedObjects: values.first) else {
-                return .failure(.noAnswer(reason: "its list of objects has another shape"))
+                return .failure(.noAnswer(reason: "its list of objects is invalid"))
             }
             return .success(BlueZCensus(objects))
         } catch {

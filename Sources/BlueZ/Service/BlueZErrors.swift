@@ -20,22 +20,22 @@ enum BlueZErrors {
     static let rows: [Row] = [
         Row(
             name: "Failed", text: "le-connection-abort-by-local", code: .connectFailed, isTransient: true,
-            meaning: "the controller gave the attempt up; at once again mostly works"),
+            meaning: "the controller cancelled the attempt; a retry usually succeeds"),
         Row(
             name: "Failed", text: "le-connection-abort-by-remote", code: .connectFailed, isTransient: true,
-            meaning: "the bottle hung up at once"),
+            meaning: "the bottle disconnected at once"),
         Row(
             name: "Failed", text: "le-connection-busy", code: .inProgress, isTransient: true,
             meaning: "the controller is busy with another connection"),
         Row(
             name: "Failed", text: "le-connection", code: .connectFailed, isTransient: true,
-            meaning: "the connection could not be made"),
+            meaning: "the connection failed"),
         Row(
             name: "Failed", text: "Software caused connection abort", code: .connectFailed, isTransient: true,
-            meaning: "the radio lost it (Wi-Fi nearby?)"),
+            meaning: "the radio connection was lost, possibly by Wi-Fi interference"),
         Row(
             name: "Failed", text: "Operation already in progress", code: .inProgress, isTransient: true,
-            meaning: "somebody's attempt is under way"),
+            meaning: "another attempt is in progress"),
         Row(
             name: "Failed", text: "Not connected", code: .disconnected, isTransient: true,
             meaning: "the connection has ended"),
@@ -50,27 +50,27 @@ enum BlueZErrors {
             meaning: "the bottle did not answer"),
         Row(
             name: "Failed", text: "Operation was cancelled", code: .disconnected, isTransient: true,
-            meaning: "the connection ended meanwhile"),
-        Row(name: "Failed", text: nil, code: .system, isTransient: true, meaning: "bluetoothd gives no better reason"),
+            meaning: "the connection ended during the operation"),
+        Row(name: "Failed", text: nil, code: .system, isTransient: true, meaning: "bluetoothd reports no reason"),
         Row(
             name: "InProgress", text: nil, code: .inProgress, isTransient: true,
-            meaning: "somebody else's attempt, or a dead process's, is under way"),
+            meaning: "an attempt of another or of an ended process is in progress"),
         Row(
             name: "AlreadyConnected", text: nil, code: .inProgress, isTransient: true,
-            meaning: "bluetoothd holds a connection to it already"),
+            meaning: "bluetoothd is already connected to it"),
         Row(name: "NotReady", text: nil, code: .poweredOff, isTransient: false, meaning: "the adapter is switched off"),
         Row(
             name: "NotConnected", text: nil, code: .disconnected, isTransient: true, meaning: "the connection has ended"
         ),
         Row(
             name: "NotAvailable", text: nil, code: .connectFailed, isTransient: true,
-            meaning: "it cannot be connected to just now"),
+            meaning: "it does not accept connections now"),
         Row(
             name: "ConnectionAttemptFailed", text: nil, code: .connectFailed, isTransient: true,
             meaning: "the bottle did not answer the connection attempt"),
         Row(
             name: "AuthenticationFailed", text: nil, code: .connectFailed, isTransient: true,
-            meaning: "pairing failed; a bottle needs none, so the system remembers something stale"),
+            meaning: "pairing failed; a bottle needs none, so remove the device from the system"),
         Row(
             name: "AuthenticationCanceled", text: nil, code: .connectFailed, isTransient: true,
             meaning: "pairing was cancelled; a bottle needs none"),
@@ -82,51 +82,51 @@ enum BlueZErrors {
             meaning: "pairing took too long; a bottle needs none"),
         Row(
             name: "DoesNotExist", text: nil, code: .notFound, isTransient: true,
-            meaning: "bluetoothd does not know it (any more)"),
+            meaning: "bluetoothd does not know it"),
         Row(
             name: "NotPermitted", text: nil, code: .refused, isTransient: false,
             meaning: "the characteristic does not allow it"),
         Row(
             name: "NotAuthorized", text: nil, code: .refused, isTransient: false,
-            meaning: "the peer wants an authorisation"),
+            meaning: "the peer requires authorisation"),
         Row(name: "NotSupported", text: nil, code: .refused, isTransient: false, meaning: "it is not supported"),
         Row(
             name: "InvalidValueLength", text: nil, code: .refused, isTransient: false,
-            meaning: "the peer does not take a value of that length"),
+            meaning: "the peer does not accept a value of that length"),
         Row(
             name: "InvalidOffset", text: nil, code: .refused, isTransient: false,
-            meaning: "the peer has nothing at that offset"),
+            meaning: "the value has no byte at that offset"),
         Row(
             name: "ImproperlyConfigured", text: nil, code: .refused, isTransient: false,
-            meaning: "the peer's descriptor is set otherwise"),
+            meaning: "the peer's descriptor has another value"),
         // 5.66 has no error names for these two.
         Row(
             name: "InvalidArguments", text: "Invalid Length", code: .refused, isTransient: false,
-            meaning: "the peer does not take a value of that length"),
+            meaning: "the peer does not accept a value of that length"),
         Row(
             name: "InvalidArguments", text: "Invalid Offset", code: .refused, isTransient: false,
-            meaning: "the peer has nothing at that offset"),
+            meaning: "the value has no byte at that offset"),
         Row(
             name: "InvalidArguments", text: nil, code: .outOfStep, isTransient: false,
             meaning: "bluetoothd does not understand the request"),
         Row(name: "InvalidLength", text: nil, code: .outOfStep, isTransient: false, meaning: "it is too long"),
-        Row(name: "AlreadyExists", text: nil, code: .inProgress, isTransient: true, meaning: "it is there already"),
+        Row(name: "AlreadyExists", text: nil, code: .inProgress, isTransient: true, meaning: "it already exists"),
         // The bus replies for a service that ended before its reply.
         Row(
             name: DBusFailure.noReply, text: "disconnected from message bus", code: .serviceLost, isTransient: true,
-            meaning: "bluetoothd ended meanwhile"),
+            meaning: "bluetoothd stopped during the operation"),
         Row(
             name: DBusFailure.noReply, text: nil, code: .timeout, isTransient: true,
             meaning: "bluetoothd did not answer in time"),
         Row(
             name: DBusFailure.disconnected, text: nil, code: .serviceLost, isTransient: true,
-            meaning: "the connection to the system bus has ended"),
+            meaning: "the system bus connection is closed"),
         Row(
             name: DBusFailure.serviceUnknown, text: nil, code: .serviceLost, isTransient: true,
-            meaning: "bluetoothd does not run"),
+            meaning: "bluetoothd is not running"),
         Row(
             name: "org.freedesktop.DBus.Error.NameHasNoOwner", text: nil, code: .serviceLost, isTransient: true,
-            meaning: "bluetoothd does not run"),
+            meaning: "bluetoothd is not running"),
         Row(
             name: "org.freedesktop.DBus.Error.FileNotFound", text: nil, code: .serviceLost, isTransient: true,
             meaning: "there is no system bus"),
@@ -138,17 +138,17 @@ enum BlueZErrors {
             meaning: "bluetoothd is not installed"),
         Row(
             name: DBusFailure.accessDenied, text: nil, code: .permissionDenied, isTransient: false,
-            meaning: "the bus policy does not let this user speak to bluetoothd"),
+            meaning: "the bus policy does not permit this user to use bluetoothd"),
         // The object is gone, because the connection and its services are.
         Row(
             name: DBusFailure.unknownObject, text: nil, code: .disconnected, isTransient: true,
-            meaning: "bluetoothd does not have it any more"),
+            meaning: "bluetoothd no longer has it"),
         Row(
             name: DBusFailure.unknownMethod, text: nil, code: .disconnected, isTransient: true,
-            meaning: "bluetoothd does not have it any more"),
+            meaning: "bluetoothd no longer has it"),
         Row(
             name: DBusFailure.unknownInterface, text: nil, code: .disconnected, isTransient: true,
-            meaning: "bluetoothd does not have it any more"),
+            meaning: "bluetoothd no longer has it"),
     ]
 
     /// - Parameter what: the operation, as the first half of a sentence: "Connecting to A4:C1:38:… failed".
@@ -159,7 +159,7 @@ enum BlueZErrors {
         let cause = String(failure.description.prefix(300))
         if let code = attError(in: failure.message) {
             return LinkError(
-                .refused, "\(what): the peer said no, with ATT error \(hex(code))", cause: cause, attError: code)
+                .refused, "\(what): the peer returned ATT error \(hex(code))", cause: cause, attError: code)
         }
         let row = rows.first { $0.name == name && ($0.text.map(failure.message.contains) ?? true) }
         guard let row else { return LinkError(.system, what, cause: cause, isTransient: true) }

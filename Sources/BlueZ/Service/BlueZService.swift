@@ -56,15 +56,15 @@ actor BlueZService {
             // bluetoothd runs, but did not reply when it appeared.
             if !isPresent, try await connection?.watchOwner(of: BlueZName.service) != nil { try await learnObjects() }
         } catch let failure as DBusFailure {
-            throw BlueZErrors.error(failure, "bluetoothd could not be reached")
+            throw BlueZErrors.error(failure, "Cannot reach bluetoothd")
         } catch {
-            throw LinkError(.serviceLost, "The system bus could not be reached", cause: "\(error)", isTransient: true)
+            throw LinkError(.serviceLost, "Cannot reach the system bus", cause: "\(error)", isTransient: true)
         }
         guard isPresent else { throw Self.absent }
     }
 
     static let absent = LinkError(
-        .serviceLost, "bluetoothd does not run", isTransient: true)
+        .serviceLost, "bluetoothd is not running", isTransient: true)
 
     private func open() async throws -> DBusConnection {
         let connection = try await DBusConnection.open(bus, on: executor)
@@ -138,7 +138,7 @@ actor BlueZService {
         if isPresent {
             isPresent = false
             objects = BlueZObjects()
-            onChange?(.disappeared(LinkError(.serviceLost, "bluetoothd went away", isTransient: true)))
+            onChange?(.disappeared(LinkError(.serviceLost, "bluetoothd has stopped", isTransient: true)))
         }
         guard isThere else { return }
         Task { try await self.learnObjects() }
@@ -151,7 +151,7 @@ actor BlueZService {
         objects = BlueZObjects()
         isPresent = false
         onChange?(
-            .disappeared(LinkError(.serviceLost, "the connection to the system bus has ended", isTransient: true)))
+            .disappeared(LinkError(.serviceLost, "the system bus connection is closed", isTransient: true)))
     }
 
     /// Calls a method of bluetoothd; `what` is the first half of an error's sentence.
@@ -160,7 +160,7 @@ actor BlueZService {
         _ what: String
     ) async throws(LinkError) -> [DBusValue] {
         guard let connection else {
-            throw LinkError(.serviceLost, "\(what): there is no connection to the system bus", isTransient: true)
+            throw LinkError(.serviceLost, "\(what): no connection to the system bus", isTransient: true)
         }
         do throws(DBusFailure) {
             return try await connection.call(
@@ -195,7 +195,7 @@ actor BlueZService {
             let there = objects.paths(having: BlueZName.adapter).compactMap {
                 $0.split(separator: "/").last.map(String.init)
             }
-            let which = name.map { "There is no adapter \($0)" } ?? "There is no Bluetooth adapter"
+            let which = name.map { "Unknown adapter \($0)" } ?? "No Bluetooth adapter"
             let others = there.isEmpty ? "" : " (there is \(there.joined(separator: ", ")))"
             throw LinkError(
                 .noAdapter, "\(which)\(others): plug one in, or use a link without hardware such as unix:PATH",

@@ -128,7 +128,7 @@ final class CentralDriver: @unchecked Sendable {
             case .deliver(connection, let direction, let bytes): deliver(bytes, direction)
             case .disconnect(connection):
                 transport?.close()
-                feed(.closed(LinkError(.disconnected, "the connection was lost (a planned fault)", isTransient: true)))
+                feed(.closed(LinkError(.disconnected, "the connection was lost (injected fault)", isTransient: true)))
             case .deliver, .disconnect: break
             case .log(let line): instruments.log(line)
             }

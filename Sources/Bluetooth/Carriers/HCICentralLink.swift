@@ -89,7 +89,7 @@ private final class HCICentralTransport: CentralTransport, @unchecked Sendable {
             case .success:
                 let known = self.seen[peer]?.sighting
                 guard let address = known?.address ?? BluetoothAddress(peer.text) else {
-                    return self.driver.feed(.openFailed(LinkError(.notFound, "\(peer) is no address")))
+                    return self.driver.feed(.openFailed(LinkError(.notFound, "invalid address '\(peer)'")))
                 }
                 // Most controllers cannot connect while they scan.
                 self.stopLooking()

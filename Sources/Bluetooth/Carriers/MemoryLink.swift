@@ -108,7 +108,7 @@ private final class MemoryCable: CentralTransport, PeripheralTransport, @uncheck
     func look() {
         guard isListening else {
             return central.feed(
-                .notFound(LinkError(.notFound, "nobody is at the other end of \(name)", isTransient: true)))
+                .notFound(LinkError(.notFound, "\(name) has no peripheral", isTransient: true)))
         }
         central.feed(.found(Advertisement(peer: PeerID(name))))
     }
@@ -156,7 +156,7 @@ private final class MemoryCable: CentralTransport, PeripheralTransport, @uncheck
         disconnect()
         central.queue.async {
             self.central.feed(
-                .closed(LinkError(.disconnected, "the other end of \(self.name) has hung up", isTransient: true)))
+                .closed(LinkError(.disconnected, "the peer of \(self.name) disconnected", isTransient: true)))
         }
     }
 

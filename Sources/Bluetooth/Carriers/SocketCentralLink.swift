@@ -87,7 +87,7 @@ private final class SocketCentralTransport: CentralTransport, @unchecked Sendabl
         case .received(let bytes): driver.received(bytes)
         case .ended(let error):
             socket = nil
-            let sentence = "the other end of \(dialer.name) has closed the connection"
+            let sentence = "the peer of \(dialer.name) closed the connection"
             driver.feed(
                 .closed(
                     LinkError(

@@ -104,7 +104,7 @@ private final class SocketPeripheralTransport: PeripheralTransport, @unchecked S
         let accepted = Glibc.accept(descriptor, nil, nil)
         guard accepted >= 0 else {
             if errno == EMFILE || errno == ENFILE {
-                driver.instruments.log("\(listener.name): no more files may be open; a connection waits")
+                driver.instruments.log("\(listener.name): too many open files; a connection waits")
                 pause()
             }
             return nil
@@ -123,7 +123,7 @@ private final class SocketPeripheralTransport: PeripheralTransport, @unchecked S
             guard let self, self.wait == current, !self.isVisible, self.source != nil else { return }
             while let late = self.accept() {
                 self.driver.instruments.log(
-                    "\(self.listener.name): hung up on a central that came while the peripheral was not to be seen")
+                    "\(self.listener.name): disconnected a central that connected while the peripheral was not advertising")
                 Glibc.close(late)
             }
             self.update()

@@ -35,7 +35,7 @@ package final class TCPStream: @unchecked Sendable {
         dialling.onFire = { [weak self] in
             guard let self, !self.isOpen, !self.isOver else { return }
             self.stop()
-            self.dial(self.others, "nobody answered in time")
+            self.dial(self.others, "no answer in time")
         }
     }
 
@@ -49,7 +49,7 @@ package final class TCPStream: @unchecked Sendable {
             guard let self else { return }
             self.queue.async {
                 switch found {
-                case .success(let addresses): self.dial(addresses[...], "there is no address")
+                case .success(let addresses): self.dial(addresses[...], "the name has no address")
                 case .failure(let reason): self.end(reason.sentence)
                 }
             }
@@ -59,7 +59,7 @@ package final class TCPStream: @unchecked Sendable {
     package func send(_ bytes: [UInt8]) {
         guard isOpen, !isOver else { return }
         outbox += bytes
-        guard outbox.count <= Self.mostWaiting else { return end("\(place) takes nothing any more") }
+        guard outbox.count <= Self.mostWaiting else { return end("\(place) no longer receives data") }
         write()
     }
 
@@ -79,7 +79,7 @@ package final class TCPStream: @unchecked Sendable {
         var first: UnsafeMutablePointer<addrinfo>?
         let code = getaddrinfo(place.host, String(place.port), &hints, &first)
         guard code == 0 else {
-            return .failure(Unknown(sentence: "\(place.host) is not known: \(String(cString: gai_strerror(code)))"))
+            return .failure(Unknown(sentence: "cannot resolve \(place.host): \(String(cString: gai_strerror(code)))"))
         }
         defer { freeaddrinfo(first) }
         var found: [(Int32, [UInt8])] = []
@@ -97,7 +97,7 @@ package final class TCPStream: @unchecked Sendable {
 
     private func dial(_ addresses: ArraySlice<(family: Int32, bytes: [UInt8])>, _ reason: String) {
         guard !isOver else { return }
-        guard let address = addresses.first else { return end("\(place) could not be reached: \(reason)") }
+        guard let address = addresses.first else { return end("cannot connect to \(place): \(reason)") }
         let rest = addresses.dropFirst()
         let made = socket(
             address.family, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue),
@@ -168,7 +168,7 @@ package final class TCPStream: @unchecked Sendable {
         let count = recv(descriptor, &buffer, buffer.count, Int32(MSG_DONTWAIT))
         if count > 0 { return onEvent(.received(Array(buffer[..<count]))) }
         if count < 0, errno == EAGAIN || errno == EINTR { return }
-        end(count == 0 ? "\(place) has closed the connection" : "\(place): \(String(cString: strerror(errno)))")
+        end(count == 0 ? "\(place) closed the connection" : "\(place): \(String(cString: strerror(errno)))")
     }
 
     private func end(_ sentence: String) {

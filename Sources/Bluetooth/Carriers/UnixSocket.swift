@@ -19,7 +19,7 @@ package struct UnixSocket: Sendable {
     /// Throws if the path cannot be the path of a socket.
     package init(path: String, kind: Kind = .unix) throws(LinkError) {
         guard !path.isEmpty, !path.utf8.contains(0) else {
-            throw LinkError(.notFound, "a socket needs a path")
+            throw LinkError(.notFound, "the socket path is empty")
         }
         guard path.utf8.count <= Self.longestPath else {
             throw LinkError(
@@ -39,7 +39,7 @@ package struct UnixSocket: Sendable {
             Int32((kind == .stream ? SOCK_STREAM : SOCK_SEQPACKET).rawValue) | Int32(SOCK_CLOEXEC.rawValue)
             | Int32(SOCK_NONBLOCK.rawValue)
         let descriptor = socket(AF_UNIX, type, 0)
-        guard descriptor >= 0 else { throw Self.system(.system, "no socket could be made", errno) }
+        guard descriptor >= 0 else { throw Self.system(.system, "cannot create a socket", errno) }
         return descriptor
     }
 
@@ -80,9 +80,9 @@ extension UnixSocket: SocketDialer {
 
     package func look() throws(LinkError) -> Advertisement {
         guard let file else {
-            throw LinkError(.notFound, "there is no socket \(path): start the peripheral first", isTransient: true)
+            throw LinkError(.notFound, "socket not found: \(path). Start the peripheral first", isTransient: true)
         }
-        guard Self.isSocket(file) else { throw LinkError(.notFound, "\(path) is no socket") }
+        guard Self.isSocket(file) else { throw LinkError(.notFound, "not a socket: \(path)") }
         return Advertisement(peer: PeerID(path))
     }
 
@@ -103,12 +103,12 @@ extension UnixSocket: SocketDialer {
     package func explain(_ error: Int32) -> LinkError {
         switch error {
         case ENOENT:
-            Self.system(.notFound, "there is no socket \(path): start the peripheral first", error, isTransient: true)
+            Self.system(.notFound, "socket not found: \(path). Start the peripheral first", error, isTransient: true)
         case ECONNREFUSED:
             Self.system(
-                .connectFailed, "nobody listens on \(path) any more: start the peripheral again", error,
+                .connectFailed, "no process listens on \(path): start the peripheral again", error,
                 isTransient: true)
-        case EACCES, EPERM: Self.system(.permissionDenied, "the socket \(path) may not be used by this user", error)
+        case EACCES, EPERM: Self.system(.permissionDenied, "no permission to use the socket \(path)", error)
         case EPROTOTYPE, ENOTSOCK:
             Self.system(
                 .connectFailed,
@@ -117,7 +117,7 @@ extension UnixSocket: SocketDialer {
                 of this link listens there
                 """,
                 error)
-        default: Self.system(.connectFailed, "\(path) could not be connected to", error, isTransient: true)
+        default: Self.system(.connectFailed, "cannot connect to \(path)", error, isTransient: true)
         }
     }
 }
@@ -131,11 +131,11 @@ extension UnixSocket: SocketListener {
         guard error == 0 else {
             Glibc.close(descriptor)
             switch error {
-            case EADDRINUSE: throw Self.system(.inProgress, "somebody else has just taken \(path)", error)
-            case ENOENT, ENOTDIR: throw Self.system(.notFound, "there is no directory for the socket \(path)", error)
+            case EADDRINUSE: throw Self.system(.inProgress, "another process has just created \(path)", error)
+            case ENOENT, ENOTDIR: throw Self.system(.notFound, "the directory of the socket \(path) does not exist", error)
             case EACCES, EPERM, EROFS:
-                throw Self.system(.permissionDenied, "the socket \(path) may not be made there by this user", error)
-            default: throw Self.system(.system, "no socket could be made at \(path)", error)
+                throw Self.system(.permissionDenied, "no permission to create the socket \(path)", error)
+            default: throw Self.system(.system, "cannot create the socket \(path)", error)
             }
         }
         return descriptor
@@ -145,7 +145,7 @@ extension UnixSocket: SocketListener {
     private func clear() throws(LinkError) {
         guard let file else { return }
         guard Self.isSocket(file) else {
-            throw LinkError(.inProgress, "\(path) exists and is no socket: remove it or use another path")
+            throw LinkError(.inProgress, "\(path) exists and is not a socket: remove it or use another path")
         }
         let descriptor = try open()
         let error = withAddress { Glibc.connect(descriptor, $0, $1) == 0 ? 0 : errno }
@@ -153,11 +153,11 @@ extension UnixSocket: SocketListener {
         switch error {
         case ECONNREFUSED:
             guard unlink(path) == 0 || errno == ENOENT else {
-                throw Self.system(.permissionDenied, "the stale socket \(path) could not be removed", errno)
+                throw Self.system(.permissionDenied, "cannot remove the stale socket \(path)", errno)
             }
         case ENOENT: break
         case EACCES, EPERM: throw Self.system(.permissionDenied, "the socket \(path) belongs to another user", error)
-        default: throw LinkError(.inProgress, "somebody listens on \(path) already: stop it or use another path")
+        default: throw LinkError(.inProgress, "another process listens on \(path): stop it or use another path")
         }
     }
 

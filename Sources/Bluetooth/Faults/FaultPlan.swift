@@ -9,14 +9,14 @@ package struct FaultPlan: Hashable, Sendable {
         /// One line of help.
         package var meaning: String {
             switch self {
-            case .disconnect: "the connection ends instead of carrying the N-th PDU, of either direction"
-            case .lose: "the N-th notification or indication is lost"
-            case .repeat: "the N-th notification arrives twice"
-            case .delay: "the N-th notification, and all that follows it, arrives TIME late (1s)"
-            case .swap: "the N-th notification is overtaken by the next PDU"
-            case .late: "the N-th answer, and all that follows it, arrives TIME late (5s)"
-            case .silent: "the N-th answer never arrives"
-            case .deaf: "the N-th write without response is lost"
+            case .disconnect: "Disconnect instead of sending the N-th PDU in either direction"
+            case .lose: "Lose the N-th notification or indication"
+            case .repeat: "Send the N-th notification twice"
+            case .delay: "Delay the N-th notification and all later PDUs by TIME (default 1s)"
+            case .swap: "Send the N-th notification after the next PDU"
+            case .late: "Delay the N-th response and all later PDUs by TIME (default 5s)"
+            case .silent: "Lose the N-th response"
+            case .deaf: "Lose the N-th write without response"
             }
         }
 
@@ -74,7 +74,7 @@ package struct FaultPlan: Hashable, Sendable {
         Kind.allCases.map { kind in
             let time = kind.takesTime ? "[:TIME]" : ""
             return ("\(kind.rawValue)@N\(time) or \(kind.rawValue)=P\(time)", kind.meaning)
-        } + [("mtu=N", "no ATT MTU above N (23 to 517) is agreed on")]
+        } + [("mtu=N", "Limit the ATT MTU to N (23–517)")]
     }
 }
 
@@ -85,7 +85,7 @@ extension FaultPlan {
         package let word: String
         /// The rest of the message after the word.
         package let reason: String
-        package var description: String { "'\(word)' is no fault: \(reason)" }
+        package var description: String { "invalid fault '\(word)': \(reason)" }
     }
 
     /// Whether the word names a fault of a link, valid or not. Programs may define further words.
@@ -103,7 +103,7 @@ extension FaultPlan {
     private mutating func add(_ word: String) throws(Malformed) {
         func malformed(_ reason: String) -> Malformed { Malformed(word: word, reason: reason) }
         guard let sign = word.firstIndex(where: { $0 == "@" || $0 == "=" }) else {
-            throw malformed("say when, as in lose@3 (the third) or lose=0.1 (each tenth)")
+            throw malformed("expected a position or a probability, as in lose@3 or lose=0.1")
         }
         let name = String(word[..<sign])
         let parts = word[word.index(after: sign)...].split(
@@ -111,29 +111,29 @@ extension FaultPlan {
         let number = String(parts.first ?? "")
         if name == "mtu" {
             guard word[sign] == "=", parts.count == 1, let mtu = Int(number), 23...517 ~= mtu else {
-                throw malformed("an MTU is a number from 23 to 517, as in mtu=23")
+                throw malformed("expected an MTU of 23–517, as in mtu=23")
             }
             self.mtu = mtu
             return
         }
         guard let kind = Kind(rawValue: name) else {
-            throw malformed("the words are mtu, " + Kind.allCases.map(\.rawValue).joined(separator: ", "))
+            throw malformed("expected one of mtu, " + Kind.allCases.map(\.rawValue).joined(separator: ", "))
         }
         let moment: Moment
         if word[sign] == "@" {
-            guard let count = Int(number), count >= 1 else { throw malformed("after @ comes a count from 1") }
+            guard let count = Int(number), count >= 1 else { throw malformed("expected a number from 1 after @") }
             moment = .at(count)
         } else {
             guard let chance = Double(number), 0...1 ~= chance else {
-                throw malformed("after = comes a chance from 0 to 1")
+                throw malformed("expected a probability of 0–1 after =")
             }
             moment = .chance(chance)
         }
         var time: Duration?
         if parts.count == 2 {
-            guard kind.takesTime else { throw malformed("\(name) takes no time") }
+            guard kind.takesTime else { throw malformed("\(name) has no time") }
             guard let parsed = Self.duration(parts[1]) else {
-                throw malformed("a time is written 500ms or 2s, up to an hour")
+                throw malformed("expected a time of at most one hour, as in 500ms or 2s")
             }
             time = parsed
         }

@@ -85,7 +85,7 @@ package struct CentralMachine: Sendable {
         case .stopScan: return []
         case .connect(let peer, let limit):
             guard case .idle = state else {
-                return [.event(.connectFailed(LinkError(.outOfStep, "this link is connected, or connecting, already")))]
+                return [.event(.connectFailed(LinkError(.outOfStep, "this link is already connected or connecting")))]
             }
             state = .opening(peer, deadline: now.advanced(by: limit))
             return [.open(peer)]
@@ -93,11 +93,11 @@ package struct CentralMachine: Sendable {
             defer { state = .idle }
             if case .idle = state { return [.event(.disconnected(nil))] }
             return [.close, .event(.disconnected(nil))]
-        case .forget: return [.event(.recovered("nothing is remembered of a peer on this link"))]
-        case .powerCycle: return [.event(.recovered("there is no adapter on this link to switch off and on"))]
+        case .forget: return [.event(.recovered("this link stores nothing about a peer"))]
+        case .powerCycle: return [.event(.recovered("this link has no adapter to switch off and on"))]
         case .discover, .read, .write, .subscribe:
             if case .connected = state { return feed(.request(request), at: now) }
-            guard case .event(let failure) = request.failure(LinkError(.outOfStep, "nothing is connected")) else {
+            guard case .event(let failure) = request.failure(LinkError(.outOfStep, "not connected")) else {
                 return []
             }
             return [.event(failure)]
@@ -107,10 +107,10 @@ package struct CentralMachine: Sendable {
     private mutating func tick(at now: MonotonicInstant) -> [Effect] {
         switch state {
         case .opening(_, let deadline) where deadline <= now:
-            return [.close] + end(LinkError(.timeout, "the connection did not come about in time", isTransient: true))
+            return [.close] + end(LinkError(.timeout, "the connection was not established in time", isTransient: true))
         case .settling(_, let deadline, _) where deadline <= now:
             skipsExchange = true
-            let sentence = "the peer took the connection and answers nothing; it may be connected to another central"
+            let sentence = "the peer accepted the connection but does not respond; it might be connected to another central"
             return [.close] + end(LinkError(.timeout, sentence, isTransient: true))
         default:
             return feed(.tick, at: now)

@@ -92,7 +92,7 @@ struct Discovery: Sendable {
                 if item.type == GATTTable.clientConfiguration { result.configurations[value] = item.handle }
             }
         default:
-            throw LinkError(.protocolViolation, "discovery got \(pdu.opcode), which answers something else")
+            throw LinkError(.protocolViolation, "unexpected response to a discovery request: \(pdu.opcode)")
         }
     }
 
@@ -125,7 +125,7 @@ struct Discovery: Sendable {
         let handle = UInt16(item.value[1]) | UInt16(item.value[2]) << 8
         try advance(past: item.handle, to: item.handle, "characteristic")
         guard handle > item.handle, handle <= found[service].range.last, result.properties[handle] == nil else {
-            throw Self.lie("a characteristic at handle \(item.handle) whose value stands at \(handle)")
+            throw Self.lie("a characteristic at handle \(item.handle) with its value at handle \(handle)")
         }
         guard result.properties.count < GATTClient.Limit.characteristics else {
             throw Self.lie("more than \(result.properties.count) characteristics")
@@ -163,13 +163,13 @@ struct Discovery: Sendable {
     /// A found item must be in the requested range and after all earlier ones.
     private mutating func advance(past handle: UInt16, to end: UInt16, _ what: String) throws(LinkError) {
         guard Int(handle) >= search.next, end >= handle, end <= search.last else {
-            throw Self.lie("a \(what) at handles \(handle) to \(end) when asked from \(search.next) to \(search.last)")
+            throw Self.lie("a \(what) at handles \(handle) to \(end), requested \(search.next) to \(search.last)")
         }
         search.next = Int(end) + 1
     }
 
     private static func lie(_ what: String) -> LinkError {
-        LinkError(.protocolViolation, "the peer's table makes no sense: it shows \(what)")
+        LinkError(.protocolViolation, "the peer's attribute table is invalid: \(what)")
     }
 }
 

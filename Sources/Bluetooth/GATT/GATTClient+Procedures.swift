@@ -14,7 +14,7 @@ extension GATTClient {
         case .subscribe(let handle):
             subscribe(handle, at: now)
         case .startScan, .stopScan, .connect, .disconnect, .forget, .powerCycle:
-            emit(request.failure(LinkError(.outOfStep, "a GATT client does not do that")))
+            emit(request.failure(LinkError(.outOfStep, "not supported by a GATT client")))
         }
     }
 
@@ -53,7 +53,7 @@ extension GATTClient {
     }
 
     static func refused(_ what: String, _ handle: UInt16, _ error: ATTErrorCode) -> LinkError {
-        LinkError(.refused, "the peer refused \(what) of handle \(handle): \(error)", attError: error.rawValue)
+        LinkError(.refused, "the peer rejected \(what) of handle \(handle): \(error)", attError: error.rawValue)
     }
 
     // MARK: MTU
@@ -63,7 +63,7 @@ extension GATTClient {
         if case .exchangeMTUResponse(let theirs) = pdu {
             mtu = max(ATTPDU.defaultMTU, min(Int(theirs), maximumMTU))
         } else {
-            log("refused to exchange the MTU; it stays 23")
+            log("rejected the MTU exchange; the MTU stays 23")
         }
         becomeReady()
     }
@@ -104,7 +104,7 @@ extension GATTClient {
 
     private mutating func write(_ handle: UInt16, _ value: [UInt8], withResponse: Bool, at now: MonotonicInstant) {
         guard value.count <= ATTPDU.maximumValueLength else {
-            let error = LinkError(.outOfStep, "a value of \(value.count) bytes cannot be written: the most is 512")
+            let error = LinkError(.outOfStep, "cannot write \(value.count) bytes: the maximum is 512")
             return emit(.event(.writeFailed(handle: handle, error)))
         }
         let fits = value.count <= mtu - 3
@@ -121,7 +121,7 @@ extension GATTClient {
         } else {
             let error = LinkError(
                 .outOfStep,
-                "\(value.count) bytes cannot be written without response: the MTU is \(mtu), so the most is \(mtu - 3)")
+                "cannot write \(value.count) bytes without response: the maximum is \(mtu - 3) (MTU \(mtu))")
             emit(.event(.writeFailed(handle: handle, error)))
         }
     }
@@ -148,7 +148,7 @@ extension GATTClient {
             cancelWrite(handle, Self.refused("the long write", handle, error), at: now)
         default:
             let error = LinkError(
-                .protocolViolation, "the peer echoed another part than was prepared for handle \(handle)")
+                .protocolViolation, "the peer echoed a different part for handle \(handle)")
             cancelWrite(handle, error, at: now)
         }
     }
@@ -166,10 +166,10 @@ extension GATTClient {
             .event(.subscribeFailed(handle: handle, LinkError(.outOfStep, sentence)))
         }
         guard let properties = found.properties[handle] else {
-            return emit(fail("handle \(handle) is no characteristic value that discovery found"))
+            return emit(fail("handle \(handle) is not a discovered characteristic value"))
         }
         guard !properties.isDisjoint(with: [.notify, .indicate]) else {
-            return emit(fail("the characteristic at handle \(handle) neither notifies nor indicates"))
+            return emit(fail("the characteristic at handle \(handle) supports neither notifications nor indications"))
         }
         guard let configuration = found.configurations[handle] else {
             return emit(fail("the characteristic at handle \(handle) has no Client Characteristic Configuration"))

@@ -106,7 +106,7 @@ package struct GATTClient: Sendable {
 
     private mutating func enqueue(_ request: CentralRequest, at now: MonotonicInstant) {
         guard waiting.count < Limit.waitingRequests else {
-            return emit(request.failure(LinkError(.outOfStep, "\(waiting.count) requests are waiting already")))
+            return emit(request.failure(LinkError(.outOfStep, "too many pending requests (\(waiting.count))")))
         }
         waiting.append(request)
         startNext(at: now)
@@ -155,7 +155,7 @@ package struct GATTClient: Sendable {
             let name = bytes.first.map { "\(ATTOpcode($0))" } ?? "PDU"
             return end(LinkError(.protocolViolation, "the peer sent a malformed \(name)", cause: "\(error)"))
         }
-        if bytes.count > mtu { log("sent \(bytes.count) bytes where the MTU is \(mtu); taken nevertheless") }
+        if bytes.count > mtu { log("sent \(bytes.count) bytes with MTU \(mtu); accepted") }
         switch pdu {
         case .notification(let handle, let value):
             deliver(handle, value)
@@ -172,13 +172,13 @@ package struct GATTClient: Sendable {
     }
 
     private mutating func receiveResponse(_ pdu: ATTPDU, at now: MonotonicInstant) {
-        guard let asked = pending?.request else { return log("sent \(pdu.opcode) although nothing was asked; ignored") }
+        guard let asked = pending?.request else { return log("sent \(pdu.opcode) without a request; ignored") }
         let answered: ATTOpcode? = if case .errorResponse(let request, _, _) = pdu { request } else { nil }
         guard answered == asked || pdu.opcode == asked.response else {
-            let what = answered.map { "an error to \($0)" } ?? "\(pdu.opcode)"
+            let what = answered.map { "an error for \($0)" } ?? "\(pdu.opcode)"
             return log("answered \(asked) with \(what); ignored")
         }
-        guard !isStale(pdu) else { return log("answered \(asked) with an answer to an earlier request; ignored") }
+        guard !isStale(pdu) else { return log("answered \(asked) with the response to an earlier request; ignored") }
         pending = nil
         proceed(with: pdu, at: now)
         startNext(at: now)
@@ -199,13 +199,13 @@ package struct GATTClient: Sendable {
         case _ where opcode.isCommand || opcode == .confirmation:
             log("sent \(opcode) to a client; ignored")
         default:
-            log("sent the request \(opcode) to a client; refused")
+            log("sent the request \(opcode) to a client; rejected")
             emit(.send(ATTPDU.errorResponse(request: opcode, handle: 0, error: .requestNotSupported).encoded))
         }
     }
 
     private mutating func deliver(_ handle: UInt16, _ value: [UInt8]) {
-        guard isReady else { return log("sent a value of handle \(handle) before the MTU was settled; ignored") }
+        guard isReady else { return log("sent a value of handle \(handle) before the MTU exchange; ignored") }
         emit(.event(.notification(handle: handle, value: value)))
     }
 
@@ -214,8 +214,8 @@ package struct GATTClient: Sendable {
     private mutating func expire(at now: MonotonicInstant) {
         guard let pending, let deadline = nextDeadline, deadline <= now else { return }
         let late =
-            pending.deadline <= now ? "\(pending.request) was not answered in 30 s" : "the peer answers too slowly"
-        end(LinkError(.timeout, "\(late); the connection is of no more use", isTransient: true))
+            pending.deadline <= now ? "\(pending.request) was not answered in 30 s" : "the peer responds too slowly"
+        end(LinkError(.timeout, "\(late); the connection is unusable", isTransient: true))
     }
 
     mutating func end(_ error: LinkError) {
@@ -232,7 +232,7 @@ package struct GATTClient: Sendable {
     mutating func log(_ line: String) {
         guard logLines <= Limit.logLines else { return }
         logLines += 1
-        emit(.log("the peer " + (logLines > Limit.logLines ? "does more of the same, which is not reported" : line)))
+        emit(.log("the peer " + (logLines > Limit.logLines ? "sends more of these; no longer logged" : line)))
     }
 }
 

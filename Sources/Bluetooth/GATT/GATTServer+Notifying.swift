@@ -4,7 +4,7 @@ extension GATTServer {
         lastDelivery += 1
         var delivery = Delivery(id: lastDelivery, characteristic: characteristic, awaited: [])
         guard let handle = table.valueHandle(of: characteristic) else {
-            emit(.log("nothing is sent for \(characteristic): there is no such characteristic"))
+            emit(.log("cannot notify \(characteristic): unknown characteristic"))
             return deliveries.append(delivery)
         }
         var isForAll = false
@@ -16,7 +16,7 @@ extension GATTServer {
             guard let bearer = index(of: id), let bits = bearers[bearer].configurations[handle] ?? (isForAll ? 1 : nil)
             else { continue }
             guard bearers[bearer].outbox.count < Limit.waitingValues else {
-                close(bearer, because: "does not take its notifications; \(Limit.waitingValues) are waiting")
+                close(bearer, because: "does not receive its notifications; \(Limit.waitingValues) are pending")
                 continue
             }
             // A central that enabled both receives notifications.
@@ -49,7 +49,7 @@ extension GATTServer {
 
     mutating func confirm(_ bearer: Int, at now: MonotonicInstant) {
         guard let indication = bearers[bearer].indication else {
-            return log("confirmed an indication that was not sent; ignored", on: bearer)
+            return log("sent an unexpected confirmation; ignored", on: bearer)
         }
         bearers[bearer].indication = nil
         arrived(indication.delivery, at: bearers[bearer].id)

@@ -162,7 +162,7 @@ extension GATTServer {
         case .value(let whole):
             let value = Array(whole.prefix(ATTPDU.maximumValueLength))
             if value.count < whole.count {
-                log("its \(transaction.request) got a value of \(whole.count) bytes, cut to 512", on: bearer)
+                log("the value for its \(transaction.request) has \(whole.count) bytes; truncated to 512", on: bearer)
             }
             proceed(transaction, value, on: bearer, at: now)
         }

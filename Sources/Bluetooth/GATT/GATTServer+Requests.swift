@@ -17,7 +17,7 @@ extension GATTServer {
         // ATT is sequential (Vol 3 Part F, 3.3.2). A client that does not wait has a limited queue.
         guard bearers[bearer].transaction != nil else { return serve(pdu, on: bearer, at: now) }
         guard bearers[bearer].waiting.count < Limit.waitingRequests else {
-            return close(bearer, because: "sends requests without waiting for the answers")
+            return close(bearer, because: "sends requests without waiting for the responses")
         }
         bearers[bearer].waiting.append(pdu)
     }
@@ -36,7 +36,7 @@ extension GATTServer {
             log("sent the unknown request \(opcode)", on: bearer)
             refuse(opcode, 0, .requestNotSupported, on: bearer)
         default:
-            log("sent \(pdu.opcode), which a server has no use for; ignored", on: bearer)
+            log("sent \(pdu.opcode), which is not for a server; ignored", on: bearer)
         }
     }
 

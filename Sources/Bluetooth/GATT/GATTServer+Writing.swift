@@ -63,7 +63,7 @@ extension GATTServer {
         guard bearers[bearer].prepared.count < Limit.preparedParts,
             bearers[bearer].preparedBytes + value.count <= Limit.preparedBytes
         else {
-            log("prepares more than it may; the queue is full", on: bearer)
+            log("prepares too many writes; the queue is full", on: bearer)
             return refuse(.prepareWriteRequest, handle, .prepareQueueFull, on: bearer)
         }
         bearers[bearer].prepared.append(PreparedPart(handle: handle, offset: Int(offset), value: value))

@@ -131,7 +131,7 @@ package struct GATTServer: Sendable {
         bearers[bearer].logLines += 1
         switch bearers[bearer].logLines {
         case ...Limit.logLines: emit(.log("central \(bearers[bearer].id): \(line)"))
-        case Limit.logLines + 1: emit(.log("central \(bearers[bearer].id): more of the same is not reported"))
+        case Limit.logLines + 1: emit(.log("central \(bearers[bearer].id): further messages are not logged"))
         default: bearers[bearer].logLines = Limit.logLines + 2
         }
     }
@@ -153,7 +153,7 @@ package struct GATTServer: Sendable {
         for id in bearers.map(\.id) {
             guard let bearer = index(of: id) else { continue }
             if let until = bearers[bearer].congestedUntil, until <= now {
-                close(bearer, because: "takes no data since 30 s")
+                close(bearer, because: "has not received data for 30 s")
             } else if bearers[bearer].continueAt != nil {
                 flush(bearer, at: now)
             } else if let indication = bearers[bearer].indication, indication.deadline <= now {

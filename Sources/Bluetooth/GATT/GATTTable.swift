@@ -136,7 +136,7 @@ extension GATTTable {
             guard (service.end ?? last) >= last else {
                 throw LinkError(
                     .outOfStep,
-                    "service \(service.uuid) ends at handle \(service.end ?? 0), and its last attribute has \(last)")
+                    "service \(service.uuid) ends at handle \(service.end ?? 0) before its last attribute at \(last)")
             }
             attributes[place] = Attribute(
                 handle: handle, type: attributes[place].type,
@@ -153,7 +153,7 @@ extension GATTTable {
         private mutating func take(_ wanted: UInt16?, _ what: String) throws(LinkError) -> UInt16 {
             guard Int(wanted ?? UInt16(clamping: next)) >= next, let handle = wanted ?? UInt16(exactly: next) else {
                 throw LinkError(
-                    .outOfStep, "\(what) has the handle \(wanted ?? 0), and handles up to \(next - 1) are given already"
+                    .outOfStep, "\(what) has the handle \(wanted ?? 0), but handles up to \(next - 1) are in use"
                 )
             }
             next = Int(handle) + 1
@@ -172,7 +172,7 @@ extension GATTTable {
 
         private mutating func add(_ local: LocalCharacteristic) throws(LinkError) {
             guard valueHandles[local.name] == nil else {
-                throw LinkError(.outOfStep, "characteristic \(local.name) occurs twice; its UUID must name it")
+                throw LinkError(.outOfStep, "characteristic \(local.name) occurs twice; its name must be unique")
             }
             guard local.constant?.count ?? 0 <= ATTPDU.maximumValueLength,
                 local.userDescription?.utf8.count ?? 0 <= ATTPDU.maximumValueLength
@@ -204,7 +204,7 @@ extension GATTTable {
                 return
             }
             guard valueHandles[descriptor.name] == nil else {
-                throw LinkError(.outOfStep, "descriptor \(descriptor.name) occurs twice; its name must name it")
+                throw LinkError(.outOfStep, "descriptor \(descriptor.name) occurs twice; its name must be unique")
             }
             var asked = LocalCharacteristic(uuid: descriptor.uuid, properties: [.read, .write])
             asked.name = descriptor.name

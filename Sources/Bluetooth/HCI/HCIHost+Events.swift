@@ -30,7 +30,7 @@ extension HCIHost {
         // Hardware Error.
         case 0x10:
             isOpen = false
-            effects.append(.broken("the controller reports a fault of its own"))
+            effects.append(.broken("the controller reported a hardware error"))
         case 0x3E where !bytes.isEmpty: leEvent(bytes, &effects)
         default: break
         }

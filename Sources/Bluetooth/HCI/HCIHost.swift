@@ -104,7 +104,7 @@ package struct HCIHost: Sendable {
                 case .packet(let type, let packet): take(type, packet, &effects)
                 case .broken(let type):
                     isOpen = false
-                    effects.append(.broken("a packet of type \(type) came, which is no HCI"))
+                    effects.append(.broken("received an HCI packet of the unknown type \(type)"))
                 case .incomplete: return effects
                 }
             }

@@ -113,21 +113,21 @@ package struct ObservedAdvertiser: Sendable, Hashable {
 
 /// The reason why bytes of a capture are not a PDU.
 package enum DropReason: String, Sendable, Hashable, CaseIterable {
-    case cutRecord = "the capture kept only part of the packet"
-    case shortPacket = "the packet is shorter than its own header says"
-    case continuationWithoutStart = "a continuation whose beginning is not in the capture"
-    case supersededHalf = "a new packet began before the last was complete"
-    case overrun = "more bytes came than the packet's header announced"
+    case cutRecord = "the capture has only a part of the packet"
+    case shortPacket = "the packet is shorter than the length in its header"
+    case continuationWithoutStart = "a continuation without its start"
+    case supersededHalf = "a new packet started before the last one was complete"
+    case overrun = "more bytes than the length in the packet's header"
     case unknownDirection =
-        "a part of a packet, and the capture does not say of whose: both directions have one under way"
+        "a part of a packet of unknown direction"
     case disconnectedHalf = "the connection ended in the middle of a packet"
     case missedPart = "the sniffer missed a part of the packet"
     case unfinishedAtEnd = "the capture ended in the middle of a packet"
     case retransmission = "a retransmission on the air"
     case badCRC = "the CRC on the air is wrong"
     case ciphertext = "the link is encrypted"
-    case reservedLLID = "a data packet on the air of a kind that does not exist (LLID 0)"
-    case emptyPDU = "an ATT PDU without a byte"
-    case diagnostics = "a Qualcomm controller's own diagnostics (ACL handle 0xEDC), no connection"
-    case classic = "classic Bluetooth, where no bottle speaks (it speaks Bluetooth LE)"
+    case reservedLLID = "a data packet with the reserved LLID 0"
+    case emptyPDU = "an empty ATT PDU"
+    case diagnostics = "diagnostics of a Qualcomm controller (ACL handle 0xEDC)"
+    case classic = "Bluetooth Classic; the bottle uses Bluetooth LE"
 }

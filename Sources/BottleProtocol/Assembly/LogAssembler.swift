@@ -61,7 +61,7 @@ package struct LogAssembler: Sendable {
     /// Ends the current transfer and resets the assembler.
     package mutating func finish() -> [AssemblyEvent] {
         var events: [AssemblyEvent] = []
-        abandonFrame("the transfer ended before all of its frame arrived", &events)
+        abandonFrame("the transfer ended before the frame was complete", &events)
         abandonHeader(&events)
         abandonEarly(&events)
         previous = nil
@@ -93,7 +93,7 @@ package struct LogAssembler: Sendable {
                     Array(part), DecodeFailure(what: why, offset: 0, needed: Frame.headerSize, found: part.count)))
             return part.count
         case .newFrame:
-            abandonFrame("a new frame began before all of this one arrived", &events)
+            abandonFrame("a new frame started before this one was complete", &events)
             abandonHeader(&events)
             return begin(part, valueSize, &events)
         }
@@ -128,7 +128,7 @@ package struct LogAssembler: Sendable {
         case .get: return .foreign("a host's GT frame among the log's entries")
         default:
             return part.count >= size
-                ? .interleaved(size: size) : .foreign("a message that was cut short (is the MTU too small?)")
+                ? .interleaved(size: size) : .foreign("a truncated message; the MTU might be too small")
         }
     }
 
@@ -157,7 +157,7 @@ package struct LogAssembler: Sendable {
             early += part
             if early.count > Frame.maximumPayload { abandonEarly(&events) }
         } else {
-            reject(part, "bytes that belong to no frame", &events)
+            reject(part, "bytes outside a frame", &events)
         }
         return part.count
     }
@@ -258,7 +258,7 @@ package struct LogAssembler: Sendable {
         let bytes = header
         header = []
         missing.noteUnknown()
-        reject(bytes[...], "the beginning of a frame without the rest", &events)
+        reject(bytes[...], "the start of a frame without the rest", &events)
     }
 
     private mutating func abandonEarly(_ events: inout [AssemblyEvent]) {
@@ -272,7 +272,7 @@ package struct LogAssembler: Sendable {
             .unfinished(
                 transfer,
                 DecodeFailure(
-                    what: "log entries whose frame header never came", offset: 0, needed: Frame.headerSize, found: 0)))
+                    what: "log entries without a frame header", offset: 0, needed: Frame.headerSize, found: 0)))
     }
 
     private mutating func reject(_ bytes: ArraySlice<UInt8>, _ why: String, _ events: inout [AssemblyEvent]) {

@@ -128,12 +128,12 @@ extension HostCommand {
         case .drinkLog: "ask for the drink log"
         case .get(let type): "ask for entry type \(type)"
         case .acknowledge(let bytes): Self.acknowledgement(Int(bytes))
-        case .clearLog: "clear the stored log unseen"
+        case .clearLog: "clear the log without reading it"
         case .settings(let goal, let clock, let reminder):
             "set the goal to \(goal) ml, the clock to \(clock), the reminder to \(reminder)"
         case .goal(let ml): "set the goal to \(ml) ml"
         case .clock(let clock): "set the clock to \(clock)"
-        case .amount(let ml): "show \(ml) ml as today's amount"
+        case .amount(let ml): "set today's amount to \(ml) ml"
         case .reminder(let reminder): "set the reminder to \(reminder)"
         case .flash: "flash the light"
         case .light(let light): "set the reminder light to \(light)"
@@ -145,15 +145,15 @@ extension HostCommand {
         case .draftDump(let byte): "ask for the drink log (draft, 0\(byte))"
         case .put(let entries):
             entries.isEmpty
-                ? "put nothing"
+                ? "put without entries"
                 : "put " + entries.map { "type \($0.type): \(hexText($0.data))" }.joined(separator: ", ")
-        case .unknown(let bytes): bytes.isEmpty ? "nothing" : "not understood: \(hexText(bytes))"
+        case .unknown(let bytes): bytes.isEmpty ? "nothing" : "unknown: \(hexText(bytes))"
         }
     }
 
     private static func acknowledgement(_ bytes: Int) -> String {
         let (records, rest) = bytes.quotientAndRemainder(dividingBy: DrinkRecord.size)
-        guard rest == 0 else { return "acknowledge \(bytes) bytes of the log, which are no whole records" }
+        guard rest == 0 else { return "acknowledge \(bytes) bytes of the log (not a multiple of a record)" }
         return "acknowledge \(records) record\(records == 1 ? "" : "s") of the log (\(bytes) bytes)"
     }
 }

@@ -17,9 +17,9 @@ extension DrinkRecord {
     /// The reason for `isSuspect`.
     package var suspicion: String? {
         if let wrong = firstImpossibleField {
-            return "its \(wrong.name) is \(wrong.value): the bottle's clock was lost"
+            return "its \(wrong.name) is \(wrong.value): the bottle's clock was reset"
         }
-        if let year, !isYearPlausible { return "its year is \(year), outside 2015-2099: the bottle's clock was lost" }
+        if let year, !isYearPlausible { return "its year is \(year), outside 2015-2099: the bottle's clock was reset" }
         return nil
     }
 

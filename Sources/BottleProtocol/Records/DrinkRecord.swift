@@ -31,7 +31,7 @@ package struct DrinkRecord: Hashable, Sendable {
     ) throws(DecodeFailure) {
         guard bytes.count >= Self.size else {
             throw DecodeFailure(
-                what: "a drink record is cut short", offset: bytes.count, needed: Self.size, found: bytes.count)
+                what: "a drink record is incomplete", offset: bytes.count, needed: Self.size, found: bytes.count)
         }
         var head: UInt64 = 0
         var tail: UInt64 = 0

@@ -83,7 +83,7 @@ struct LogDecoder {
             try open.finish(emit)
         } else if length > 0 {
             let failure = DecodeFailure(
-                what: "the transfer ended before all of its frame arrived", offset: Frame.headerSize + received,
+                what: "the transfer ended before the frame was complete", offset: Frame.headerSize + received,
                 needed: length, found: received)
             try closeFast(failure, nil, emit)
         }

@@ -121,7 +121,7 @@ def a_stopped_bluetoothd_is_named():
         bluetoothd("stop")
         away = poll(store(), check=False)
         bluetoothd("start")
-        expect(away["exit"] == 5 and "bluetoothd does not run" in away["said"].lower(), f"{away}")
+        expect(away["exit"] == 5 and "bluetoothd is not running" in away["said"].lower(), f"{away}")
 
 
 def adapters_by_their_address():
