@@ -9,7 +9,7 @@ import Testing
         AdvertisedProperties(AdvertisingBytes(data: data, scanResponse: response))
     }
 
-    @Test func `flags, services and a name`() {
+    @Test func `flags, services and name become advertisement properties`() {
         let shown = properties([2, 1, 6, 5, 3, 0x0F, 0x18, 0x0A, 0x18], [3, 9, 0x48, 0x69])
         #expect(shown.properties["Discoverable"] == .boolean(true))
         #expect(
@@ -19,7 +19,7 @@ import Testing
         #expect(shown.leftOut == [])
     }
 
-    @Test func `maker's data, service data, appearance and what has no property`() {
+    @Test func `manufacturer data, service data, appearance and raw data become properties`() {
         let shown = properties([
             5, 0xFF, 0x4C, 0x00, 1, 2, 4, 0x16, 0x0F, 0x18, 77, 3, 0x19, 0x41, 0x03, 5, 0x12, 6, 0, 12, 0,
         ])
@@ -39,7 +39,7 @@ import Testing
 
     /// A bed and a lamp, cloned from public captures, did not start: bluetoothd refuses an advertisement whole for one
     /// structure that it keeps to itself.
-    @Test func `only what bluetoothd takes is told to it as it is`() {
+    @Test func `only types that bluetoothd accepts are passed as raw data`() {
         let types = (0...255 as ClosedRange<UInt8>).filter { type in
             guard case .dictionary? = properties([3, type, 1, 2]).properties["Data"] else { return false }
             return true
@@ -53,18 +53,18 @@ import Testing
             [3, 0x16, 0x0F, 0x18], [5, 0x20, 1, 2, 3, 4], [17, 0x21] + Array(repeating: 7, count: 16),
             [3, 0xFF, 0x4C, 0],
         ] as [[UInt8]])
-    func dataWithoutAByteIsTold(structure: [UInt8]) {
+    func `empty data is reported`(structure: [UInt8]) {
         let shown = properties(structure)
         #expect(shown.leftOut.count == 1 && Set(shown.properties.keys) == ["Discoverable"])
     }
 
     @Test(
         arguments: [([0x48, 0x69, 0, 0], "Hi"), ([0, 0x48], nil), ([0xFF, 0], "\u{FFFD}")] as [([UInt8], String?)])
-    func aNameEndsAtItsFirstZero(bytes: [UInt8], name: String?) {
+    func `a name ends at its first zero byte`(bytes: [UInt8], name: String?) {
         #expect(properties([UInt8(bytes.count + 1), 9] + bytes).properties["LocalName"] == name.map { .string($0) })
     }
 
-    @Test func `what does not fit is told`() {
+    @Test func `data that does not fit is reported`() {
         let shown = properties(
             [2, 1, 6] + [24, 0xFF] + Array(repeating: 1, count: 23),
             [2, 0x0A, 4, 9, 0xFF] + Array(repeating: 2, count: 8))

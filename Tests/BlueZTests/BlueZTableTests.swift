@@ -32,7 +32,9 @@ import Testing
         ("org.freedesktop.DBus.Error.AccessDenied", "", "permission-denied", false, nil),
         ("com.example.Unheard", "of", "system", true, nil),
     ])
-    func classified(_ name: String, _ message: String, _ code: String, _ isTransient: Bool, _ att: UInt8?) {
+    func `errors of bluetoothd map to link errors`(
+        _ name: String, _ message: String, _ code: String, _ isTransient: Bool, _ att: UInt8?
+    ) {
         let error = BlueZErrors.error(DBusFailure(name, message), "Trying failed")
         #expect(error.code.rawValue == code)
         #expect(error.isTransient == isTransient)
@@ -44,7 +46,7 @@ import Testing
 
 @Suite struct NamedFileTests {
     /// A sentence that sends somebody to a file of hardware/ names one that is there.
-    @Test func everyFileThatAdviceNamesIsThere() throws {
+    @Test func `every file named in advice exists`() throws {
         let root = URL(fileURLWithPath: Program.repository)
         let sources = try #require(
             FileManager.default.enumerator(at: root.appending(path: "Sources"), includingPropertiesForKeys: nil))
@@ -74,7 +76,7 @@ import Testing
             .string, .dictionary(.string, .variant), values.map { .init(.string($0.key), .properties($0.value)) })
     }
 
-    @Test func followsAdditionsChangesAndRemovals() throws {
+    @Test func `the object cache follows additions, changes and removals`() throws {
         var objects = BlueZObjects()
         let path = "/org/bluez/hci0/dev_00_AA_01_01_00_01"
         let added = objects.follow(
@@ -107,7 +109,7 @@ import Testing
     }
 
     /// Signals that are not what they should be change nothing.
-    @Test func nonsenseChangesNothing() {
+    @Test func `invalid signals do not change the object cache`() {
         var objects = BlueZObjects()
         for (member, arguments) in [
             ("InterfacesAdded", []), ("InterfacesAdded", [DBusValue.byte(1), .byte(2)]),
@@ -122,7 +124,7 @@ import Testing
         #expect(BlueZObjects(managedObjects: nil) == nil && BlueZObjects(managedObjects: .byte(1)) == nil)
     }
 
-    @Test func aTableIsReadFromPaths() throws {
+    @Test func `a device's services are read from object paths`() throws {
         let device = "/org/bluez/hci0/dev_1"
         var objects = BlueZObjects()
         for (path, name, properties) in [

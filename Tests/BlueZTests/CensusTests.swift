@@ -7,7 +7,7 @@ import Testing
 
 /// What bluetoothd would tell a doctor, told by a stand-in on a private bus.
 @Suite struct CensusTests {
-    @Test func aCensusOfAdaptersAndDevices() async throws {
+    @Test func `a census lists adapters and devices`() async throws {
         let bus = try await PrivateBus()
         defer { bus.stop() }
         #expect(await BlueZCensus.take(bus: .address(bus.address)) == .failure(.notRunning))
@@ -62,7 +62,7 @@ import Testing
     }
 
     /// A bluetoothd that hangs: the limit holds.
-    @Test func aDaemonThatDoesNotAnswer() async throws {
+    @Test func `a census of a silent bluetoothd fails at the time limit`() async throws {
         let bus = try await PrivateBus()
         defer { bus.stop() }
         let daemon = try await bus.connect()
@@ -88,7 +88,7 @@ import Testing
         ("usb:v1D6Bp0246d0542", "5.66"), ("usb:v1D6Bp0246d0557", "5.87"), ("bluetooth:v000Fp1200d0000", nil),
         ("usb:", nil), ("d", nil), ("", nil), ("dzzzz", nil), ("d123456789", nil),
     ])
-    func versions(_ modalias: String, _ version: String?) {
+    func `the BlueZ version is parsed from Modalias`(_ modalias: String, _ version: String?) {
         #expect(BlueZCensus.version(modalias: modalias) == version)
     }
 }

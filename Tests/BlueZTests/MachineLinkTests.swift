@@ -57,7 +57,7 @@ struct MachineLinkTests {
     @Test(
         arguments: [BlueZCentralLink.NotificationWay.signals, .socket],
         [BlueZPeripheralLink.NotificationWay.signals, .socket])
-    func everythingPasses(
+    func `a session over bluetoothd passes with all notification ways`(
         _ centralWay: BlueZCentralLink.NotificationWay, _ peripheralWay: BlueZPeripheralLink.NotificationWay
     ) async throws {
         let peripheral = BlueZPeripheralLink(adapter: "hci1", notifications: peripheralWay) {

@@ -26,7 +26,7 @@ import Testing
         return result
     }
 
-    @Test func scanTellsOwnBottlesFromOthers() async throws {
+    @Test func `scan marks bottles of the store`() async throws {
         let result = try await gateway(["scan", "--seconds", "2"], hears: [Self.own, Self.other, Self.hidden])
         #expect(result.exitCode == 0, "\(result.error)")
         func line(_ address: String) -> Substring { result.lines.first { $0.contains(address) } ?? "" }
@@ -37,12 +37,12 @@ import Testing
         #expect(line(Self.hidden).contains("its address changes"), "\(result.output)")
     }
 
-    @Test func withoutAStoreABottleIsJustABottle() async throws {
+    @Test func `scan without a store marks no bottle`() async throws {
         let result = try await gateway(["scan", "--seconds", "1"], hears: [Self.other], owns: false)
         #expect(result.lines.first?.hasSuffix("  bottle") == true, "\(result.output)")
     }
 
-    @Test func scanTellsScriptsToo() async throws {
+    @Test func `scan --json marks bottles of the store`() async throws {
         let result = try await gateway(
             ["scan", "--seconds", "2", "--json"], hears: [Self.own, Self.other, Self.hidden])
         let found = try result.lines.map {
@@ -57,7 +57,7 @@ import Testing
     }
 
     @Test(arguments: [([own], true), ([other], false), ([other, own], true)])
-    func doctorTellsWhoseTheBottleIs(_ hears: [String], _ isOwn: Bool) async throws {
+    func `doctor reports the owner of a bottle`(_ hears: [String], _ isOwn: Bool) async throws {
         let result = try await gateway(["doctor", "--link", "bluez:hci0"], hears: hears)
         let line = result.lines.first { $0.contains("link bluez") && $0.contains("is there") } ?? ""
         #expect(

@@ -30,7 +30,7 @@ import Testing
     }
 
     /// The fault of 008786f: the registration after the connection's end failed once, and was never tried again.
-    @Test func anAdvertisementThatFailedIsTriedAgain() async throws {
+    @Test func `a failed advertisement is retried`() async throws {
         await daemon.set("Connected", .boolean(true), of: BlueZName.device, at: FakeBluetoothd.path(address))
         #expect(await count("UnregisterAdvertisement", reaches: 1))
         daemon.refuse("RegisterAdvertisement", times: 2)
@@ -48,7 +48,7 @@ import Testing
     }
 
     /// bluetoothd let it go without being asked: a controller that was reset.
-    @Test func anAdvertisementThatBluetoothdDroppedIsShownAgain() async throws {
+    @Test func `an advertisement that bluetoothd dropped is registered again`() async throws {
         await daemon.set("ActiveInstances", .byte(1), of: BlueZName.advertisingManager)
         #expect(await count("RegisterAdvertisement", reaches: 1))
         await daemon.set("ActiveInstances", .byte(0), of: BlueZName.advertisingManager)
@@ -57,7 +57,7 @@ import Testing
         await daemon.stop()
     }
 
-    @Test func withoutPowerItIsNotOnTheAir() async throws {
+    @Test func `an adapter without power does not advertise`() async throws {
         await daemon.set("Powered", .boolean(false))
         #expect(
             await event(within: 20) {
@@ -107,7 +107,7 @@ import Testing
         { if case .remark(let text) = $0 { text.contains("Another program") } else { false } }
     }
 
-    @Test func aConnectionOfSomebodyElsesIsSharedAndLeft() async throws {
+    @Test func `a connection of another program is shared and kept`() async throws {
         await daemon.addDevice(peer.text, name: "WaterH-Shared", isConnected: true)
         let (link, events) = central()
         await connect(link, events)
@@ -126,7 +126,7 @@ import Testing
         await daemon.stop()
     }
 
-    @Test func aConnectionOfOursIsEnded() async throws {
+    @Test func `our own connection is ended`() async throws {
         await daemon.addDevice(peer.text, name: "WaterH-Ours")
         let (link, events) = central()
         await connect(link, events)
@@ -141,7 +141,7 @@ import Testing
 
     /// bluetoothd hears it again while it forgets it, and knows it anew before it answers: it was said not to have been
     /// forgotten.
-    @Test func whatIsHeardAgainAtOnceHasBeenForgotten() async throws {
+    @Test func `a removed device that reappears at once counts as removed`() async throws {
         await daemon.addDevice(peer.text, name: "WaterH-Back")
         let (link, events) = central()
         link.perform(.startScan)
@@ -153,7 +153,7 @@ import Testing
     }
 
     /// What a peer offers came after its name, and nothing else of it changed: nobody was told.
-    @Test func servicesThatAreHeardLaterAreTold() async throws {
+    @Test func `services that are found later are reported`() async throws {
         await daemon.addDevice(peer.text, name: "WaterH-Late")
         let (link, events) = central()
         link.perform(.startScan)
@@ -169,7 +169,7 @@ import Testing
     }
 
     /// A program of ours that was killed leaves its file, and no lock on it.
-    @Test func whatADeadProgramOfOursLeftIsEnded() async throws {
+    @Test func `a connection left by an ended process of ours is ended`() async throws {
         await daemon.addDevice(peer.text, name: "WaterH-Left", isConnected: true)
         try Data().write(to: folder.url("waterh-\(geteuid())-connection-A4C138000002"))
         let (link, events) = central()
@@ -184,7 +184,7 @@ import Testing
     }
 
     /// Of a program that lives.
-    @Test func aLockedFileIsSomebodyElses() throws {
+    @Test func `a locked file marks a connection of another process`() throws {
         var (one, other) = (HeldConnections(folder: folder.path), HeldConnections(folder: folder.path))
         #expect(!one.isOurs("A"))
         one.hold("A")
@@ -202,7 +202,7 @@ import Testing
 
     /// Where one client names a pattern, bluetoothd hides the others' devices from everybody but for who names the
     /// empty one.
-    @Test func everyScanNamesThePatternThatFitsAll() async throws {
+    @Test func `every scan sets a pattern that matches all devices`() async throws {
         await daemon.set("Discovering", .boolean(true))
         let (link, events) = central()
         link.perform(.startScan)
@@ -216,7 +216,7 @@ import Testing
     }
 
     /// After a firmware update the services go and come again.
-    @Test func aTableThatComesLateIsWaitedFor() async throws {
+    @Test func `services that are resolved late are waited for`() async throws {
         await daemon.addDevice(peer.text, name: "WaterH-Updated")
         let (link, events) = central()
         await connect(link, events)

@@ -83,7 +83,7 @@ private let vectors: [(String, ATTPDU)] = [
 
 @Suite struct ATTPDUTests {
     @Test(arguments: vectors)
-    func picturesAreReadAndWritten(picture: String, pdu: ATTPDU) throws {
+    func `ATT PDUs encode to and decode from the bytes of the specification`(picture: String, pdu: ATTPDU) throws {
         #expect(try ATTPDU(decoding: bytes(picture)) == pdu)
         #expect(hex(pdu.encoded) == picture)
         #expect(pdu.opcode.rawValue == bytes(picture)[0])
@@ -91,13 +91,13 @@ private let vectors: [(String, ATTPDU)] = [
 
     /// A cut PDU is another whole PDU, byte for byte, or is refused with a place inside it. Never half a value.
     @Test(arguments: vectors)
-    func everyCutIsWholeOrRefused(picture: String, pdu: ATTPDU) {
+    func `decoding a truncated PDU returns a whole PDU or throws`(picture: String, pdu: ATTPDU) {
         let whole = bytes(picture)
         for length in whole.indices { check(Array(whole[..<length])) }
         for extra in 1...17 { check(whole + Array(repeating: 0x5A, count: extra)) }
     }
 
-    @Test func randomBytesAreWholeOrRefused() {
+    @Test func `decoding random bytes returns a PDU that encodes to the same bytes, or throws`() {
         let seed: UInt64 = .random(in: 0...(.max))
         print("ATTPDUTests.randomBytesAreWholeOrRefused seed \(seed)")
         var generator = SeededGenerator(seed: seed)
@@ -138,14 +138,14 @@ private let vectors: [(String, ATTPDU)] = [
         ("23 0F 00 02 00 AA", "attribute value at byte 5: needs 2, found 1"),
         ("D2 0C 00 01 02", "authentication signature at byte 3: needs 12, found 2"),
     ])
-    func refusalsSayWhatAndWhere(picture: String, sentence: String) {
+    func `a decoding error names the field, its offset and its length`(picture: String, sentence: String) {
         #expect(throws: MalformedPDU.self) { try ATTPDU(decoding: bytes(picture)) }
         do throws(MalformedPDU) { _ = try ATTPDU(decoding: bytes(picture)) } catch {
             #expect(error.description == sentence)
         }
     }
 
-    @Test func namesAreTheSpecifications() {
+    @Test func `opcodes and error codes have the names of the specification`() {
         #expect(ATTOpcode.readByGroupTypeRequest.description == "Read By Group Type Request")
         #expect(ATTOpcode(0x7F).description == "Opcode 0x7F")
         #expect(ATTErrorCode.prepareQueueFull.description == "Prepare Queue Full (0x09)")

@@ -7,12 +7,12 @@ import Testing
         [0x02, 0x05, 0x02], [], [UInt8](repeating: 0x1B, count: BasicFrames.longest), [0x13],
     ]
 
-    @Test func aFrameIsLengthChannelAndPDU() {
+    @Test func `a basic frame has length, channel and PDU`() {
         #expect(BasicFrames.frame([0x02, 0x05, 0x02]) == [3, 0, 4, 0, 0x02, 0x05, 0x02])
         #expect(BasicFrames.frame([UInt8](repeating: 7, count: 300)).prefix(4) == [0x2C, 0x01, 4, 0])
     }
 
-    @Test func cutAtEveryByteTheSamePDUsCome() {
+    @Test func `frames split at any byte return the same PDUs`() {
         let stream = pdus.flatMap(BasicFrames.frame)
         for cut in 0...stream.count {
             var frames = BasicFrames()
@@ -26,7 +26,7 @@ import Testing
         }
     }
 
-    @Test func byteByByteNothingIsLost() {
+    @Test func `frames received byte by byte return all PDUs`() {
         var frames = BasicFrames()
         var found: [[UInt8]] = []
         for byte in pdus.flatMap(BasicFrames.frame) {
@@ -36,13 +36,13 @@ import Testing
         #expect(found == pdus)
     }
 
-    @Test func otherChannelsAreSkipped() {
+    @Test func `frames of other channels are skipped`() {
         var frames = BasicFrames()
         frames.append([2, 0, 6, 0, 0xAA, 0xBB] + BasicFrames.frame([0x0B]))
         #expect(frames.next() == .pdu([0x0B]))
     }
 
-    @Test func aLengthThatNoPDUHasIsTold() {
+    @Test func `a frame longer than any PDU is reported`() {
         var frames = BasicFrames()
         frames.append([0xFF, 0xFF, 4, 0, 1])
         #expect(frames.next() == .tooLong(65535))

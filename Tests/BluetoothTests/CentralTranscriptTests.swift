@@ -3,8 +3,8 @@ import Testing
 
 /// A poll at the seam, in ATT.
 @Suite struct CentralTranscriptTests {
-    @Test("requests and what comes back stand in order, in ATT")
-    func poll() {
+    @Test
+    func `a transcript has requests and responses of a poll in order`() {
         var transcript = CentralTranscript()
         let now = MonotonicInstant(nanoseconds: 5)
         let service = RemoteService(

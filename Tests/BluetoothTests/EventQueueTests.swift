@@ -8,7 +8,8 @@ import Testing
 @Suite struct EventQueueTests {
     /// The CI examples asked for the bottle's state after a response, and now and then it did not know the command
     /// before that yet.
-    @Test(arguments: 1...50) func whoCatchesUpFindsTheConsumerDoneWithAllOfBefore(seed: Int) async {
+    @Test(arguments: 1...50) func `caughtUp returns when the consumer has processed all earlier events`(seed: Int) async
+    {
         var random = SeededGenerator(seed: UInt64(seed))
         let queue = EventQueue<Int>()
         let done = Mutex(0)
@@ -37,7 +38,7 @@ import Testing
         #expect(done.withLock { $0 } == last + 1, "what waited is still delivered")
     }
 
-    @Test func whoWaitsForAConsumerThatLeavesWaitsNoLonger() async {
+    @Test func `caughtUp returns when the consumer ends`() async {
         let queue = EventQueue<Int>()
         let stream = queue.stream()
         queue.yield(1)

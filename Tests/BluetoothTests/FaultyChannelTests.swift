@@ -3,7 +3,7 @@ import Support
 import Testing
 
 @Suite struct FaultPlanTests {
-    @Test func wordsAreRead() throws {
+    @Test func `a fault plan parses its words`() throws {
         let plan = try FaultPlan(
             "disconnect@12,lose=0.05,late@3:5s,delay=1:250ms,mtu=23,swap@1,repeat@2,silent@4,deaf@1,late@1:1.5s")
         #expect(plan.mtu == 23)
@@ -25,15 +25,16 @@ import Testing
         ("late@1:5", "500ms or 2s"), ("late@1:-1s", "500ms or 2s"), ("late@1:inf", "500ms"), ("late@1:nans", "500ms"),
         ("late@1:9999999999999999999999s", "at most one hour"), ("@1", "expected one of"),
     ])
-    func whatIsNoFaultIsRefused(text: String, words: String) {
+    func `a fault plan rejects invalid words with the expected value`(text: String, words: String) {
         do throws(FaultPlan.Malformed) { _ = try FaultPlan("mtu=100," + text); Issue.record("\(text) was taken") } catch
         {
             #expect(
-                error.description.hasPrefix("invalid fault '\(text)': ") && error.description.contains(words), "\(error)")
+                error.description.hasPrefix("invalid fault '\(text)': ") && error.description.contains(words),
+                "\(error)")
         }
     }
 
-    @Test func everyKindIsInTheVocabulary() {
+    @Test func `the vocabulary has every kind of fault`() {
         #expect(FaultPlan.vocabulary.count == FaultPlan.Kind.allCases.count + 1)
         #expect(FaultPlan.knows("late@1:2s") && FaultPlan.knows("mtu=9") && !FaultPlan.knows("button@1"))
     }
@@ -68,7 +69,7 @@ import Testing
 
     private let values = ["1B 01 00 01", "1B 01 00 02", "1B 01 00 03"]
 
-    @Test func nothingHappensWithoutFaults() throws {
+    @Test func `an empty plan delivers every PDU`() throws {
         #expect(try arrivals("", values) == values + ["|"])
         #expect(try arrivals("lose=0,disconnect=0", values) == values + ["|"])
     }
@@ -84,29 +85,31 @@ import Testing
         ("disconnect@2", ["1B 01 00 01", "x", "1B 01 00 03", "|"]),
         ("late@1", ["1B 01 00 01", "1B 01 00 02", "1B 01 00 03", "|"]),
     ])
-    func notifications(plan: String, arrived: [String]) throws { #expect(try arrivals(plan, values) == arrived) }
+    func `notifications are lost, repeated, delayed and swapped as planned`(plan: String, arrived: [String]) throws {
+        #expect(try arrivals(plan, values) == arrived)
+    }
 
-    @Test func answersComeLateOrNever() throws {
+    @Test func `responses are delayed or lost as planned`() throws {
         let answers = ["0B 01", "1B 01 00 01", "01 0A 01 00 01"]
         #expect(try arrivals("late@1:2s", answers) == ["|"] + answers)
         #expect(try arrivals("silent@2", answers) == ["0B 01", "1B 01 00 01", "|"])
         #expect(try arrivals("late@1:2s", ["0A 01 00"], .toPeripheral) == ["0A 01 00", "|"])
     }
 
-    @Test func writesWithoutResponseAreLost() throws {
+    @Test func `writes without response are lost as planned`() throws {
         #expect(
             try arrivals("deaf@1", ["52 01 00 01", "52 01 00 02", "12 01 00 01"], .toPeripheral) == [
                 "52 01 00 02", "12 01 00 01", "|",
             ])
     }
 
-    @Test func bothEndsHearTheSmallerMTU() throws {
+    @Test func `an MTU limit lowers the MTU at both ends`() throws {
         #expect(try arrivals("mtu=23", ["02 05 02"], .toPeripheral) == ["02 17 00", "|"])
         #expect(try arrivals("mtu=23", ["03 05 02"]) == ["03 17 00", "|"])
         #expect(try arrivals("mtu=100", ["03 17 00"]) == ["03 17 00", "|"])
     }
 
-    @Test func connectionsDoNotHoldEachOtherUp() throws {
+    @Test func `a delayed PDU does not delay other connections`() throws {
         var channel = FaultyChannel(try FaultPlan("delay@1:1s"), seed: 1)
         #expect(channel.pass([0x1B, 1, 0, 1], .toCentral, connection: 1, at: .start).count == 1)
         #expect(
@@ -116,7 +119,7 @@ import Testing
         #expect(channel.nextDeadline == nil)
     }
 
-    @Test func sameSeedSameFaults() throws {
+    @Test func `equal seeds inject equal faults`() throws {
         let plan = try FaultPlan("lose=0.3,repeat=0.2,delay=0.1:50ms,swap=0.1,disconnect=0.01")
         func run(_ seed: UInt64) -> [[FaultyChannel.Effect]] {
             var channel = FaultyChannel(plan, seed: seed)
@@ -133,7 +136,7 @@ import Testing
 /// The faults at work on real links.
 @Suite struct FaultyLinkTests {
     @Test(arguments: LinkKind.allCases)
-    func connectionEndsAtAnyPDU(kind: LinkKind) async throws {
+    func `the disconnect fault ends the connection at any PDU`(kind: LinkKind) async throws {
         for number in [1, 2, 5, 9, 14] {
             for side in [0, 1] {
                 let faulty = LinkInstruments(faults: try FaultPlan("disconnect@\(number)"))
@@ -168,7 +171,7 @@ import Testing
     }
 
     @Test(arguments: LinkKind.allCases)
-    func smallMTUAndLateAnswers(kind: LinkKind) async throws {
+    func `a client works with a small MTU and delayed responses`(kind: LinkKind) async throws {
         let bench = try LinkBench(kind, peripheral: LinkInstruments(faults: try FaultPlan("mtu=23,late@2:50ms")))
         try await bench.peripheral.open(smallBottle)
         bench.central.perform(.connect(bench.peer, limit: .seconds(5)))

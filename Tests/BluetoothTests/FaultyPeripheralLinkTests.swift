@@ -79,13 +79,14 @@ import Testing
     }
 
     @Test(
-        "values are lost, doubled, overtaken and late, and the bottle goes on all the same",
         arguments: [
             ("lose@2", [1, 3, 4, 5]), ("repeat@2", [1, 2, 2, 3, 4, 5]), ("swap@2", [1, 3, 2, 4, 5]),
             ("delay@3:50ms", [1, 2, 3, 4, 5]),
             ("lose@1,lose@2,lose@3,lose@4", [5]), ("repeat@1,swap@3", [1, 1, 2, 4, 3, 5]), ("swap@5", [1, 2, 3, 4, 5]),
         ] as [(String, [UInt8])])
-    func values(_ plan: String, _ expected: [UInt8]) async throws {
+    func `notified values are lost, repeated, swapped and delayed as planned`(_ plan: String, _ expected: [UInt8])
+        async throws
+    {
         let bench = try await Bench(plan)
         try await bench.notify(1...5)
         #expect(try await bench.values(expected.count) == expected)
@@ -93,7 +94,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func aWriteWithoutResponseIsLost() async throws {
+    @Test func `a write without response is lost as planned`() async throws {
         let bench = try await Bench("deaf@2")
         for value: UInt8 in 1...3 { bench.central.perform(.write(handle: 16, value: [value], withResponse: false)) }
         for value: UInt8 in [1, 3] {
@@ -105,7 +106,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func anAnswerIsLate() async throws {
+    @Test func `a response is delayed as planned`() async throws {
         let bench = try await Bench("late@1:80ms")
         bench.central.perform(.write(handle: 19, value: [1], withResponse: true))
         let began = ContinuousClock.now
@@ -116,7 +117,7 @@ import Testing
     }
 
     /// The connection's end answers what the link below still waits for: it must not keep it for ever.
-    @Test func anAnswerNeverComes() async throws {
+    @Test func `a lost response becomes an error for the peripheral's stack`() async throws {
         let bench = try await Bench("silent@1")
         bench.central.perform(.write(handle: 19, value: [1], withResponse: true))
         bench.peripheral.perform(.respond(token: try await bench.token(), .value([])))
@@ -129,8 +130,8 @@ import Testing
         await bench.close()
     }
 
-    @Test("the connection ends instead of carrying the N-th thing", arguments: 1...6)
-    func hangsUp(_ number: Int) async throws {
+    @Test(arguments: 1...6)
+    func `the disconnect fault ends the connection at the N-th operation`(_ number: Int) async throws {
         let bench = try await Bench("disconnect@\(number)")
         // A write, its answer, then values: each counts as one.
         bench.central.perform(.write(handle: 19, value: [1], withResponse: true))
@@ -155,7 +156,7 @@ import Testing
     }
 
     /// Whatever the plan: as many values leave as were handed over, and each that arrives is one of those.
-    @Test func everyValueIsAccountedFor() async throws {
+    @Test func `every notified value is reported once`() async throws {
         for seed: UInt64 in 1...6 {
             let bench = try await Bench("lose=0.2,repeat=0.2,swap=0.2,delay=0.1:5ms", seed: seed)
             try await bench.notify(1...60)
@@ -168,7 +169,7 @@ import Testing
         }
     }
 
-    @Test func wordsThatNeedPDUsAreNamed() throws {
+    @Test func `a plan lists the faults that need ATT PDUs`() throws {
         #expect(try FaultPlan("lose@1,disconnect@4,late=0.1").wordsForPDUs == [])
         #expect(try FaultPlan("lose@1,mtu=23").wordsForPDUs == ["mtu=23"])
     }

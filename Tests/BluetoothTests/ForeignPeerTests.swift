@@ -33,7 +33,7 @@ import Testing
         await application.value
     }
 
-    @Test func foreignCentralSeesOurTable() async throws {
+    @Test func `a foreign central discovers our attribute table`() async throws {
         let path = temporarySocket()
         try await withPeripheral(path) {
             let result = try await python().run([Self.folder + "att_central.py", path, "dump"])
@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    @Test func foreignCentralMayMisbehave() async throws {
+    @Test func `the server survives a misbehaving foreign central`() async throws {
         let path = temporarySocket()
         try await withPeripheral(path) {
             let result = try await python().run([Self.folder + "att_central.py", path, "misuse"])
@@ -76,7 +76,7 @@ import Testing
         try? FileManager.default.removeItem(atPath: path)
     }
 
-    @Test func foreignBottleIsDiscoveredReadAndHeard() async throws {
+    @Test func `our client discovers, reads and subscribes to a foreign peripheral`() async throws {
         for lie in [[], ["--lie", "no-mtu"]] {
             try await withBottle(lie) { user in
                 let mtu = try await user.ask(.connect(user.peer, limit: .seconds(5))) {
@@ -99,7 +99,7 @@ import Testing
         }
     }
 
-    @Test func answersToNothingThatWasAskedAreIgnored() async throws {
+    @Test func `unexpected responses of a foreign peripheral are ignored`() async throws {
         try await withBottle(["--lie", "unasked"]) { user in
             _ = try await user.ask(.connect(user.peer, limit: .seconds(5))) {
                 if case .connected = $0 { true } else { nil }
@@ -112,7 +112,7 @@ import Testing
     }
 
     @Test(arguments: ["endless-services", "wrong-lengths"])
-    func discoveryOfALiarEndsWithAReason(lie: String) async throws {
+    func `discovery of an invalid attribute table ends with a reason`(lie: String) async throws {
         try await withBottle(["--lie", lie]) { user in
             _ = try await user.ask(.connect(user.peer, limit: .seconds(5))) {
                 if case .connected = $0 { true } else { nil }
@@ -127,7 +127,7 @@ import Testing
         }
     }
 
-    @Test func muteBottleIsGivenUp() async throws {
+    @Test func `a connection to a silent peripheral ends at the time limit`() async throws {
         try await withBottle(["--lie", "mute"]) { user in
             let error = try await user.ask(.connect(user.peer, limit: .milliseconds(300))) {
                 if case .connectFailed(let error) = $0 { error } else { nil }

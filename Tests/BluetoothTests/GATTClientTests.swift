@@ -49,7 +49,7 @@ private struct Client {
 }
 
 @Suite struct GATTClientTests {
-    @Test func discoveryFindsEverything() {
+    @Test func `discovery finds services, characteristics and descriptors`() {
         var client = Client()
         client.discoverBottle()
         _ = client.ask(.discover)
@@ -79,14 +79,14 @@ private struct Client {
             ])
     }
 
-    @Test func emptyServerIsDiscoveredEmpty() {
+    @Test func `discovery of an empty server returns no services`() {
         var client = Client()
         _ = client.ask(.discover)
         #expect(client.hear("01 10 01 00 0A") == "")
         #expect(client.events == [.discovered([])])
     }
 
-    @Test func subscriptionWritesTheConfiguration() {
+    @Test func `subscribing writes the Client Characteristic Configuration`() {
         for (properties, bits) in [("12", "01 00"), ("22", "02 00"), ("32", "01 00")] {
             var client = Client()
             client.discoverBottle(properties: properties)
@@ -105,7 +105,7 @@ private struct Client {
         #expect(error.sentence.contains("Insufficient Authentication (0x05)"))
     }
 
-    @Test func subscriptionsThatCannotBe() {
+    @Test func `subscribing fails without a discovered, notifying characteristic`() {
         var client = Client()
         _ = client.ask(.subscribe(handle: 3))
         client.discoverBottle(properties: "02")
@@ -118,7 +118,7 @@ private struct Client {
             })
     }
 
-    @Test func longReadsGoOnToTheEnd() {
+    @Test func `a long value is read with Read Blob to its end`() {
         var client = Client(mtu: 23)
         let value = (0..<50).map { UInt8($0) }
         #expect(client.ask(.read(handle: 3)) == "0A 03 00")
@@ -129,7 +129,7 @@ private struct Client {
     }
 
     @Test(arguments: ["0D", "01 0C 03 00 0B", "01 0C 03 00 07"])
-    func valueThatFillsItsPDUExactly(end: String) {
+    func `a value that fills its PDU exactly is read completely`(end: String) {
         var client = Client(mtu: 23)
         _ = client.ask(.read(handle: 3))
         _ = client.feed(.received([0x0B] + Array(repeating: 1, count: 22)))
@@ -137,7 +137,7 @@ private struct Client {
         #expect(client.events == [.read(handle: 3, value: Array(repeating: 1, count: 22))])
     }
 
-    @Test func endlessValueIsRefused() {
+    @Test func `a value longer than 512 bytes is rejected`() {
         var client = Client(mtu: 23)
         _ = client.ask(.read(handle: 3))
         var questions = 1
@@ -153,7 +153,7 @@ private struct Client {
         #expect(questions == 24)
     }
 
-    @Test func readRefused() {
+    @Test func `a rejected read reports the ATT error`() {
         var client = Client()
         _ = client.ask(.read(handle: 3))
         _ = client.hear("01 0A 03 00 02")
@@ -163,7 +163,7 @@ private struct Client {
         #expect(error.sentence == "the peer rejected the read of handle 3: Read Not Permitted (0x02)")
     }
 
-    @Test func writesShortLongAndWithout() {
+    @Test func `values are written short, long and without response`() {
         var client = Client(mtu: 23)
         #expect(client.ask(.write(handle: 9, value: [1], withResponse: true)) == "12 09 00 01")
         _ = client.hear("13")
@@ -191,7 +191,7 @@ private struct Client {
         #expect(client.events.count == 5)
     }
 
-    @Test func wrongEchoIsCancelled() {
+    @Test func `a long write with a wrong echo is cancelled`() {
         var client = Client(mtu: 23)
         _ = client.ask(.write(handle: 9, value: Array(repeating: 5, count: 21), withResponse: true))
         #expect(client.hear("17 09 00 00 00 05") == "18 00")
@@ -202,7 +202,7 @@ private struct Client {
         #expect(error.code == .protocolViolation)
     }
 
-    @Test func valuesArriveByNotificationAndIndication() {
+    @Test func `values arrive by notification and by confirmed indication`() {
         var client = Client()
         #expect(client.hear("1B 03 00 AA") == "")
         #expect(client.hear("1D 03 00 BB") == "1E")
@@ -214,7 +214,7 @@ private struct Client {
             ])
     }
 
-    @Test func oneRequestIsOutstanding() {
+    @Test func `one request is outstanding at a time`() {
         var client = Client()
         #expect(client.ask(.read(handle: 3)) == "0A 03 00")
         #expect(client.ask(.read(handle: 5)) == "")
@@ -229,7 +229,7 @@ private struct Client {
         #expect(client.events.count == 3)
     }
 
-    @Test func serverWithAClientOfItsOwnIsAnswered() {
+    @Test func `requests of the server's own client are answered`() {
         var client = Client()
         #expect(client.hear("02 05 02") == "03 05 02")
         #expect(client.hear("10 01 00 FF FF 00 28") == "01 10 01 00 0A")
@@ -246,19 +246,19 @@ private struct Client {
         "11 06 01 00 05 00 E0 FF 05 00 06 00 E1 FF", "11 06 00 00 05 00 E0 FF", "11 06 05 00 04 00 E0 FF",
         "11 07 01 00 05 00 E0 FF 00",
     ])
-    func servicesThatMakeNoSense(answer: String) { expectDiscoveryToFail([answer]) }
+    func `discovery rejects invalid service lists`(answer: String) { expectDiscoveryToFail([answer]) }
 
     @Test(arguments: [
         "09 07 01 00 12 03 00 E4 FF", "09 07 02 00 12 02 00 E4 FF", "09 07 02 00 12 06 00 E4 FF",
         "09 06 02 00 12 03 00 E4",
         "09 07 02 00 12 03 00 E4 FF 02 00 12 04 00 E4 FF", "09 07 03 00 12 05 00 E4 FF 04 00 12 05 00 E4 FF",
     ])
-    func characteristicsThatMakeNoSense(answer: String) {
+    func `discovery rejects invalid characteristic declarations`(answer: String) {
         expectDiscoveryToFail(["11 06 01 00 05 00 E0 FF", "01 10 06 00 0A", answer])
     }
 
     @Test(arguments: ["05 01 03 00 02 29", "05 01 06 00 02 29", "05 01 05 00 02 29 04 00 01 29"])
-    func descriptorsThatMakeNoSense(answer: String) {
+    func `discovery rejects invalid descriptor lists`(answer: String) {
         expectDiscoveryToFail([
             "11 06 01 00 05 00 E0 FF", "01 10 06 00 0A", "09 07 02 00 12 03 00 E4 FF", "01 08 03 00 0A", answer,
         ])
@@ -274,7 +274,7 @@ private struct Client {
     }
 
     /// A service at every handle, one per answer: an end comes long before the handles do.
-    @Test func endlessDiscoveryEnds() {
+    @Test func `discovery of an endless table ends`() {
         var client = Client()
         _ = client.ask(.discover)
         var handle: UInt16 = 1
@@ -287,7 +287,7 @@ private struct Client {
         #expect(error.sentence.contains("more than 256 services"))
     }
 
-    @Test func discoveryRefused() {
+    @Test func `a rejected discovery reports the ATT error`() {
         var client = Client()
         _ = client.ask(.discover)
         _ = client.hear("01 10 01 00 06")
@@ -299,22 +299,26 @@ private struct Client {
         ("1B 03", "malformed"),
         ("", "malformed"), ("1E 00", "malformed"),
     ])
-    func nonsenseOutOfTheBlue(pdu: String, words: String) { expectEnd(after: nil, pdu, words) }
+    func `malformed PDUs without a request end the connection`(pdu: String, words: String) {
+        expectEnd(after: nil, pdu, words)
+    }
 
     @Test(arguments: [
         ("01 0A", "malformed Error Response")
     ])
-    func nonsenseInsteadOfAnAnswer(pdu: String, words: String) { expectEnd(after: .read(handle: 3), pdu, words) }
+    func `a malformed response ends the connection`(pdu: String, words: String) {
+        expectEnd(after: .read(handle: 3), pdu, words)
+    }
 
     @Test(arguments: ["0B 01", "01 0A 03 00 01", "03 05 02", "13"])
-    func `an answer is ignored when nothing was asked`(pdu: String) {
+    func `a response without a request is ignored`(pdu: String) {
         var client = Client()
         #expect(client.hear(pdu) == "" && client.events.isEmpty && !client.isClosed)
         #expect(client.ask(.read(handle: 3)) == "0A 03 00")
     }
 
     @Test(arguments: ["0D 01", "13", "01 12 03 00 01", "03 05 02"])
-    func `an answer to another request is ignored`(pdu: String) {
+    func `a response to another request is ignored`(pdu: String) {
         var client = Client()
         _ = client.ask(.read(handle: 3))
         #expect(client.hear(pdu) == "" && client.events.isEmpty && !client.isClosed)
@@ -322,7 +326,7 @@ private struct Client {
         #expect(client.events == [.read(handle: 3, value: [7])])
     }
 
-    @Test func `the next connection does without an MTU exchange that was not answered`() {
+    @Test func `the next connection skips an MTU exchange that got no response`() {
         var machine = CentralMachine()
         func connect(at now: MonotonicInstant) -> [CentralMachine.Effect] {
             _ = machine.handle(.request(.connect(PeerID("p"), limit: .seconds(5))), at: now)
@@ -338,7 +342,7 @@ private struct Client {
         #expect(connect(at: later) == [.event(.connected(PeerID("p"), mtu: 23))])
     }
 
-    @Test func `a read is repeated when its answer may be the one before`() {
+    @Test func `a read is repeated when its response might be the previous one`() {
         var client = Client()
         _ = client.ask(.read(handle: 3))
         _ = client.ask(.read(handle: 5))
@@ -349,7 +353,7 @@ private struct Client {
         #expect(client.events == [.read(handle: 3, value: [1]), .read(handle: 5, value: [2])])
     }
 
-    @Test func `a discovery ignores answers that come twice, and ends a search by any error`() {
+    @Test func `discovery ignores repeated responses and ends a search at any error`() {
         var client = Client()
         _ = client.ask(.discover)
         for answer in [
@@ -372,13 +376,13 @@ private struct Client {
         #expect(client.isClosed && client.events.count == 1)
     }
 
-    @Test func longerThanAnyMTUIsMalformed() {
+    @Test func `a PDU longer than any MTU is malformed`() {
         var client = Client()
         _ = client.feed(.received([0x1B, 3, 0] + Array(repeating: 0, count: 600)))
         #expect(client.isClosed)
     }
 
-    @Test func silenceEndsTheConnectionAfter30Seconds() {
+    @Test func `the connection ends when a response takes more than 30 s`() {
         var client = Client()
         _ = client.ask(.read(handle: 3))
         #expect(client.machine.nextDeadline == .after(.seconds(30)))
@@ -394,7 +398,7 @@ private struct Client {
         #expect(client.hear("0B 01") == "")
     }
 
-    @Test func slowPeerEndsAWholeDiscovery() {
+    @Test func `the connection ends when a discovery takes more than 60 s`() {
         var client = Client()
         _ = client.ask(.discover)
         client.now = .after(.seconds(29))
@@ -407,7 +411,7 @@ private struct Client {
         #expect(error.sentence.contains("too slowly"))
     }
 
-    @Test func mistakesAreLoggedWithin21Lines() {
+    @Test func `errors of a peer log at most 21 lines`() {
         var client = Client()
         for _ in 0..<100 { _ = client.hear("7E 00") }
         #expect(client.log.count == 21)
@@ -417,7 +421,7 @@ private struct Client {
 @Suite struct CentralMachineTests {
     private let peer = PeerID("p")
 
-    @Test func connectingHasALimit() {
+    @Test func `a connection attempt ends at its time limit`() {
         var machine = CentralMachine()
         #expect(machine.handle(.request(.connect(peer, limit: .seconds(5))), at: .start) == [.open(peer)])
         #expect(machine.nextDeadline == .after(.seconds(5)))
@@ -429,7 +433,7 @@ private struct Client {
         #expect(machine.nextDeadline == nil)
     }
 
-    @Test func peerThatTakesTheConnectionAndIsSilent() {
+    @Test func `a peer that accepts the connection and stays silent is reported`() {
         var machine = CentralMachine()
         _ = machine.handle(.request(.connect(peer, limit: .seconds(5))), at: .start)
         #expect(machine.handle(.opened, at: .start) == [.send(bytes("02 05 02"))])
@@ -439,7 +443,7 @@ private struct Client {
         #expect(error.sentence.contains("another central"))
     }
 
-    @Test func refusedExchangeStaysAt23() {
+    @Test func `the MTU stays 23 when the exchange is rejected`() {
         var machine = CentralMachine()
         _ = machine.handle(.request(.connect(peer, limit: .seconds(5))), at: .start)
         _ = machine.handle(.opened, at: .start)
@@ -447,7 +451,7 @@ private struct Client {
             machine.handle(.received(bytes("01 02 00 00 06")), at: .start).last == .event(.connected(peer, mtu: 23)))
     }
 
-    @Test func whatNeedsAConnectionSaysSo() {
+    @Test func `requests without a connection fail`() {
         var machine = CentralMachine()
         for request in [
             CentralRequest.discover, .read(handle: 1), .write(handle: 1, value: [], withResponse: true),
@@ -460,7 +464,7 @@ private struct Client {
         #expect(machine.handle(.request(.startScan), at: .start) == [.look])
     }
 
-    @Test func endsAreToldOnce() {
+    @Test func `the end of a connection is reported once`() {
         var machine = CentralMachine()
         let gone = LinkError(.disconnected, "gone")
         _ = machine.handle(.request(.connect(peer, limit: .seconds(5))), at: .start)

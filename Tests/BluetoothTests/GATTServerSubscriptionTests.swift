@@ -2,7 +2,7 @@ import Bluetooth
 import Testing
 
 @Suite struct GATTServerSubscriptionTests {
-    @Test func subscriptionsBelongToTheirCentral() throws {
+    @Test func `a subscription applies to its central only`() throws {
         var conversation = try Conversation()
         let other = CentralID("two")
         _ = conversation.feed(.opened(other))
@@ -21,7 +21,7 @@ import Testing
             ])
     }
 
-    @Test func everySubscriberGetsTheValue() throws {
+    @Test func `every subscriber receives a notified value`() throws {
         var conversation = try Conversation()
         let other = CentralID("two")
         _ = conversation.feed(.opened(other))
@@ -32,14 +32,14 @@ import Testing
     }
 
     @Test(arguments: [(nil, 20), (50, 47), (517, 514)])
-    func notificationsAreCutToTheMTU(mtu: Int?, length: Int) throws {
+    func `notifications are truncated to the MTU`(mtu: Int?, length: Int) throws {
         var conversation = try Conversation(mtu: mtu)
         _ = conversation.say("12 0D 00 01 00")
         let sent = conversation.feed(.request(.notify(0xFFE4, value: Array(repeating: 1, count: 600))))
         #expect(sent.first?.count == length + 3)
     }
 
-    @Test func indicationsWaitForTheirConfirmation() throws {
+    @Test func `an indication waits for the confirmation of the previous one`() throws {
         var conversation = try Conversation()
         _ = conversation.say("12 19 00 02 00")
         conversation.events = []
@@ -55,7 +55,7 @@ import Testing
         #expect(conversation.events == [.notified(0x2A19), .disconnected(conversation.central), .notified(0x2A19)])
     }
 
-    @Test func valuesWaitWhileTheWayIsFull() throws {
+    @Test func `values wait while a bearer is congested`() throws {
         var conversation = try Conversation()
         _ = conversation.say("12 0D 00 01 00")
         conversation.events = []
@@ -66,7 +66,7 @@ import Testing
         #expect(conversation.events == Array(repeating: .notified(0xFFE4), count: 3))
     }
 
-    @Test func centralThatTakesNothingIsHungUp() throws {
+    @Test func `a central that receives nothing is disconnected`() throws {
         var conversation = try Conversation()
         _ = conversation.say("12 0D 00 01 00")
         _ = conversation.feed(.congested(conversation.central))
@@ -83,20 +83,20 @@ import Testing
         #expect(conversation.log.count == 1)
     }
 
-    @Test func serviceChangedIsTheLinksOwn() throws {
+    @Test func `the link handles Service Changed subscriptions`() throws {
         var conversation = try Conversation()
         #expect(conversation.say("12 09 00 02 00") == "13")
         #expect(conversation.events.isEmpty)
     }
 
-    @Test func valueOfNoCharacteristicIsSaidAndDone() throws {
+    @Test func `notifying an unknown characteristic logs a line and completes`() throws {
         var conversation = try Conversation()
         #expect(conversation.feed(.request(.notify(0x1234, value: [1]))).isEmpty)
         #expect(conversation.events == [.notified(0x1234)])
         #expect(conversation.log.count == 1)
     }
 
-    @Test func disconnectionForgetsEverything() throws {
+    @Test func `a disconnect removes all state of the central`() throws {
         var conversation = try Conversation()
         _ = conversation.say("12 0D 00 01 00")
         _ = conversation.say("16 13 00 00 00 01")
@@ -112,7 +112,7 @@ import Testing
         #expect(conversation.feed(.received(conversation.central, bytes("0A 05 00"))).isEmpty)
     }
 
-    @Test func tablesThatCannotBeServedAreRefused() {
+    @Test func `invalid attribute tables are rejected`() {
         let twice = LocalService(
             uuid: 0xFF00,
             characteristics: [

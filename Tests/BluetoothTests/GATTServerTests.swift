@@ -100,13 +100,13 @@ import Testing
     @Test(arguments: [
         "7E 01", "52 10", "52 30 00 01", "52 0C 00 01", "1E", "0B 01", "", "0A 03", "3E 01", "52 0D 00 05",
     ])
-    func whatIsOddIsLoggedInOneLine(request: String) throws {
+    func `an unusual PDU logs one line`(request: String) throws {
         var conversation = try Conversation()
         _ = conversation.say(request)
         #expect(conversation.log.count == 1)
     }
 
-    @Test func applicationAnswersReads() throws {
+    @Test func `the application answers reads`() throws {
         var conversation = try Conversation()
         #expect(conversation.say("0A 0C 00", value: [1, 2, 3]) == "0B 01 02 03")
         #expect(conversation.events == [.read(conversation.central, 0xFFE4, offset: 0, token: 1)])
@@ -120,7 +120,7 @@ import Testing
 
     /// Long values: asked once, cut from that answer; a read from offset 0 asks again (the draft profile lives by
     /// that).
-    @Test func longReadsAskOnce() throws {
+    @Test func `a long read asks the application once`() throws {
         var conversation = try Conversation()
         let value = (0..<50).map { UInt8($0) }
         #expect(conversation.say("0A 0C 00", value: value) == hex([0x0B] + value[..<22]))
@@ -134,20 +134,20 @@ import Testing
         #expect(conversation.events.count == 3)
     }
 
-    @Test func readThatBeginsInTheMiddleSaysSo() throws {
+    @Test func `a read that starts in the middle has its offset`() throws {
         var conversation = try Conversation()
         #expect(conversation.say("0C 0C 00 16 00", value: [5]) == "0D 05")
         #expect(conversation.events == [.read(conversation.central, 0xFFE4, offset: 22, token: 1)])
     }
 
-    @Test func valuesEndAt512() throws {
+    @Test func `values are truncated to 512 bytes`() throws {
         var conversation = try Conversation(mtu: 517)
         let sent = conversation.say("0A 0C 00", value: Array(repeating: 1, count: 600))
         #expect(bytes(sent.replacing("|", with: "")).count == 513)
         #expect(conversation.log.count == 1)
     }
 
-    @Test func writesReachTheApplication() throws {
+    @Test func `writes reach the application`() throws {
         var conversation = try Conversation()
         #expect(conversation.say("52 10 00 47 54") == "")
         #expect(conversation.say("12 13 00 AA", value: []) == "13")
@@ -160,7 +160,7 @@ import Testing
         #expect(conversation.feed(.request(.respond(token: 2, .error(0x80)))) == [bytes("01 12 13 00 80")])
     }
 
-    @Test func writesUnlistedReachWhoTakesThem() throws {
+    @Test func `writes without the property reach a characteristic that accepts any write`() throws {
         var application = smallBottle
         application.services[0].characteristics[0].acceptsAnyWrite = true
         var conversation = try Conversation(application)
@@ -173,7 +173,7 @@ import Testing
             ])
     }
 
-    @Test func longWritesArriveWhole() throws {
+    @Test func `the parts of a long write arrive as one value`() throws {
         var conversation = try Conversation()
         #expect(conversation.say("16 13 00 00 00 01 02 03") == "17 13 00 00 00 01 02 03")
         #expect(conversation.say("16 13 00 03 00 04 05") == "17 13 00 03 00 04 05")
@@ -186,7 +186,7 @@ import Testing
         #expect(conversation.events.count == 1)
     }
 
-    @Test func longWritesAreCancelledAndRefused() throws {
+    @Test func `long writes can be cancelled and rejected`() throws {
         var conversation = try Conversation()
         _ = conversation.say("16 13 00 00 00 01")
         #expect(conversation.say("18 00") == "19")
@@ -199,7 +199,7 @@ import Testing
         #expect(conversation.say("18 01") == "01 18 0D 00 FD")
     }
 
-    @Test func longWriteOver512IsRefused() throws {
+    @Test func `a long write of more than 512 bytes is rejected`() throws {
         var conversation = try Conversation(mtu: 517)
         let half = hex(Array(repeating: 1, count: 300))
         _ = conversation.say("16 13 00 00 00 " + half)
@@ -208,7 +208,7 @@ import Testing
     }
 
     /// Prepared and never executed: the queue is bounded, by parts and by bytes.
-    @Test func preparedWritesAreBounded() throws {
+    @Test func `the number of prepared writes is limited`() throws {
         for size in [1, 18] {
             var conversation = try Conversation()
             let part = hex(Array(repeating: 7, count: size))
@@ -219,7 +219,7 @@ import Testing
         }
     }
 
-    @Test func applicationThatNeverAnswersIsAnUnlikelyError() throws {
+    @Test func `a read that the application does not answer becomes Unlikely Error`() throws {
         var conversation = try Conversation()
         _ = conversation.say("0A 0C 00")
         #expect(conversation.server.nextDeadline == .after(.seconds(25)))
@@ -228,7 +228,7 @@ import Testing
         #expect(conversation.server.nextDeadline == nil)
     }
 
-    @Test func impatientCentralIsServedInOrderThenHungUp() throws {
+    @Test func `a central that does not wait is served in order, then disconnected`() throws {
         var conversation = try Conversation()
         _ = conversation.say("0A 0C 00")
         #expect(conversation.say("0A 05 00") == "")

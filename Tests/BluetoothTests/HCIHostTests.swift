@@ -41,7 +41,7 @@ import Testing
             + frame
     }
 
-    @Test func `one command at a time, and the controller is ready with its address`() {
+    @Test func `the host sends one command at a time and reports the controller's address`() {
         let (host, effects) = Self.ready()
         let commands: [UInt16] = effects.compactMap {
             if case .send(let bytes) = $0 { UInt16(bytes[1]) | UInt16(bytes[2]) << 8 } else { nil }
@@ -57,7 +57,7 @@ import Testing
         #expect(effects.contains(.ready(BluetoothAddress(0xC000_0000_1234))))
     }
 
-    @Test func `packets that are cut at any byte say the same`() {
+    @Test func `HCI packets split at any byte have the same effects`() {
         let talk =
             Self.connected() + Self.acl(0x40, [7, 0, 4, 0, 0x52, 3])
             + Self.acl(0x40, [0, 1, 2, 3, 4], isContinuation: true)
@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    @Test func `fragments wait for the controller's room, and a slow connection is told of`() {
+    @Test func `fragments wait for controller buffers, and congestion is reported`() {
         var (host, _) = Self.ready()
         _ = host.handle(.received(Self.connected()))
         // 4 + 50 bytes: two fragments, which fill the controller.
@@ -89,7 +89,7 @@ import Testing
         #expect(effects.count == 65 && effects.last == .drained(0x40))
     }
 
-    @Test func `a connection that takes nothing is ended once, and keeps no more`() {
+    @Test func `a connection that receives nothing is closed once`() {
         var (host, _) = Self.ready()
         _ = host.handle(.received(Self.connected()))
         var sent: [[UInt8]] = []
@@ -99,7 +99,7 @@ import Testing
         #expect(sent.filter { $0[0] == 1 } == [[1, 0x06, 0x04, 3, 0x40, 0, 0x13]] && sent.count == 3)
     }
 
-    @Test func `what a cancelled attempt ends with fails no other one`() {
+    @Test func `the end of a cancelled attempt does not fail a later one`() {
         var (host, _) = Self.ready()
         #expect(host.handle(.received([4, 0x3E, 19, 1, 0x02] + [UInt8](repeating: 0, count: 17))) == [])
         #expect(
@@ -108,7 +108,7 @@ import Testing
             ])
     }
 
-    @Test func `reports with a name, services and no signal strength`() throws {
+    @Test func `advertising reports have name, services and an optional signal strength`() throws {
         var (host, _) = Self.ready()
         let data: [UInt8] = [2, 1, 6, 3, 3, 0xE0, 0xFF, 3, 9, 0x48, 0x69]
         let effects = host.handle(
@@ -121,7 +121,7 @@ import Testing
         #expect(advertisement.name == "Hi" && advertisement.services == [BluetoothUUID(0xFFE0)])
     }
 
-    @Test func `extended reports say the same, and one without an address nothing`() {
+    @Test func `extended advertising reports are equal, and anonymous ones are ignored`() {
         var (host, _) = Self.ready()
         func report(_ kind: UInt8) -> [UInt8] {
             [1, 0, kind, 6, 5, 4, 3, 2, 0xA1, 1, 0, 0, 0, 0xCE, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3, 2, 1, 6]
@@ -136,7 +136,7 @@ import Testing
             ])
     }
 
-    @Test func `pairing, channels and what is unknown are declined`() {
+    @Test func `pairing, channels and unknown signals are rejected`() {
         var (host, _) = Self.ready(credits: 9)
         _ = host.handle(.received(Self.connected()))
         func answer(_ channel: UInt8, _ payload: [UInt8]) -> [HCIHost.Effect] {
@@ -152,19 +152,19 @@ import Testing
         #expect(answer(5, [0x01, 4, 0, 0]) == [])
     }
 
-    @Test func `a stream that is no HCI is told, and heard no more`() {
+    @Test func `a stream that is not HCI is reported and ignored`() {
         var (host, _) = Self.ready()
         #expect(host.handle(.received([0x47, 0x45])) == [.broken("a packet of type 71 came, which is no HCI")])
         #expect(host.handle(.received(Self.connected())) == [])
     }
 
-    @Test func `who leaves takes every connection along`() {
+    @Test func `closing the transport ends every connection`() {
         var (host, _) = Self.ready()
         _ = host.handle(.received(Self.connected(0x40) + Self.connected(0x41)))
         #expect(host.handle(.closed) == [.disconnected(0x40, reason: 8), .disconnected(0x41, reason: 8)])
     }
 
-    @Test(arguments: 0..<20) func `a controller that says anything at all`(seed: UInt64) {
+    @Test(arguments: 0..<20) func `the host survives random bytes of a controller`(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         var (host, _) = Self.ready()
         for _ in 0..<400 {
@@ -194,13 +194,13 @@ import Testing
         arguments: [
             ("localhost:7300", "localhost", 7300), ("[::1]:7300", "::1", 7300), ("192.0.2.1:1", "192.0.2.1", 1),
         ] as [(String, String, UInt16)])
-    func `places as a person writes them`(_ text: String, _ host: String, _ port: UInt16) throws {
+    func `a host and port are parsed from text`(_ text: String, _ host: String, _ port: UInt16) throws {
         let place = try #require(NetworkPlace(text))
         #expect(place.host == host && place.port == port && place.description == text)
         #expect(try LinkName("hci:" + text) == .hci(place) && LinkName("hci:" + text).description == "hci:" + text)
     }
 
-    @Test func `each place has an address of its own, which stays`() throws {
+    @Test func `each host and port has a stable fallback address`() throws {
         let places = try (7000..<7400).map { try #require(NetworkPlace("localhost:\($0)")) }
         #expect(Set(places.map(\.address)).count == places.count)
         #expect(places[0].address == NetworkPlace("localhost:7000")?.address)
@@ -211,7 +211,7 @@ import Testing
         "", ":7300", "localhost", "localhost:", "localhost:0", "localhost:65536", "localhost:+1", "::1:7300", "[::1",
         "[::1]7300", "a b:1", "[]:1",
     ])
-    func `what is no place is refused`(_ text: String) {
+    func `an invalid host and port is rejected`(_ text: String) {
         #expect(NetworkPlace(text) == nil)
         #expect(throws: LinkName.Malformed.self) { try LinkName("hci:" + text) }
     }

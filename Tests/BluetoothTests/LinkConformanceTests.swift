@@ -4,7 +4,7 @@ import Testing
 /// What every link without a radio must do, the same words for each.
 @Suite struct LinkConformanceTests {
     @Test(arguments: LinkKind.allCases)
-    func wholeSession(kind: LinkKind) async throws {
+    func `a link carries a whole session`(kind: LinkKind) async throws {
         let bench = try LinkBench(kind)
         try await bench.peripheral.open(smallBottle)
         bench.central.perform(.startScan)
@@ -73,7 +73,7 @@ import Testing
     }
 
     @Test(arguments: LinkKind.allCases)
-    func peripheralHangsUp(kind: LinkKind) async throws {
+    func `a disconnect by the peripheral is reported`(kind: LinkKind) async throws {
         let bench = try LinkBench(kind)
         let central = try await bench.connect()
         bench.peripheral.perform(.disconnect(central))
@@ -91,7 +91,7 @@ import Testing
     }
 
     @Test(arguments: LinkKind.allCases)
-    func peripheralThatIsNotToBeSeenIsWaitedFor(kind: LinkKind) async throws {
+    func `a connection waits for a peripheral that does not advertise`(kind: LinkKind) async throws {
         let bench = try LinkBench(kind)
         let first = try await bench.connect()
         bench.peripheral.perform(.advertise(false))
@@ -104,7 +104,7 @@ import Testing
     }
 
     @Test(arguments: LinkKind.allCases)
-    func nobodyThere(kind: LinkKind) async throws {
+    func `connecting without a peripheral fails`(kind: LinkKind) async throws {
         let bench = try LinkBench(kind)
         bench.central.perform(.startScan)
         let error = try await bench.centralEvents.next("scanFailed") {
@@ -119,7 +119,7 @@ import Testing
     }
 
     @Test(arguments: LinkKind.allCases)
-    func closedPeripheralEndsTheConnection(kind: LinkKind) async throws {
+    func `closing the peripheral ends the connection`(kind: LinkKind) async throws {
         let bench = try LinkBench(kind)
         let central = try await bench.connect()
         await bench.peripheral.close()
@@ -132,7 +132,7 @@ import Testing
     }
 
     @Test(arguments: LinkKind.allCases)
-    func secondTableIsRefused(kind: LinkKind) async throws {
+    func `a second application is rejected`(kind: LinkKind) async throws {
         let bench = try LinkBench(kind)
         try await bench.peripheral.open(smallBottle)
         await #expect(throws: LinkError.self) { try await bench.peripheral.open(smallBottle) }
@@ -141,7 +141,7 @@ import Testing
 
     /// A consumer that takes nothing for a while: the other end waits, nothing is lost, nothing piles up.
     @Test(arguments: LinkKind.allCases)
-    func slowConsumerPushesBack(kind: LinkKind) async throws {
+    func `a slow consumer applies back pressure`(kind: LinkKind) async throws {
         let socket = try UnixSocket(path: temporarySocket(), kind: kind.socketKind)
         let ends: (central: any CentralLink, peripheral: any PeripheralLink) =
             kind == .memory
@@ -175,7 +175,7 @@ import Testing
     }
 
     @Test(arguments: LinkKind.allCases)
-    func observerHearsEveryPDU(kind: LinkKind) async throws {
+    func `an observer sees every PDU`(kind: LinkKind) async throws {
         let (stream, heard) = AsyncStream.makeStream(of: LinkObservation.self)
         let bench = try LinkBench(kind, peripheral: LinkInstruments(observe: { heard.yield($0) }))
         _ = try await bench.connect()

@@ -32,7 +32,7 @@ import Testing
     }
 
     /// No trap; every request is answered at most once and within the MTU; logs are bounded; memory is, by the limits.
-    @Test func serverSurvivesAnything() throws {
+    @Test func `the GATT server survives random inputs`() throws {
         var generator = generator("serverSurvivesAnything")
         for _ in 0..<60 {
             var server = try GATTServer(smallBottle, maximumMTU: Int.random(in: 23...517, using: &generator))
@@ -99,7 +99,7 @@ import Testing
 
     /// No trap; no more than one request outstanding; each request of ours ends in one event of its kind, or the
     /// connection does.
-    @Test func clientSurvivesAnything() {
+    @Test func `the GATT client survives random inputs`() {
         var generator = generator("clientSurvivesAnything")
         for _ in 0..<300 {
             var machine = CentralMachine()
@@ -159,7 +159,7 @@ import Testing
 
     /// Server and client with faults between them, in one thread on simulated time: whatever happens, both come to
     /// rest, and a session after the faults succeeds.
-    @Test func faultyConversationsComeToRest() throws {
+    @Test func `conversations with faults end`() throws {
         var generator = generator("faultyConversationsComeToRest")
         for _ in 0..<300 {
             let words = [

@@ -5,7 +5,7 @@ import Testing
 @Suite struct RecordingLinkTests {
     /// A session over a link that carries PDUs: the transcript made at GATT level says the same as the PDUs do, but for
     /// discovery and reads that the table answers, which a stack keeps to itself.
-    @Test func transcriptAgreesWithThePDUs() async throws {
+    @Test func `a transcript equals the PDUs of the link`() async throws {
         let heard = Mutex<(real: [LinkObservation.Event], written: [LinkObservation.Event])>(([], []))
         let ends = MemoryLink.pair(
             peripheral: LinkInstruments(observe: { seen in heard.withLock { $0.real.append(seen.event) } }))

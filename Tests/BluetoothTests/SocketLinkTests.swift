@@ -50,7 +50,7 @@ private final class RawCentral: Sendable {
         return (link, events)
     }
 
-    @Test func pathsThatNoSocketCanHave() {
+    @Test func `invalid socket paths are rejected`() {
         for path in ["", "/tmp/" + String(repeating: "x", count: 103), "/tmp/a\0b"] {
             #expect(throws: LinkError.self) { try UnixSocket(path: path) }
         }
@@ -60,7 +60,7 @@ private final class RawCentral: Sendable {
         #expect(throws: Never.self) { try UnixSocket(path: String(repeating: "x", count: 107)) }
     }
 
-    @Test func longestPathWorks() async throws {
+    @Test func `a path of maximum length works`() async throws {
         let directory = "/tmp/" + String(repeating: "d", count: 60)
         mkdir(directory, 0o700)
         defer { rmdir(directory) }
@@ -73,7 +73,7 @@ private final class RawCentral: Sendable {
         #expect(access(path, F_OK) != 0)
     }
 
-    @Test func fileOfADeadProcessIsReplacedAndRemoved() async throws {
+    @Test func `the socket file of an ended process is replaced, then removed`() async throws {
         let path = temporarySocket()
         let dead = socket(AF_UNIX, Int32(SOCK_SEQPACKET.rawValue), 0)
         let bound = try UnixSocket(path: path).withAddress { bind(dead, $0, $1) }
@@ -85,7 +85,7 @@ private final class RawCentral: Sendable {
         #expect(access(path, F_OK) != 0)
     }
 
-    @Test func fileWhereSomebodyListensIsLeftAlone() async throws {
+    @Test func `the socket file of a running process is not replaced`() async throws {
         let path = temporarySocket()
         let (first, _) = try await open(path)
         do { _ = try await open(path); Issue.record("two listen") } catch let error as LinkError {
@@ -97,7 +97,7 @@ private final class RawCentral: Sendable {
         await first.close()
     }
 
-    @Test func fileThatIsNoSocketIsLeftAlone() async throws {
+    @Test func `a file that is not a socket is not replaced`() async throws {
         let path = temporarySocket()
         close(creat(path, 0o600))
         defer { unlink(path) }
@@ -112,7 +112,7 @@ private final class RawCentral: Sendable {
         await central.close()
     }
 
-    @Test func onAStreamAPDUMayComeInPieces() async throws {
+    @Test func `a PDU on a stream socket can arrive in pieces`() async throws {
         let path = temporarySocket()
         let (link, _) = try await open(path, kind: .stream)
         let central = try RawCentral(path, kind: .stream)
@@ -121,7 +121,7 @@ private final class RawCentral: Sendable {
         await link.close()
     }
 
-    @Test func aStreamThatIsNoATTIsHungUpOn() async throws {
+    @Test func `a stream that is not ATT is disconnected`() async throws {
         let path = temporarySocket()
         let (link, events) = try await open(path, kind: .stream)
         let central = try RawCentral(path, kind: .stream)
@@ -134,7 +134,7 @@ private final class RawCentral: Sendable {
         await link.close()
     }
 
-    @Test func aPacketSocketIsNoStream() async throws {
+    @Test func `a SEQPACKET socket rejects a stream client`() async throws {
         let path = temporarySocket()
         let (link, _) = try await open(path)
         let central = SocketCentralLink(try UnixSocket(path: path, kind: .stream))
@@ -146,7 +146,7 @@ private final class RawCentral: Sendable {
         await link.close()
     }
 
-    @Test func directoryThatIsNotThere() async throws {
+    @Test func `a missing directory is reported`() async throws {
         do {
             _ = try await open("/tmp/no-such-directory-\(UInt32.random(in: 0...(.max)))/s"); Issue.record("opened")
         } catch let error as LinkError {
@@ -154,7 +154,7 @@ private final class RawCentral: Sendable {
         }
     }
 
-    @Test func whyACentralCannotConnect() async throws {
+    @Test func `connection errors name their cause`() async throws {
         let path = temporarySocket()
         func failure() async throws -> LinkError {
             let central = SocketCentralLink(try UnixSocket(path: path))
@@ -182,7 +182,7 @@ private final class RawCentral: Sendable {
     }
 
     /// A listener that never accepts, its queue full: the attempt ends by its own limit.
-    @Test func fullQueueEndsByTheLimit() async throws {
+    @Test func `a full listen queue ends at the time limit`() async throws {
         let path = temporarySocket()
         let deaf = socket(AF_UNIX, Int32(SOCK_SEQPACKET.rawValue), 0)
         _ = try UnixSocket(path: path).withAddress { bind(deaf, $0, $1) }
@@ -203,7 +203,7 @@ private final class RawCentral: Sendable {
         }
     }
 
-    @Test func eachConnectionIsABearerOfItsOwn() async throws {
+    @Test func `each connection is a separate bearer`() async throws {
         let path = temporarySocket()
         let (link, events) = try await open(path)
         let centrals = try (0..<3).map { _ in try RawCentral(path) }
@@ -218,7 +218,7 @@ private final class RawCentral: Sendable {
         for central in centrals { #expect(await central.receive() == nil) }
     }
 
-    @Test func oddMessagesLeaveTheLinkRunning() async throws {
+    @Test func `invalid messages do not stop the link`() async throws {
         let path = temporarySocket()
         let (lines, log) = AsyncStream.makeStream(of: String.self)
         let (link, events) = try await open(path) { log.yield($0) }
@@ -240,7 +240,7 @@ private final class RawCentral: Sendable {
 
     /// What a central said before it left is heard, although it left without reading, and although we still talk to it.
     @Test(arguments: [false, true])
-    func lastWordsAreHeard(whileWeTalk: Bool) async throws {
+    func `data sent before a disconnect is received`(whileWeTalk: Bool) async throws {
         let path = temporarySocket()
         let (stream, heard) = AsyncStream.makeStream(of: Void.self)
         let goOn = DispatchSemaphore(value: 0)
@@ -272,7 +272,7 @@ private final class RawCentral: Sendable {
     }
 
     /// One that asks and never listens is hung up on; another is served all the while.
-    @Test func centralThatNeverReads() async throws {
+    @Test func `a central that never reads is disconnected`() async throws {
         let path = temporarySocket()
         let (link, _) = try await open(path)
         let deaf = try RawCentral(path)
@@ -285,7 +285,7 @@ private final class RawCentral: Sendable {
         await link.close()
     }
 
-    @Test func centralThatComesBesideAnotherIsHungUpOn() async throws {
+    @Test func `a second central is disconnected`() async throws {
         let path = temporarySocket()
         let (link, events) = try await open(path, patience: .milliseconds(100))
         let first = try RawCentral(path)
@@ -299,7 +299,7 @@ private final class RawCentral: Sendable {
     }
 
     /// The same central again and again, each time as soon as it has left: nobody is hung up on.
-    @Test func quickSuccessionIsServed() async throws {
+    @Test func `centrals in quick succession are served`() async throws {
         let path = temporarySocket()
         let link = SocketPeripheralLink(try UnixSocket(path: path), patience: .seconds(30))
         try await link.open(smallBottle)
@@ -318,7 +318,7 @@ private final class RawCentral: Sendable {
         await bottle.value
     }
 
-    @Test func linksThatAreForgottenEndTheirEvents() async throws {
+    @Test func `the events of a released link end`() async throws {
         for _ in 0..<20 {
             let path = temporarySocket()
             let ends: [Inbox<CentralEvent>]

@@ -14,8 +14,8 @@ struct AssemblerTests {
         return (records, dump(records, &generator))
     }
 
-    @Test("verified samples: one record, sixteen records in two notifications")
-    func verified() {
+    @Test
+    func `verified samples give one record and sixteen records in two notifications`() {
         var assembler = LogAssembler()
         let transfer = assembler.receive(Self.one).first?.completed
         #expect(transfer?.records().accepted.map(\.amountMl) == [16])
@@ -31,8 +31,8 @@ struct AssemblerTests {
         #expect(second?.recordBytes == records && second?.acknowledgement == 208)
     }
 
-    @Test("rule 1: pieces of 20 bytes and more, and single cuts anywhere; seed 0x57495045")
-    func splits() {
+    @Test
+    func `rule 1: a log split into pieces of 20 bytes or at any byte is reassembled`() {
         var generator = SeededGenerator(seed: seed)
         for round in 0..<300 {
             let (records, values) = sample(Int.random(in: 1...60, using: &generator), seed: seed &+ UInt64(round))
@@ -54,8 +54,8 @@ struct AssemblerTests {
     }
 
     /// Where no value holds a whole record, log bytes repeat by themselves, and a repeat is no second delivery.
-    @Test("rule 1: byte by byte, and in pieces smaller than a record; seed 0x57495045")
-    func tinyPieces() {
+    @Test
+    func `rule 1: a log in pieces shorter than a record is reassembled`() {
         for round in 0..<200 {
             let (records, values) = sample(1 + round % 20, seed: seed &+ UInt64(round))
             let bytes = values.flatMap { $0 }
@@ -69,16 +69,16 @@ struct AssemblerTests {
         }
     }
 
-    @Test("rule 1: messages, too, may be cut", arguments: [1, 5, 20, 42])
-    func cutMessages(_ size: Int) {
+    @Test(arguments: [1, 5, 20, 42])
+    func `rule 1: split messages are reassembled`(_ size: Int) {
         let bytes = FrameTests.full.frame(.boost).encoded
         var assembler = LogAssembler()
         let events = assembler.receiveAll(pieces(bytes) { size }).compactMap(\.message)
         #expect(events.map(\.encoded) == [bytes])
     }
 
-    @Test("rule 2: whole RT and RP frames between any two values; seed 0x57495045")
-    func interleaved() {
+    @Test
+    func `rule 2: RT and RP frames between any two values are separate messages`() {
         let answer = hex("52 50 00 03 02 06 01")
         for round in 0..<50 {
             let (records, values) = sample(40, seed: seed &+ UInt64(round))
@@ -97,8 +97,8 @@ struct AssemblerTests {
         }
     }
 
-    @Test("rule 2: whole RT and RP frames between the pieces of a log's header, too", arguments: [1, 2, 3])
-    func interleavedInHeader(_ cut: Int) {
+    @Test(arguments: [1, 2, 3])
+    func `rule 2: RT and RP frames between the pieces of a header are separate messages`(_ cut: Int) {
         let answer = hex("52 50 00 03 02 06 01")
         let (records, values) = sample(40)
         let bytes = values.flatMap { $0 }
@@ -115,10 +115,8 @@ struct AssemblerTests {
         #expect(beginning == Array(bytes.prefix(cut)) && lost.last?.completed?.acknowledgement == nil)
     }
 
-    @Test(
-        "lookalikes: continuation chunks that begin with the letters PT, RT or RP",
-        arguments: ["50 54", "52 54", "52 50"])
-    func lookalikes(_ letters: String) {
+    @Test(arguments: ["50 54", "52 54", "52 50"])
+    func `rule 2: continuations that begin with PT, RT or RP stay part of the log`(_ letters: String) {
         // Amount, TDS and sensor bytes spell the letters and all kinds of lengths behind them; cut so that a chunk
         // begins with them.
         for field in [6, 8, 10] {
@@ -138,8 +136,8 @@ struct AssemblerTests {
         }
     }
 
-    @Test("rule 3: a new header starts over, whole records stay, and only the new frame is acknowledged")
-    func restart() {
+    @Test
+    func `rule 3: a new header ends the old frame, and only the new frame is acknowledgeable`() {
         let (records, values) = sample(30)
         var assembler = LogAssembler()
         let half = values.count / 2
@@ -152,8 +150,8 @@ struct AssemblerTests {
         #expect(events.last?.completed?.acknowledgement == UInt16(30 * 13))
     }
 
-    @Test("rule 3: after a lost part, the next frame's records are not the bottle's oldest: not acknowledged")
-    func lostPart() {
+    @Test
+    func `rule 3: a frame after a lost part is not acknowledgeable`() {
         let first = sample(16, seed: 1)
         let second = sample(16, seed: 2)
         var assembler = LogAssembler()
@@ -163,8 +161,8 @@ struct AssemblerTests {
         #expect(assembler.receiveAll(second.values).last?.completed?.acknowledgement == UInt16(16 * 13))
     }
 
-    @Test("rule 4: other entries are skipped")
-    func skipped() {
+    @Test
+    func `rule 4: entries of other types are skipped`() {
         var assembler = LogAssembler()
         let record = Array(Self.one.dropFirst(6))
         let frame = Frame(.put, [Entry(.battery, [97]), Entry(.log, record), Entry(EntryType(0x77), [1, 2, 3])])
@@ -172,10 +170,8 @@ struct AssemblerTests {
         #expect(transfer?.recordBytes == record && transfer?.skipped.map(\.type) == [.battery, EntryType(0x77)])
     }
 
-    @Test(
-        "rule 4: an entry whose n lies makes the frame malformed; what came whole before stays",
-        arguments: [0x00, 0x0F, 0x1B, 0xFF] as [UInt8])
-    func malformedEntry(_ size: UInt8) {
+    @Test(arguments: [0x00, 0x0F, 0x1B, 0xFF] as [UInt8])
+    func `rule 4: an invalid entry length makes the frame malformed and keeps earlier records`(_ size: UInt8) {
         var assembler = LogAssembler()
         let record = Array(Self.one.dropFirst(6))
         let events =
@@ -185,8 +181,8 @@ struct AssemblerTests {
         #expect(events.compactMap(\.completed).isEmpty)
     }
 
-    @Test("rule 5: cut at every byte, nothing is complete and every whole record is kept")
-    func cuts() {
+    @Test
+    func `rule 5: a log cut at any byte is incomplete and keeps whole records`() {
         let (records, values) = sample(9)
         let bytes = values.flatMap { $0 }
         for count in 0..<bytes.count {
@@ -201,8 +197,8 @@ struct AssemblerTests {
         }
     }
 
-    @Test("rule 7: a repeated value is one delivery, whichever value it is; seed 0x57495045")
-    func repeats() {
+    @Test
+    func `rule 7: a repeated value counts once`() {
         for round in 0..<50 {
             let (records, values) = sample(40, seed: seed &+ UInt64(round))
             for way in [values, pieces(values.flatMap { $0 }) { 20 }] {
@@ -220,8 +216,8 @@ struct AssemblerTests {
         }
     }
 
-    @Test("EATT: whole entries in any order, also ahead of their header; seed 0x57495045")
-    func shuffled() {
+    @Test
+    func `entries in any order are reassembled, also before their header (EATT)`() {
         var generator = SeededGenerator(seed: seed)
         for round in 0..<300 {
             let (records, values) = sample(Int.random(in: 2...100, using: &generator), seed: seed &+ UInt64(round))
@@ -233,8 +229,8 @@ struct AssemblerTests {
         }
     }
 
-    @Test("notifications cut to the MTU never make up records", arguments: [20, 50, 100])
-    func truncated(_ size: Int) {
+    @Test(arguments: [20, 50, 100])
+    func `notifications truncated to the MTU give no invented records`(_ size: Int) {
         let (records, values) = sample(60)
         var assembler = LogAssembler()
         let events = assembler.receiveAll(values.map { Array($0.prefix(size)) }) + assembler.finish()
@@ -243,8 +239,8 @@ struct AssemblerTests {
         #expect(kept.allSatisfy(records.contains), "\(kept.count) kept")
     }
 
-    @Test("a lost notification: incomplete, nothing acknowledged, nothing made up; seed 0x57495045")
-    func lost() {
+    @Test
+    func `a lost notification makes the log incomplete and gives no invented records`() {
         for round in 0..<100 {
             let (records, values) = sample(40, seed: seed &+ UInt64(round))
             for missing in values.indices {
@@ -261,8 +257,8 @@ struct AssemblerTests {
         }
     }
 
-    @Test("a draft dump by reads: frames, then the empty frame")
-    func draftReads() {
+    @Test
+    func `a draft dump by reads ends with the empty frame`() {
         let first = sample(8, seed: 3)
         let second = sample(3, seed: 4)
         var assembler = LogAssembler()
@@ -272,8 +268,8 @@ struct AssemblerTests {
         #expect(transfers.map(\.count) == [8, 3, 0] && transfers.allSatisfy(\.isAcknowledgeable))
     }
 
-    @Test("hostile bytes: no trap, bounded memory, and a good dump after finish() still works; seed 0x57495045")
-    func hostile() {
+    @Test
+    func `hostile bytes use bounded memory, and the next dump works after finish`() {
         var generator = SeededGenerator(seed: seed)
         let (records, values) = sample(20)
         var assembler = LogAssembler()
@@ -292,8 +288,8 @@ struct AssemblerTests {
         }
     }
 
-    @Test("endless entries without a header are handed out, not hoarded")
-    func endless() {
+    @Test
+    func `endless entries without a header are emitted and not stored`() {
         var assembler = LogAssembler()
         var generator = SeededGenerator(seed: seed)
         var kept = 0
@@ -305,8 +301,8 @@ struct AssemblerTests {
         #expect(kept == 20_000)
     }
 
-    @Test("several frames in one value")
-    func glued() {
+    @Test
+    func `several frames in one value are separated`() {
         var assembler = LogAssembler()
         let events = assembler.receive(hex("52 50 00 03 02 06 01") + Self.one + Self.report)
         #expect(events.compactMap(\.message).map(\.encoded) == [hex("52 50 00 03 02 06 01"), Self.report])

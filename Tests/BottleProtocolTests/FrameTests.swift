@@ -36,8 +36,8 @@ struct FrameTests {
         ("", .unknown([])),
     ]
 
-    @Test("commands, byte for byte, both ways", arguments: commands)
-    func commandBytes(_ bytes: String, _ command: HostCommand) {
+    @Test(arguments: commands)
+    func `commands encode to and decode from their bytes`(_ bytes: String, _ command: HostCommand) {
         #expect(command.encoded == hex(bytes))
         #expect(HostCommand(decoding: hex(bytes)) == command)
         #expect(!command.meaning.isEmpty)
@@ -56,15 +56,16 @@ struct FrameTests {
         ("52 54 00 04 03 08 02 12", .report([Entry(.level, 530)])),
     ]
 
-    @Test("answers and reports, byte for byte, both ways", arguments: answers)
-    func answerBytes(_ bytes: String, _ answer: BottleMessage) throws {
+    @Test(arguments: answers)
+    func `responses and reports encode to and decode from their bytes`(_ bytes: String, _ answer: BottleMessage) throws
+    {
         #expect(answer.frame.encoded == hex(bytes))
         #expect(try BottleMessage(decoding: Frame(decoding: hex(bytes))) == answer)
     }
 
     /// Published: length 000F, byte 10 = 00.
-    @Test("the settings answer has its published offsets")
-    func settingsAnswer() {
+    @Test
+    func `the response to settings has its published offsets`() {
         let bytes = BottleMessage.settingsTaken(goalMl: 2500, reminder: .standard).frame.encoded
         #expect(bytes[2] == 0 && bytes[3] == 0x0F && bytes[10] == 0)
     }
@@ -86,8 +87,8 @@ struct FrameTests {
     }
 
     /// Offsets in the frame, as published decoders use them.
-    @Test("snapshot offsets")
-    func snapshotOffsets() {
+    @Test
+    func `a snapshot has its published offsets`() {
         let boost = Self.full.frame(.boost).encoded
         #expect(boost.count == 43 && Array(boost[2...3]) == [0, 0x27])
         #expect(
@@ -99,8 +100,8 @@ struct FrameTests {
         #expect(Array(vita[45...46]) == [0, 210] && Array(vita[49...50]) == [2, 0x12])
     }
 
-    @Test("snapshots decode to what they were made of", arguments: BottleModel.allCases)
-    func snapshotRoundTrip(_ model: BottleModel) throws {
+    @Test(arguments: BottleModel.allCases)
+    func `a snapshot decodes to its values`(_ model: BottleModel) throws {
         let decoded = try Snapshot(decoding: Self.full.frame(model))
         var expected = Self.full
         expected.model = model
@@ -118,10 +119,8 @@ struct FrameTests {
     }
 
     /// The entry layout is derived; the published offsets hold even where a bottle fills the gaps otherwise.
-    @Test(
-        "a snapshot of a published length that is no sequence of entries is read by its offsets",
-        arguments: BottleModel.allCases)
-    func snapshotByOffset(_ model: BottleModel) throws {
+    @Test(arguments: BottleModel.allCases)
+    func `a snapshot that is not a sequence of entries is decoded by offsets`(_ model: BottleModel) throws {
         var bytes = Self.full.frame(model).encoded
         bytes[model == .boost ? 4 : 7] = 0xFF
         let snapshot = try Snapshot(decoding: Frame(decoding: bytes))
@@ -135,8 +134,8 @@ struct FrameTests {
         }
     }
 
-    @Test("every decoder, cut at every byte: a value or a reason, never both")
-    func cuts() throws {
+    @Test
+    func `truncated bytes decode to a value or an error`() throws {
         let frames =
             Self.answers.map { hex($0.0) } + [Self.full.frame(.boost).encoded, Self.full.frame(.vita).encoded]
             + Self.commands.map { hex($0.0) }
@@ -162,15 +161,15 @@ struct FrameTests {
         }
     }
 
-    @Test("trailing bytes are refused by name")
-    func trailing() {
+    @Test
+    func `trailing bytes are rejected`() {
         #expect(throws: DecodeFailure(what: "bytes follow the end of a frame", offset: 7, needed: 3, found: 4)) {
             try Frame(decoding: hex("52 50 00 03 02 06 01 00"))
         }
     }
 
-    @Test("entries that lie", arguments: [("00", 4), ("02 06", 4), ("02 06 01 FF", 7), ("01 06 00", 6)])
-    func lyingEntries(_ payload: String, _ offset: Int) {
+    @Test(arguments: [("00", 4), ("02 06", 4), ("02 06 01 FF", 7), ("01 06 00", 6)])
+    func `entries with a wrong length are rejected`(_ payload: String, _ offset: Int) {
         do {
             _ = try Frame(.response, payload: hex(payload)).entries()
             Issue.record("accepted")
@@ -179,8 +178,8 @@ struct FrameTests {
         }
     }
 
-    @Test("property: commands and frames give back any bytes; seed 0x57495045")
-    func anyBytes() throws {
+    @Test
+    func `commands and frames keep any bytes`() throws {
         var generator = SeededGenerator(seed: seed)
         let letters: [[UInt8]] = [[0x47, 0x54], [0x50, 0x54], [0x52, 0x50], [0x52, 0x54], []]
         for _ in 0..<5_000 {
@@ -196,8 +195,8 @@ struct FrameTests {
         }
     }
 
-    @Test("unknown entry types survive")
-    func unknownTypes() throws {
+    @Test
+    func `unknown entry types are kept`() throws {
         let bytes = hex("52 50 00 0A 02 02 61 03 77 01 02 02 20 00")
         let snapshot = try Snapshot(decoding: Frame(decoding: bytes))
         #expect(

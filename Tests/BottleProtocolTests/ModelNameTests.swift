@@ -11,7 +11,7 @@ import Testing
     ]
 
     @Test(arguments: names)
-    func modelFromAName(name: String, model: BottleModel?) {
+    func `the advertised name determines the model`(name: String, model: BottleModel?) {
         #expect(BottleModel(advertisedName: name) == model)
     }
 }

@@ -38,8 +38,8 @@ struct RecordTests {
         Vector("A1-12 second 3C", "1A 02 02 16 15 3C 00 10 00 00 01 61 00", nil),
     ]
 
-    @Test("strict dialect", arguments: strict)
-    func strictDialect(_ vector: Vector) {
+    @Test(arguments: strict)
+    func `the strict dialect decodes and rejects records`(_ vector: Vector) {
         let record = try? DrinkRecord(decoding: hex(vector.bytes), dialect: .strict)
         #expect(
             record.map { [$0.month, $0.day, $0.hour, $0.minute, $0.second, $0.amountMl] } == vector.fields,
@@ -49,8 +49,8 @@ struct RecordTests {
     }
 
     /// What the calendar dialect makes of the same bytes: it refuses only what is too short, and suspects the rest.
-    @Test("calendar dialect", arguments: strict)
-    func calendarDialect(_ vector: Vector) throws {
+    @Test(arguments: strict)
+    func `the calendar dialect decodes all records`(_ vector: Vector) throws {
         let bytes = hex(vector.bytes)
         guard bytes.count >= 13 else {
             #expect(throws: DecodeFailure.self) { try DrinkRecord(decoding: bytes) }
@@ -67,8 +67,8 @@ struct RecordTests {
         #expect(record.isDrink && !record.separatorNotZero)
     }
 
-    @Test("verified sample: 2026-02-02 22:21:15, 16 ml")
-    func verifiedSample() throws {
+    @Test
+    func `the verified sample is 2026-02-02 22:21:15, 16 ml`() throws {
         let record = try DrinkRecord(decoding: hex("1A 02 02 16 15 0F 00 10 00 00 01 61 00"))
         #expect(
             [record.year, record.month, record.day, record.hour, record.minute, record.second] == [
@@ -83,8 +83,8 @@ struct RecordTests {
         #expect(record.tdsPpm(model: .vita) == 0 && record.tdsPpm(model: .boost) == nil)
     }
 
-    @Test("what a Vita measures; below zero; a flag")
-    func vitaRecord() throws {
+    @Test
+    func `a Vita record has temperature, TDS and flag`() throws {
         let record = try DrinkRecord(decoding: hex("1A 07 01 0C 00 00 01 F4 00 D2 F6 00 03"))
         #expect(
             record.temperatureC(.vita) == -10 && record.tdsPpm(model: .vita) == 210
@@ -92,10 +92,10 @@ struct RecordTests {
         #expect(record.amountMl == 500 && record.flag == 3 && !record.isDrink)
     }
 
-    @Test(
-        "1B is 2027 in calendar; plausible years are 2015-2099",
-        arguments: [(0x0E, false), (0x0F, true), (0x1B, true), (0x63, true), (0x64, false)])
-    func years(_ byte: UInt8, _ plausible: Bool) throws {
+    @Test(arguments: [(0x0E, false), (0x0F, true), (0x1B, true), (0x63, true), (0x64, false)])
+    func `1B is 2027 in the calendar dialect, and years outside 2015–2099 are implausible`(
+        _ byte: UInt8, _ plausible: Bool
+    ) throws {
         var bytes = hex("1A 02 02 16 15 0F 00 10 00 00 01 61 00")
         bytes[0] = byte
         let record = try DrinkRecord(decoding: bytes)
@@ -108,15 +108,15 @@ struct RecordTests {
         }
     }
 
-    @Test("the amount's width can be set against the dialect")
-    func amountWidth() throws {
+    @Test
+    func `the amount width can override the dialect`() throws {
         let bytes = hex("1A 02 02 16 15 0F 01 F4 00 00 01 61 00")
         #expect(try DrinkRecord(decoding: bytes, dialect: .strict, amountWidth: .u16be).amountMl == 500)
         #expect(try DrinkRecord(decoding: bytes, dialect: .calendar, amountWidth: .u8).amountMl == 244)
     }
 
-    @Test("decodes relative to a slice's start, and refuses every cut")
-    func slicesAndCuts() throws {
+    @Test
+    func `a record decodes from a slice, and truncated records are rejected`() throws {
         let bytes = hex("1A 02 02 16 15 0F 00 10 00 00 01 61 00")
         let padded = [0xFF, 0xFF, 0xFF] + bytes
         #expect(try DrinkRecord(decoding: padded[3...]).raw == bytes)
@@ -130,9 +130,8 @@ struct RecordTests {
         }
     }
 
-    @Test(
-        "property: every 13 bytes survive in calendar, and decodeAll agrees with decoding one by one; seed 0x57495045")
-    func roundTrip() throws {
+    @Test
+    func `any 13 bytes survive decoding, one by one and all at once`() throws {
         var generator = SeededGenerator(seed: seed)
         for _ in 0..<2_000 {
             let bytes = (0..<Int.random(in: 0...80, using: &generator)).map { _ in
@@ -166,15 +165,15 @@ struct RecordTests {
         ("52 54 …", "52 54 00 0F 0E 06 1A 02 02 16 15 0F 00 10 00 00 01 61 00", []),
     ]
 
-    @Test("A1 packet vectors, as the founding app reads them", arguments: packets)
-    func foundingPacket(_ name: String, _ bytes: String, _ amounts: [Int]) {
+    @Test(arguments: packets)
+    func `the original packet reader passes the A1 vectors`(_ name: String, _ bytes: String, _ amounts: [Int]) {
         #expect(FoundingPacket.records(in: hex(bytes)).map(\.amountMl) == amounts, "\(name)")
         for count in 0..<hex(bytes).count { _ = FoundingPacket.records(in: Array(hex(bytes).prefix(count))) }
     }
 
     /// The assembler goes by the length field, but nothing of those packets is lost on the way to the strict dialect.
-    @Test("A1 packet vectors, through the assembler", arguments: packets)
-    func assembledPacket(_ name: String, _ bytes: String, _ amounts: [Int]) {
+    @Test(arguments: packets)
+    func `the assembler passes the A1 vectors`(_ name: String, _ bytes: String, _ amounts: [Int]) {
         var assembler = LogAssembler()
         let transfers = (assembler.receive(hex(bytes)) + assembler.finish()).compactMap(\.transfer)
         #expect(transfers.flatMap { $0.records(dialect: .strict).accepted.map(\.amountMl) } == amounts, "\(name)")

@@ -15,13 +15,13 @@ import Testing
         ("a", 1000, "41edece42d63e8d9bf515a9ba6932e1c20cbc9f5a5d134645adb5db1b9737ea3"),
         ("a", 1_000_000, "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0"),
     ])
-    func sha256(message: String, times: Int, digest: String) {
+    func `SHA-256 matches FIPS 180-4`(message: String, times: Int, digest: String) {
         let message = String(repeating: message, count: times).utf8
         #expect(SHA256.hex(message) == digest && Self.hex(SHA256.digest(message)) == digest)
     }
 
     /// Each length up to three blocks and more, against Python's hashlib: the digest of all their digests.
-    @Test func sha256OfEachLength() {
+    @Test func `SHA-256 of every length matches another implementation`() {
         let all = (0..<200).flatMap { count in SHA256.digest((0..<count).map { UInt8($0 * 7 & 255) }) }
         #expect(SHA256.hex(all) == "0a716dcd52ebb45d547cf893c2616d1641ae3c122398e759ddeb1d0698a65c1a")
     }
@@ -59,12 +59,12 @@ import Testing
             "9b09ffa71b942fcb27635fbcd5b0e944bfdc63644f0713938a7f51535c3a35e2"
         ),
     ])
-    func hmac(key: [UInt8], message: [UInt8], code: String) {
+    func `HMAC-SHA-256 matches RFC 4231`(key: [UInt8], message: [UInt8], code: String) {
         #expect(Self.hex(HMAC.code(of: message, key: key)) == code)
     }
 
     /// At the length of a block a key is taken as it is, and one byte longer as its digest.
-    @Test func hmacAtTheEdge() {
+    @Test func `HMAC-SHA-256 handles keys at the block size`() {
         let long = [UInt8](repeating: 7, count: 65)
         #expect(HMAC.code(of: [1], key: long) == HMAC.code(of: [1], key: SHA256.digest(long)))
         let whole = [UInt8](repeating: 7, count: 64)

@@ -7,7 +7,7 @@ import Testing
     static func key(_ hex: String) throws -> X25519Key { try #require(try X25519Key(raw: Hex.bytes(hex))) }
 
     /// Section 6.1: both sides come to the same.
-    @Test func theAgreementOfTheStandard() throws {
+    @Test func `the key agreement matches RFC 7748`() throws {
         let alice = try Self.key("77076d0a7318a57d3c16c17251b26645df4c2f87ebc0992ab177fba51db92c2a")
         let bob = try Self.key("5dab087e624a8a4b79e17f8b83800ee66f3bb1292618b6fd1c2f8b27ff88e0eb")
         #expect(alice.publicKey == Hex.bytes("8520f0098930a754748b7ddcb43ef75a0dbf3a0d26381af4eba4a98eaa9b4e6a"))
@@ -30,7 +30,7 @@ import Testing
             "95cbde9476e8907d7aade45cb4b873f88b595a68799fa152e6f8f7647aac7957"
         ),
     ])
-    func theMultiplicationsOfTheStandard(number: String, point: String, product: String) throws {
+    func `repeated multiplications match RFC 7748`(number: String, point: String, product: String) throws {
         #expect(try Self.key(number).sharedSecret(with: Hex.bytes(point)) == Hex.bytes(product))
     }
 
@@ -44,12 +44,12 @@ import Testing
         "edffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
         "eeffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
     ])
-    func aSecretThatIsNoneIsRefused(point: String) throws {
+    func `a public key of small order is rejected`(point: String) throws {
         let failure = #expect(throws: CryptographyError.self) { try X25519Key().sharedSecret(with: Hex.bytes(point)) }
         #expect(failure?.kind == .refused)
     }
 
-    @Test func wrongLengths() throws {
+    @Test func `keys of another length are rejected`() throws {
         let key = try X25519Key()
         for count in 0...66 where count != 32 {
             #expect(try X25519Key(raw: [UInt8](repeating: 9, count: count)) == nil)
@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test func eachIsAnother() throws {
+    @Test func `random keys differ`() throws {
         let (a, b) = (try X25519Key(), try X25519Key())
         #expect(a.publicKey != b.publicKey)
         #expect(try a.sharedSecret(with: b.publicKey) == b.sharedSecret(with: a.publicKey))

@@ -18,7 +18,7 @@ import Testing
             ])
     }
 
-    @Test func callsOfOneObjectAreServedInOrder() async throws {
+    @Test func `calls to one object are handled in order`() async throws {
         let bus = try await PrivateBus()
         let (server, client) = (try await bus.connect(), try await bus.connect())
         let heard = Collected<Int>()
@@ -38,7 +38,7 @@ import Testing
         await client.close()
     }
 
-    @Test func everyCallEnds() async throws {
+    @Test func `every call ends with a reply or an error`() async throws {
         let bus = try await PrivateBus()
         let (server, client) = (try await bus.connect(), try await bus.connect())
         await server.export("/c", [Self.counter("/c", Collected())])
@@ -70,7 +70,7 @@ import Testing
         await server.close()
     }
 
-    @Test func theEndOfTheBusIsTold() async throws {
+    @Test func `the end of the bus is reported`() async throws {
         let bus = try await PrivateBus()
         let connection = try await bus.connect()
         let stream = try await connection.signals(DBusMatch(interface: "test.Never"))
@@ -87,7 +87,7 @@ import Testing
         #expect(after?.name == DBusFailure.disconnected)
     }
 
-    @Test func noBusIsASentence() async throws {
+    @Test func `a missing bus is reported`() async throws {
         let failure = await #expect(throws: DBusFailure.self) {
             try await DBusConnection.open(.address("unix:path=/nonexistent/bus"), on: QueueExecutor("test"))
         }
@@ -95,7 +95,7 @@ import Testing
     }
 
     /// A listener that accepts and says nothing must not hold us for ever.
-    @Test func aBusThatSaysNothingHasALimit() async throws {
+    @Test func `a silent bus fails at the time limit`() async throws {
         let folder = try TemporaryFolder()
         let socat = try #require(Program(system: "python3"), "this test needs python3")
         let server = try socat.start([
@@ -115,7 +115,7 @@ import Testing
 }
 
 @Suite struct DBusSignalTests {
-    @Test func signalsComeInOrderAndOnlyFromTheirSender() async throws {
+    @Test func `signals arrive in order and only from the matched sender`() async throws {
         let bus = try await PrivateBus()
         let (sender, liar, reader) = (try await bus.connect(), try await bus.connect(), try await bus.connect())
         #expect(try await sender.requestName("test.Sender"))
@@ -138,7 +138,7 @@ import Testing
         for connection in [sender, liar, reader] { await connection.close() }
     }
 
-    @Test func aSlowReaderIsToldThatItMissedSome() async throws {
+    @Test func `a slow reader receives an overflow error`() async throws {
         let bus = try await PrivateBus()
         let (sender, reader) = (try await bus.connect(), try await bus.connect())
         let stream = try await reader.signals(DBusMatch(interface: "test.I"), limit: 10)
@@ -158,7 +158,7 @@ import Testing
         await reader.close()
     }
 
-    @Test func ownersAreFollowed() async throws {
+    @Test func `name owners are tracked`() async throws {
         let bus = try await PrivateBus()
         let (first, reader) = (try await bus.connect(), try await bus.connect())
         let owners = Collected<String?>()
@@ -183,7 +183,7 @@ import Testing
 
     /// The old owner's name in the answer, the new one's in the signal right behind it, and both there before anybody
     /// reads.
-    @Test func anOwnerThatChangesWhileItIsAskedForIsTheNewOne() async throws {
+    @Test func `an owner that changes during the query is the new one`() async throws {
         let (bus, executor, gate) = (try await PrivateBus(), QueueExecutor("reader"), DispatchSemaphore(value: 0))
         let (first, second) = (try await bus.connect(), try await bus.connect())
         let reader = try await DBusConnection.open(.address(bus.address), on: executor)

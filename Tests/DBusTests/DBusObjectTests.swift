@@ -34,7 +34,7 @@ import Testing
         await server.export("/test/cup0", [shape])
     }
 
-    @Test func busctlSeesTheTree() async throws {
+    @Test func `busctl lists the object tree`() async throws {
         let tree = try await bus.run("busctl", ["tree", "--list", "test.Service"])
         #expect(tree.lines.map(String.init) == ["/", "/test", "/test/cup0"])
         let shape = try await bus.run("busctl", ["introspect", "test.Service", "/test/cup0", "test.Cup"])
@@ -47,7 +47,7 @@ import Testing
         await server.close()
     }
 
-    @Test func busctlCallsAndReads() async throws {
+    @Test func `busctl calls methods and reads properties`() async throws {
         #expect(
             try await bus.run(
                 "busctl",
@@ -71,7 +71,7 @@ import Testing
         await server.close()
     }
 
-    @Test func gdbusSeesManagedObjects() async throws {
+    @Test func `gdbus reads managed objects`() async throws {
         let objects = try await bus.run(
             "gdbus",
             [
@@ -88,7 +88,7 @@ import Testing
         await server.close()
     }
 
-    @Test func changesAreTold() async throws {
+    @Test func `changes emit signals`() async throws {
         let client = try await bus.connect()
         let heard = Collected<DBusSignal>()
         _ = try await client.subscribe(DBusMatch(sender: "test.Service")) { heard.add($0) }
@@ -105,7 +105,7 @@ import Testing
     }
 
     /// A handler may change the objects, and call the connection, from inside a call.
-    @Test func handlersMayChangeTheTree() async throws {
+    @Test func `a handler can change the object tree`() async throws {
         let server = server
         await server.export(
             "/test/button",
@@ -133,7 +133,7 @@ import Testing
     }
 
     /// Calls that nobody answers do not pile up for ever.
-    @Test func unansweredCallsAreBounded() async throws {
+    @Test func `the number of unanswered calls is limited`() async throws {
         await server.export("/test/mute", [DBusInterface("test.Mute", methods: [DBusMethod("Ask") { _ in .later }])])
         let client = try await bus.connect()
         let failures = Collected<DBusFailure>()
@@ -149,7 +149,7 @@ import Testing
     }
 
     /// Bytes that are no message: the bus throws the sender out, and we serve on.
-    @Test func hostileBytesDoNotReachUs() async throws {
+    @Test func `malformed messages do not reach handlers`() async throws {
         let program = try #require(Program(system: "python3"), "this test needs python3")
         let path = bus.address.replacingOccurrences(of: "unix:path=", with: "")
         for hostile in [
@@ -185,7 +185,7 @@ import Testing
         ["/test/cup0", "org.freedesktop.DBus.ObjectManager", "GetManagedObjects"], ["/", "test.Cup", "Fill"],
         ["/x", "org.freedesktop.DBus.Introspectable", "Introspect"],
     ])
-    func nonsenseIsRefusedInWords(_ call: [String]) async throws {
+    func `invalid calls return errors with messages`(_ call: [String]) async throws {
         let answer = try await bus.run("busctl", ["call", "test.Service"] + call)
         #expect(answer.exitCode != 0 && answer.error.contains("Call failed:"))
         #expect(

@@ -7,7 +7,7 @@ import Testing
 
 @Suite struct DBusTypeTests {
     @Test(arguments: ["", "y", "a{sv}", "(iu)", "a{oa{sa{sv}}}", "aay", "(s(so)a(yh))", "bnqiuxtdsoghv"])
-    func signaturesReadAndWrite(_ signature: String) throws {
+    func `signatures are parsed and written`(_ signature: String) throws {
         #expect(try DBusType.list(signature).map(\.signature).joined() == signature)
     }
 
@@ -15,12 +15,12 @@ import Testing
         ("a", 1), ("(", 1), ("()", 2), (")", 0), ("z", 0), ("a{s}", 3), ("a{vs}", 3), ("a{sv", 4), ("{sv}", 0),
         ("i(u", 3), ("é", 0),
     ])
-    func brokenSignaturesSayWhere(_ signature: String, _ offset: Int) {
+    func `a signature error has its position`(_ signature: String, _ offset: Int) {
         let failure = #expect(throws: DBusType.Malformed.self) { try DBusType.list(signature) }
         #expect(failure?.offset == offset)
     }
 
-    @Test func limitsOfTheSpecificationHold() throws {
+    @Test func `signature limits of the specification apply`() throws {
         #expect(try DBusType.list(String(repeating: "a", count: 32) + "y").count == 1)
         #expect(throws: DBusType.Malformed.self) { try DBusType.list(String(repeating: "a", count: 33) + "y") }
         #expect(throws: DBusType.Malformed.self) {
@@ -46,7 +46,7 @@ import Testing
         .array(.structure([.objectPath, .dictionary(.string, .variant)]), []),
     ]
 
-    @Test func everyTypeComesBackAsItWasSent() async throws {
+    @Test func `a value of every type survives a round trip`() async throws {
         let bus = try await PrivateBus()
         let (server, client) = (try await bus.connect(), try await bus.connect())
         for (number, value) in Self.values.enumerated() {
@@ -67,7 +67,7 @@ import Testing
         await client.close()
     }
 
-    @Test func randomValuesComeBack() async throws {
+    @Test func `random values survive a round trip`() async throws {
         let seed = UInt64.random(in: 0...UInt64.max)
         var generator = SeededGenerator(seed: seed)
         let bus = try await PrivateBus()
@@ -126,7 +126,7 @@ import Testing
         (0..<40).reduce(DBusValue.byte(1)) { value, _ in .variant(value) },
         (0..<40).reduce(DBusValue.byte(1)) { value, _ in .structure([value]) },
     ])
-    func whatCannotBeSentIsRefused(_ value: DBusValue) async throws {
+    func `values that cannot be encoded are rejected`(_ value: DBusValue) async throws {
         let bus = try await PrivateBus()
         let connection = try await bus.connect()
         let failure = await #expect(throws: DBusFailure.self) {
@@ -138,7 +138,7 @@ import Testing
         await connection.close()
     }
 
-    @Test func aDescriptorIsHandedOverAndClosedOnce() async throws {
+    @Test func `a file descriptor is passed and closed once`() async throws {
         let bus = try await PrivateBus()
         let (server, client) = (try await bus.connect(), try await bus.connect())
         await server.export(

@@ -39,7 +39,9 @@ import Testing
         weak var source: DescriptorSource?
     }
 
-    @Test(arguments: pollers) func whatIsReadyIsToldAndNothingElse(isAbleToWait: Bool) async throws {
+    @Test(arguments: pollers) func `a source reports only the conditions of its interest`(isAbleToWait: Bool)
+        async throws
+    {
         let (ours, theirs) = try Self.pair()
         defer { close(theirs) }
         let (source, stream) = Self.source(ours, DescriptorPoller(isAbleToWait: isAbleToWait))
@@ -58,7 +60,9 @@ import Testing
 
     /// While nothing is asked an end is not told; then it is, as what was asked for.
     @Test(arguments: pollers, [DescriptorSource.Interest.reading, .writing, [.reading, .writing]])
-    func anEndWhileNothingWasAskedIsToldLater(isAbleToWait: Bool, asked: DescriptorSource.Interest) async throws {
+    func `a hang-up with an empty interest is reported later`(isAbleToWait: Bool, asked: DescriptorSource.Interest)
+        async throws
+    {
         let (ours, theirs) = try Self.pair()
         let (source, stream) = Self.source(ours, DescriptorPoller(isAbleToWait: isAbleToWait))
         var told = stream.makeAsyncIterator()
@@ -70,7 +74,9 @@ import Testing
         source.cancel()
     }
 
-    @Test(arguments: pollers) func whatIsForgottenOrCancelledClosesItsDescriptorOnce(isAbleToWait: Bool) async throws {
+    @Test(arguments: pollers) func `a released or cancelled source closes its descriptor once`(isAbleToWait: Bool)
+        async throws
+    {
         let poller = DescriptorPoller(isAbleToWait: isAbleToWait)
         for isForgotten in [true, false] {
             let (ours, theirs) = try Self.pair()
@@ -88,7 +94,7 @@ import Testing
     }
 
     /// libdispatch's sources stop the process here, or never tell of the end.
-    @Test func tenThousandConnectionsThatHangUpAreAllHeardToEnd() async throws {
+    @Test func `the ends of ten thousand connections are all reported`() async throws {
         let queues = (0..<4).map { DispatchQueue(label: "queue \($0)") }
         let connections = 10_000
         let ended = Mutex(0)

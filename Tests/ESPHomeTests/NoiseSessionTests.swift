@@ -18,7 +18,7 @@ import Testing
         NoiseSession(key: Array(0..<32), own: try #require(try X25519Key(raw: [UInt8](repeating: 0x11, count: 32))))
     }
 
-    @Test func `both messages of the agreement, and what follows in each direction`() throws {
+    @Test func `the handshake and the messages in both directions match test vectors`() throws {
         var session = try Self.session()
         #expect(try session.hello() == Self.bytes(Self.hello))
         try session.finish(Self.bytes(Self.answer))
@@ -28,7 +28,7 @@ import Testing
         #expect(try session.open(Self.bytes("455cefb80c49ccfb47b759043b665238")) == [])
     }
 
-    @Test func `a byte that is another, or none, is no answer`() throws {
+    @Test func `a changed or truncated handshake message is rejected`() throws {
         let answer = Self.bytes(Self.answer)
         for place in answer.indices {
             var session = try Self.session()
@@ -43,12 +43,12 @@ import Testing
     }
 
     @Test(arguments: [("AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=", 32), ("AAE=", 2), ("AAEC", 3), ("", 0)])
-    func `Base64 is read`(text: String, count: Int) {
+    func `Base64 is decoded`(text: String, count: Int) {
         #expect(ESPHomeCentralLink.bytes(base64: text) == (0..<count).map { UInt8($0) })
     }
 
     @Test(arguments: [
         "A", "AA", "AAA", "A===", "AA=A", "AA*=", "=AAA", "====", "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8",
     ])
-    func `what is no Base64 is none`(text: String) { #expect(ESPHomeCentralLink.bytes(base64: text) == nil) }
+    func `invalid Base64 is rejected`(text: String) { #expect(ESPHomeCentralLink.bytes(base64: text) == nil) }
 }

@@ -77,7 +77,7 @@ import Testing
         return host
     }
 
-    @Test func `from the dial to a subscription: the descriptor is ours to write`() {
+    @Test func `a session scans, connects, discovers and subscribes`() {
         var host = Self.fresh()
         #expect(host.handle(.request(.connect(Self.peer, limit: .seconds(10))), at: Self.at(0)) == [.dial])
         #expect(Self.requests(host.handle(.opened, at: Self.at(0))) == [1, 3])
@@ -102,7 +102,7 @@ import Testing
             ])
     }
 
-    @Test func `a UUID of 128 bits comes as two numbers, packed or not`() throws {
+    @Test func `a 128-bit UUID is decoded from two integers, packed or not`() throws {
         let uuid = BluetoothUUID(high: 0x0001_0203_0405_0607, low: 0x0809_0A0B_0C0D_1912)
         for isPacked in [true, false] {
             var service = ProtobufFields()
@@ -119,7 +119,7 @@ import Testing
         }
     }
 
-    @Test func `an answer to something else is none`() {
+    @Test func `a response to another request is ignored`() {
         var host = Self.connected()
         #expect(
             Self.requests(host.handle(.request(.write(handle: 3, value: [1], withResponse: false)), at: Self.at(1)))
@@ -139,7 +139,7 @@ import Testing
         #expect(Self.events(host.handle(.received(Self.about(74, 3) { $0.put(3, [9]) }), at: Self.at(1))).isEmpty)
     }
 
-    @Test func `what the peer refuses has ATT's code, what the device cannot do has none`() throws {
+    @Test func `a peer's rejection has an ATT code, a device's failure has none`() throws {
         for (error, code, number) in [
             (UInt64(3), LinkError.Code.refused, UInt8?(3)), (0x85, .system, nil),
             (UInt64(bitPattern: -1), .system, nil),
@@ -152,7 +152,7 @@ import Testing
         }
     }
 
-    @Test func `a request that is never answered ends the connection`() {
+    @Test func `a request without a response ends the connection`() {
         var host = Self.connected()
         _ = host.handle(.request(.read(handle: 3)), at: Self.at(1))
         _ = host.handle(.received(Self.says(7)), at: Self.at(30))
@@ -165,7 +165,7 @@ import Testing
         #expect(error?.code == .timeout)
     }
 
-    @Test func `a connection that comes after its attempt was given up is ended`() {
+    @Test func `a connection of a cancelled attempt is ended`() {
         var host = Self.fresh()
         for input in [.request(.connect(Self.peer, limit: .seconds(3))), .opened, .received(Self.greeting)]
             as [ProxyHost.Input]
@@ -178,7 +178,7 @@ import Testing
         #expect((Self.requests(connected), Self.events(connected)) == ([68], []))
     }
 
-    @Test func `a device that says nothing is asked, and is gone after a minute`() {
+    @Test func `a silent device is pinged and dropped after a minute`() {
         var host = Self.connected()
         #expect(Self.requests(host.handle(.tick, at: Self.at(20))) == [7])
         #expect(Self.requests(host.handle(.tick, at: Self.at(40))) == [7])
@@ -188,7 +188,7 @@ import Testing
         #expect(error.isTransient && host.nextDeadline == nil)
     }
 
-    @Test func `while nothing is asked others may have the device`() {
+    @Test func `an idle host unsubscribes`() {
         var host = Self.fresh()
         for input in [.request(.startScan), .opened, .received(Self.greeting), .request(.stopScan)] as [ProxyHost.Input]
         { _ = host.handle(input, at: Self.at(0)) }
@@ -197,7 +197,7 @@ import Testing
         #expect(Self.requests(host.handle(.request(.startScan), at: Self.at(11))) == [66])
     }
 
-    @Test func `a device that goes away answers everything that waits`() {
+    @Test func `a lost device fails all pending requests`() {
         var host = Self.fresh()
         for input in [.request(.startScan), .request(.connect(Self.peer, limit: .seconds(10)))] as [ProxyHost.Input] {
             _ = host.handle(input, at: Self.at(0))
@@ -210,7 +210,7 @@ import Testing
         #expect(host.handle(.request(.startScan), at: Self.at(2)) == [.dial])
     }
 
-    @Test func `goodbye is said once the device knows, or after a second`() {
+    @Test func `leaving ends when the device has answered, or after a second`() {
         var host = Self.connected()
         #expect(Self.requests(host.handle(.leave, at: Self.at(1))) == [68, 5])
         #expect(host.handle(.received(Self.says(6)), at: Self.at(1)) == [.hangUp, .left])
@@ -221,7 +221,7 @@ import Testing
         #expect(untouched.handle(.leave, at: Self.at(0)) == [.left])
     }
 
-    @Test func `frames cut at any byte say the same`() {
+    @Test func `frames split at any byte have the same effects`() {
         let talk = Self.greeting + Self.connection(true)
         for cut in 0...talk.count {
             var host = Self.fresh()
@@ -236,7 +236,7 @@ import Testing
     }
 
     @Test(arguments: 0..<400 as Range<UInt64>)
-    func `nonsense ends in words`(seed: UInt64) {
+    func `invalid messages end the session with a reason`(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
         var host = seed % 2 == 0 ? Self.connected() : Self.fresh()
         if seed % 2 == 1 {
@@ -269,7 +269,7 @@ import Testing
         }
     }
 
-    @Test func `lengths that lie take no memory`() {
+    @Test func `wrong lengths do not allocate memory`() {
         var frames = ProxyFrames(isSealed: false)
         frames.append([0, 0xFF, 0xFF, 0xFF, 0x7F, 1])
         #expect(frames.next() == .broken)

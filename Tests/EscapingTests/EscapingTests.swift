@@ -9,7 +9,7 @@ import Testing
         ("\u{600}<form>", "\u{600}&lt;form&gt;"),
         ("<\u{301}b>\u{301}\"\u{308}", "&lt;\u{301}b&gt;\u{301}&quot;\u{308}"), ("&\u{20DD}lt;", "&amp;\u{20DD}lt;"),
         ("&amp;", "&amp;amp;"), ("\r\n", "\r\n"),
-    ]) func markup(text: String, escaped: String) {
+    ]) func `markup is escaped`(text: String, escaped: String) {
         #expect(Escaping.markup(text).unicodeScalars.elementsEqual(escaped.unicodeScalars))
     }
 
@@ -21,7 +21,7 @@ import Testing
         #expect(Escaping.shellWord(text) == word)
     }
 
-    @Test func partsAreFoundOneAfterTheOther() {
+    @Test func `replacements are applied in order`() {
         #expect(Escaping.replacing("a\r\nb\n", ["\n": " "]).utf8.elementsEqual("a\r b ".utf8))
         #expect(
             Escaping.replacing("\\\"\u{301}", ["\\": "\\\\", "\"": "\\\""]).utf8.elementsEqual("\\\\\\\"\u{301}".utf8))
@@ -31,7 +31,7 @@ import Testing
     }
 
     /// Nothing of what a reader goes by stays.
-    @Test func noMarkStaysWhateverStandsBesideIt() {
+    @Test func `a special character is escaped next to any combining mark`() {
         var random = SystemRandomNumberGenerator()
         let seed = UInt64.random(in: 0 ... .max, using: &random)
         var numbers = seed

@@ -12,7 +12,7 @@ import Testing
         "needs two adapters: runs inside hardware/bench vm"),
     .serialized, .timeLimit(.minutes(5)))
 struct MachineHostTests {
-    @Test func adaptersAreFoundByNameAndAddress() throws {
+    @Test func `adapters are found by name and by address`() throws {
         let all = try HostAdapter.all()
         #expect(all.map(\.name) == ["hci0", "hci1"])
         for adapter in all {
@@ -24,7 +24,7 @@ struct MachineHostTests {
         }
     }
 
-    @Test func theMonitorHearsWhatAdaptersAreTold() async throws {
+    @Test func `the HCI monitor receives the commands of adapters`() async throws {
         let monitor = try HCIMonitor()
         let adapter = try HostAdapter("hci1")
         try adapter.switchOn()
@@ -50,7 +50,7 @@ struct MachineHostTests {
     }
 
     /// Both ends of the raw link, advertisement and address included.
-    @Test func aConnectionOverL2CAP() async throws {
+    @Test func `an L2CAP link carries a session`() async throws {
         for name in ["hci0", "hci1"] { try HostAdapter(name).switchOn() }
         let application = GATTApplication(
             name: "WaterH-Host-Test",
@@ -106,7 +106,7 @@ struct MachineHostTests {
 /// On a machine without Bluetooth everything says so, and nothing is left open.
 @Suite(.enabled(if: !FileManager.default.fileExists(atPath: "/sys/class/bluetooth"), "this machine has Bluetooth"))
 struct NoBluetoothTests {
-    @Test func eachDoorSaysSo() {
+    @Test func `each HCI interface reports a missing permission`() {
         let doors: [(String, () throws -> Void)] = [
             ("adapters", { _ = try HostAdapter.all() }), ("monitor", { _ = try HCIMonitor() }),
             ("peripheral", { _ = try L2CAPPeripheralLink("hci0") }),

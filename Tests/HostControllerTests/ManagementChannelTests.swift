@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct ManagementChannelTests {
     /// BlueZ doc/mgmt-api.txt, "Disconnect Command".
-    @Test func asksForADisconnection() throws {
+    @Test func `a disconnect request has the bytes of the management API`() throws {
         let address = try #require(BluetoothAddress("00:AA:01:02:03:04"))
         #expect(
             ManagementChannel.disconnectRequest(address, isRandom: false, adapter: 1)

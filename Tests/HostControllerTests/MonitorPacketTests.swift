@@ -36,7 +36,7 @@ import Testing
             content: [8, 9]),
     ]
 
-    @Test(arguments: messages) func isRead(_ message: Message) throws {
+    @Test(arguments: messages) func `a monitor packet is decoded`(_ message: Message) throws {
         let packet = try MonitorPacket(decoding: message.bytes, at: .seconds(3))
         #expect(
             packet
@@ -47,7 +47,7 @@ import Testing
         #expect(try MonitorPacket(decoding: slice, at: .seconds(3)) == packet)
     }
 
-    @Test(arguments: messages) func isRefusedWhenCutAnywhere(_ message: Message) {
+    @Test(arguments: messages) func `a truncated monitor packet is rejected`(_ message: Message) {
         let whole = 6 + message.content.count
         let cuts = whole > 100 ? Array(0..<50) + [whole - 1] : Array(0..<whole)
         for length in cuts {

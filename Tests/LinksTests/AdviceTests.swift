@@ -10,7 +10,7 @@ import Testing
         .outOfStep, .serviceLost, .system, LinkError.Code("invented-tomorrow"),
     ]
 
-    @Test(arguments: codes) func nobodyWakesASocketOrARecording(_ code: LinkError.Code) {
+    @Test(arguments: codes) func `socket and capture links have no advice to wake the bottle`(_ code: LinkError.Code) {
         for link in ["unix:/tmp/b.sock", "capture:/tmp/day.btsnoop", "demo"] {
             let advice = LinkAdvice(linkName: link, hasRadio: link.hasPrefix("capture:")).about(code)
             #expect(!advice.isEmpty && advice.hasSuffix("."), "\(link): \(advice)")
@@ -33,13 +33,13 @@ import Testing
             ("bluez", .notFound, "shake"), ("bluez:hci1", .permissionDenied, "group bluetooth"),
             ("bluez", .poweredOff, "power on"),
         ] as [(String, LinkError.Code, String)])
-    func eachLinkHasItsOwn(_ link: String, _ code: LinkError.Code, _ words: String) {
+    func `each link has its own advice`(_ link: String, _ code: LinkError.Code, _ words: String) {
         let advice = LinkAdvice(linkName: link, hasRadio: !link.hasPrefix("unix:")).about(code)
         #expect(advice.contains(words), "\(advice)")
     }
 
     /// A name that is no link's: the radio decides.
-    @Test func unknownLinks() {
+    @Test func `an unknown link name is rejected with the valid ones`() {
         #expect(LinkAdvice(linkName: "memory", hasRadio: true).about(.notFound).contains("shake"))
         #expect(LinkAdvice(linkName: "memory", hasRadio: false).about(.notFound) == "Poll again.")
     }

@@ -181,7 +181,7 @@ import Testing
             advice: "bluetoothctl remove", statuses: [.note], change: device { $0.isHeard = false }),
     ]
 
-    @Test(arguments: faults) func eachFaultIsNamedWithWhatToDo(_ fault: Fault) throws {
+    @Test(arguments: faults) func `each fault is reported with an action`(_ fault: Fault) throws {
         var facts = Self.healthy
         fault.change(&facts)
         for (link, status) in zip(["bluez:hci0", "l2cap:A4:C1:38:01:02:03", "unix:/tmp/b.sock"], fault.statuses) {
@@ -194,13 +194,13 @@ import Testing
     }
 
     @Test(arguments: ["bluez", "bluez:hci1", "l2cap:A4:C1:38:01:02:03", "unix:/tmp/b.sock", "capture:a.btsnoop"])
-    func aHealthyMachineHasNothingToSay(_ link: String) throws {
+    func `a healthy machine has no findings`(_ link: String) throws {
         let findings = try Self.findings(Self.healthy, link)
         #expect(findings.allSatisfy { $0.status == .good && $0.advice == nil }, "\(findings)")
         #expect(findings.contains { $0.check == "bluetoothd" && $0.found == "BlueZ 5.66" })
     }
 
-    @Test func withoutANameAnyPoweredAdapterWillDo() throws {
+    @Test func `without an adapter name any powered adapter is accepted`() throws {
         var facts = Self.healthy
         facts.daemon = .running(Self.census { $0.adapters[0].isPowered = false })
         #expect(try Self.findings(facts, "bluez").allSatisfy { $0.status != .bad })
@@ -209,7 +209,7 @@ import Testing
         #expect(try Self.findings(facts, "bluez").filter { $0.status == .bad }.count == 2)
     }
 
-    @Test func namesFromTheAirMoveNoCursor() throws {
+    @Test func `advertised names with control characters are escaped`() throws {
         var facts = Self.healthy
         Self.device {
             $0.name = "WaterH\u{1B}[2J"
@@ -225,7 +225,7 @@ import Testing
             ("rfkill by software", ["rfkill", "unblock", "bluetooth"], false), ("rfkill by a switch", nil, false),
             ("no adapter", nil, false),
         ] as [(String, [String]?, Bool)])
-    func remedies(_ name: String, _ words: [String]?, _ needsRoot: Bool) throws {
+    func `each finding has a remedy`(_ name: String, _ words: [String]?, _ needsRoot: Bool) throws {
         let fault = try #require(Self.faults.first { $0.testDescription == name })
         var facts = Self.healthy
         fault.change(&facts)
@@ -294,7 +294,7 @@ import Testing
             facts.daemonPath == "/usr/libexec/bluetooth/bluetoothd" && facts.channels?.count == 3 && facts.hasPolicy)
     }
 
-    @Test func withoutABusTheReasonIsTold() async {
+    @Test func `a missing bus is reported with its reason`() async {
         let facts = await BluetoothFacts.gather(bus: .address("unix:path=/nonexistent/bus"))
         guard case .noBus(let reason) = facts.daemon else {
             Issue.record("\(facts.daemon)")
