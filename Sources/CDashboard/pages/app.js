@@ -47,9 +47,9 @@ const pathOf = () => {
 
 /** It is being asked whether who is here may set a goal. */
 let isAsking = false;
-/** The first visit is over, or this page has asked: whoever skips it is not asked again on this page. */
+/** The first visit is over, or this page has opened it once. A skipped welcome does not come again on this page. */
 let isWelcomed = false;
-/** Until then nobody is told how far they are behind a goal that they have not set; only a session that runs goes on talking. */
+/** Before the first goal is set no reminder is shown, except those of a session. */
 const isBefore = () => isAsking || pathOf() === '/welcome' || (!isWelcomed && pathOf() !== '/waterline');
 const showWelcome = () => welcoming(isBefore() && live.state?.service?.setupDone === false);
 
@@ -64,7 +64,7 @@ async function openPage({ isFirst = false } = {}) {
     toast(t.pageMissing, { isProblem: true, action: t.again, onaction: () => openPage() });
     throw error;
   }
-  // Whose first visit it is, is asked just now: what comes of that opens a page. Today's would say for a moment how far behind a goal they are that nobody has set.
+  // The answer about the first visit opens a page. Today would show a deficit to a goal that is not set.
   if (mine !== turn || (isAsking && path === '/')) return;
   leave?.();
   const root = h('div', { class: `page page-${page.name}` });
@@ -108,7 +108,7 @@ addEventListener('popstate', () => {
 status();
 document.getElementById('status').after(refusals());
 
-// Whose clock says half past two at breakfast is told why.
+// A demonstration says why its clock is fast.
 const demo = document.getElementById('demo');
 on('state', ({ service }) => {
   setText(demo, service?.speed > 1 ? t.demo(service.speed) : '');
@@ -127,7 +127,7 @@ on('state', ({ service }) => {
 function welcomeFirst(service) {
   const isFirst = service?.setupDone === false && !isWelcomed && pathOf() === '/';
   if (isFirst && !live.isFromMemory) {
-    // Not even for a moment how far behind a goal they are that nobody has set.
+    // No deficit to a goal that is not set, not even for a moment.
     main.replaceChildren();
     isAsking = true;
     scopeHere().catch(() => 'admin').then((scope) => {
@@ -136,7 +136,7 @@ function welcomeFirst(service) {
       else openPage();
     });
   } else if (isFirst && !isAsking) {
-    // This device remembers that nobody had begun. Whether that is still so, the service says; while it is away, what is remembered is all there is.
+    // This device remembers that setup was open. The service knows whether it still is; while it is away the memory counts.
     isAsking = true;
     ask().then(() => { if (live.isFromMemory) showDay(); });
   } else if (isAsking && !isWelcomed && service && !live.isFromMemory) {
@@ -145,7 +145,7 @@ function welcomeFirst(service) {
   if (service && !live.isFromMemory && (service.setupDone !== false || ['/', '/welcome'].includes(pathOf()))) isWelcomed = true;
 }
 
-/** Nothing is asked any more. */
+/** No question is open. */
 function showDay() {
   isAsking = false;
   showWelcome();

@@ -11,7 +11,7 @@ export const knowsDrift = (state) => Number.isFinite(state.bottle?.clockDriftSec
 
 const drift = (seconds) => (seconds === 0 ? t.clockRight : t.clockOff(offset(seconds), seconds > 0));
 
-/** An address is nobody's name: then the one that it shows on the air, where it shows one. */
+/** The bottle's name. Instead of an address the advertised name, where there is one. */
 export const bottleName = (bottle) => (/^([0-9A-F]{2}:){5}[0-9A-F]{2}$/i.test(bottle.name) ? bottle.advertisedName ?? bottle.name : bottle.name);
 
 /** How long a check may take before its button may be used again. */

@@ -27,7 +27,7 @@ export function bottle(root) {
 
   /** Its name on the air, where it has another here. */
   const airName = (it) => (it && it.advertisedName !== bottleName(it) ? it.advertisedName : null);
-  /** Where time flies nobody can know it: then nothing is said of it. */
+  /** Unknown in a demonstration, where time runs faster: then it is left out. */
   const clockWords = (state) => (knowsDrift(state) ? clockFact(state.bottle.clockDriftSeconds) : state.service?.speed > 1 ? null : t.unknown);
 
   function fact(name, value) {

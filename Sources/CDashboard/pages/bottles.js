@@ -1,4 +1,4 @@
-// Bottles in range that belong to nobody here yet: look inside, add, or hide. Only an administrator sees them.
+// Bottles in range that are not adopted: look inside, add, or hide. Only an administrator sees them.
 import { request, scopeHere } from './api.js';
 import { h, icon, setText, show } from './dom.js';
 import { ml } from './format.js';

@@ -1,4 +1,4 @@
-// Commands to the bottle. Beside each stands the bottle's own answer.
+// Commands to the bottle, each with the bottle's answer.
 import { request } from './api.js';
 import { h, setText, show } from './dom.js';
 import { fieldMl, goals, inUnits } from './format.js';
@@ -12,7 +12,7 @@ const LIGHTS = ['blue', 'breathe', 'calm', 'rainbow', 'warmth', 'christmas'];
 
 export function commands() {
   const numberField = (value, min, max) => h('input', { type: 'number', inputmode: 'numeric', min, max, value });
-  // The service reads units as the command line does; what nobody touched goes to the millilitre.
+  // The service reads units as the command line does. An unchanged value is sent in millilitres.
   const amountField = (value, min, max) => {
     const stood = fieldMl(value);
     const input = stood === String(value) ? numberField(value, min, max) : h('input', { type: 'text', inputmode: 'decimal', autocomplete: 'off', value: stood });

@@ -1,5 +1,4 @@
-// Confetti once, when the goal is crossed while somebody looks; never on a reload, never twice a day, never where people asked for
-// calm (reduced motion).
+// Confetti once a day, when the goal is reached while the page is open; never on a reload, never with reduced motion.
 import { h, setVariables } from './dom.js';
 import { live } from './live.js';
 import { remembered } from './memory.js';
@@ -7,7 +6,7 @@ import { remembered } from './memory.js';
 const COLOURS = ['#42A5F5', '#66BB6A', '#FFB300', '#EC407A', '#7E57C2', '#26C6DA'];
 let last = null;
 
-/** To be told of every state. Says whether the goal was crossed between the last one and this. */
+/** Called with each state. Whether the goal was reached between the last state and this one. */
 export function crossesGoal(state) {
   // What this device remembers from an earlier visit was not seen by anybody now.
   if (live.isFromMemory) return false;

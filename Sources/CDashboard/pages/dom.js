@@ -25,7 +25,7 @@ export function setVariables(element, variables) {
   for (const [name, value] of Object.entries(variables)) element.style.setProperty(name, value);
 }
 
-/** Writes a text only when it differs, so that screen readers are not told what they know. */
+/** Writes a text only when it differs, so that screen readers do not repeat it. */
 export function setText(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
@@ -80,9 +80,7 @@ const icons = {
   glass: 'M5 3h14l-1.7 18H6.700zm2.2 2 .5 5c1.5-.8 2.8-.8 4.3 0s2.8.8 4.2.1l.5-5.100z',
   cup: 'M5 3h14l-1.7 18H6.700zm2.2 2 .5 5c1.5-.8 2.8-.8 4.3 0s2.8.8 4.2.1l.5-5.100z',
   figure: 'M12 2a2.8 2.8 0 1 1 0 5.600A2.8 2.8 0 0 1 12 2zM9 8.500h6a2.5 2.5 0 0 1 2.5 2.500v5h-2v6h-7v-6h-2v-5A2.5 2.5 0 0 1 9 8.500z',
-  warning: 'M12 3 1.5 21h21zm-1 6.500h2v6h-2zm0 7.500h2v2h-2z',
   check: 'M9.5 18.5 3.5 12.500l1.8-1.8 4.2 4.2 9.2-9.2 1.8 1.800z',
-  stop: 'M6.2 4.5 12 10.300l5.8-5.8 1.7 1.7-5.8 5.8 5.8 5.8-1.7 1.7-5.8-5.8-5.8 5.8-1.7-1.7 5.8-5.8-5.8-5.800z',
   goal: 'M6 3h13l-3 4.500 3 4.500H8v9H6z',
   bell: 'M12 2.500a6 6 0 0 1 6 6v4.500l2 3.500H4L6 13V8.500a6 6 0 0 1 6-6zM9.500 18.500h5a2.500 2.500 0 0 1-5 0z',
   cloud: 'M7 19a5 5 0 0 1-.6-9.960 6.500 6.500 0 0 1 12.300 1.700A4.200 4.200 0 0 1 18 19z',

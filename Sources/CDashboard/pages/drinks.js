@@ -45,7 +45,7 @@ export async function undo(which = { of: 'today' }) {
   }
 }
 
-/** 1–2000 ml (tracker law D1), said before it is sent: a tap that waits must not be refused hours later. */
+/** 1–2000 ml, checked before it is sent: a waiting tap must not be refused hours later. */
 export function amountOf(input) {
   const value = typedMl(input.value);
   if (value === null || value < 1 || value > 2000) throw new Error(t.amountRule);
@@ -61,7 +61,7 @@ export function askAmount() {
   });
 }
 
-/** Changes a drink of the list. One that was changed or deleted elsewhere meanwhile has another name by now: the list is read again. */
+/** Changes a drink of the list. A drink that was changed or deleted elsewhere has another name: then the list is read again. */
 async function change(method, drink, changed, body) {
   try {
     const answer = await request(method, `/drinks/d${drink.number}`, body);
@@ -82,7 +82,7 @@ function editDrink(drink, changed) {
   dialog(t.editDrink, [field(inUnits(t.amountLabel), amount, { hint: t.amountHint }), field(t.timeLabel, time)], {
     onsave: async () => {
       const body = {};
-      // What nobody touched stays to the millilitre: shown were tenths of an ounce.
+      // An unchanged amount stays exact: the field shows tenths of an ounce.
       if (amount.value !== stood && amountOf(amount) !== drink.ml) body.ml = amountOf(amount);
       if (!time.value) throw new Error(t.timeRule);
       // The clock of where it was drunk, on the day whose list this is: which date and which instant that is the service knows.
@@ -130,7 +130,7 @@ export function drinkList(changed = null) {
     turn += 1;
     const mine = turn;
     const answer = await get(`/history${query({ day })}`);
-    // A slower answer to an older question is not news any more.
+    // The slower answer to an older request is dropped.
     if (mine !== turn) return null;
     const drinks = [...answer.drinks].sort((left, right) => (left.at < right.at ? 1 : left.at > right.at ? -1 : right.number - left.number));
     rows(drinks);

@@ -1,4 +1,4 @@
-// The state, as the service last told it. It comes as server-sent events; where they do not come, it is asked for.
+// The last state of the service. It comes as server-sent events; without them it is requested.
 import { BASE, get, nextTurn, originOf, Problem, Silence } from './api.js';
 import { remembered } from './memory.js';
 import { flush } from './queue.js';
@@ -10,13 +10,13 @@ const subscribers = { state: new Set(), session: new Set(), notify: new Set(), l
 export const live = {
   /** The last state, or null. */
   state: null,
-  /** The running or last session; undefined until it was told. */
+  /** The running or last session; undefined until it is known. */
   session: undefined,
   /** Whether the service answers. null: not known yet. */
   isUp: null,
   /** When it last did, by this device's clock. */
   heard: null,
-  /** When the state was told. */
+  /** When the state came, by this device's clock. */
   told: null,
   /** Whether the state is only what this device remembers from an earlier visit. */
   isFromMemory: false,
@@ -27,7 +27,7 @@ export const live = {
 let source = null;
 let retry = null;
 let shows = false;
-/** Whether the stream that is open says that somebody looks: then the service keeps the bottle's connection. */
+/** Whether the open stream reports a visible page: then the service keeps the bottle's connection. */
 let looks = false;
 /** The page was left: it may lie in the browser's back-forward cache, and becomes hidden only now. */
 let isLeft = false;
@@ -104,7 +104,7 @@ function setUp(isUp) {
 }
 
 let asked = 0;
-/** The last question that nobody answered. */
+/** The last request without an answer. */
 let unanswered = 0;
 
 /** Asks once. */
@@ -112,7 +112,7 @@ export async function ask() {
   const mine = (asked += 1);
   try {
     const state = await get('/state');
-    // An answer that was on its way while a later question found nobody says nothing of now.
+    // A later request got no answer: an older answer says nothing about now.
     if (mine > unanswered) acceptState(state);
     return state;
   } catch (error) {
@@ -127,12 +127,12 @@ function failed(error) {
   else if (error instanceof Silence || error.status >= 500) setUp(false);
 }
 
-/** Whether somebody sees a notification that comes here: only what can be seen counts as told (tracker law B4). */
+/** Whether a notification would be visible here: only visible ones count as delivered. */
 const showsNotices = () => Boolean(live.state) && !isWelcoming && (!document.hidden || globalThis.Notification?.permission === 'granted');
 
 const listenAnew = () => { if (source && shows !== showsNotices()) listen(); };
 
-/** The first visit is before somebody's eyes, who is asked for a goal there: nobody tells them meanwhile that they are behind it. */
+/** While the welcome page asks for a goal, no reminder is shown. */
 export function welcoming(isSo) {
   isWelcoming = isSo;
   listenAnew();
@@ -144,7 +144,7 @@ function listen() {
   if (isLeft) return;
   shows = showsNotices();
   looks = !document.hidden;
-  // What was told while nothing came here comes first.
+  // Missed events come first.
   const words = [shows && 'shows=notifications', !looks && 'looks=no', lastId && `after=${lastId}`].filter(Boolean).join('&');
   source = new EventSource(`${BASE}/events${words && `?${words}`}`);
   const take = (kind, use) => source.addEventListener(kind, (event) => {
@@ -156,7 +156,7 @@ function listen() {
   take('state', acceptState);
   take('session', acceptSession);
   take('notify', (notice) => {
-    // A notification that comes twice is shown once (tracker law B7).
+    // A notification that comes twice is shown once.
     const id = notice.notificationId ?? notice.id;
     if (seenNotices.has(id)) return;
     seenNotices.add(id);
@@ -208,7 +208,7 @@ export function start() {
   });
 }
 
-/** Seconds that have passed for the service since it told its state; in a demonstration more than here. */
+/** Seconds since the state, by the service's time, which runs faster in a demonstration. */
 export const passed = () => ((Date.now() - live.told) / 1000) * (live.state?.service?.speed ?? 1);
 
 /** The service's clock, as far as it is known here. */

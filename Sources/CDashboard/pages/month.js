@@ -1,4 +1,4 @@
-// A month in three colours (tracker law D3): met, partial, nothing; days to come are blank. Colour never speaks alone: a met day has a
+// A month in three colours : met, partial, nothing; days to come are blank. Colour never speaks alone: a met day has a
 // tick, and every day its words.
 import { get, query } from './api.js';
 import { addMonths, dayLong, dayOfMonth, ml, monthName, weekday } from './format.js';

@@ -9,7 +9,7 @@ const LIMIT = 5000;
 const canAsk = () => 'Notification' in globalThis && isSecureContext;
 const isAllowed = () => canAsk() && Notification.permission === 'granted';
 
-/** The browser was told to show no notifications, and no desktop with a notification server does. */
+/** This browser blocks notifications, and there is no desktop with a notification server. */
 export const areDisabled = () => canAsk() && Notification.permission === 'denied' && live.state?.notifications === 'disabled';
 
 /** "Notifications disabled" with the way to allow them; empty where this browser shows them. */

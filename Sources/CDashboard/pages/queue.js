@@ -7,7 +7,7 @@ import { ask, live, serviceNow } from './live.js';
 import { list } from './memory.js';
 import { t } from './texts.js';
 
-/** So many wait or were refused at most; nobody taps more while a service is away. */
+/** Number of waiting and refused writes, at most. */
 const LIMIT = 100;
 const listeners = new Set();
 const waiting = new Map(); // key: who of this page waits for the answer
@@ -28,8 +28,6 @@ export function watchQueue(listener) {
   listener(queue.all().length, refusals.all());
   return () => listeners.delete(listener);
 }
-
-export const queued = () => queue.all().length;
 
 /** An instant as the service reads it, whole seconds. */
 export const isoOf = (milliseconds) => `${new Date(milliseconds).toISOString().slice(0, 19)}Z`;
@@ -95,7 +93,7 @@ async function sendAll() {
 /** `underWay`: the attempt before this one is still being done. `notFound`: the service does not answer at this address, or not yet. */
 const isRefusal = (error) => error instanceof Problem && error.status < 500 && ![401, 408, 425, 429].includes(error.status) && !['underWay', 'notFound'].includes(error.code);
 
-/** A tap of which the service says that it lies in the time to come: its clock was put back meanwhile. It is the same tap, at a time by the clock as it is now. */
+/** The service refused a tap as in the future: its clock was set back. The same tap is sent with a time by the present clock. */
 async function isDatedAnew(item) {
   if (!item.body?.at || item.isDatedAnew) return false;
   await ask();

@@ -7,8 +7,8 @@ import { volume } from './format.js';
 import { t } from './texts.js';
 import { complain, dialog, stepperField, toast } from './ui.js';
 
-/** Sizes of the picker (tracker law E2), ounces and standard drinks. */
-export const PICKER = {
+/** Sizes of the picker, ounces and standard drinks. */
+const PICKER = {
   beer: [['oz12', 12, 1], ['oz16', 16, 1.333], ['pint', 19.2, 1.6]],
   wine: [['oz5', 5, 1], ['glass', 6, 1.2]],
   liquor: [['shot', 1.5, 1], ['double', 3, 2]],
@@ -31,7 +31,7 @@ async function logged(promise, text) {
 }
 
 export const logWater = () => logged(enqueue('POST', '/session/water', when()), t.waterLogged);
-export const logPreset = (preset) => logged(enqueue('POST', '/session/drink', { preset: preset.name, ...when() }), t.drinkLogged);
+const logPreset = (preset) => logged(enqueue('POST', '/session/drink', { preset: preset.name, ...when() }), t.drinkLogged);
 
 export const presetChips = (presets, done = () => {}) => presets.map((preset) => h('button', {
   type: 'button', class: 'chip', 'data-preset': preset.id, onclick: () => { done(); logPreset(preset).catch(complain); },

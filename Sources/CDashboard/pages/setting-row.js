@@ -62,7 +62,7 @@ function defaultWords(entry) {
   return ` ${t.defaultIs(words)}`;
 }
 
-/** `hydration.glassMl cannot be "5": It must be … It stays 200.`: what stands beside the field need not name it again. */
+/** `hydration.glassMl cannot be "5": It must be … It stays 200.`: the text at the field does not repeat the name. */
 function ruleIn(message) {
   const found = /^\S+ cannot be "[^]*": (.+?)(?: It stays (.+)\.)?$/.exec(message);
   if (!found) return said(message);

@@ -11,7 +11,7 @@ self.addEventListener('activate', (event) => event.waitUntil((async () => {
 self.addEventListener('fetch', (event) => {
   const { request } = event;
   const address = new URL(request.url);
-  // Pages and their files have one step in their address; the API, the widgets and the service's health are nobody's to keep.
+  // Pages and their files have one step in their address; the API, the widgets and the service's health are not kept.
   const isPage = /^\/[\w.-]*$/.test(address.pathname) && !['/healthz', '/readyz', '/metrics'].includes(address.pathname);
   if (request.method !== 'GET' || address.origin !== location.origin || !isPage) return;
   event.respondWith((async () => {

@@ -1,4 +1,4 @@
-// Light or dark: the system's choice, unless this device was told otherwise.
+// Light or dark: the system's choice, unless this device has its own setting.
 import { remembered } from './memory.js';
 
 export function applyTheme() {

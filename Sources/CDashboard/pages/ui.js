@@ -32,7 +32,7 @@ export function toast(words, { action, onaction, isProblem = false, seconds = 6 
 
 export const complain = (error) => toast(error?.message ?? String(error), { isProblem: true, seconds: 10 });
 
-/** Runs what a control does: not twice at once, and with its refusal told. */
+/** Runs the action of a control: not twice at once, and shows its error. */
 export function act(work) {
   let isBusy = false;
   return async (event) => {

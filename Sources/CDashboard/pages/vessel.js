@@ -31,7 +31,7 @@ export function vessel(onclick) {
 
   const level = (element, part) => {
     const shown = Math.min(1, Math.max(0, part ?? 0));
-    // At 0 the wave, which stands above its water, goes under the floor too.
+    // At 0 the wave, which is above the water, sinks below the floor too.
     setVariables(element, { '--level': String(shown), '--sink': shown > 0 ? '0px' : '20px' });
   };
 

@@ -24,7 +24,7 @@ export function week(choose) {
   let marked = null;
 
   async function load(currentDay) {
-    // Whoever looks at the week of today sees the next one when that begins.
+    // While the current week is shown, the next one is shown when it begins.
     if (currentDay && currentDay !== today && days.some((each) => each.day === today)) first = null;
     if (currentDay) today = currentDay;
     const answer = await get(`/history${query({ week: first ?? today })}`);
