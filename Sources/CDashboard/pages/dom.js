@@ -10,7 +10,7 @@ function make(element, attributes, children) {
     else if (name === 'value' && 'value' in element && element.namespaceURI !== SVG) element.value = value;
     else element.setAttribute(name, value === true ? '' : value);
   }
-  element.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
+  element.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false).flatMap(drawn));
   return element;
 }
 
@@ -90,11 +90,17 @@ const icons = {
 /** Emoji of the service's sentences that a font might lack, and the drawing of each. */
 const DRAWN = { '🎉': 'goal', '💧': 'drop', '✓': 'check' };
 
+/** A text as parts: its emoji are drawings. */
+function drawn(text) {
+  if (typeof text !== 'string') return [text];
+  return text.split(/ ?(🎉|💧|✓)/u).filter(Boolean).map((part) => (DRAWN[part] ? icon(DRAWN[part], 'icon mark') : part));
+}
+
 /** Writes a sentence only when it differs, its emoji as drawings. */
 export function setDrawn(element, text) {
   if (element.drawn === text) return;
   element.drawn = text;
-  element.replaceChildren(...text.split(/ ?(🎉|💧|✓)/u).filter(Boolean).map((part) => (DRAWN[part] ? icon(DRAWN[part], 'icon mark') : part)));
+  element.replaceChildren(...drawn(text));
 }
 
 /** A drawing that says nothing to a screen reader: the words beside it do. */
