@@ -242,7 +242,7 @@ import TrackerService
             _ = try await visit.post("session/end", #"{"at": "now"}"#)
             for page in pages { _ = try await page.events { $0.kind == "state" && $0.json["waterline"] is NSNull } }
             #expect(try await visit.state()["waterline"] is NSNull)
-            #expect(try await visit.picture("small").contains("No Session"))
+            #expect(try await visit.picture("small.svg").contains("No Session"))
             #expect(try day.desk().state().waterline == nil)
             let took = ContinuousClock.now - start
             #expect(try await took < visit.shortly())

@@ -77,10 +77,10 @@ import TrackerCore
         let day = try CheckedDay()
         try await day.served { visit async throws in
             try await visit.drink(1250)
-            #expect(try await Self.words(visit.picture("small")) == ["No Session"])
+            #expect(try await Self.words(visit.picture("small.svg")) == ["No Session"])
             for name in ["medium", "large"] {
                 #expect(
-                    try await Self.words(visit.picture(name)) == [
+                    try await Self.words(visit.picture("\(name).svg")) == [
                         "No Session", "Start a session", "1,250 ml / 2,500 ml",
                     ])
             }
@@ -92,10 +92,10 @@ import TrackerCore
             try day.set("15:25")
             _ = try await visit.post("session/water")
             _ = try await visit.post("session/end")
-            #expect(try await Self.words(visit.picture("small")) == ["No Session"])
+            #expect(try await Self.words(visit.picture("small.svg")) == ["No Session"])
             for name in ["medium", "large"] {
                 #expect(
-                    try await Self.words(visit.picture(name)) == [
+                    try await Self.words(visit.picture("\(name).svg")) == [
                         "No Session", "Last: 3h 25m, 2 drinks, 1 water", "1,250 ml / 2,500 ml",
                     ])
             }
@@ -115,7 +115,7 @@ import TrackerCore
                 _ = try await visit.post("session/\(path)", body)
             }
             try day.set("20:32")
-            #expect(try await Self.words(visit.picture("small")) == ["2.6", "Water due now"])
+            #expect(try await Self.words(visit.picture("small.svg")) == ["2.6", "Water due now"])
             // Nothing lies over the gauge, or leaves the card: a letter is about half as wide as it is high.
             func stand(_ svg: String) -> [(from: Double, to: Double)] {
                 svg.matches(of: /<text x="([0-9.]+)"[^>]* font-size="([0-9.]+)"[^>]*>([^<]+)</).map { match in
@@ -123,27 +123,27 @@ import TrackerCore
                     return (x - half, x + half)
                 }
             }
-            #expect(try await stand(visit.picture("small")).allSatisfy { $0.from > 48 && $0.to < 158 })
+            #expect(try await stand(visit.picture("small.svg")).allSatisfy { $0.from > 48 && $0.to < 158 })
             let medium = ["2.6", "3 drinks, 1 water", "Water due now", "Next reminder: 8:00"]
-            #expect(try await Self.words(visit.picture("medium")) == medium)
+            #expect(try await Self.words(visit.picture("medium.svg")) == medium)
             // The last three entries, the newest first.
             #expect(
-                try await Self.words(visit.picture("large")) == medium + [
+                try await Self.words(visit.picture("large.svg")) == medium + [
                     "20:30  Drink 1", "20:25  Water", "20:20  Drink 1.6",
                 ])
             // Warned of in red, at its place on the gauge (tracker law E5).
             let mark = try #require(
-                try await visit.picture("medium").firstMatch(
+                try await visit.picture("medium.svg").firstMatch(
                     of: /class="value" cx="34" cy="([0-9.]+)" r="9" fill="(#[0-9A-F]{6})"/))
             #expect(mark.2 == "#E53935" && abs((Double(mark.1) ?? 0) - (24 + 112 * (1 - (0.5 + 2.6 / 12)))) < 0.01)
             _ = try await visit.post("session/water")
-            let small = try await visit.picture("small")
+            let small = try await visit.picture("small.svg")
             #expect(
                 Self.words(small) == ["1.6", "Water due in:", "1 drink"]
                     && stand(small).allSatisfy { $0.from > 48 && $0.to < 158 }, "\(small)")
             // Below zero with a minus, as the page has it.
             for _ in 0..<3 { _ = try await visit.post("session/water") }
-            #expect(try await Self.words(visit.picture("small")).first == "−1.4")
+            #expect(try await Self.words(visit.picture("small.svg")).first == "−1.4")
         }
     }
 
@@ -154,9 +154,36 @@ import TrackerCore
         try await CheckedDay().served { visit async throws in
             for path in ["/widget/\(name)", "/widget/\(name).svg"] {
                 let reply = try await visit.house.ask("GET", path)
-                #expect(reply.status == 200 && reply.headers["content-type"] == "image/svg+xml")
-                #expect(reply.headers["cache-control"] == "private, max-age=60" && reply.headers["refresh"] == "60")
+                let isPage = !path.hasSuffix(".svg") && ["small", "medium", "large"].contains(name)
+                #expect(reply.status == 200)
+                #expect(reply.headers["content-type"] == (isPage ? "text/html; charset=utf-8" : "image/svg+xml"))
+                #expect(reply.headers["cache-control"] == (isPage ? "no-store" : "private, max-age=60"))
+                #expect(reply.headers["refresh"] == "60")
+                // Other sites may embed it, and it may load nothing.
+                #expect(reply.headers["cross-origin-resource-policy"] == "cross-origin")
+                let policy = reply.headers["content-security-policy"] ?? ""
+                #expect(policy.contains("frame-ancestors *") && policy.contains("default-src 'none'"), "\(policy)")
             }
+        }
+    }
+
+    @Test func `widget page logs once when its button is pressed twice`() async throws {
+        try await CheckedDay().served { visit async throws in
+            var headers = visit.house.page
+            headers["Content-Type"] = "application/x-www-form-urlencoded"
+            let page = try await visit.picture("large")
+            let key = try #require(page.firstMatch(of: /name="key" value="([0-9A-F-]+)"/)).1
+            for _ in 0..<2 {
+                let reply = try await visit.house.ask(
+                    "POST", "/widget/large?token=t", "key=\(key)&press=cup", headers: headers)
+                #expect(reply.status == 303 && reply.headers["location"] == "large?token=t", "\(reply.body)")
+            }
+            #expect(try await visit.state()["dailyTotalMl"] as? Int == 250)
+            for form in ["press=cup", "key=\(key)&press=purge", "key=1&press=cup", ""] {
+                let reply = try await visit.house.ask("POST", "/widget/large", form, headers: headers)
+                #expect(reply.status == 422, "\(form)")
+            }
+            #expect(try await visit.state()["dailyTotalMl"] as? Int == 250)
         }
     }
 

@@ -19,8 +19,9 @@ from pages.settings import Settings
 from pages.today import Today
 from pages.watch import Watch
 from pages.waterline import Waterline
+from pages.widgets import Widgets
 
-SUITES = [Today, History, Waterline, Settings, Bottle, Watch, Notices, Looks]
+SUITES = [Today, History, Waterline, Settings, Bottle, Watch, Widgets, Notices, Looks]
 
 
 def main():

@@ -20,5 +20,7 @@ extension TrackerDesk {
     }
 
     /// The entries of the session that runs, oldest first; none without one.
-    package func activeLogs() throws -> [LogEntry] { try store.activeSession(at: now)?.logs ?? [] }
+    package func activeLogs() throws -> [LogReport] {
+        try store.activeSession(at: now).map { view in view.logs.map { LogReport($0, view) } } ?? []
+    }
 }

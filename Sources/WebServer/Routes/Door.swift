@@ -165,13 +165,17 @@ struct Door: RouterMiddleware {
     /// What every answer says beside itself.
     private func dress(_ response: inout Response) {
         response.headers[.xContentTypeOptions] = "nosniff"
-        response.headers[.contentSecurityPolicy] = """
-            default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; \
-            manifest-src 'self'; \
-            worker-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'
-            """
+        if response.headers[.contentSecurityPolicy] == nil {
+            response.headers[.contentSecurityPolicy] = """
+                default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; \
+                manifest-src 'self'; \
+                worker-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'
+                """
+        }
         response.headers[.referrerPolicy] = "no-referrer"
-        response.headers[.crossOriginResourcePolicy] = "same-origin"
+        if response.headers[.crossOriginResourcePolicy] == nil {
+            response.headers[.crossOriginResourcePolicy] = "same-origin"
+        }
         response.headers[.crossOriginOpenerPolicy] = "same-origin"
         if response.headers[.cacheControl] == nil { response.headers[.cacheControl] = "no-store" }
     }

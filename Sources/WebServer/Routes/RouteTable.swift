@@ -74,6 +74,11 @@ final class RouteTable {
         respond(to: .get, path, .read) { try await answer($0).response }
     }
 
+    /// A form of an embedded page, which logs.
+    func form(_ path: String, _ act: @escaping @Sendable (Ask) async throws -> Answer) {
+        respond(to: .post, path, .log) { try await act($0).response }
+    }
+
     /// A page or another route that belongs to no person.
     func plain(_ path: String, _ answer: @escaping Plain) { on(path, .get, answer) }
 

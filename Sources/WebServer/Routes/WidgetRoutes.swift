@@ -1,15 +1,16 @@
+import Foundation
 import HTTPTypes
+import Hummingbird
 import NIOCore
 import TrackerCore
 import TrackerService
 
-/// Small pictures of the day for other programs' pages.
+/// Small pictures of the day for other programs' pages, and pages to embed.
 enum WidgetRoutes {
-    /// How long a picture may be shown before it is asked for again, seconds (tracker law B8: the tick).
+    /// How long a picture may be shown before it is requested again, seconds.
     static let freshSeconds = 60
-
-    /// Those that show a session.
-    private static let sessionWidgets = ["small", "medium", "large"]
+    /// Bytes of a form, at most.
+    private static let formLimit = 1024
 
     static func add(to table: RouteTable) {
         let widgets: [(name: String, draw: @Sendable (Scene) -> String)] = [
@@ -18,27 +19,115 @@ enum WidgetRoutes {
             ("medium", { Widget.medium($0.state, $0.last) }), ("large", { Widget.large($0.state, $0.logs, $0.last) }),
         ]
         for (name, draw) in widgets {
-            for path in ["/widget/\(name)", "/widget/\(name).svg"] {
-                table.picture(path) { ask in
-                    let scene = try Scene(ask)
-                    // Not "No Session": whether there is one is no business of this caller's.
-                    let isHidden = sessionWidgets.contains(name) && !ask.seesWaterline
-                    let svg = isHidden ? Widget.amount(scene.state, isLarge: name != "small") : draw(scene)
-                    return Answer(
-                        type: "image/svg+xml", bytes: ByteBuffer(string: svg),
-                        headers: [.cacheControl: "private, max-age=\(freshSeconds)", .refresh: "\(freshSeconds)"])
-                }
+            let isOfSession = !["circular", "corner"].contains(name)
+            let picture: @Sendable (Ask) throws -> Answer = { ask in
+                let scene = try Scene(ask)
+                // Not "No Session": whether there is one is hidden from this caller.
+                let isHidden = isOfSession && !ask.seesWaterline
+                return answer(
+                    "image/svg+xml", isHidden ? Widget.amount(scene.state, isLarge: name != "small") : draw(scene))
+            }
+            table.picture("/widget/\(name).svg", picture)
+            guard isOfSession else {
+                table.picture("/widget/\(name)", picture)
+                continue
+            }
+            table.picture("/widget/\(name)") { ask in
+                let scene = try Scene(ask)
+                var page = answer("text/html; charset=utf-8", try page(name, scene, ask, draw).html)
+                page.headers[.cacheControl] = "no-store"
+                return page
+            }
+            table.form("/widget/\(name)") { ask in try await press(name, ask) }
+        }
+    }
+
+    /// The session with its buttons; without one the ring of the day.
+    private static func page(_ name: String, _ scene: Scene, _ ask: Ask, _ draw: (Scene) -> String) throws -> WidgetPage
+    {
+        let state = scene.state
+        let cup = (WidgetPage.Button.cup, "+\(state.units.text(state.cupMl))")
+        let key = UUID().uuidString
+        guard state.waterline == nil else {
+            let buttons: [(WidgetPage.Button, String)] = [(.drink, "+ Drink"), (.water, "+ Water"), cup]
+            return WidgetPage(
+                svg: draw(scene), lines: [], buttons: name == "small" ? Array(buttons.prefix(2)) : buttons, key: key)
+        }
+        var lines = [state.litresText, nextDrink(state)]
+        if name == "large" {
+            let desk = try ask.person.desk()
+            let zone = (try? Zone(state.zone)) ?? .utc
+            lines += try desk.day(desk.today()).drinks.suffix(3).reversed().map {
+                "\(zone.wall(at: $0.drink.at).timeText.prefix(5))  \(state.units.text($0.drink.ml))"
             }
         }
+        return WidgetPage(
+            svg: Widget.circular(state), lines: lines,
+            buttons: [cup] + (ask.seesWaterline && name != "small" ? [(.start, "Start session")] : []), key: key)
+    }
+
+    private static func nextDrink(_ state: TrackerSnapshot) -> String {
+        switch state.nextDrink.phase {
+        case .alerting: "A drink is due now."
+        case .counting: "Next drink in \(duration(state.nextDrink.secondsLeft ?? 0))"
+        case .outsideHours, .goalReached: MainView(state).headline
+        }
+    }
+
+    /// `2 h 27 min`, rounded up to whole minutes.
+    private static func duration(_ seconds: Double) -> String {
+        let minutes = Int((max(0, seconds) / 60).rounded(.up))
+        return minutes < 60 ? "\(minutes) min" : "\(minutes / 60) h \(minutes % 60) min"
+    }
+
+    /// Does what the button says, once for each rendering of the page, and shows the page again.
+    private static func press(_ name: String, _ ask: Ask) async throws -> Answer {
+        let body = try await ask.body(upTo: formLimit)
+        var form = URLComponents()
+        form.percentEncodedQuery = String(buffer: body)
+        let field = { (name: String) in form.queryItems?.first { $0.name == name }?.value }
+        guard let button = field("press").flatMap(WidgetPage.Button.init), let key = field("key").flatMap(UUID.init)
+        else {
+            throw HTTPProblem.wrong("notAButton", "invalid form: expected the fields press and key of a widget")
+        }
+        if button != .cup { try SessionRoutes.check(ask) }
+        var head = ask.request.head
+        head.headerFields[.idempotencyKey] = key.uuidString
+        let keyed = Ask(
+            request: Request(head: head, body: .init(buffer: body)), visit: ask.visit, person: ask.person)
+        _ = try await Once.answer(keyed, .stored, asking: Array(button.rawValue.utf8)) { desk in
+            switch button {
+            case .cup: .json(try desk.logDrink(.cup))
+            case .drink: .json(try desk.drink())
+            case .water: .json(try desk.water())
+            case .start: .json(try desk.startSession())
+            }
+        }
+        await ask.person.wrote()
+        let query = ask.request.uri.query.map { "?\($0)" } ?? ""
+        return Answer(status: .seeOther, type: "", bytes: ByteBuffer(), headers: [.location: "\(name)\(query)"])
+    }
+
+    /// May be embedded in pages of any origin, and has its style inside.
+    private static func answer(_ type: String, _ text: String) -> Answer {
+        Answer(
+            type: type, bytes: ByteBuffer(string: text),
+            headers: [
+                .cacheControl: "private, max-age=\(freshSeconds)", .refresh: "\(freshSeconds)",
+                .contentSecurityPolicy: """
+                default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; base-uri 'none'; frame-ancestors *
+                """,
+                .crossOriginResourcePolicy: "cross-origin",
+            ])
     }
 }
 
-/// What the pictures show, as far as it is the caller's business.
+/// What the pictures show, as far as the caller may see it.
 private struct Scene {
     var state: TrackerSnapshot
-    /// Of the session that runs.
-    var logs: [LogEntry] = []
-    /// Of the last session, where none runs.
+    /// Of the active session.
+    var logs: [LogReport] = []
+    /// Of the last session, while none is active.
     var last: SessionSummary?
 
     init(_ ask: Ask) throws {

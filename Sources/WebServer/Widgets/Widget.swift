@@ -2,8 +2,14 @@ import Utilities
 import TrackerCore
 import TrackerService
 
-/// Small pictures of the day as SVG. All text in them is escaped; colours follow what is shown (tracker law B6).
+/// Small pictures of the day as SVG. All text in them is escaped. They follow the colour scheme.
 enum Widget {
+    /// The colours of a dark scheme; the attributes of the elements are those of a light one.
+    static let style = """
+        <style>@media (prefers-color-scheme:dark){.card{fill:#172534}.ink{fill:#EAF2FA}.rim{stroke:#172534}\
+        .track{stroke:#3A4A5A}.bar{fill:#3A4A5A}}</style>
+        """
+
     /// A drop inside a ring: the day's progress. While alerting the whole ring is a rainbow, also at 0 (K-A15).
     static func circular(_ state: TrackerSnapshot) -> String {
         // A9's watch-size variant: stroke 12, 90 % of the square.
@@ -14,7 +20,7 @@ enum Widget {
             state.nextDrink.phase == .alerting
             ? rainbow(radius)
             : """
-            <circle cx="100" cy="100" r="\(radius)" fill="none" stroke="#CFD8DC" stroke-width="12"/>\
+            <circle class="track" cx="100" cy="100" r="\(radius)" fill="none" stroke="#CFD8DC" stroke-width="12"/>\
             <circle class="progress" cx="100" cy="100" r="\(radius)" fill="none" stroke="\(colour(state))" \
             stroke-width="12" stroke-linecap="\(arc > 0 ? "round" : "butt")" \
             stroke-dasharray="\(digits(arc)) \(digits(around))" transform="rotate(-90 100 100)"/>
@@ -52,12 +58,14 @@ enum Widget {
     }
 
     /// The session with its counts and its last three entries; without one what the last came to.
-    static func large(_ state: TrackerSnapshot, _ logs: [LogEntry], _ last: SessionSummary?) -> String {
+    static func large(_ state: TrackerSnapshot, _ logs: [LogReport], _ last: SessionSummary?) -> String {
         guard let session = state.waterline else { return idle(state, last, 340, 340) }
         let zone = (try? Zone(state.zone)) ?? .utc
         let lines = logs.suffix(3).reversed().enumerated().map { index, log in
-            let time = zone.wall(at: log.timestamp).timeText.prefix(5)
-            let words = log.kind == .water ? "Water" : "Drink \(digits(log.standardDrinkEstimate ?? 1))"
+            let time = zone.wall(at: log.log.timestamp).timeText.prefix(5)
+            let words =
+                log.log.kind == .water
+                ? "Water" : "\(log.presetName ?? "Drink") \(digits(log.log.standardDrinkEstimate ?? 1))"
             return text(28, 206 + Double(index) * 44, 18, "\(time)  \(words)", anchor: "start")
         }
         return frame(340, 340, session.waterDueText, card(340, 340) + body(session, 340) + lines.joined())
@@ -101,7 +109,7 @@ enum Widget {
         let at = y + height * (1 - session.gauge)
         let colour = session.isWarning ? "#E53935" : "#42A5F5"
         return """
-            <rect x="\(digits(x))" y="\(digits(y))" width="12" height="\(digits(height))" rx="6" fill="#CFD8DC"/>\
+            <rect class="bar" x="\(digits(x))" y="\(digits(y))" width="12" height="\(digits(height))" rx="6" fill="#CFD8DC"/>\
             <rect x="\(digits(x - 4))" y="\(digits(y + height / 2 - 1))" width="20" height="2" fill="#6B7B8D"/>\
             <circle class="value" cx="\(digits(x + 6))" cy="\(digits(at))" r="9" fill="\(colour)"/>
             """
@@ -138,7 +146,7 @@ enum Widget {
     }
 
     private static func card(_ width: Double, _ height: Double) -> String {
-        "<rect width=\"\(digits(width))\" height=\"\(digits(height))\" rx=\"20\" fill=\"#FFFFFF\"/>"
+        "<rect class=\"card\" width=\"\(digits(width))\" height=\"\(digits(height))\" rx=\"20\" fill=\"#FFFFFF\"/>"
     }
 
     private static func text(
@@ -155,7 +163,7 @@ enum Widget {
             """
             : ""
         return """
-            <text x="\(digits(x))" y="\(digits(y))" font-family="system-ui, sans-serif" font-size="\(digits(size))" \
+            <text class="ink\(isOnAnything ? " rim" : "")" x="\(digits(x))" y="\(digits(y))" font-family="system-ui, sans-serif" font-size="\(digits(size))" \
             font-weight="\(weight)" \
             text-anchor="\(anchor)" fill="#1A1A2E"\(rim)>\(Escaping.markup(words))</text>
             """
@@ -165,7 +173,7 @@ enum Widget {
         """
         <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 \(digits(width)) \(digits(height))" \
         width="\(digits(width))" height="\(digits(height))" \
-        role="img" aria-label="\(Escaping.markup(title))">\(inside)</svg>
+        role="img" aria-label="\(Escaping.markup(title))">\(style)\(inside)</svg>
         """
     }
 

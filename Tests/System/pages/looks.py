@@ -10,6 +10,7 @@ from .browser import PageCase, tracker
 
 PAGES = {"/": ".vessel", "/history": ".month-day", "/waterline": ".page-waterline .card", "/bottle": ".command", "/settings": "[data-group=account]",
          "/welcome": ".page-welcome", "/watch": ".watch-litres", "/pair": "input.code"}
+WIDGETS = {"/widget/small": "main svg", "/widget/large": "main svg"}
 WIDTHS = {320: 640, 768: 1024, 1280: 900}
 TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 
@@ -49,7 +50,7 @@ class Looks(PageCase):
         tracker("water")
         for width, dark in browser.views(*WIDTHS):
             self.emulate(width, WIDTHS[width], dark)
-            for path, ready in PAGES.items():
+            for path, ready in (PAGES | WIDGETS).items():
                 with self.subTest(path=path, width=width, dark=dark):
                     self.open(path, ready)
                     self.script("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
