@@ -19,7 +19,7 @@ package struct DriverClock: Sendable {
         self.sleep = sleep
     }
 
-    /// Deadlines on the system's clock that goes on while it sleeps; the wall clock is the caller's.
+    /// Deadlines by the monotonic clock that includes suspend; the wall clock is the caller's.
     package static func system(wall: @escaping @Sendable () -> Instant) -> DriverClock {
         let clock = ContinuousClock()
         let start = clock.now

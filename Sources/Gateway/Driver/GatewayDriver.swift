@@ -13,15 +13,15 @@ package actor GatewayDriver {
         package var progress: @Sendable (PollProgress) -> Void = { _ in }
         /// Entries that the journal has taken, each with what became of it.
         package var journaled: @Sendable ([JournalEntry], [JournalOutcome]) -> Void = { _, _ in }
-        /// A report that the bottle sent by itself.
+        /// A report frame of the bottle.
         package var report: @Sendable (Frame) -> Void = { _ in }
-        /// The bottle at the other end said something by itself, in a poll or on a connection that was kept.
+        /// The bottle sent something without a request, in a poll or on a kept connection.
         package var stirred: @Sendable () -> Void = {}
-        /// A connection that was kept has ended by itself.
+        /// A kept connection was lost.
         package var lost: @Sendable () -> Void = {}
-        /// Today's counted total in ml, where somebody keeps one.
+        /// Today's total in ml; `nil` if there is none.
         package var todayTotal: @Sendable () throws -> Int? = { nil }
-        /// What the light of this bottle is to show, `nil` where it shows it already; and that it was told.
+        /// The light that this bottle should show; `nil` if it shows it already.
         package var light: @Sendable (_ bottle: String) throws -> BottleLight? = { _ in nil }
         /// A bottle's light or screen was set: remember it.
         package var lit: @Sendable (_ bottle: String, BottleLight) throws -> Void = { _, _ in }
@@ -30,11 +30,9 @@ package actor GatewayDriver {
         package init() {}
     }
 
-    /// Whom a poll is for: where what the bottle says is kept, and who is told.
+    /// The journal and the receivers of one poll.
     package struct Party: Sendable {
-        /// Where what the bottle says is kept.
         package var journal: any Journal
-        /// Who is told meanwhile.
         package var outlets: Outlets
 
         package init(journal: any Journal, outlets: Outlets = Outlets()) {
@@ -68,7 +66,7 @@ package actor GatewayDriver {
     package var isHolding: Bool { current?.isHolding == true }
 
     /// One poll, from scan to disconnect, or to a connection that is kept and taken up by the next poll of that bottle.
-    /// Never throws: what went wrong stands in the report. Cancelling the task stops the poll politely: disconnect,
+    /// Never throws: the report has the error. Cancelling the task stops the poll politely: disconnect,
     /// keep what came, acknowledge nothing more. Polls of one driver never overlap.
     package func poll(_ options: PollOptions, for party: Party) async -> PollReport {
         precondition(current?.isOver ?? true, "polls of one driver never overlap")

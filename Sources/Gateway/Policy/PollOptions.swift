@@ -26,7 +26,7 @@ package struct PollOptions: Sendable {
     /// The bottles of this store. Where there are any and none is named by `bottle`, no other one is drained or told
     /// anything.
     package var own: [OwnBottle] = []
-    /// Bottles of this store that this poll is not for: they are nobody else's, and left to their own polls.
+    /// Other bottles of this store, which have polls of their own.
     package var others: [OwnBottle] = []
     /// How byte 0 of a record is read.
     package var dialect = BottleProtocol.RecordDialect.calendar
@@ -55,17 +55,17 @@ package struct PollOptions: Sendable {
     package var keepsConnection = false
     /// Goal and reminder, where the owner wants the gateway to manage them.
     package var settings: ManagedSettings?
-    /// Show the day's total on the bottle's screen, before and after the log, where somebody keeps one.
+    /// Show today's total on the bottle's screen.
     package var managesTodayAmount = true
-    /// Let the bottle's light show what it is to show, where somebody says.
+    /// Show reminders by the bottle's light.
     package var managesLight = true
     /// The day's goal, for bottles whose settings want it on their screen (`bottle.showGoal`).
     var dayGoalMl: Int?
-    /// Allow the rung of the recovery ladder that disturbs everybody on the adapter.
+    /// Allow power cycling of the adapter, which ends the connections of other programs.
     package var allowPowerCycle = false
     /// How long each step may take, and what bounds memory.
     package var limits = PollLimits()
-    /// What earlier polls left behind.
+    /// State of earlier polls.
     package var history = PollHistory()
 
     /// A poll with every default, of a bottle whose clock shows this zone.
@@ -74,7 +74,7 @@ package struct PollOptions: Sendable {
     }
 
     /// What a recording answers says nothing of any bottle here and now: its records count, dated by its own clock, and
-    /// it is nobody's, so that it neither becomes the store's own nor takes its alias.
+    /// it is not adopted and gets no alias.
     package mutating func answeredByRecording() {
         isRecording = true
         (isClockSynchronised, correctClockBeyond) = (true, nil)
@@ -119,7 +119,7 @@ package struct OwnBottle: Hashable, Sendable {
             ?? text
     }
 
-    /// Whether somebody who shows this identity, and is called so, is this bottle.
+    /// Whether a bottle with this identity and alias is this bottle.
     func answers(to identity: String, alias: String?) -> Bool {
         identities.contains(identity) || identities.isEmpty && alias.map(aliases.contains) == true
     }
@@ -129,7 +129,7 @@ package struct OwnBottle: Hashable, Sendable {
 package struct ManagedSettings: Hashable, Sendable {
     /// Daily goal, ml.
     package var goalMl: UInt16
-    /// When the bottle reminds by itself; `nil`: that is left alone.
+    /// The bottle's own reminder; `nil`: not changed.
     package var reminder: ReminderSetting?
 
     package init(goalMl: UInt16, reminder: ReminderSetting? = nil) {
@@ -140,16 +140,16 @@ package struct ManagedSettings: Hashable, Sendable {
 
 /// The time limits of a poll, each with its source; and what bounds its memory.
 package struct PollLimits: Hashable, Sendable {
-    /// Founding documents: scan time-out.
+    /// Original requirement: scan time-out.
     package var scan = Duration.seconds(10)
-    /// Founding documents: connect time-out.
+    /// Original requirement: connect time-out.
     package var connect = Duration.seconds(5)
     /// Discovery of all services. Over radio about 1 s; 30 s is ATT's own limit for one transaction, and our whole
     /// budget.
     package var discover = Duration.seconds(8)
     /// One read, write or subscription.
     package var request = Duration.seconds(3)
-    /// Founding documents: between the draft command 01 and the first read of the response.
+    /// Original requirement: from the draft command 01 to the first read of the response.
     package var beforeRead = Duration.milliseconds(500)
     /// Until a command counts as ignored and is sent again: bottles ignore what comes too soon after the subscription,
     /// and owners space commands 0.5–1 s apart.
@@ -187,13 +187,13 @@ package struct PollLimits: Hashable, Sendable {
     package init() {}
 }
 
-/// What one poll leaves to the next, beside the journal: kept by the service, empty for a single poll.
+/// State that the service passes from poll to poll; empty for a single poll.
 package struct PollHistory: Hashable, Sendable {
     /// Polls in a row in which the scan found nothing.
     package var failedScans = 0
     /// The peer whose last session ended badly: the system's memory of it may be stale.
     package var suspectPeer: String?
-    /// A goal that the bottle was told and did not take.
+    /// A goal that the bottle did not accept.
     var unheededGoalMl: Int?
 
     /// With nothing remembered.

@@ -10,13 +10,12 @@ import TrackerCore
 ///   failed to be stored;
 /// - `suspect <= new + duplicates`;
 /// - `acknowledged + unconfirmed <= new + duplicates`: only what the journal has is acknowledged;
-/// - `acknowledged` counts what the bottle was told to forget and no longer has: never more than it dropped;
+/// - `acknowledged` counts acknowledged records that the bottle no longer has;
 /// - `complete` is never true of a poll in which no log was read to its end.
 package struct PollReport: Hashable, Sendable {
     /// What the bottle is called: its alias, or else its identity. `nil`: none was met.
     package var bottle: String?
-    /// The bottle's identity, under which its records are kept: its address, its serial number, or what stands in for
-    /// them.
+    /// The bottle's identity, under which its records are kept: its address, its serial number, or a substitute.
     package var identity: String?
     /// The store had no bottle before; this one is its own from now on.
     package var isAdopted = false
@@ -28,7 +27,7 @@ package struct PollReport: Hashable, Sendable {
     package var model: BottleModel?
     /// What it said of itself, where it was asked.
     package var snapshot: Snapshot?
-    /// How strongly it was heard before it was connected with, dBm; `nil`: the link did not say, or nobody listened.
+    /// Signal strength before the connection, dBm; `nil`: unknown.
     package var rssi: Int?
     /// Charge of its battery, 0–100, from its snapshot or its reports.
     package var batteryPercent: Int?
@@ -46,10 +45,9 @@ package struct PollReport: Hashable, Sendable {
     package var resolved = 0
     /// Pieces of bytes that could not be understood; kept, with the reason, as far as the limit allows.
     package var quarantined = 0
-    /// Records that the bottle was told to forget, and did.
+    /// Acknowledged records that a later reading no longer brought.
     package var acknowledged = 0
-    /// Records that the bottle was told to forget last, where nobody could see any more whether it did: the connection
-    /// or the poll ended before. The next poll tells: they come again, or not.
+    /// Acknowledged records that no later reading could verify, because the connection or the poll ended.
     package var unconfirmed = 0
     /// The whole log was read.
     package var complete = false
@@ -117,7 +115,7 @@ package struct PollFailure: Problem, Hashable {
             }
         }
 
-        /// What surfaces show until a poll succeeds; `nil` where it says nothing of the way to the bottle.
+        /// The problem to show until a poll succeeds; `nil` if the failure is not about the connection.
         func problem(_ sentence: String) -> ConnectionProblem? {
             switch self {
             case .interrupted, .cannotStore: nil
@@ -125,7 +123,7 @@ package struct PollFailure: Problem, Hashable {
             }
         }
 
-        /// Nobody was there to talk to, as opposed to a talk that went wrong.
+        /// Whether no bottle was connected.
         package var isAbsence: Bool {
             switch self {
             case .notFound, .bluetoothOff, .permissionDenied, .noAdapter, .connectFailed: true
@@ -138,7 +136,7 @@ package struct PollFailure: Problem, Hashable {
     package var kind: Kind
     /// What came back: one sentence.
     package var sentence: String
-    /// The kind, or the particular case of it: what can be done is a surface's business.
+    /// The kind, or a special case of it. Interfaces choose their advice by it.
     package var code: String
     /// `link` and `hasRadio` say over which way; others what the sentence speaks of.
     package var values: [String: String]

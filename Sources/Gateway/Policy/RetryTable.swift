@@ -6,7 +6,7 @@ package enum RecoveryRung: String, Hashable, Sendable, CaseIterable {
     case retry
     /// End what the system believes to be a connection.
     case disconnect
-    /// Let the system forget the peer: stale attempts and GATT caches go with it.
+    /// Remove the device from the system, with stale attempts and GATT caches.
     case forget
     /// Stop and start the scan: discovery can stall silently.
     case restartDiscovery
@@ -68,13 +68,13 @@ package enum RetryTable {
         RetryRule(
             code: .inProgress, rungs: [.disconnect, .forget, .powerCycle], pause: .milliseconds(500),
             failure: .connectFailed,
-            reason: "somebody's attempt, perhaps a dead process's, can last minutes"),
+            reason: "another attempt, perhaps of a dead process, can last minutes"),
         RetryRule(
             code: .disconnected, rungs: [.retry, .retry, .forget], pause: .milliseconds(300), failure: .connectionLost,
-            reason: "a log that is not acknowledged comes again: connecting anew costs nothing but time"),
+            reason: "a log that is not acknowledged comes again, so a new connection only costs time"),
         RetryRule(
             code: .timeout, rungs: [.disconnect, .forget], pause: .milliseconds(300), failure: .didNotAnswer,
-            reason: "a link that swallows answers may be a zombie: only a new connection tells"),
+            reason: "a link without answers may be dead: only a new connection shows it"),
         RetryRule(
             code: .refused, rungs: [], pause: .zero, failure: .unexpectedResponse,
             reason: "a bottle needs no pairing and refuses nothing that it offers: a no stays a no"),

@@ -1,7 +1,8 @@
 import Bluetooth
 import BottleProtocol
 
-/// Who a bottle is, from what survives a retransmission (promise 2): its address; without a radio, its serial number.
+/// A bottle's identity, from data that a retransmission does not change: its address, or without a radio its serial
+/// number.
 enum BottleIdentity {
     /// The text of a Serial Number String (2A25), where it can serve as an identity: an address (in the project's own
     /// spelling, so that the same bottle has one name on all links), or 1–64 printable characters.
@@ -11,14 +12,12 @@ enum BottleIdentity {
         return BluetoothAddress(text)?.description ?? text
     }
 
-    /// What stands in where a bottle has no address and no usable serial number: its name at its link. Stable as long
-    /// as both are; two bottles never share it.
+    /// The identity of a bottle without an address and a usable serial number: its name and its link.
     static func standIn(name: String?, link: String) -> String {
         name.map { "\($0) at \(link)" } ?? "bottle at \(link)"
     }
 
-    /// What stands in where a bottle hides behind an address that changes (a private one) and has no usable serial
-    /// number: its name, which the next address will show too.
+    /// The identity of a bottle with a private address, which changes, and no usable serial number: its name.
     static func standIn(privateName name: String?) -> String? {
         name.map { "\($0) (private address)" }
     }
@@ -55,8 +54,8 @@ package struct BottleSelector: Hashable, Sendable {
         return name?.lowercased() == text.lowercased()
     }
 
-    /// Whether somebody seen by a scan may be a bottle: retail bottles advertise no service, so the name's prefix
-    /// tells; draft bottles advertise FF00 (protocol spec P1).
+    /// Whether an advertisement may be a bottle's: retail bottles advertise no service but have a name prefix, draft
+    /// bottles advertise FF00 (protocol spec P1).
     package static func looksLikeBottle(_ advertisement: Advertisement) -> Bool {
         advertisement.name.map(BottleName.isBottle) == true
             || BottleProfile.allCases.contains {

@@ -8,10 +8,10 @@ enum ClockTrust: Hashable, Sendable {
     /// The bottle's clock, or the newest record of its log, shows about the same time.
     case plausible
     /// Anything else. The sentence has the reason.
-    case doubtful(String)
+    case untrusted(String)
 
     /// It dates records and lets the poll acknowledge.
-    var isTrusted: Bool { if case .doubtful = self { false } else { true } }
+    var isTrusted: Bool { if case .untrusted = self { false } else { true } }
 
     /// - Parameters:
     ///   - isSynchronised: the operating system says so, or the user.
@@ -27,11 +27,11 @@ enum ClockTrust: Hashable, Sendable {
         let witness = drift == nil ? "the newest drink in the bottle is of" : "the bottle's says"
         let other = drift.map { host.advanced(seconds: Double($0)) } ?? newest
         if host < released {
-            self = .doubtful("\(shown) this program was released later")
+            self = .untrusted("\(shown) this program was released later")
         } else if let other, abs(host.seconds(to: other)) > RecordResolver.aheadSeconds {
-            self = .doubtful("\(shown) \(witness) \(other)")
+            self = .untrusted("\(shown) \(witness) \(other)")
         } else {
-            self = other == nil ? .doubtful("\(shown) neither bottle nor log confirms it") : .plausible
+            self = other == nil ? .untrusted("\(shown) neither bottle nor log confirms it") : .plausible
         }
     }
 }

@@ -11,8 +11,8 @@ package struct Ownership: Sendable {
         self.options = options
     }
 
-    /// Nobody was named, or one of the store's own: only then says a bottle that is not found something of the store's.
-    /// A name that was mistyped does not.
+    /// Whether no bottle was named, or one of the store's own. A missing bottle of another name says nothing about the
+    /// store's bottles.
     package var isAboutOwn: Bool {
         guard let wanted = options.bottle else { return true }
         let selector = BottleSelector(text: wanted)
@@ -30,7 +30,7 @@ package struct Ownership: Sendable {
         guard BluetoothAddress(wanted) == nil else { return nil }
         let known = options.own.filter { $0.advertisedName?.lowercased() == wanted.lowercased() }
         if !known.isEmpty { return known }
-        // An own bottle that was never met may be the one that bears it; without any, whoever bears it is meant.
+        // An own bottle that was never connected may have that name; without any, each bottle of that name is meant.
         let unmet = options.own.filter { $0.advertisedName == nil }
         return unmet.isEmpty ? nil : unmet
     }
@@ -42,8 +42,8 @@ package struct Ownership: Sendable {
         return candidates.contains { $0.answers(to: identity, alias: options.alias) }
     }
 
-    /// Whether somebody seen by a scan may be one of them: an address that changes, or a bottle of which no address is
-    /// known, shows itself only on a connection.
+    /// Whether an advertisement may be one of them. A private address, or a bottle without a known address, can only be
+    /// identified on a connection.
     package func mayBeOwn(_ advertisement: Advertisement) -> Bool {
         guard let candidates else { return true }
         if let address = advertisement.address?.description,

@@ -193,8 +193,8 @@ extension Poll {
         try decide(session, reader, records)
     }
 
-    /// Why a reading that is whole by itself cannot be trusted. A log does not become empty by itself, and a bottle
-    /// that says whether records follow does so each time.
+    /// The reason why a whole reading cannot be trusted. A log does not become empty without an acknowledgement, and a
+    /// bottle that sends a status frame sends one each time.
     private func contradiction(_ records: [RawRecord], _ reader: LogReader, _ session: Session) -> String? {
         if let cutAt = session.log.cutAt { return "values end at \(cutAt) bytes, and what they lack is lost" }
         if reader.opening == .frame, session.log.opening == .status { return "the beginning of the log is missing" }
@@ -202,7 +202,7 @@ extension Poll {
         return records.isEmpty && !left.isEmpty ? "the bottle said that it has no records" : nil
     }
 
-    /// Keeps the records of whole frames, forgets what earlier readings proved, and asks again once the link is quiet.
+    /// Stores the records of whole frames, discards earlier readings, and asks again once the link is quiet.
     private mutating func finishOdd(_ session: Session, _ reader: LogReader, _ oddity: String) throws {
         var session = session
         session.log.agreement.discard()
@@ -262,7 +262,7 @@ extension Poll {
         }
         let isStored = stored.isSuperset(of: records)
         if options.keep, isStored { return try finishLog(session) }
-        if case .doubtful(let sentence) = trust { return try finishLog(session, note: sentence) }
+        if case .untrusted(let sentence) = trust { return try finishLog(session, note: sentence) }
         if reader.ending == .repeatedPacket {
             return try finishLog(
                 session,
@@ -399,7 +399,7 @@ extension Poll {
     }
 
     private func logFailure(_ session: Session, _ note: String?, isLimited: Bool) -> PollFailure? {
-        if case .doubtful(let sentence) = trust, report.received > 0 {
+        if case .untrusted(let sentence) = trust, report.received > 0 {
             return PollFailure(.clockDoubtful, sentence + ".")
         }
         guard !report.complete, !isLimited else { return nil }

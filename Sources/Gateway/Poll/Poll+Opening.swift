@@ -18,7 +18,7 @@ enum Opening: Hashable, Sendable {
 
 /// What happened on a connection that is kept.
 package enum ConnectionNews: Hashable, Sendable {
-    /// The bottle said something by itself: its log is worth a look.
+    /// The bottle sent something without a request.
     case stirred
     case lost
 }
@@ -68,8 +68,7 @@ extension Poll {
         }
     }
 
-    /// The system caches attribute tables, and after a firmware update it may have an old one: it is asked to forget
-    /// the peer once.
+    /// The system caches attribute tables. After a firmware update it may have an old one, so the device is removed once.
     private mutating func rejectServices(_ error: BottleTable.NoBottle) throws {
         let peer = report.name.map { "'\($0)'" } ?? "the peer at \(linkName)"
         guard !hasRadio || failures[.protocolViolation] != nil else {
@@ -148,7 +147,7 @@ extension Poll {
             || seen?.isAddressPrivate == true && selector.matches(address: seen?.address, name: report.name)
     }
 
-    /// This is not the bottle that was meant: the scan goes on for another one.
+    /// Disconnects a bottle that was not meant, and scans again.
     private mutating func reject(_ failure: PollFailure) {
         report.failure = failure
         if let peer = state.session?.peer { neighbours.rejected.insert(peer) }

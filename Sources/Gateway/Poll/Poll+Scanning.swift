@@ -2,7 +2,7 @@ import BottleProtocol
 import Bluetooth
 import TrackerCore
 
-/// Peers that a scan has shown beside the bottle that is looked for.
+/// Other peers that a scan has found.
 struct Neighbours: Sendable {
     var heard = HeardPeers()
     /// Bottles that are not this store's.
@@ -28,7 +28,7 @@ extension Poll {
         report.rssi = advertisement.rssi
         report.name = advertisement.name.flatMap { BottleIdentity.name(Array($0.utf8)) }
         perform(.stopScan)
-        // The link gives up by itself; this is the limit for a link that does not.
+        // For a link that does not keep its own limit.
         state = .connecting(advertisement.peer, until: now.advanced(by: limits.connect + .milliseconds(500)))
         show(.connecting)
         perform(.connect(advertisement.peer, limit: limits.connect))

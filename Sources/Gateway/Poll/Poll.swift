@@ -66,12 +66,12 @@ package struct Poll: Sendable {
     var hasAnswered = false
     /// What the journal remembers of the bottle.
     var memory = BottleMemory()
-    var trust = ClockTrust.doubtful("the log was not read")
+    var trust = ClockTrust.untrusted("the log was not read")
     /// Records that the journal took in this poll.
     var stored: Set<RawRecord> = []
-    /// Records that the bottle was told to forget, and that no reading brought since.
+    /// Acknowledged records that no later reading brought.
     var acknowledged: Set<RawRecord> = []
-    /// Records that the bottle was told to forget last; no reading has shown yet whether it did.
+    /// Records of the last acknowledgement, until a reading verifies it.
     var unverified: [RawRecord] = []
     /// Pieces of unreadable bytes.
     var junk = 0

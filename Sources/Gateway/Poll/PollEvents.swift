@@ -8,7 +8,7 @@ package enum PollEvent: Hashable, Sendable {
     case start
     /// Something happened on the link.
     case link(CentralEvent)
-    /// Answer to `PollEffect.askTodayTotal`: ml counted today, `nil` where nobody keeps a tally.
+    /// Answer to `PollEffect.askTodayTotal`: today's total in ml, `nil` if there is none.
     case todayTotal(Int?)
     /// Answer to `PollEffect.askLight`: what the bottle's light is to show from now on, `nil` where it shows it
     /// already.
@@ -26,7 +26,7 @@ package enum PollEffect: Hashable, Sendable {
     case askTodayTotal
     /// Answered by `PollEvent.light`: the log is read, and there is time for the bottle's light.
     case askLight(bottle: String)
-    /// The bottle was told: to be remembered, because each writing makes it blink.
+    /// A light was written. To be stored, because each write makes the bottle blink.
     case lit(bottle: String, BottleLight)
     /// Entries that the journal has just taken, with what became of each: for live views and reminders.
     case journaled([JournalEntry], [JournalOutcome])
@@ -45,7 +45,7 @@ package struct Diagnostic: Hashable, Sendable {
     package enum Severity: String, Hashable, Sendable, Comparable {
         /// What is being done.
         case info
-        /// Worth knowing: something is not as it should be, and the poll goes on.
+        /// Something is wrong, and the poll continues.
         case warning
 
         package static func < (left: Severity, right: Severity) -> Bool { left == .info && right == .warning }
@@ -55,7 +55,7 @@ package struct Diagnostic: Hashable, Sendable {
     package var severity: Severity
     /// What is so, and what can be done about it.
     package var sentence: String
-    /// Where something particular can be done about it: the surface says what.
+    /// Interfaces choose their advice by it; `nil`: none.
     package var code: String?
 
     package init(_ severity: Severity, _ sentence: String, code: String? = nil) {
@@ -65,7 +65,7 @@ package struct Diagnostic: Hashable, Sendable {
     }
 }
 
-/// Where a poll stands, for a progress line.
+/// The progress of a poll.
 package struct PollProgress: Hashable, Sendable {
     /// The states of tracker spec A8, and `storing`.
     package enum Stage: String, Hashable, Sendable {

@@ -19,7 +19,7 @@ struct ReadingAgreement: Hashable, Sendable {
         return true
     }
 
-    /// Earlier readings prove nothing from now on: something odd came in between, or the bottle was told to forget.
+    /// Discards the readings, after an odd one or an acknowledgement.
     mutating func discard() { readings = [] }
 
     /// The length of the common prefix of the last `needed` readings, in places of the latest.

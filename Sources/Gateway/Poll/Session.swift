@@ -62,7 +62,7 @@ struct LogProgress: Sendable {
     var isBehind = false
     /// Why nothing more is acknowledged on this connection.
     var refusal: String?
-    /// Values are cut at so many bytes, and the rest is lost.
+    /// The length at which a small MTU cuts values.
     var cutAt: Int?
     var isDone = false
 }

@@ -42,7 +42,7 @@ package struct BottlePlan: Hashable, Sendable, Identifiable {
     /// The plan of a store without a bottle.
     private static let anyBottle = "the first bottle that answers"
 
-    /// What people call it; `nil`: nobody knows yet who will answer.
+    /// Its name for people; `nil`: unknown until a bottle answers.
     package var name: String? {
         guard own.count == 1 else { return wanted }
         return own[0].aliases.min() ?? wanted ?? own[0].identities.min()

@@ -1,26 +1,26 @@
 import Bluetooth
 import Synchronization
 
-/// Who looks at one person's day right now: streams that are open, and single looks.
+/// The clients that watch the day now: open event streams and single requests.
 package final class Onlookers: Sendable {
     private let now: @Sendable () -> MonotonicInstant
     private let state = Mutex((streams: 0, last: MonotonicInstant?.none))
 
-    /// With nobody looking, by that clock.
+    /// Without clients, by that clock.
     package init(now: @escaping @Sendable () -> MonotonicInstant) { self.now = now }
 
-    /// Somebody follows what happens, until `end`.
-    /// - Returns: whether nobody looked before.
+    /// A client opens an event stream, until `end`.
+    /// - Returns: whether it is the first client.
     package func begin() -> Bool { note { $0 + 1 } }
 
-    /// Somebody who looked looks no more.
+    /// A client closes its event stream.
     package func end() { _ = note { max(0, $0 - 1) } }
 
-    /// Somebody looked once.
-    /// - Returns: whether nobody looked before.
+    /// A client made a request.
+    /// - Returns: whether it is the first client.
     package func glance() -> Bool { note { $0 } }
 
-    /// Until when the bottle's connection is wanted; `nil` or past: not any more.
+    /// The deadline until which the bottle's connection is kept; `nil` or past: it is not kept.
     package var until: MonotonicInstant? {
         let now = now()
         return state.withLock { state in (state.streams > 0 ? now : state.last)?.advanced(by: HoldTimes.afterLook) }

@@ -5,7 +5,7 @@ import TrackerCore
 package actor PollService {
     /// What the service needs of its surroundings. All but `poll` must return soon.
     package struct Surroundings: Sendable {
-        /// The bottles there are, and what their days ask for, read anew: other programs may have changed them.
+        /// Reads the bottles and their rhythms. Other programs may have changed them.
         package var look: @Sendable () async -> [BottleDay]
         /// What a poll of this bottle is to do; `nil` where that cannot be told, and nothing must be taken from any
         /// bottle.
@@ -18,7 +18,7 @@ package actor PollService {
         package var isPollOnTime: @Sendable (_ grace: Duration) async -> Bool
         /// What follows the commits of a poll.
         package var afterPoll: @Sendable (PollReport, PollOptions) async -> Void
-        /// Takes what there is to tell.
+        /// Receives news for people.
         package var say: @Sendable (ServiceNews) async -> Void
 
         package init(
@@ -51,7 +51,7 @@ package actor PollService {
     private var pause: Task<Void, Never>?
     /// When the present pause ends at the latest.
     private var pauseEnds: MonotonicInstant?
-    /// Somebody has asked for a poll since the last look.
+    /// A poll was requested since the last look.
     private var isPoked = false
     /// Something has happened since the last look that may make another one due.
     private var isStirred = false
@@ -59,7 +59,7 @@ package actor PollService {
     private var errands: [(options: PollOptions, done: CheckedContinuation<PollReport, Never>)] = []
     /// `run` has ended.
     private var isOver = false
-    /// So many errands wait at most.
+    /// The most errands that wait.
     private static let errandLimit = 8
 
     /// With no bottle yet.
@@ -81,7 +81,7 @@ package actor PollService {
                 wall = WallClock(clock)
                 isPoked = true
             }
-            // Before the plans: a bottle that was just adopted stands under another name there yet.
+            // Before the plans, in which a bottle that was just adopted has another id.
             if isPoked { _ = machine.handle(.poke(nil), at: clock.now()) }
             isPoked = false
             let wishes = found.reduce(into: [:]) { $0[$1.plan.id] = $1.wish }
@@ -128,13 +128,13 @@ package actor PollService {
         pause?.cancel()
     }
 
-    /// Somebody begins to look: connections may be wanted now.
+    /// A client begins to watch, so a connection may have to be kept.
     package func wake() {
         isStirred = true
         pause?.cancel()
     }
 
-    /// The bottle at the other end said something by itself.
+    /// The bottle sent something without a request.
     package func bottleStirred() {
         _ = machine.handle(.liveReport, at: clock.now())
         wake()
@@ -196,7 +196,7 @@ package actor PollService {
         return report
     }
 
-    /// Waits until then, but not on when somebody pokes or the clock is set.
+    /// Waits until then, or until a poll is requested or the clock is set.
     private func rest(until deadline: MonotonicInstant, _ wall: WallClock) async {
         pauseEnds = deadline
         let clock = clock
@@ -232,7 +232,7 @@ package struct BottleDay: Sendable {
     }
 }
 
-/// Notices that somebody has set the clock: the wall clock has moved otherwise than time has passed.
+/// Detects that the clock was set: the wall clock and the monotonic clock differ.
 struct WallClock: Sendable {
     private let wall: Instant
     private let start: MonotonicInstant

@@ -5,7 +5,7 @@ import TrackerCore
 package struct HoldWish: Hashable, Sendable {
     /// Until then, as far as is known now.
     package var until: MonotonicInstant
-    /// Somebody looks: what is drunk is to be seen at once.
+    /// A client watches, so drinks must appear at once.
     package var isWatched: Bool
 
     package init(until: MonotonicInstant, isWatched: Bool) {
@@ -15,8 +15,8 @@ package struct HoldWish: Hashable, Sendable {
 
     /// What the setting `bottle.hold` makes of a moment.
     /// - Parameters:
-    ///   - onlookers: until when somebody looks, where somebody does.
-    ///   - rhythm: a bottle that rests is left alone, unless somebody looks.
+    ///   - onlookers: the deadline of the clients that watch; `nil`: none.
+    ///   - rhythm: a resting bottle is not kept connected, unless a client watches.
     package init?(_ hold: BottleHold, onlookers: MonotonicInstant?, rhythm: PollRhythm?, now: MonotonicInstant) {
         if hold != .never, let onlookers, onlookers > now {
             self.init(until: onlookers, isWatched: true)
@@ -30,7 +30,7 @@ package struct HoldWish: Hashable, Sendable {
 
 /// How long a connection is kept, and how often it is read from.
 package enum HoldTimes {
-    /// From the last look of anybody until the bottle is let go.
+    /// From the last request of a client until the disconnect.
     package static let afterLook = Duration.seconds(60)
     /// A phone's app wants the single connection, too: the bottle is let go after so long...
     package static let stretch = Duration.seconds(300)
@@ -39,9 +39,9 @@ package enum HoldTimes {
     /// Between two readings of a bottle that reports much; twice as long after each report that meant no drink, up to
     /// `unreported`.
     static let gap = Duration.milliseconds(500)
-    /// How often the log is read while somebody looks, where no drink has been reported before it was read.
+    /// The interval of readings while a client watches a bottle that does not report its drinks.
     static let unreported = Duration.seconds(5)
-    /// The same where drinks are reported, or nobody looks.
+    /// The interval for a bottle that reports its drinks, or without clients.
     static let reported = Duration.seconds(60)
     /// Of several bottles that are wanted at the same time each has the adapter for so long.
     static let share = Duration.seconds(30)
@@ -55,20 +55,20 @@ package enum HoldTimes {
 
 // The connection that is kept: until when, when it is read from, and when the next attempt is made.
 extension ServiceMachine {
-    /// What is known of one bottle beside its polls.
+    /// The kept connection of one bottle.
     struct Hold {
         var wish: HoldWish?
-        /// Polls that failed and connections that were soon lost, one after the other.
+        /// Failed polls and short connections in a row.
         var troubles = 0
         var lostAt: MonotonicInstant?
         /// Left to others until then.
         var freeUntil: MonotonicInstant?
-        /// It reported its last drink by itself.
+        /// The bottle reported its last drink.
         var reportsDrinks = false
         /// Reports in a row that meant no drink.
         var emptyLooks = 0
 
-        /// Who begins to look finds no patience that an earlier onlooker has used up.
+        /// A new wish starts with short pauses.
         mutating func take(_ wish: HoldWish?) {
             if self.wish == nil { troubles = 0 }
             self.wish = wish

@@ -6,19 +6,19 @@ import TrackerCore
 ///
 /// A bottle is due when its person's day asks for it (tracker spec A7), counted from the end of its last poll; at once
 /// when it is new, when a person asks. Of several that are due the one that has been due longest goes first, so no
-/// bottle waits for more than one poll of each other one, however often somebody asks. Where a connection is wanted for
-/// longer (`HoldWish`), it is kept after a poll, and read from as soon as the bottle reports something by itself.
+/// bottle waits for more than one poll of each other one, however often it is requested. A connection that is wanted for
+/// longer (`HoldWish`) is kept after a poll, and read as soon as the bottle reports something.
 package struct ServiceMachine: Sendable {
-    /// What the service is told.
+    /// An event of the service.
     package enum Event: Sendable {
         /// The bottles there are, and how often each is to be polled, as far as that could be found out. Wanted at
         /// `nextDeadline`, and welcome at any time: this begins the next poll, where one is due.
         case plans([BottlePlan], [BottlePlan.ID: PollRhythm], wishes: [BottlePlan.ID: HoldWish] = [:])
         /// A person asks, settings have changed, or the clock was set: poll at once. `nil`: every bottle.
         case poke(BottlePlan.ID?)
-        /// The bottle at the other end of the connection said something by itself: its log is worth a look.
+        /// The bottle on the kept connection sent something without a request.
         case liveReport
-        /// The connection that was kept has ended by itself.
+        /// The kept connection was lost.
         case connectionLost
         /// The poll that was asked for is over.
         case pollOver(PollReport)
@@ -38,7 +38,7 @@ package struct ServiceMachine: Sendable {
         case say(ServiceNews)
     }
 
-    /// What is known of one bottle, beside its plan.
+    /// The state of one bottle.
     struct Standing {
         var plan: BottlePlan
         var rhythm: PollRhythm?
@@ -55,7 +55,7 @@ package struct ServiceMachine: Sendable {
 
         /// When it is due by its person's day.
         var dueByDay: MonotonicInstant {
-            // Once when the service starts, whatever the hour: whoever starts it sees that it works (A7).
+            // Once when the service starts, at any hour, to show that it works (A7).
             guard let lastEnded else { return asOf }
             if failure == .cannotStore { return lastEnded.advanced(by: ServiceMachine.patience) }
             switch rhythm {
@@ -140,7 +140,7 @@ package struct ServiceMachine: Sendable {
         lookedAt = now
         let before = standings
         standings = plans.map { plan in
-            // A bottle that was adopted a moment ago was polled a moment ago, under the plan of whoever answers.
+            // A bottle that was just adopted was polled under the plan of the first bottle that answers.
             let known =
                 before.first { $0.plan.id == plan.id }
                 ?? before.first { old in
@@ -203,7 +203,7 @@ package struct ServiceMachine: Sendable {
     }
 }
 
-/// What the service has to tell a person, each once until it changes.
+/// News of the service for people, each once until it changes.
 package enum ServiceNews: Sendable {
     /// A poll failed; `isNew`: otherwise than the one before.
     case failed(BottlePlan, PollFailure, isNew: Bool)

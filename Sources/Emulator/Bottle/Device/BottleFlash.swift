@@ -7,29 +7,17 @@ package struct BottleFlash: Hashable, Sendable, Codable {
     package struct Stored: Hashable, Sendable, Codable {
         /// Its number, from 1, never used twice.
         package let number: UInt64
-        /// 26 hex digits.
-        private let raw: String
+        private let raw: Octets
 
         /// A record of 13 bytes under its number.
         package init(number: UInt64, raw: [UInt8]) {
             self.number = number
-            self.raw = raw.map { ($0 < 16 ? "0" : "") + String($0, radix: 16, uppercase: true) }.joined()
+            self.raw = Octets(raw)
         }
 
-        /// The 13 bytes; zeros where a store was tampered with.
+        /// The 13 bytes; zeros for those that a changed flash file lacks.
         package var bytes: [UInt8] {
-            var bytes = [UInt8](repeating: 0, count: DrinkRecord.size)
-            for (index, digit) in raw.utf8.prefix(2 * DrinkRecord.size).enumerated() {
-                let value: UInt8 =
-                    switch digit {
-                    case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
-                    case UInt8(ascii: "A")...UInt8(ascii: "F"): digit - UInt8(ascii: "A") + 10
-                    case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
-                    default: 0
-                    }
-                bytes[index / 2] |= index.isMultiple(of: 2) ? value << 4 : value
-            }
-            return bytes
+            Array((raw.bytes + [UInt8](repeating: 0, count: DrinkRecord.size)).prefix(DrinkRecord.size))
         }
     }
 
