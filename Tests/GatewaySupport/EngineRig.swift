@@ -11,7 +11,7 @@ package protocol ScriptedPeer {
 
 /// Runs one engine against one scripted peer and a memory journal, on simulated time.
 package struct EngineRig<Peer: ScriptedPeer> {
-    package var engine: TestedPoll
+    package var engine: Poll
     package var peer: Peer
     package let journal: MemoryJournal
     package private(set) var now = MonotonicInstant(nanoseconds: 0)
@@ -29,16 +29,16 @@ package struct EngineRig<Peer: ScriptedPeer> {
 
     package init(
         options: PollOptions, peer: Peer, journal: MemoryJournal = MemoryJournal(), start: Instant,
-        hasRadio: Bool = false, held: TestedPoll? = nil
+        hasRadio: Bool = false, held: Poll? = nil
     ) {
-        engine = TestedPoll(options: options, linkName: "unix:test.sock", hasRadio: hasRadio, held: held)
+        engine = Poll(options: options, linkName: "unix:test.sock", hasRadio: hasRadio, held: held)
         self.peer = peer
         self.journal = journal
         self.start = start
     }
 
     /// The poll, if it kept its connection.
-    package var held: TestedPoll? { engine.isHolding ? engine : nil }
+    package var held: Poll? { engine.isHolding ? engine : nil }
     package var wall: Instant { Instant(milliseconds: start.milliseconds + now.nanoseconds / 1_000_000) }
     package var requests: [CentralRequest] {
         effects.compactMap { if case .link(let request) = $0 { request } else { nil } }

@@ -105,6 +105,20 @@ import TrackerCore
         #expect(told.first == 1, "\(told)")
     }
 
+    /// The journal remembers that the ring has room for 20 records.
+    @Test func `a later poll acknowledges a smaller log at once`() throws {
+        let journal = MemoryJournal()
+        let firsts = try [drinks(20), Array(drinks(30).suffix(10))].map { records in
+            var rig = EngineRig(
+                options: options(), peer: ScriptedBottle(records: records), journal: journal, start: evening)
+            let report = try rig.run()
+            #expect(report.acknowledged == records.count && rig.peer.records.isEmpty, "\(report)")
+            return rig.written.compactMap { if case .acknowledge(let bytes) = $0 { Int(bytes) / 13 } else { nil } }
+                .first
+        }
+        #expect(firsts == [19, 10])
+    }
+
     /// A counting bottle whose ring is full: each sip while the acknowledgement is on its way moves its oldest on.
     @Test(arguments: [2, 3, 7, 8, 16, 20, 48]) func aFullRingTurnsOverBeforeTheAcknowledgement(_ ring: Int) throws {
         for profile in BottleProfile.allCases {

@@ -76,7 +76,7 @@ package struct World {
     var channel = FaultyChannel(FaultPlan(), seed: 0)
     /// Where the scenario has one.
     var broker: BrokerLine?
-    private var engine: TestedPoll?
+    private var engine: Poll?
     var poll: ScenarioStep.Poll?
     private var effectsLeft: Int?
     private var pollDeadline = MonotonicInstant(nanoseconds: 0)
@@ -315,7 +315,7 @@ package struct World {
         // A user whom the last poll asked to look at the clock, which is right by now, says so.
         let isConfirmed = isSettling && reports.last?.failure?.kind == .clockDoubtful
         options.isClockSynchronised = isConfirmed || scenario.hasTimeServer && hostOffset == .zero
-        engine = TestedPoll(options: options, linkName: "simulation", hasRadio: false)
+        engine = Poll(options: options, linkName: "simulation", hasRadio: false)
         pollDeadline = now.advanced(by: .seconds(130))
         post(.engine(.start))
     }

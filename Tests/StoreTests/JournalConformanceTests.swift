@@ -225,6 +225,12 @@ import TrackerCore
         #expect(try end(30, complete: false) == BottleMemory(lastCompletePoll: nil, newestReceipt: at(30)))
         #expect(try end(40) == BottleMemory(lastCompletePoll: at(40), newestReceipt: at(40)))
         #expect(try journal.recall(BottleNames("b2")) == BottleMemory(lastCompletePoll: nil, newestReceipt: at(40)))
+        for size in [40, 30] {
+            var poll = PollRecord(bottle: "b1", endedAt: at(50), complete: false, isClockDoubtful: true)
+            poll.largestReading = size
+            try journal.finishPoll(poll)
+            #expect(try journal.recall(BottleNames("b1")).largestReading == 40)
+        }
     }
 
     @Test(arguments: Kind.allCases) func `an alias names a bottle and is not its identity`(_ kind: Kind) throws {
