@@ -193,14 +193,6 @@ enum DoctorChecks {
             var findings = [
                 trouble.map { Finding("store", .bad, $0.words, advice: $0.advice) } ?? Finding("store", .good, words)
             ]
-            let unreadable = try store.unreadableRows()
-            if let first = unreadable.first {
-                findings.append(
-                    Finding(
-                        "rows", .bad,
-                        "\(counted(unreadable.count, "row")) that cannot be read, counted nowhere: \(first)",
-                        advice: "See them all with: waterh-tracker check --doctor"))
-            }
             if let other = place.beside {
                 findings.append(Finding("service", .note, "a system service keeps another day in \(other)"))
             }

@@ -102,9 +102,6 @@ enum ReportParts {
                 lines.append(
                     "journal: \(counts.drinks) drinks, \(counts.notDrinks) others, \(counts.quarantined) suspect")
             }
-            if let unreadable = try? found.store.unreadableRows() {
-                lines.append("unreadable rows: \(unreadable.count)")
-            }
             if let quarantine = try? found.store.quarantineCounts() {
                 lines.append("undecodable deliveries: \(quarantine.received), \(quarantine.evicted) no longer kept")
             }

@@ -132,8 +132,8 @@ private enum Doctor {
     }
 
     private static func store(_ upkeep: UpkeepReport, _ desk: Desk) -> [Finding] {
-        let (problems, counts, doubts, unreadable, refused, bottles) = (
-            upkeep.damage, upkeep.journal, upkeep.doubts, upkeep.unreadable, upkeep.refused, upkeep.bottles
+        let (problems, counts, doubts, refused, bottles) = (
+            upkeep.damage, upkeep.journal, upkeep.doubts, upkeep.refused, upkeep.bottles
         )
         return [
             Finding(
@@ -163,14 +163,6 @@ private enum Doctor {
                     """,
                 advice: upkeep.junkReceived == 0
                     ? nil : "None was acknowledged for them. See them with: waterh-tracker journal list"),
-            Finding(
-                name: "readable", ok: unreadable.isEmpty,
-                detail: unreadable.isEmpty
-                    ? "every row"
-                    : "\(counted(unreadable.count, "row")) that \(unreadable.count == 1 ? "counts" : "count") nowhere. "
-                        + unreadable.prefix(20).map(\.description).joined(separator: "; "),
-                advice: unreadable.isEmpty
-                    ? nil : "Another program wrote them, or the disk damaged them. They are left as they are."),
             Finding(
                 name: "settings", ok: refused.isEmpty,
                 detail: refused.isEmpty ? "all fit" : refused.map(\.description).joined(separator: " "),

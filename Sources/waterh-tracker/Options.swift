@@ -99,11 +99,6 @@ struct Desk {
                 """
             )
         }
-        let lost = try store.drinksOutOfTime()
-        if lost > 0 {
-            remarks.append(
-                "Left out, because no such time can be: \(counted(lost, "drink")). See: waterh-tracker check --doctor")
-        }
         return remarks
     }
 

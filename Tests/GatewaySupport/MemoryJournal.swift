@@ -195,14 +195,12 @@ extension MemoryJournal.State {
 
     fileprivate func isOwn(_ names: BottleNames) -> Bool {
         guard let bottle = known(names.identity), bottles[bottle].isOwn else { return false }
-        if let standIn = names.standIn, known(standIn) == nil { return false }
         guard let alias = names.alias else { return true }
         return known(alias) != nil || bottles[bottle].alias != nil
     }
 
     fileprivate mutating func introduce(_ names: BottleNames) {
         let bottle = identifier(of: names.identity)
-        if let standIn = names.standIn, known(standIn) == nil { bottles[bottle].names.insert(standIn) }
         guard let alias = names.alias, alias != names.identity, known(alias) == nil, bottles[bottle].alias == nil else {
             return
         }
@@ -225,12 +223,6 @@ extension MemoryJournal.State {
         let waiting = same.first { !rows[$0].isDated && !rows[$0].isSuperseded && rows[$0].entry.raw == entry.raw }
         if case .quarantined = entry.verdict {
             if let dated {
-                if entry.isWithdrawn, rows[dated].isDrink {
-                    (rows[dated].entry.verdict, rows[dated].entry.about, rows[dated].entry.yearClock) = (
-                        entry.verdict, entry.about, nil
-                    )
-                    return .waiting
-                }
                 rows[dated].entry.reading = entry.reading ?? rows[dated].entry.reading
                 return .duplicate
             }
@@ -241,17 +233,10 @@ extension MemoryJournal.State {
                     entry.verdict != .quarantined(reason: JournalDoubt.pieced)
                         || rows[waiting].doubt == JournalDoubt.pieced
                 else { return .waiting }
-                // A clock that is not believed stays noted, until one of another start of the computer is.
-                let isSame =
-                    entry.verdict == rows[waiting].entry.verdict && entry.reading == rows[waiting].entry.reading
-                if isSame,
-                    entry.openYear.map({
-                        rows[waiting].doubt != JournalDoubt.hostClock || $0.boot == rows[waiting].entry.openYear?.boot
-                    }) ?? true
-                {
+                if entry.verdict == rows[waiting].entry.verdict, entry.reading == rows[waiting].entry.reading {
                     return .waiting
                 }
-                let takesTime = rows[waiting].doubt == JournalDoubt.hostClock || entry.openYear != nil
+                let takesTime = rows[waiting].doubt == JournalDoubt.hostClock
                 let received = takesTime ? entry.received : rows[waiting].entry.received
                 rows[waiting].entry = entry
                 rows[waiting].entry.received = received
@@ -260,16 +245,6 @@ extension MemoryJournal.State {
         } else if let dated {
             if let waiting { rows[waiting].isSuperseded = true }
             if let reading = entry.reading, reading != rows[dated].entry.reading { reread(dated, entry) }
-            if entry.isCorrection, rows[dated].isDrink, case .drink = entry.verdict {
-                rows[dated].entry.verdict = entry.verdict
-                rows[dated].entry.yearClock = nil
-            }
-            if entry.isYearAgreed, rows[dated].entry.openYear != nil {
-                if rows[dated].entry.wall != entry.wall {
-                    (rows[dated].entry.verdict, rows[dated].entry.wall) = (entry.verdict, entry.wall)
-                }
-                rows[dated].entry.yearClock = nil
-            }
             return .duplicate
         } else if let waiting {
             rows[waiting].entry = entry
@@ -286,14 +261,8 @@ extension MemoryJournal.State {
         rows[row].entry = entry
         rows[row].entry.raw = old.raw
         rows[row].entry.received = old.received
-        guard old.wall == entry.wall else { return }
-        switch (old.verdict, entry.verdict) {
-        case (.drink, .drink): rows[row].entry.verdict = old.verdict
-        // Moved to its true time, it stays there, should the old reading come back.
-        case (.drink(let at, _), .notADrink): rows[row].entry.about = at
-        case (.notADrink, .drink(_, let zone)):
-            if let at = old.about { rows[row].entry.verdict = .drink(at: at, zone: zone) }
-        default: break
+        if old.wall == entry.wall, case .drink = old.verdict, case .drink = entry.verdict {
+            rows[row].entry.verdict = old.verdict
         }
     }
 }

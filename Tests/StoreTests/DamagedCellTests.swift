@@ -76,7 +76,7 @@ import TrackerCore
             { try store.lastCompletePoll(of: bottle) as Any }, { try store.outbox() }, { try store.syncReport() },
             { try store.quarantinedBytes() },
             { try store.doubtfulRecords() }, { try store.doubts() }, { try store.journalCounts() },
-            { try store.journalRecord(1) as Any }, { try store.unreadableRows() },
+            { try store.journalRecord(1) as Any },
             {
                 try store.unsettled(of: bottle, reading: "calendar/u16be", after: 0, limit: 9)
             },

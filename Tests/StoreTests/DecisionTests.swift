@@ -66,9 +66,9 @@ import TrackerCore
         _ = try store.startSession(noon)
         _ = try store.evaluate(noon, sinks: [MemorySink()])
         let before = try store.look(noon).snapshot
-        let changes = try store.database.read { $0.totalChangesCount }
+        let changes = try store.changeMark()
         for _ in 0..<3 { #expect(try store.evaluate(noon, sinks: [MemorySink()]).decisions.isEmpty) }
-        #expect(try store.database.read { $0.totalChangesCount } == changes)
+        #expect(try store.changeMark() == changes)
         #expect(try store.look(noon).snapshot == before)
     }
 

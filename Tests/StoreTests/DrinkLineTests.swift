@@ -42,7 +42,7 @@ import TrackerCore
         #expect(try told(after: 0, limit: limit) == ["added 1 100", "added 2 200"])
         let seen = try store.lastDrinkPlace()
         _ = try store.editDrink("d\(first.number)", ml: 150, context)
-        #expect(try told(after: seen, limit: limit) == ["corrected 3 150 of 1", "deleted 1 100"])
+        #expect(try told(after: seen, limit: limit) == ["deleted 1 100", "corrected 3 150 of 1"])
         // Who comes now is told what there is, and nothing of what is gone.
         #expect(try told(after: 0, limit: limit) == ["added 2 200", "corrected 3 150 of 1"])
         let edited = try store.lastDrinkPlace()
@@ -72,13 +72,11 @@ import TrackerCore
         #expect(Set(rows.map { $0[1] }).count == 6 && rows.map { $0[1] }.max() == last, "\(rows)")
     }
 
-    /// A batch keeps the number of places to itself; the trigger that gives one to a sip that moves takes it from the
-    /// store.
-    @Test func `a sip that moves within a batch stands between the new ones`() throws {
+    @Test func `a sip that another reading changes gets a position between the new ones of its batch`() throws {
         _ = try store.append([entry(second: 1)])
         let seen = try store.lastDrinkPlace()
         var moved = entry(second: 1)
-        (moved.verdict, moved.isCorrection) = (.drink(at: sampleInstant.advanced(seconds: 3600), zone: "UTC"), true)
+        (moved.reading, moved.amountMl) = ("strict/u8", 9)
         #expect(try store.append([entry(second: 2), moved, entry(second: 3)]) == [.stored, .duplicate, .stored])
         let last = try store.lastDrinkPlace()
         let lines = try store.drinkLines(after: seen, known: seen, through: last, limit: 10).lines

@@ -147,30 +147,6 @@ import TrackerCore
         }
     }
 
-    /// Chaos seed 303: 768 ml are none in a reading of one byte; read in two bytes again, the drink stood where the
-    /// wrong clock had put it.
-    @Test(arguments: Kind.allCases) func `a drink that another reading took back comes again at its corrected time`(
-        _ kind: Kind
-    ) throws {
-        let journal = try kind.make()
-        let moved = sampleInstant.advanced(seconds: 3 * 86_400)
-        func read768(as reading: String, at instant: Instant = sampleInstant) -> JournalEntry {
-            var made = read(
-                ml: 768, as: reading,
-                verdict: reading == strict ? .notADrink(reason: "zero") : .drink(at: instant, zone: "UTC"))
-            made.isCorrection = instant != sampleInstant
-            return made
-        }
-        #expect(try journal.append([read768(as: calendar)]) == [.stored])
-        #expect(try journal.append([read768(as: calendar, at: moved)]) == [.duplicate])
-        #expect(try journal.append([read768(as: strict)]) == [.duplicate])
-        #expect(try journal.append([read768(as: calendar)]) == [.duplicate])
-        if let memory = journal as? MemoryJournal {
-            #expect(memory.entries.map(\.verdict) == [.drink(at: moved, zone: "UTC")])
-        }
-        if let store = onDisk(journal) { #expect(try store.drinks(on: day("2026-02-05")).map(\.at) == [moved]) }
-    }
-
     @Test(arguments: Kind.allCases) func `what a wrong bottle's clock wrote is left to a person`(_ kind: Kind) throws {
         let journal = try kind.make()
         var wrong = doubtful(JournalDoubt.bottleClock)

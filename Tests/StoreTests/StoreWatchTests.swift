@@ -91,31 +91,11 @@ struct StoreWatchTests {
         await second.leave()
     }
 
-    @Test("a store that comes later, in a folder that comes later, and another that takes its place")
-    func replaced() async throws {
-        let path = folder.file("a/b/s.sqlite")
-        let ear = try Ear(path)
-        var before = ear.heard
-        var store: TrackerStore? = try TrackerStore(path: path)
-        #expect(await ear.hears(after: before))
-        _ = try store?.logDrink(ml: 100, at: nil, context())
-        store = nil
-        try await settle(ear)
-        before = ear.heard
-        let other = folder.file("other.sqlite")
-        _ = try TrackerStore(path: other).logDrink(ml: 300, at: nil, context())
-        try FileManager.default.removeItem(atPath: path)
-        try FileManager.default.moveItem(atPath: other, toPath: path)
-        #expect(await ear.hears(after: before))
-        // Its folder, moved away and made anew.
-        try await settle(ear)
-        before = ear.heard
-        try FileManager.default.moveItem(atPath: folder.file("a/b"), toPath: folder.file("c"))
-        _ = try TrackerStore(path: path).logDrink(ml: 100, at: nil, context())
-        #expect(await ear.hears(after: before))
-        before = ear.heard
-        _ = try TrackerStore(path: path).logDrink(ml: 100, at: nil, context())
-        #expect(await ear.hears(after: before))
+    @Test func `a watch reports a store that is created later`() async throws {
+        let ear = try Ear(folder.file("s.sqlite"))
+        _ = try TrackerStore(path: folder.file("s.sqlite"))
+        #expect(await ear.hears(after: 0))
+        #expect(StoreWatch(folder.file("none/s.sqlite")) == nil)
     }
 
     @Test("a link to a store elsewhere")
@@ -128,56 +108,6 @@ struct StoreWatchTests {
         let before = ear.heard
         _ = try store.logDrink(ml: 100, at: nil, context())
         #expect(await ear.hears(after: before))
-    }
-
-    /// What stands on the way to a store, and comes to mean something else.
-    enum Turn: String, CaseIterable {
-        case folderAbove, folderAboveIsGone, link, linkToAFolder, folderAboveALinksTarget
-    }
-
-    @Test("a folder above that is another one, and a link that leads elsewhere", arguments: Turn.allCases)
-    func aWayThatLeadsElsewhere(_ turn: Turn) async throws {
-        let files = FileManager.default
-        func make(_ name: String) throws {
-            _ = try TrackerStore(path: folder.file(name)).logDrink(ml: 100, at: nil, context())
-        }
-        func link(_ name: String, _ target: String) throws {
-            try files.createDirectory(
-                atPath: (folder.file(name) as NSString).deletingLastPathComponent, withIntermediateDirectories: true)
-            let draft = folder.file("draft")
-            try files.createSymbolicLink(atPath: draft, withDestinationPath: target)
-            #expect(rename(draft, folder.file(name)) == 0)
-        }
-        try make("a/b/s.sqlite")
-        try make("other/b/s.sqlite")
-        let path: String
-        switch turn {
-        case .folderAbove, .folderAboveIsGone: path = "a/b/s.sqlite"
-        case .link, .folderAboveALinksTarget:
-            path = "l/s.sqlite"
-            try link(path, "../a/b/s.sqlite")
-        case .linkToAFolder:
-            path = "l/d/b/s.sqlite"
-            try link("l/d", folder.file("a"))
-        }
-        let ear = try Ear(folder.file(path))
-        try await settle(ear)
-        var before = ear.heard
-        switch turn {
-        case .folderAbove, .folderAboveALinksTarget:
-            try files.moveItem(atPath: folder.file("a"), toPath: folder.file("c"))
-            try files.copyItem(atPath: folder.file("other"), toPath: folder.file("a"))
-        case .folderAboveIsGone:
-            try files.removeItem(atPath: folder.file("a"))
-            try make("a/b/s.sqlite")
-        case .link: try link(path, "../other/b/s.sqlite")
-        case .linkToAFolder: try link("l/d", folder.file("other"))
-        }
-        #expect(await ear.hears(after: before), "that it is another one")
-        try await settle(ear)
-        before = ear.heard
-        try make(path)
-        #expect(await ear.hears(after: before), "what is written to that one")
     }
 
     /// Until nothing more is told for a while.

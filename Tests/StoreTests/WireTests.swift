@@ -181,7 +181,7 @@ import TrackerCore
         #expect(try Self.lines(here) == lines)
         for store in [there, here] {
             var strict = entry(ml: 200)
-            (strict.reading, strict.amountMl, strict.isCorrection) = ("strict/u8", 200, true)
+            (strict.reading, strict.amountMl) = ("strict/u8", 200)
             _ = try store.append([strict])
             #expect(try store.lastDrink()?.at == day)
         }

@@ -2,17 +2,51 @@ import Foundation
 import GRDB
 import TrackerCore
 
-/// Which process is telling a decision right now. Claim and delivery are one: whoever holds the claim delivers, and
-/// nobody else may until it is given back or has lapsed, as it does when its holder was killed.
+/// The decisions that one process has claimed for delivery.
+package struct Offer: Sendable {
+    /// Its decisions are the claimed ones.
+    package let evaluation: Evaluation
+    let claims: Claims
+    /// Another process began this delivery and died. It is completed with the same texts before anything new is
+    /// delivered.
+    package let isLeft: Bool
+
+    /// One visible notification. Decisions with equal texts are one banner.
+    package struct Banner: Sendable {
+        /// The most urgent of them.
+        package fileprivate(set) var shown: TrackerNotification
+        package fileprivate(set) var answers: [TrackerNotification]
+    }
+
+    /// Most important first.
+    package var banners: [Banner] { Self.banners(evaluation.decisions) }
+
+    static func banners(_ decisions: [TrackerNotification]) -> [Banner] {
+        var banners: [Banner] = []
+        for decision in decisions {
+            if let same = banners.firstIndex(where: {
+                $0.shown.title == decision.title && $0.shown.body == decision.body
+            }) {
+                banners[same].answers.append(decision)
+                if decision.urgency.rawValue > banners[same].shown.urgency.rawValue { banners[same].shown = decision }
+            } else {
+                banners.append(Banner(shown: decision, answers: [decision]))
+            }
+        }
+        return banners
+    }
+}
+
+/// Claims of notifications by processes. Only the owner of a claim delivers, until it releases the claim or the claim
+/// expires.
 struct Claims {
-    /// How long a claim holds: longer than the delivery of one banner may take, everywhere. Who has more to deliver
-    /// makes it anew before each (`hold`).
+    /// The lifetime of a claim: longer than any single delivery. `hold` extends it.
     static let leaseSeconds: Double = 60
 
     let claimant: String
     let now: Instant
 
-    /// Whether nobody else is telling it.
+    /// Whether no other process has claimed it.
     func isFree(_ id: String, _ db: Database) throws -> Bool {
         let row = try Row.fetchOne(db, sql: "SELECT claimant, claimedAt FROM claim WHERE id = ?", arguments: [id])
         guard let row else { return true }
@@ -26,39 +60,36 @@ struct Claims {
         return claimedAt.seconds(to: now).magnitude >= Self.leaseSeconds
     }
 
-    /// Takes the decision for this process; `false` while another has it.
-    /// - Parameter decision: what is told, where it has to come to an end whatever happens to its teller.
+    /// Claims it; `false` if another process has it.
+    /// - Parameter decision: the notification, if its delivery must be completed by another process after a crash.
     func take(_ id: String, _ db: Database, telling decision: TrackerNotification? = nil) throws -> Bool {
         guard try isFree(id, db) else { return false }
         let text = try decision.map { String(decoding: try JSONEncoder().encode($0), as: UTF8.self) }
-        try db.execute(
-            sql: "INSERT OR REPLACE INTO claim (id, claimant, claimedAt, decision, place) VALUES (?, ?, ?, ?, ?)",
-            arguments: [id, claimant, now.milliseconds, text, decision?.place])
+        try db.run(
+            "INSERT OR REPLACE INTO claim (id, claimant, claimedAt, decision, place) VALUES (?, ?, ?, ?, ?)",
+            [id, claimant, now.milliseconds, text, decision?.place])
         return true
     }
 
-    /// Holds it for another while.
-    /// - Returns: as `giveBack`: what lapsed and went to another is not ours any more.
+    /// Extends the claim.
+    /// - Returns: `false` if it expired and another process has it.
     func hold(_ id: String, at now: Instant, _ db: Database) throws -> Bool {
-        try db.execute(
-            sql: "UPDATE claim SET claimedAt = ? WHERE id = ? AND claimant = ?",
-            arguments: [now.milliseconds, id, claimant])
+        try db.run("UPDATE claim SET claimedAt = ? WHERE id = ? AND claimant = ?", [now.milliseconds, id, claimant])
         return db.changesCount == 1
     }
 
-    /// Gives it back.
-    /// - Returns: whether it still was this process's own; if not, another one has told it meanwhile.
+    /// Releases the claim.
+    /// - Returns: `false` if it expired and another process has it.
     func giveBack(_ id: String, _ db: Database) throws -> Bool {
-        try db.execute(sql: "DELETE FROM claim WHERE id = ? AND claimant = ?", arguments: [id, claimant])
+        try db.run("DELETE FROM claim WHERE id = ? AND claimant = ?", [id, claimant])
         return db.changesCount == 1
     }
 
-    /// What somebody has begun to tell and not ended.
+    /// Deliveries that were begun and not completed.
     enum Begun {
         case nothing
-        /// Somebody is at it.
         case underWay
-        /// Its teller died: in the order in which it would have been told.
+        /// Their process died; in the order of delivery.
         case left([TrackerNotification])
     }
 

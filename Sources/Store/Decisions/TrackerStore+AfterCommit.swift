@@ -1,12 +1,10 @@
 import TrackerCore
 
 extension TrackerStore {
-    /// What follows every commit, of a command or of a poll (tracker law B8): the day is evaluated, so that what a
-    /// drink or a setting changed re-arms its reminders at that moment, and the files beside the store are brought into
-    /// step. Nobody is told anything: what is due stays due for whoever can show it.
-    ///
-    /// The commit stands whatever happens here, so nothing is thrown.
-    /// - Returns: what could not be done, a sentence each.
+    /// Evaluates the day and updates the files next to the store after a commit (tracker specification B8). It delivers
+    /// no
+    /// notification.
+    /// - Returns: the errors, as sentences: the commit is valid in any case.
     package func afterCommit(_ context: WriteContext) -> [String] {
         var troubles: [String] = []
         do {

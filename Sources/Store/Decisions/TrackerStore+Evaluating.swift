@@ -175,7 +175,9 @@ extension TrackerStore {
 
     private func engineDay(_ day: LocalDay, _ db: Database) throws -> EngineDay? {
         let statement = try db.cachedStatement(sql: "SELECT state FROM engine_day WHERE dayKey = ?")
-        return try String.fetchOne(statement, arguments: [day.description]).flatMap(engineDays.value(of:))
+        return try String.fetchOne(statement, arguments: [day.description]).flatMap {
+            try? JSONDecoder().decode(EngineDay.self, from: Data($0.utf8))
+        }
     }
 
     private func waterlineFacts(_ context: WriteContext, _ db: Database) throws -> WaterlineFacts? {

@@ -2,9 +2,12 @@ import Foundation
 import GRDB
 import TrackerCore
 
-/// A row as it was before a manual change; `before` is `nil` where the change made the row.
+/// A row as it was before and after a manual change; `before` is `nil` where the change made the row.
+///
+/// A change may be undone only while its rows are as it left them. So no undo passes over a later change of the same
+/// rows, whether a person, an import or the sync server made it.
 enum ChangedRow: Codable {
-    struct DrinkFields: Codable {
+    struct DrinkFields: Codable, Equatable {
         var instant: Int64
         var zone: String
         var localDay: String
@@ -12,57 +15,76 @@ enum ChangedRow: Codable {
         var deleted: Bool
     }
 
-    struct LogFields: Codable {
+    struct LogFields: Codable, Equatable {
         var timestamp: Int64
         var estimate: Double?
         var amountOz: Double?
         var deleted: Bool
     }
 
-    case drink(Int64, before: DrinkFields?)
-    case log(Int64, before: LogFields?)
+    /// `after` is `nil` in changes that versions before 0.10 recorded.
+    case drink(Int64, before: DrinkFields?, after: DrinkFields? = nil)
+    case log(Int64, before: LogFields?, after: LogFields? = nil)
     /// A water derived from sips that was taken out.
     case excluded(String)
 
     var isOfSession: Bool { drinkNumber == nil }
 
     var drinkNumber: Int64? {
-        if case .drink(let number, _) = self { number } else { nil }
+        if case .drink(let number, _, _) = self { number } else { nil }
     }
 
     static func drink(_ number: Int64, _ db: Database) throws -> ChangedRow {
-        let row = try DrinkTable.row(number, db)
-        return .drink(
-            number,
-            before: try row.map {
-                DrinkFields(
-                    instant: try $0.checked("instant"), zone: try $0.checked("zone"),
-                    localDay: try $0.checked("localDay"), ml: try $0.checked("ml"),
-                    deleted: try $0.checked("deleted"))
-            })
+        .drink(number, before: try drinkFields(number, db))
     }
-}
 
-extension ChangedRow {
     static func log(_ seq: Int, _ db: Database) throws -> ChangedRow {
-        let row = try Row.fetchOne(db, sql: "SELECT * FROM log_entry WHERE seq = ?", arguments: [seq])
-        return .log(
-            Int64(seq),
-            before: try row.map {
-                LogFields(
-                    timestamp: try $0.checked("timestamp"), estimate: try $0.checked("standardDrinkEstimate"),
-                    amountOz: try $0.checked("amountOz"),
-                    deleted: try $0.checked("deleted"))
-            })
+        .log(Int64(seq), before: try logFields(Int64(seq), db))
+    }
+
+    /// With the row as it is now.
+    func changed(_ db: Database) throws -> ChangedRow {
+        switch self {
+        case .drink(let number, let before, _): .drink(number, before: before, after: try Self.drinkFields(number, db))
+        case .log(let seq, let before, _): .log(seq, before: before, after: try Self.logFields(seq, db))
+        case .excluded: self
+        }
+    }
+
+    /// Whether the row is as this change left it.
+    func isUntouched(_ db: Database) throws -> Bool {
+        switch self {
+        case .drink(let number, _, let after): try after == nil || Self.drinkFields(number, db) == after
+        case .log(let seq, _, let after): try after == nil || Self.logFields(seq, db) == after
+        case .excluded: true
+        }
+    }
+
+    private static func drinkFields(_ number: Int64, _ db: Database) throws -> DrinkFields? {
+        try DrinkTable.row(number, db).map {
+            DrinkFields(
+                instant: try $0.checked("instant"), zone: try $0.checked("zone"), localDay: try $0.checked("localDay"),
+                ml: try $0.checked("ml"), deleted: try $0.checked("deleted"))
+        }
+    }
+
+    private static func logFields(_ seq: Int64, _ db: Database) throws -> LogFields? {
+        try Row.fetchOne(db, sql: "SELECT * FROM log_entry WHERE seq = ?", arguments: [seq]).map {
+            LogFields(
+                timestamp: try $0.checked("timestamp"), estimate: try $0.checked("standardDrinkEstimate"),
+                amountOz: try $0.checked("amountOz"), deleted: try $0.checked("deleted"))
+        }
     }
 }
 
-/// The last manual changes and what they replaced: what `undo` takes back, newest first.
+/// The last manual changes and the rows that they changed, for `undo`.
 enum ChangeLog {
-    /// How many changes can be taken back.
+    /// How many changes can be undone.
     static let limit = 100
 
+    /// Records a change; call it after the rows were changed.
     static func remember(_ rows: [ChangedRow], _ what: String, _ context: WriteContext, _ db: Database) throws {
+        let rows = try rows.map { try $0.changed(db) }
         let before = String(decoding: try JSONEncoder().encode(rows), as: UTF8.self)
         try db.execute(
             sql: "INSERT INTO change (at, what, before) VALUES (?, ?, ?)",
@@ -73,14 +95,12 @@ enum ChangeLog {
 }
 
 extension TrackerStore {
-    /// Takes the last manual change of drinks or session entries back. Changes in a session that was sealed since are
-    /// final: they are passed over.
+    /// Undoes the last manual change of drinks or session entries. It skips changes in a session that was sealed since.
     /// - Parameters:
-    ///   - reach: passes over every other change, and leaves it to be taken back by somebody else.
-    ///   - asOf: when somebody asked for it, where that took its time: what was changed after it is not what they
-    ///     meant.
-    /// - Returns: the change in words.
-    /// - Throws: `Refusal` when there is nothing to take back.
+    ///   - reach: the changes to consider; all others stay.
+    ///   - asOf: the time of the request; a newer change is not undone.
+    /// - Returns: the description of the change.
+    /// - Throws: `Refusal` where there is nothing to undo, or where a later change touched the same rows.
     package func undo(_ context: WriteContext, _ reach: UndoReach = .everything, asOf: Instant? = nil) throws -> String
     {
         try write { db in
@@ -101,13 +121,21 @@ extension TrackerStore {
                         "changedSince",
                         "Something was changed after this was asked for, so nothing was taken back: \(what).")
                 }
+                guard try rows.allSatisfy({ try isOpen($0, db) }) else {
+                    try db.execute(sql: "DELETE FROM change WHERE id = ?", arguments: [before])
+                    continue
+                }
+                guard try rows.allSatisfy({ try $0.isUntouched(db) }) else {
+                    throw Refusal(
+                        "changedLater",
+                        "undo failed: a later change touched the same entry (\(what)). Nothing was changed.")
+                }
                 try db.execute(sql: "DELETE FROM change WHERE id = ?", arguments: [before])
-                guard try rows.allSatisfy({ try isOpen($0, db) }) else { continue }
-                for changed in rows { try restore(changed, context, db) }
-                try Counter.add("drink.rewrites", 1, db)
+                // First the row that the change made: at most one version of a drink counts at any time.
+                for changed in rows.reversed() { try restore(changed, context, db) }
                 return what
             }
-            throw Refusal("nothingToUndo", "There is nothing to take back.")
+            throw Refusal("nothingToUndo", "There is nothing to undo.")
         }
     }
 
@@ -122,7 +150,7 @@ extension TrackerStore {
         case .today:
             guard !rows.contains(where: \.isOfSession) else { return false }
             return try rows.contains { row in
-                guard case .drink(let number, let before) = row else { return false }
+                guard case .drink(let number, let before, _) = row else { return false }
                 return try before?.localDay == today
                     || String.fetchOne(db, sql: "SELECT localDay FROM drink WHERE id = ?", arguments: [number]) == today
             }
@@ -133,7 +161,7 @@ extension TrackerStore {
     private func isOpen(_ changed: ChangedRow, _ db: Database) throws -> Bool {
         switch changed {
         case .drink: return true
-        case .log(let seq, _):
+        case .log(let seq, _, _):
             return try SessionTable.find(try LogTable.log(seq, db).sessionID, db).map { !$0.sealed } ?? false
         case .excluded(let id):
             let session = try String.fetchOne(
@@ -144,13 +172,13 @@ extension TrackerStore {
 
     private func restore(_ changed: ChangedRow, _ context: WriteContext, _ db: Database) throws {
         switch changed {
-        case .drink(let number, let before):
+        case .drink(let number, let before, _):
             let now = try DrinkTable.row(number, db).map { try StoredDrink(row: $0).at }
             if let old = before {
                 try db.execute(
                     sql: """
-                        UPDATE drink SET instant = ?, zone = ?, localDay = ?, ml = ?, deleted = ?, updatedAt = ? WHERE \
-                        id = ?
+                        UPDATE drink SET instant = ?, zone = ?, localDay = ?, ml = ?, deleted = ?, deletedWith = NULL,
+                            updatedAt = ? WHERE id = ?
                         """,
                     arguments: [
                         old.instant, old.zone, old.localDay, old.ml, old.deleted, context.now.milliseconds, number,
@@ -162,7 +190,7 @@ extension TrackerStore {
                     arguments: [context.now.milliseconds, number])
             }
             try refreshSummaries(around: now.map { [$0] } ?? [], context, db)
-        case .log(let seq, let before):
+        case .log(let seq, let before, _):
             let log = try LogTable.log(seq, db)
             guard let session = try SessionTable.find(log.sessionID, db) else { return }
             try db.execute(

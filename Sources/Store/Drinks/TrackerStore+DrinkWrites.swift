@@ -10,11 +10,9 @@ extension TrackerStore {
         try Self.refuse(instant: instant, now: context.now, in: context.zone)
         return try write { db in
             let day = try dayCalendar(context.zone, db).day(of: instant)
-            try db.execute(
-                sql: """
-                    INSERT INTO drink (key, instant, zone, localDay, ml, source, updatedAt) VALUES (?, ?, ?, ?, ?, ?, ?)
-                    """,
-                arguments: [
+            try db.run(
+                "INSERT INTO drink (key, instant, zone, localDay, ml, source, updatedAt) VALUES (?, ?, ?, ?, ?, ?, ?)",
+                [
                     context.makeID(), instant.milliseconds, context.zone.id, day.description, ml, context.source,
                     context.now.milliseconds,
                 ])
@@ -52,17 +50,19 @@ extension TrackerStore {
             // An untouched time keeps its frozen day, whatever zone we are in by now; so does one that was put right
             // within its day.
             let day = try instant == nil ? old.localDay : dayCalendar(context.zone, db).day(of: newInstant)
-            try db.execute(
-                sql: """
-                    INSERT INTO drink (key, instant, zone, localDay, ml, source, bottle, updatedAt, instead)
-                    SELECT ?, ?, ?, ?, ?, source, bottle, ?, coalesce(instead, key) FROM drink WHERE id = ?
-                    """,
-                arguments: [
+            let before = try ChangedRow.drink(old.number, db)
+            try bury([old], context, db)
+            try db.run(
+                """
+                INSERT INTO drink (key, instant, zone, localDay, ml, source, bottle, updatedAt, instead)
+                SELECT ?, ?, ?, ?, ?, source, bottle, ?, coalesce(instead, key) FROM drink WHERE id = ?
+                """,
+                [
                     context.makeID(), newInstant.milliseconds, instant == nil ? old.zone : context.zone.id,
                     day.description, ml ?? old.ml, context.now.milliseconds, old.number,
                 ])
             let number = db.lastInsertedRowID
-            try bury([old], "edit of \(old.ml) ml", madeInstead: number, context, db)
+            try ChangeLog.remember([before, .drink(number, before: nil)], "edit of \(old.ml) ml", context, db)
             try refreshSummaries(around: [newInstant], context, db)
             return try existing(number, db)
         }
@@ -72,7 +72,9 @@ extension TrackerStore {
     package func deleteDrink(_ name: String, _ context: WriteContext) throws -> StoredDrink {
         try write { db in
             let old = try found(name, db)
-            try bury([old], "deletion of \(old.ml) ml", context, db)
+            let before = try ChangedRow.drink(old.number, db)
+            try bury([old], context, db)
+            try ChangeLog.remember([before], "deletion of \(old.ml) ml", context, db)
             return old
         }
     }
@@ -82,24 +84,20 @@ extension TrackerStore {
     package func resetToday(_ context: WriteContext) throws -> [StoredDrink] {
         try write { db in
             let drinks = try DrinkTable.drinks(on: dayCalendar(context.zone, db).day(of: context.now), db)
-            if !drinks.isEmpty {
-                try bury(drinks, "reset of today (\(drinks.count) drink\(drinks.count == 1 ? "" : "s"))", context, db)
-            }
+            guard !drinks.isEmpty else { return [] }
+            let before = try drinks.map { try ChangedRow.drink($0.number, db) }
+            try bury(drinks, context, db)
+            let what = "reset of today (\(drinks.count) drink\(drinks.count == 1 ? "" : "s"))"
+            try ChangeLog.remember(before, what, context, db)
             return drinks
         }
     }
 
     // MARK: - Parts
 
-    private func bury(
-        _ drinks: [StoredDrink], _ what: String, madeInstead: Int64? = nil, _ context: WriteContext, _ db: Database
-    ) throws {
-        var saved = try drinks.map { try ChangedRow.drink($0.number, db) }
-        if let madeInstead { saved.append(.drink(madeInstead, before: nil)) }
-        try Counter.add("drink.rewrites", 1, db)
+    private func bury(_ drinks: [StoredDrink], _ context: WriteContext, _ db: Database) throws {
         let statement = try db.cachedStatement(sql: "UPDATE drink SET deleted = 1, updatedAt = ? WHERE id = ?")
         for drink in drinks { try statement.execute(arguments: [context.now.milliseconds, drink.number]) }
-        try ChangeLog.remember(saved, what, context, db)
         try refreshSummaries(around: drinks.map(\.at), context, db)
     }
 

@@ -1,13 +1,13 @@
-/// Which changes by hand are taken back: the newest of these.
+/// The changes that undo considers; it undoes the newest of them.
 package enum UndoReach: Hashable, Sendable {
-    /// Of drinks and of sessions.
+    /// Changes of drinks and of sessions.
     case everything
-    /// Not of what was done to a session.
+    /// Changes of drinks.
     case drinks
-    /// Of drinks that stand, or stood, on the day that runs: what a page of today shows.
+    /// Changes of drinks of the current day.
     case today
-    /// Of what was done to a session.
+    /// Changes of sessions.
     case session
-    /// Of one drink, by its row.
+    /// Changes of one drink, by its row.
     case drink(Int64)
 }

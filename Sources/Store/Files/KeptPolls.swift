@@ -1,24 +1,48 @@
 import Foundation
+import TrackerCore
 
-/// The folder beside a store in which a service keeps the polls that went wrong: of each a capture and its story, both
-/// with the store's drinks.
+/// A failed poll that was kept next to the store: its trace and a capture.
+package struct KeptPoll: Hashable, Sendable {
+    /// The capture's file name without its ending; it names this one among those of its store.
+    package var id: String
+    /// The time by the host's clock then; `nil` if the name has none.
+    package var at: Instant?
+    /// The lines of the trace; the first one has the reason.
+    package var story: [String]
+    /// The capture's size in bytes.
+    package var bytes: Int
+
+    init(id: String, story: [String], bytes: Int) {
+        (self.id, self.story, self.bytes) = (id, story, bytes)
+        at = Self.time(id)
+    }
+
+    /// `20261123T180102003` as a time: the recorder makes the name of it (UTC, with or without thousandths).
+    private static func time(_ id: String) -> Instant? {
+        guard let parts = id.wholeMatch(of: /(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)(\d{3})?/)?.output else {
+            return nil
+        }
+        return Instant(iso: "\(parts.1)-\(parts.2)-\(parts.3)T\(parts.4):\(parts.5):\(parts.6).\(parts.7 ?? "000")Z")
+    }
+}
+
+/// The directory next to a store with the captures and traces of failed polls. They contain drinks.
 package enum KeptPolls {
-    /// So many are kept; a new one takes the place of the oldest.
+    /// The number of kept polls; a new one replaces the oldest.
     package static let limit = 16
 
-    /// Of a story so much is read.
+    /// The largest part of a trace that is read.
     private static let storyBytes = 10_000
-    /// No capture of ours is larger.
+    /// The largest capture.
     private static let captureBytes = 16 << 20
 
     /// - Parameter store: the store's path.
     package static func folder(beside store: String) -> String { store + "-polls" }
 
-    /// Whether a file of that folder is a kept poll's: `20261123T180102003.btsnoop` or `.txt`. Others are somebody's
-    /// own.
+    /// Whether the name is one of ours: `20261123T180102003.btsnoop` or `.txt`.
     package static func isOurs(_ name: String) -> Bool { name.wholeMatch(of: /\d+T\d+\.(?:btsnoop|txt)/) != nil }
 
-    /// What is kept, by when it was written, newest first: a clock may have been wrong when a name was made.
+    /// All kept polls, newest first by the time of writing: a clock can have been wrong.
     package static func all(beside store: String) -> [KeptPoll] {
         let (files, folder) = (FileManager.default, folder(beside: store))
         guard store.hasPrefix("/"), let names = try? files.contentsOfDirectory(atPath: folder) else { return [] }
@@ -38,13 +62,13 @@ package enum KeptPolls {
         return found.sorted { ($0.written, $0.poll.id) > ($1.written, $1.poll.id) }.prefix(limit).map(\.poll)
     }
 
-    /// A kept poll's capture, btsnoop; `nil` where none of this name is kept.
+    /// The btsnoop capture of a kept poll; `nil` if there is none.
     package static func capture(_ id: String, beside store: String) -> Data? {
         guard store.hasPrefix("/"), isOurs("\(id).btsnoop") else { return nil }
         return read("\(folder(beside: store))/\(id).btsnoop", upTo: captureBytes)
     }
 
-    /// A file's own bytes: no link is followed, and nothing but a file is opened.
+    /// Reads a regular file; does not follow a symbolic link.
     private static func read(_ path: String, upTo limit: Int) -> Data? {
         let number = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
         guard number >= 0 else { return nil }
@@ -54,8 +78,8 @@ package enum KeptPolls {
         return try? file.read(upToCount: limit) ?? Data()
     }
 
-    /// Removes what is kept, and the folder if nothing else is in it.
-    /// - Throws: what the file system says.
+    /// Deletes all kept polls, and the directory if it is empty.
+    /// - Throws: errors of the file system.
     static func remove(beside store: String) throws {
         let (files, folder) = (FileManager.default, folder(beside: store))
         guard store != ":memory:", let names = try? files.contentsOfDirectory(atPath: folder) else { return }

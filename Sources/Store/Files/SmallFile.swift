@@ -1,17 +1,18 @@
 import Foundation
 
-/// A small file that somebody named: a password, a list of our own. Only an ordinary one is read: a pipe would be
-/// waited for, and a device has no end.
+/// Reads a small file that the user named, for example with a password. Only a regular file is read: a pipe would
+/// block, and
+/// a device has no end.
 package enum SmallFile {
-    /// Why it is not read. `words` go behind the file's name: "is a folder".
+    /// The reason why it cannot be read.
     package struct Trouble: Error, Hashable, Sendable {
-        /// What stands behind the file's name.
+        /// The text after the file's name, for example "is a folder".
         package var words: String
-        /// Nothing is there.
+        /// The file does not exist.
         package var isAbsence = false
     }
 
-    /// What it holds, and no more than that of it: whoever asks for a byte beyond what fits sees that it is too large.
+    /// Reads at most `limit` bytes. Ask for one byte more than allowed to recognise a file that is too large.
     /// - Parameter limit: bytes.
     package static func read(_ path: String, limit: Int) throws(Trouble) -> Data {
         let descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY)
@@ -33,7 +34,7 @@ package enum SmallFile {
         }
     }
 
-    /// What lies there, where it is no ordinary file.
+    /// The reason why the path is not a regular file; `nil` if it is, or does not exist.
     package static func kind(of path: String) -> Trouble? {
         var found = stat()
         let trouble = errno

@@ -3,58 +3,97 @@ import GRDB
 import TrackerCore
 
 extension TrackerStore {
-    /// Writes everything that the store has into a new database file: one consistent state, whoever else reads and
-    /// writes meanwhile. The file is a store itself.
-    /// - Parameter file: must not exist, or be empty.
-    package func backUp(to file: String) throws {
-        // Not one of our writes: the store may have been opened to look.
+    /// Writes a backup: a copy of the store without tokens, which belong to one installation.
+    /// - Parameters:
+    ///   - file: must not exist, or be empty.
+    ///   - secrets: keeps passwords of other services in the settings.
+    package func backUp(to file: String, secrets: Bool = false) throws {
+        try copy(to: file)
         try Self.sentences(at: file) {
-            try database.writeWithoutTransaction { db in try db.execute(sql: "VACUUM INTO ?", arguments: [file]) }
+            let backup = try DatabaseQueue(path: file.hasPrefix("/") ? file : "./" + file)
+            try backup.writeWithoutTransaction { db in
+                // Deleted rows are overwritten, and not only taken out of their tables.
+                try db.execute(sql: "PRAGMA secure_delete = ON; DELETE FROM token")
+                guard !secrets else { return }
+                for entry in Settings.catalogue where entry.isSecret {
+                    try db.run("DELETE FROM setting WHERE name = ?", [entry.name])
+                }
+            }
+            try backup.close()
         }
     }
 
-    /// Whether anything was ever stored here that a restore would replace.
-    package func isUsed() throws -> Bool {
-        try rowCounts().contains {
-            $0.rows > 0
-                && ![
-                    "counter", "written_file", "connection_state", "outlet", "outlet_topic", "told_through",
-                    "drink_sequence", "leaving", "leaving_tried", "pocket_trouble",
-                ].contains($0.table)
+    /// Copies the whole store to a new file: one consistent state, while other connections read and write.
+    private func copy(to file: String) throws {
+        try checkPlace()
+        try Self.sentences(at: file) {
+            let source = database is DatabasePool ? try StoreOpening.connection(path, isReadOnly: true) : database
+            try source.writeWithoutTransaction { try $0.execute(sql: "VACUUM INTO ?", arguments: [file]) }
         }
     }
 
-    /// Puts everything of a backup in the place of everything that is here, in one transaction: other programs that
-    /// have the store open see the one or the other. What this store remembers of files that it wrote itself, and of
-    /// those to whom it tells what happens, stays; a restore is no news to them, what they are told next is what
-    /// happens next. What a backup has on its way to somebody stays where it is.
+    /// Whether the store has rows that a restore would replace.
+    package func isUsed() throws -> Bool { try read(Self.isUsed) }
+
+    private static func isUsed(_ db: Database) throws -> Bool {
+        try Schema.tableNames.contains {
+            guard Schema.restoring[$0] == .replaced else { return false }
+            return try db.has("FROM main.\($0)")
+        }
+    }
+
+    /// Replaces the contents of this store with those of a backup, in one transaction. Other connections see the old
+    /// contents or the new ones.
+    ///
+    /// What other systems received, revoked tokens and the numbers of drinks are not rewound (`Schema.Restoring`). A
+    /// publisher continues with the changes after the restore.
     /// - Parameters:
     ///   - file: a backup of this version or of 0.9; it is only read.
-    ///   - scratch: an existing folder, for a copy that is checked, and brought up to date, before anything is
-    ///     replaced.
-    ///   - kept: a new file for what is replaced, a backup itself: of what a bottle has given away since there is no
-    ///     other copy. `nil`: it is not kept.
-    /// - Returns: the names of settings of the backup that 0.10 removed.
-    /// - Throws: `StoreError`, after which the store is as it was.
+    ///   - scratch: an existing directory for a copy that is converted and checked first.
+    ///   - now: the time for the name of the file that keeps the replaced contents; `nil`: they are not kept.
+    /// - Returns: the path of that file, a backup itself, and the names of settings of the backup that 0.10 removed.
+    /// - Throws: `StoreError`; the store is unchanged then.
     @discardableResult
-    package func restore(from file: String, scratch: String, keeping kept: String? = nil) throws -> [String] {
+    package func restore(from file: String, scratch: String, keepingAt now: Instant? = nil) throws -> (
+        kept: String?, removedSettings: [String]
+    ) {
         let copy = scratch + "/restored.sqlite"
-        // It may be tried once more in the same folder.
         for more in ["", "-wal", "-shm", "-journal"] { unlink(copy + more) }
-        let removed = try Self.speakingOfTheBackup(file) { try check(file, copy) }
-        try replaceAll(from: copy, keeping: kept)
-        return removed
+        let removed = try Self.namingTheBackup(file) { try check(file, copy) }
+        return try writeWithoutTransaction { db in
+            try db.run("ATTACH ? AS backup", [copy])
+            defer { try? db.execute(sql: "DETACH backup") }
+            // The rows of the copy were checked as a whole. Table by table the references are incomplete.
+            try db.execute(sql: "PRAGMA foreign_keys = OFF")
+            defer { try? db.execute(sql: "PRAGMA foreign_keys = ON") }
+            var kept: String?
+            do {
+                try db.inTransaction(.immediate) {
+                    // The lock for writing is held, so the copy has the rows that the restore replaces.
+                    if let now, try Self.isUsed(db), let name = StoreCopy.beforeRestore(of: path, at: now) {
+                        try StoreCopy.write(path, to: name)
+                        kept = name
+                    }
+                    try Self.replaceRows(db)
+                    return .commit
+                }
+            } catch let error {
+                if let kept, (error as? DatabaseError).map(StoreError.mayStand) != true { unlink(kept) }
+                throw error
+            }
+            return (kept, removed)
+        }
     }
 
     /// Copies a backup, and converts and checks the copy.
     private func check(_ file: String, _ copy: String) throws -> [String] {
-        // Through SQLite, changing nothing: others may have it open, and it may be a store in use.
+        // Another process can have it open, and it can be a store in use.
         let source = try TrackerStore(path: file, for: .looking)
         guard source.found != .nothing else {
             throw StoreError(.foreign, "There is no backup in the file", at: file)
         }
         defer { try? source.database.close() }
-        try source.backUp(to: copy)
+        try source.copy(to: copy)
         let backup = try TrackerStore(path: copy)
         let problems = try backup.integrityProblems()
         guard problems.isEmpty else {
@@ -67,93 +106,46 @@ extension TrackerStore {
         return source.removedSettings
     }
 
-    private func replaceAll(from copy: String, keeping kept: String?) throws {
-        try writeWithoutTransaction { db in
-            try db.execute(sql: "ATTACH ? AS backup", arguments: [copy])
-            defer { try? db.execute(sql: "DETACH backup") }
-            // The copy was checked: its rows point to each other. Table by table they do not.
-            try db.execute(sql: "PRAGMA foreign_keys = OFF")
-            defer { try? db.execute(sql: "PRAGMA foreign_keys = ON") }
-            for _ in 0..<Self.restoreAttempts {
-                let state = try Self.state(db)
-                if let kept { try ReplacedStore.write(kept, db) }
-                var (isReplaced, mayBeReplaced) = (false, false)
-                defer { if let kept, !mayBeReplaced { unlink(kept) } }
-                do {
-                    try db.inTransaction(.immediate) {
-                        // What another program stored meanwhile is not in the file that is kept: once more.
-                        guard try kept == nil || Self.state(db) == state else { return .rollback }
-                        try Self.replaceRows(db)
-                        isReplaced = true
-                        return .commit
-                    }
-                } catch let error as DatabaseError {
-                    mayBeReplaced = StoreError.mayStand(after: error)
-                    throw error
-                }
-                mayBeReplaced = isReplaced
-                if isReplaced { return }
-            }
-            throw StoreError(.busy, "Other programs write it without a pause", at: path)
-        }
-    }
-
     private static func replaceRows(_ db: Database) throws {
-        let own: Set = [
-            "written_file", "connection_state", "outlet", "outlet_topic", "told_through",
-            "drink_change", "drink_sequence", "claim", "pocket_message", "pocket_trouble", "leaving", "leaving_tried",
-        ]
-        for table in try tables(db) where !own.contains(table) {
+        for table in Schema.tableNames {
+            guard let rule = Schema.restoring[table] else { preconditionFailure("no rule to restore \(table)") }
+            if rule == .replaced { try db.execute(sql: "DELETE FROM main.\(table)") }
+            guard rule != .kept else { continue }
+            let columns = try Schema.columns(of: table, db).filter { rule == .replaced || $0 != "seq" }
+            // A notification that waited when the backup was made is not sent.
+            let values = columns.map { $0 == "state" ? "iif(state = 'waiting', 'dropped', state)" : $0 }
             try db.execute(
-                sql: "DELETE FROM main.\"\(table)\"; INSERT INTO main.\"\(table)\" SELECT * FROM backup.\"\(table)\"")
+                sql: """
+                    INSERT OR IGNORE INTO main.\(table) (\(columns.joined(separator: ", ")))
+                    SELECT \(values.joined(separator: ", ")) FROM backup.\(table)
+                    """)
         }
-        // Drinks that were told may be gone, and nobody says of which: who reads by position begins anew, as after a
-        // purge.
+        // Readers by position start again: nothing reports the drinks that are gone.
         try db.execute(sql: "DELETE FROM main.drink_sequence")
         try DrinkPlaces.begin(db)
         try db.execute(
             sql: """
                 UPDATE main.drink SET born = last + n, place = last + n
-                    FROM (SELECT id AS found, row_number() OVER (ORDER BY id) AS n FROM main.drink), (SELECT \
-                coalesce(max(last), 0) AS last FROM main.drink_sequence)
+                    FROM (SELECT id AS found, row_number() OVER (ORDER BY id) AS n FROM main.drink),
+                        (SELECT last FROM main.drink_sequence)
                     WHERE drink.id = found;
-                INSERT INTO main.drink_sequence (only, last) SELECT 1, place FROM main.drink ORDER BY place DESC LIMIT 1
-                    ON CONFLICT (only) DO UPDATE SET last = max(last, excluded.last);
-                DELETE FROM main.sqlite_sequence WHERE name NOT IN ('pocket_message', 'drink_change');
-                INSERT INTO main.sqlite_sequence SELECT * FROM backup.sqlite_sequence WHERE name NOT IN \
-                ('pocket_message', 'drink_change');
-                INSERT INTO main.sqlite_sequence SELECT * FROM backup.sqlite_sequence WHERE name = 'drink_change' AND \
-                NOT EXISTS (SELECT 1 FROM main.sqlite_sequence WHERE name = 'drink_change');
-                UPDATE main.sqlite_sequence SET seq = max(seq, coalesce((SELECT seq FROM backup.sqlite_sequence WHERE \
-                name = 'drink_change'), 0)) WHERE name = 'drink_change';
+                UPDATE main.drink_sequence SET last = max(last, coalesce((SELECT max(place) FROM main.drink), 0));
+                UPDATE main.drink_sequence SET putBack = last;
+                UPDATE main.sqlite_sequence SET seq = max(seq, coalesce(
+                    (SELECT seq FROM backup.sqlite_sequence AS b WHERE b.name = sqlite_sequence.name), 0));
+                INSERT INTO main.sqlite_sequence SELECT * FROM backup.sqlite_sequence
+                    WHERE name NOT IN (SELECT name FROM main.sqlite_sequence);
                 DELETE FROM main.counter WHERE name LIKE 'health.%';
                 DELETE FROM main.drink_change;
-                UPDATE main.told_through SET place = coalesce((SELECT max(place) FROM main.notification), 0);
                 DELETE FROM main.claim WHERE decision IS NOT NULL;
-                UPDATE main.drink_sequence SET putBack = last;
-                UPDATE main.outlet SET position = coalesce((SELECT seq FROM main.sqlite_sequence WHERE name = \
-                'drink_change'), 0)
-                """)
-        // An insertion of nothing would count, too.
-        guard try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM backup.pocket_message)") == true else { return }
-        try db.execute(
-            sql: """
-                INSERT INTO main.pocket_message (outlet, id, place, announcement, since, state, key)
-                    SELECT outlet, id, place, announcement, since, iif(state = 'waiting', 'dropped', state), key
-                    FROM backup.pocket_message AS old
-                    WHERE NOT EXISTS (SELECT 1 FROM main.pocket_message AS here WHERE here.outlet = old.outlet AND \
-                (here.id = old.id OR here.key = old.key)) ORDER BY seq
+                UPDATE main.told_through SET place = coalesce((SELECT max(place) FROM main.notification), 0);
+                UPDATE main.outlet SET position = coalesce(
+                    (SELECT seq FROM main.sqlite_sequence WHERE name = 'drink_change'), 0)
                 """)
     }
 
-    /// Changes when another connection has written (https://www.sqlite.org/pragma.html#pragma_data_version).
-    private static func state(_ db: Database) throws -> Int? { try Int.fetchOne(db, sql: "PRAGMA main.data_version") }
-
-    private static let restoreAttempts = 20
-
-    /// What the opening says of a store is meant of the backup here: it names that file, and gives no advice about the
-    /// store.
-    private static func speakingOfTheBackup<Result>(_ file: String, _ body: () throws -> Result) throws -> Result {
+    /// Errors of the opening name the backup and give no advice about the store.
+    private static func namingTheBackup<Result>(_ file: String, _ body: () throws -> Result) throws -> Result {
         do {
             return try body()
         } catch let error as StoreError {
@@ -173,11 +165,73 @@ extension TrackerStore {
     private static func schema(_ db: Database) throws -> [String] {
         try String.fetchAll(
             db,
-            sql:
-                """
-                SELECT type || ' ' || name || ' ' || coalesce(sql, '') FROM sqlite_master WHERE name NOT LIKE \
-                'sqlite_%' ORDER BY 1
-                """
-        )
+            sql: """
+                SELECT type || ' ' || name || ' ' || coalesce(sql, '') FROM sqlite_schema
+                WHERE name NOT LIKE 'sqlite_%' ORDER BY 1
+                """)
+    }
+}
+
+/// Copies of a store that the program makes next to it.
+enum StoreCopy {
+    private static let unfinished = ".new"
+
+    /// Copies the store, for its owner only, and synchronises the copy to the disk. The caller holds the store's lock
+    /// for writing. The copy has another name until it is complete. An older copy is replaced.
+    /// - Throws: `StoreError`; there is no copy then.
+    static func write(_ store: String, to file: String) throws {
+        let new = file + unfinished
+        // The lock is held: no other process is writing one.
+        try remove(of: store, onlyUnfinished: true)
+        let descriptor = open(new, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw trouble(file) }
+        defer { close(descriptor) }
+        do {
+            let reader = try StoreOpening.connection(store, isReadOnly: true)
+            try TrackerStore.sentences(at: new) {
+                try reader.writeWithoutTransaction { try $0.execute(sql: "VACUUM INTO ?", arguments: [new]) }
+            }
+            try reader.close()
+            guard fsync(descriptor) == 0, rename(new, file) == 0 else { throw trouble(file) }
+        } catch {
+            unlink(new)
+            throw error
+        }
+    }
+
+    private static func trouble(_ file: String) -> StoreError {
+        let reason = String(cString: strerror(errno))
+        return StoreError(
+            errno == ENOSPC ? .diskFull : .inputOutput, "A copy of the store cannot be written or deleted: \(reason)",
+            at: file)
+    }
+
+    /// The copy of a store of 0.9 that is made before the conversion: `STORE-schema-30`.
+    static func beforeConversion(of store: String) -> String { "\(store)-schema-\(Schema.release09)" }
+
+    /// A free name for the contents that a restore replaces: `STORE-replaced-20261124T172437Z`, then with `-2`, `-3` …
+    /// - Returns: `nil` for a store in memory.
+    static func beforeRestore(of store: String, at now: Instant) -> String? {
+        guard store != ":memory:" else { return nil }
+        let wall = Zone.utc.wall(at: now).description.filter { $0 != "-" && $0 != ":" }
+        let name = "\(store)-replaced-\(wall)Z"
+        return ([name] + (2...).lazy.prefix(1000).map { "\(name)-\($0)" }).first { access($0, F_OK) != 0 }
+    }
+
+    /// Deletes the copies of a store, also those that a killed process did not finish.
+    static func remove(of store: String, onlyUnfinished: Bool = false) throws {
+        let url = URL(fileURLWithPath: store)
+        let folder = url.deletingLastPathComponent().path
+        guard store != ":memory:", let names = try? FileManager.default.contentsOfDirectory(atPath: folder) else {
+            return
+        }
+        let ours = /-(?:replaced-\d{8}T\d{6}Z(?:-\d+)?|schema-\d{1,4})(?:\.new)?(?:-wal|-shm|-journal)?/
+        for name in names
+        where name.hasPrefix(url.lastPathComponent) && (!onlyUnfinished || name.contains(unfinished)) {
+            guard name.dropFirst(url.lastPathComponent.count).wholeMatch(of: ours) != nil else { continue }
+            guard unlink(folder + "/" + name) == 0 || onlyUnfinished || errno == EISDIR else {
+                throw trouble(folder + "/" + name)
+            }
+        }
     }
 }

@@ -74,7 +74,7 @@ extension TrackerStore {
         if madeFolder { found.insert(HealthFile.folder) }
         try WrittenFiles.remove(found, beside: path)
         try KeptPolls.remove(beside: path)
-        try ReplacedStore.remove(beside: path)
+        try StoreCopy.remove(of: path)
         try body()
     }
 
@@ -90,7 +90,7 @@ extension TrackerStore {
     }
 
     private func forEachDrink(after first: Int, through last: Int, _ body: (Drink) throws -> Void) throws {
-        try read { db in
+        try readAtLength { db in
             let rows = try Row.fetchCursor(
                 db,
                 sql:

@@ -22,7 +22,7 @@ extension TrackerStore {
     /// Hands out every counted drink, oldest first, as it is read: what an export writes, of one state of the store.
     /// With each the key of the drink that it was corrected from.
     package func forEachDrink(_ body: (Drink, _ original: String?) throws -> Void) throws {
-        try read { db in
+        try readAtLength { db in
             try Row.fetchCursor(
                 db, sql: "SELECT \(StoredDrink.columns) FROM drink WHERE deleted = 0 AND ml > 0 ORDER BY instant, key"
             ).forEachDrink(body)
@@ -40,7 +40,7 @@ extension TrackerStore {
     package func importSamples(
         _ context: WriteContext, _ produce: (_ take: (HealthSample) throws -> Void) throws -> Void
     ) throws -> ImportOutcome {
-        try writeWithoutTransaction { db in
+        try writeAtLength { db in
             var outcome = ImportOutcome()
             try db.execute(sql: "PRAGMA temp_store = FILE; \(ImportTable.sql)")
             defer { try? db.execute(sql: "DROP TABLE temp.sample") }
@@ -146,8 +146,8 @@ private struct ImportTable {
             db,
             sql:
                 """
-                SELECT n.name, b.origin FROM bottle_name AS n JOIN bottle AS b ON b.id = n.bottle WHERE n.name <> \
-                b.origin
+                SELECT n.name, b.origin FROM bottle_name AS n JOIN bottle AS b ON b.id = n.bottle
+                WHERE n.name <> b.origin AND NOT n.isAlias
                 """
         )
         for row in names {
@@ -181,6 +181,15 @@ private struct ImportTable {
         // below.
         try TrackerStore.takeGivenAway(db)
         if corrected > 0 {
+            // What a person corrected or deleted here stays. Of several corrections in the file the last one counts.
+            try db.execute(
+                sql: """
+                    DELETE FROM temp.sample WHERE instead IS NOT NULL AND instead <> key AND (
+                        EXISTS (SELECT 1 FROM drink AS there WHERE there.key = sample.instead AND there.deleted)
+                        OR EXISTS (SELECT 1 FROM drink AS there WHERE there.instead = sample.instead)
+                        OR EXISTS (SELECT 1 FROM temp.sample AS later
+                            WHERE later.instead = sample.instead AND later.rowid > sample.rowid))
+                    """)
             try db.execute(
                 sql: """
                     CREATE TEMPORARY TABLE corrected AS SELECT key, instead FROM temp.sample
@@ -223,12 +232,12 @@ private struct ImportTable {
         // What was corrected stays away, also if the bottle still has it, or a poll has brought it already.
         try db.execute(
             sql: """
-                UPDATE drink SET instead = (SELECT instead FROM temp.corrected AS c WHERE c.key = drink.key) WHERE key \
-                IN (SELECT key FROM temp.corrected);
                 INSERT INTO drink (key, instant, zone, localDay, ml, source, updatedAt, deleted)
                     SELECT c.instead, d.instant, d.zone, d.localDay, d.ml, d.source, d.updatedAt, 1 FROM \
                 temp.corrected AS c JOIN drink AS d ON d.key = c.key WHERE true
-                    ON CONFLICT (key) DO UPDATE SET deleted = 1, updatedAt = excluded.updatedAt
+                    ON CONFLICT (key) DO UPDATE SET deleted = 1, updatedAt = excluded.updatedAt;
+                UPDATE drink SET instead = (SELECT instead FROM temp.corrected AS c WHERE c.key = drink.key)
+                    WHERE key IN (SELECT key FROM temp.corrected)
                 """)
     }
 }

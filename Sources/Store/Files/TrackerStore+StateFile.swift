@@ -3,13 +3,10 @@ import GRDB
 import Synchronization
 
 extension TrackerStore {
-    /// Where programs that ask nobody read the state: `STORE-state.json` beside the store, `STORE` being the store's
-    /// own file name. `nil` for a store in memory.
+    /// The file with the state for other programs: `STORE-state.json` next to the store; `nil` for a store in memory.
     package var stateFile: String? { path == ":memory:" ? nil : path + StateFile.ending }
 
-    /// Puts the state there, for its owner alone. Who reads the file meanwhile has the old state or the new one, whole.
-    ///
-    /// It is made anew at each change, so it need not survive a loss of power: it is not forced to the disk.
+    /// Replaces the state file, for its owner only. It is not synchronised to the disk: each change writes it again.
     package func writeStateFile(_ bytes: [UInt8]) throws {
         guard let file = stateFile else { return }
         try rememberFile(StateFile.name(beside: path))
@@ -31,31 +28,30 @@ extension TrackerStore {
         }
     }
 
-    /// Before a file is made: whatever happens then, a purge finds it.
+    /// Records a file before it is made, so that a purge deletes it.
     private func rememberFile(_ name: String) throws {
         guard
             try !read({ db in
-                try Bool.fetchOne(
-                    db, sql: "SELECT EXISTS (SELECT 1 FROM written_file WHERE name = ?)", arguments: [name]) ?? false
+                try db.has("FROM written_file WHERE name = ?", [name])
             })
         else { return }
-        try write { db in try db.execute(sql: "INSERT OR IGNORE INTO written_file (name) VALUES (?)", arguments: [name])
+        try write { db in try db.run("INSERT OR IGNORE INTO written_file (name) VALUES (?)", [name])
         }
     }
 }
 
-/// The state's file beside a store.
+/// The state file of a store.
 enum StateFile {
     static let ending = "-state.json"
-    /// How a file ends that is being written, and what a killed program leaves.
+    /// The suffix of a file that is being written, or that a killed program left.
     static let unfinished = ".new"
-    /// One at a time in this process.
+    /// Serialises the writers of this process.
     static let turn = Mutex(())
 
-    /// Relative to the store's folder.
+    /// The name relative to the store's directory.
     static func name(beside store: String) -> String { URL(fileURLWithPath: store).lastPathComponent + ending }
 
-    /// What programs left that were killed while they wrote it.
+    /// The files that killed programs left.
     static func leftovers(_ name: String, in folder: String) -> [String] {
         ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []).filter {
             $0.hasPrefix(name + ".") && $0.hasSuffix(unfinished)

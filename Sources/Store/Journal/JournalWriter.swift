@@ -5,8 +5,8 @@ import TrackerCore
 struct JournalWriter {
     /// Instants at which drinks came or changed.
     private(set) var touched: [Instant] = []
-    /// A drink that was stored before has changed.
-    private(set) var hasRewritten = false
+    /// Whether the last entry added a drink.
+    private var hasAddedDrink = false
 
     private let db: Database
     private let dayZone: String?
@@ -43,8 +43,7 @@ struct JournalWriter {
         let settings = try SettingTable.settings(db)
         (dayZone, boundaryHour) = (settings.dayZone ?? hostZone, settings.boundaryHour)
         hasUndated =
-            try Bool.fetchOne(
-                db, sql: "SELECT EXISTS (SELECT 1 FROM bottle_record WHERE verdict = 'quarantined')") ?? false
+            try db.has("FROM bottle_record WHERE verdict = 'quarantined'")
         findDated = try db.cachedStatement(
             sql: """
                 SELECT id FROM bottle_record
@@ -53,9 +52,8 @@ struct JournalWriter {
         findReading = try db.cachedStatement(sql: "SELECT reading FROM bottle_record WHERE id = ?")
         insertRecord = try db.cachedStatement(
             sql: """
-                INSERT INTO bottle_record (bottle, raw, wall, amountMl, isDrink, verdict, reason, received, reading, \
-                about, yearBoot, yearStart)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                INSERT INTO bottle_record (bottle, raw, wall, amountMl, isDrink, verdict, reason, received, reading, about)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                 """)
         insertDrink = try db.cachedStatement(
             sql: """
@@ -75,18 +73,13 @@ struct JournalWriter {
             // it here.
             if found != nil {
                 guard let dated else { return .duplicate }
-                if entry.isWithdrawn, try withdraw(dated, entry, reason, bottle) { return .waiting }
                 try noteReading(dated, entry)
                 return .duplicate
             }
             return try keepUndated(entry, reason, bottle.id)
         }
         if found != nil {
-            if let dated {
-                try reread(dated, entry, bottle)
-                if entry.isCorrection { try correct(dated, entry, bottle) }
-                if entry.isYearAgreed { try settleYear(dated, entry, bottle) }
-            }
+            if let dated { try reread(dated, entry, bottle) }
             if hasUndated { try supersede(entry.raw, bottle.id) }
             return .duplicate
         }
@@ -109,24 +102,19 @@ struct JournalWriter {
             hasUndated = true
             return .stored
         }
-        // The reason of now, with the clock that speaks against the bottle's, and a time of receipt that can be
-        // believed, or goes with that clock. Of clocks that are not believed, the first of a start of the computer
-        // stays noted: that of another start can be measured by nobody. What a wrong bottle's clock wrote stays that;
-        // and what has come whole is in doubt no more, also for a poll that is behind.
+        // The time of receipt by a clock that was not trusted is replaced. A record that a wrong bottle's clock dated
+        // stays quarantined. A record that was received whole does not become a piece again.
         let update = try db.cachedStatement(
             sql: """
-                UPDATE bottle_record SET reason = :reason, reading = :reading, wall = :wall, amountMl = :ml, about = \
-                :about, yearBoot = :boot, yearStart = :start,
-                    received = CASE WHEN reason = 'hostClock' OR :start IS NOT NULL THEN :received ELSE received END
+                UPDATE bottle_record SET reason = :reason, reading = :reading, wall = :wall, amountMl = :ml, \
+                    about = :about, received = iif(reason = 'hostClock', :received, received)
                 WHERE id = :id AND reason IS NOT 'bottleClock' AND (:reason IS NOT :doubt OR reason IS :doubt)
-                    AND (reason IS NOT :reason OR reading IS NOT :reading OR reason = 'hostClock' AND :start IS NOT \
-                NULL AND yearBoot IS NOT :boot)
+                    AND (reason IS NOT :reason OR reading IS NOT :reading)
                 """)
         try update.execute(arguments: [
             "reason": reason, "doubt": JournalDoubt.pieced, "reading": entry.reading, "wall": entry.wall?.description,
             "ml": entry.amountMl,
             "about": entry.about?.milliseconds, "received": entry.received.milliseconds, "id": waiting,
-            "boot": entry.openYear?.boot, "start": entry.openYear?.start,
         ])
         return .waiting
     }
@@ -141,13 +129,11 @@ struct JournalWriter {
         let (verdict, reason) = Self.columns(entry)
         let update = try db.cachedStatement(
             sql: """
-                UPDATE bottle_record SET wall = ?, amountMl = ?, isDrink = ?, verdict = ?, reason = ?, reading = ?, \
-                about = NULL, yearBoot = ?, yearStart = ?
-                WHERE id = ?
+                UPDATE bottle_record SET wall = ?, amountMl = ?, isDrink = ?, verdict = ?, reason = ?, reading = ?,
+                    about = NULL WHERE id = ?
                 """)
         try update.execute(arguments: [
-            Self.wall(entry), entry.amountMl, entry.isFlaggedDrink, verdict, reason, entry.reading,
-            entry.openYear?.boot, entry.openYear?.start, row,
+            Self.wall(entry), entry.amountMl, entry.isFlaggedDrink, verdict, reason, entry.reading, row,
         ])
     }
 
@@ -171,7 +157,6 @@ struct JournalWriter {
     }
 
     private func saysNothingNew(_ entry: JournalEntry, of row: Int64) throws -> Bool {
-        guard !entry.isCorrection, !entry.isYearAgreed, !entry.isWithdrawn else { return false }
         guard let reading = entry.reading else { return true }
         return try findReading.first(String.self, row) == reading
     }
@@ -181,8 +166,7 @@ struct JournalWriter {
             try db.cachedStatement(
                 sql:
                     """
-                    SELECT id, wall, amountMl, verdict, reason, reading, raw, yearStart, about FROM bottle_record \
-                    WHERE id = ?
+                    SELECT id, wall, amountMl, verdict, reason, reading FROM bottle_record WHERE id = ?
                     """
             ), arguments: [id])
     }
@@ -202,7 +186,6 @@ struct JournalWriter {
             return try noteReading(row, entry)
         }
         try date(row.checked("id"), entry)
-        hasRewritten = true
         let oldKey = Drink.bottleKey(bottle: bottle.origin, wall: before.wall ?? "", amountMl: before.ml)
         switch (before.verdict, entry.verdict) {
         case ("drink", .drink(let instant, let zone)):
@@ -211,19 +194,9 @@ struct JournalWriter {
             if let old = try Int64.fetchOne(db, sql: "SELECT instant FROM drink WHERE key = ?", arguments: [oldKey]) {
                 touched.append(Instant(milliseconds: old))
             }
-            // Should the old reading come back, what a person deleted stays deleted, and what was moved to its true
-            // time stays there.
-            try db.execute(
-                sql: """
-                    UPDATE bottle_record SET about = (SELECT instant FROM drink WHERE key = :key) WHERE id = :id AND \
-                    wall IS :wall
-                    """, arguments: ["key": oldKey, "id": try row.checked("id", Int64.self), "wall": before.wall])
+            // A tombstone stays: if the old reading returns, the drink stays deleted.
             try db.execute(sql: "DELETE FROM drink WHERE key = ? AND deleted = 0", arguments: [oldKey])
-        case (_, .drink(_, let zone)):
-            var entry = entry
-            if before.wall == wall, let known = try row.instantIfAny("about") {
-                entry.verdict = .drink(at: known, zone: zone)
-            }
+        case (_, .drink):
             try addDrink(entry, bottle)
         default:
             break
@@ -260,75 +233,7 @@ struct JournalWriter {
         touched += [Instant(milliseconds: try old.checked("instant")), Instant(milliseconds: newInstant)]
     }
 
-    /// A clock that somebody agrees with tells the year: an open one takes it, and is settled for good. The same year
-    /// moves nothing.
-    private mutating func settleYear(_ row: Row, _ entry: JournalEntry, _ bottle: (id: Int64, origin: String)) throws {
-        guard try Self.isYearOpen(row), try row.checked("verdict") == "drink", try !Self.isByHand(row),
-            case .drink(let instant, let zone) = entry.verdict
-        else { return }
-        let wall = try row.checked("wall", String?.self) ?? ""
-        guard wall != Self.wall(entry) else { return try closeYear(row.checked("id")) }
-        try date(row.checked("id"), entry)
-        hasRewritten = true
-        try rewrite(
-            Drink.bottleKey(bottle: bottle.origin, wall: wall, amountMl: row.checked("amountMl")), entry, at: instant,
-            zone, isMoved: true, bottle)
-    }
-
     private static func isByHand(_ row: Row) throws -> Bool { try row.checked("reason", String?.self) == byHand }
-    private static func isYearOpen(_ row: Row) throws -> Bool { try row.checked("yearStart", Int64?.self) != nil }
-
-    private func closeYear(_ row: Int64) throws {
-        try db.cachedStatement(sql: "UPDATE bottle_record SET yearBoot = NULL, yearStart = NULL WHERE id = ?").execute(
-            arguments: [row])
-    }
-
-    /// The clock that dated it was wrong: the drink moves to its true time and day. What a person dated stays.
-    private mutating func correct(_ row: Row, _ entry: JournalEntry, _ bottle: (id: Int64, origin: String)) throws {
-        guard case .drink(let instant, let readIn) = entry.verdict, try row.checked("verdict") == "drink",
-            try !Self.isByHand(row)
-        else { return }
-        let key = Drink.bottleKey(bottle: bottle.origin, wall: Self.wall(entry), amountMl: entry.amountMl)
-        if try Self.isYearOpen(row) { try closeYear(row.checked("id")) }
-        guard let old = try Int64.fetchOne(db, sql: "SELECT instant FROM drink WHERE key = ?", arguments: [key]),
-            old != instant.milliseconds
-        else { return }
-        let zone = dayZone ?? readIn
-        try places.settle()
-        try db.execute(
-            sql: "UPDATE drink SET instant = ?, zone = ?, localDay = ?, updatedAt = ? WHERE key = ?",
-            arguments: [
-                instant.milliseconds, zone, try calendar(zone).day(of: instant).description,
-                entry.received.milliseconds, key,
-            ])
-        hasRewritten = true
-        touched += [Instant(milliseconds: old), instant]
-    }
-
-    /// It counts where nobody can have drunk it yet: it counts nowhere from now on, and its row says why. What a person
-    /// dated, edited or deleted stays.
-    private mutating func withdraw(
-        _ row: Row, _ entry: JournalEntry, _ reason: String, _ bottle: (id: Int64, origin: String)
-    ) throws -> Bool {
-        guard try row.checked("verdict") == "drink", try !Self.isByHand(row) else { return false }
-        let key = Drink.bottleKey(
-            bottle: bottle.origin, wall: try row.checked("wall", String?.self) ?? "",
-            amountMl: try row.checked("amountMl"))
-        guard
-            let old = try Int64.fetchOne(
-                db, sql: "SELECT instant FROM drink WHERE key = ? AND deleted = 0", arguments: [key])
-        else { return false }
-        try db.execute(sql: "DELETE FROM drink WHERE key = ?", arguments: [key])
-        try db.execute(
-            sql: """
-                UPDATE bottle_record SET verdict = 'quarantined', reason = ?, about = ?, yearBoot = NULL, yearStart = \
-                NULL WHERE id = ?
-                """, arguments: [reason, entry.about?.milliseconds, try row.checked("id", Int64.self)])
-        (hasUndated, hasRewritten) = (true, true)
-        touched.append(Instant(milliseconds: old))
-        return true
-    }
-
     // MARK: - Entries of another journal
 
     /// Takes what is not known yet. What is stays as it is read and counted here: the other store's reading is not
@@ -345,8 +250,10 @@ struct JournalWriter {
         entry.bottle = waits ?? homes[0]
         isFrozen = true
         defer { isFrozen = false }
+        hasAddedDrink = false
         let outcome = try append(entry)
-        guard outcome.isNew, wire.isDeleted else { return outcome }
+        // A drink that is here already, for example by an import, is as a person left it here.
+        guard outcome.isNew, wire.isDeleted, hasAddedDrink else { return outcome }
         let key = try Drink.bottleKey(
             bottle: known(entry.bottle).origin, wall: Self.wall(entry), amountMl: entry.amountMl)
         try places.settle()
@@ -373,12 +280,12 @@ struct JournalWriter {
         if let found = homes[names] { return found }
         var (found, rows): ([String], Set<Int64>) = ([], [])
         for name in names {
-            if let id = try BottleTable.known(name, db), rows.insert(id).inserted { found.append(name) }
+            if let id = try BottleTable.identified(name, db), rows.insert(id).inserted { found.append(name) }
         }
         if found.isEmpty { found = [wire.entry.bottle] }
         let first = try known(found[0])
         if try !BottleTable.isOwn(first.id, db) {
-            for name in names where try BottleTable.known(name, db) == nil {
+            for name in names where try BottleTable.identified(name, db) == nil {
                 try db.execute(
                     sql: "INSERT INTO bottle_name (name, bottle) VALUES (?, ?)", arguments: [name, first.id])
             }
@@ -403,7 +310,8 @@ struct JournalWriter {
             Drink.bottleKey(bottle: bottle.origin, wall: Self.wall(entry), amountMl: entry.amountMl),
             instant.milliseconds, zone, day, entry.amountMl,
             bottle.id, entry.received.milliseconds, try places.next())
-        if db.changesCount > 0 { places.take() }
+        hasAddedDrink = db.changesCount > 0
+        if hasAddedDrink { places.take() }
         touched.append(instant)
     }
 
@@ -412,8 +320,7 @@ struct JournalWriter {
         let wall = verdict == "quarantined" ? entry.wall?.description : Self.wall(entry)
         try insertRecord.run(
             bottle, DatabaseValue(bytes: entry.raw), wall, entry.amountMl, entry.isFlaggedDrink, verdict, reason,
-            entry.received.milliseconds, entry.reading, entry.about?.milliseconds, entry.openYear?.boot,
-            entry.openYear?.start)
+            entry.received.milliseconds, entry.reading, entry.about?.milliseconds)
     }
 
     // MARK: - Words and look-ups
@@ -443,7 +350,7 @@ struct JournalWriter {
 
     private mutating func known(_ name: String) throws -> (id: Int64, origin: String) {
         if let bottle = bottles[name] { return bottle }
-        let id = try BottleTable.identifier(of: name, db)
+        let id = try BottleTable.known(name, db) ?? BottleTable.identifier(of: name, db)
         let origin = try String.fetchOne(db, sql: "SELECT origin FROM bottle WHERE id = ?", arguments: [id]) ?? name
         bottles[name] = (id, origin)
         return (id, origin)

@@ -1,7 +1,7 @@
 import GRDB
 import TrackerCore
 
-/// Bytes nobody could understand, kept for a better decoder.
+/// Bytes that could not be decoded, kept for a better decoder.
 package struct QuarantinedBytes: Hashable, Sendable {
     /// The bottle that sent them.
     package var bottle: String
@@ -9,7 +9,7 @@ package struct QuarantinedBytes: Hashable, Sendable {
     package var bytes: [UInt8]
     /// How many there were.
     package var length: Int
-    /// Why they are no record.
+    /// The reason why they are not a record.
     package var reason: String
     /// The last time they came.
     package var received: Instant
@@ -27,21 +27,20 @@ extension TrackerStore {
         try write { db in
             let kept = DatabaseValue(bytes: Array(bytes.prefix(Self.quarantineByteLimit)))
             try Counter.add("quarantine.received", 1, db)
-            try db.execute(
-                sql: """
-                    UPDATE quarantine SET times = times + 1, received = ?
-                    WHERE bottle = ? AND length = ? AND bytes = ? AND reason = ?
-                    """, arguments: [received.milliseconds, bottle, bytes.count, kept, reason])
+            try db.run(
+                """
+                UPDATE quarantine SET times = times + 1, received = ?
+                WHERE bottle = ? AND length = ? AND bytes = ? AND reason = ?
+                """, [received.milliseconds, bottle, bytes.count, kept, reason])
             guard db.changesCount == 0 else { return }
-            try db.execute(
-                sql: """
-                    INSERT INTO quarantine (bottle, bytes, length, reason, received, times) VALUES (?, ?, ?, ?, ?, 1)
-                    """, arguments: [bottle, kept, bytes.count, reason, received.milliseconds])
-            try db.execute(
-                sql: """
-                    DELETE FROM quarantine WHERE id IN (SELECT id FROM quarantine ORDER BY received DESC, id DESC
-                        LIMIT -1 OFFSET ?)
-                    """, arguments: [Self.quarantineRowLimit])
+            try db.run(
+                "INSERT INTO quarantine (bottle, bytes, length, reason, received, times) VALUES (?, ?, ?, ?, ?, 1)",
+                [bottle, kept, bytes.count, reason, received.milliseconds])
+            try db.run(
+                """
+                DELETE FROM quarantine WHERE id IN (SELECT id FROM quarantine ORDER BY received DESC, id DESC
+                    LIMIT -1 OFFSET ?)
+                """, [Self.quarantineRowLimit])
             if db.changesCount > 0 { try Counter.add("quarantine.evicted", db.changesCount, db) }
         }
     }

@@ -65,7 +65,7 @@ extension TrackerStore {
     @discardableResult
     package func adoptBottle(_ identity: String, as other: String? = nil) throws -> Bool {
         try write { db in
-            let known = try BottleTable.known(identity, db)
+            let known = try BottleTable.identified(identity, db)
             guard let other else {
                 if let known, try BottleTable.isOwn(known, db) { return false }
                 try BottleTable.setOwn(BottleTable.identifier(of: identity, db), db)

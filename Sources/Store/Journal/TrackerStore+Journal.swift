@@ -2,24 +2,25 @@ import GRDB
 import TrackerCore
 
 extension TrackerStore: Journal {
-    /// Appends a batch in one transaction (promise 1: on the disk when this returns).
+    /// Appends a batch in one transaction, which is on the disk when this returns (guarantee 1).
     ///
-    /// A dated record's identity is the bottle, its first eight bytes and whether it is a drink (promise 2); a
-    /// tombstone keeps its identity, so a deleted drink is a duplicate for ever. A record without a date is identified
-    /// by all its bytes, and a later delivery of them that can be dated promotes it.
+    /// The identity of a dated record is the bottle, its first eight bytes and whether it is a drink (guarantee 2). A
+    /// tombstone
+    /// keeps its identity, so a deleted drink stays a duplicate. The identity of a record without a date is all its
+    /// bytes; a
+    /// later delivery that can be dated promotes it.
     package func append(_ entries: [JournalEntry]) throws -> [JournalOutcome] {
         guard !entries.isEmpty else { return [] }
         return try write { db in
             let (outcomes, writer) = try JournalWriter.write(db, hostZone: hostZone) { writer in
                 try entries.map { try writer.append($0) }
             }
-            if writer.hasRewritten { try Counter.add("drink.rewrites", 1, db) }
             try refreshSummaries(around: writer.touched, received: entries.map(\.received).max(), db)
             return outcomes
         }
     }
 
-    /// Sips that arrive, or change, after a session's end still count in it (tracker law X1).
+    /// Sips that arrive or change after a session's end count in it (tracker specification X1).
     func refreshSummaries(around instants: [Instant], received: Instant?, _ db: Database) throws {
         // The identifiers are not needed: where there is a session, its user and device are known.
         let context = WriteContext(
@@ -28,20 +29,21 @@ extension TrackerStore: Journal {
     }
 
     package func recall(_ names: BottleNames) throws -> BottleMemory {
-        try read { db in try BottleTable.memory(of: names, db) }
+        try read { db in try BottleTable.memory(of: names.identity, db) }
     }
 
     package func adopt(_ names: BottleNames) throws {
         // Writes only where something is new: a bottle that is known must not wait for another process's write.
         let isDone = try read { db in
-            guard try BottleTable.isKnown(names, db), let bottle = try BottleTable.known(names.identity, db) else {
+            guard try BottleTable.isKnown(names, db), let bottle = try BottleTable.identified(names.identity, db) else {
                 return false
             }
             return try BottleTable.isOwn(bottle, db)
         }
         guard !isDone else { return }
         try write { db in
-            if names.wasOwn, let bottle = try BottleTable.known(names.identity, db), try !BottleTable.isOwn(bottle, db)
+            if names.wasOwn, let bottle = try BottleTable.identified(names.identity, db),
+                try !BottleTable.isOwn(bottle, db)
             {
                 throw ReleasedBottle(names.identity)
             }
@@ -51,8 +53,7 @@ extension TrackerStore: Journal {
     }
 
     package func isOwn(_ bottle: String) throws -> Bool {
-        try checkPlace()
-        return try read { db in try BottleTable.known(bottle, db).map { try BottleTable.isOwn($0, db) } ?? true }
+        try read { db in try BottleTable.identified(bottle, db).map { try BottleTable.isOwn($0, db) } ?? true }
     }
 
     /// End of this bottle's last poll that read the whole log.
@@ -69,16 +70,13 @@ extension TrackerStore: Journal {
             let rows = try Row.fetchAll(
                 try db.cachedStatement(
                     sql: """
-                        SELECT r.*, b.origin FROM (
-                            \(columns) WHERE bottle = :bottle AND id > :id AND verdict = 'quarantined' AND reason IS \
-                        NOT 'bottleClock'
-                                AND NOT (reason IN ('impossibleDate', 'implausibleYear', 'refusedByDialect') AND \
-                        reading IS :reading)
-                            UNION ALL \(columns) WHERE bottle = :bottle AND id > :id AND reading < :reading
-                                AND verdict IN ('drink', 'notADrink') AND reason IS NOT 'byHand'
-                            UNION ALL \(columns) WHERE bottle = :bottle AND id > :id AND reading > :reading
-                                AND verdict IN ('drink', 'notADrink') AND reason IS NOT 'byHand'
-                        ) r JOIN bottle b ON b.id = r.bottle ORDER BY r.id LIMIT :limit
+                        SELECT r.*, b.origin FROM ( \(columns) WHERE bottle = :bottle AND id > :id AND verdict =
+                        'quarantined' AND reason IS NOT 'bottleClock' AND NOT (reason IN ('impossibleDate',
+                        'implausibleYear', 'refusedByDialect') AND reading IS :reading) UNION ALL \(columns) WHERE
+                        bottle = :bottle AND id > :id AND reading < :reading AND verdict IN ('drink', 'notADrink') AND
+                        reason IS NOT 'byHand' UNION ALL \(columns) WHERE bottle = :bottle AND id > :id AND reading >
+                        :reading AND verdict IN ('drink', 'notADrink') AND reason IS NOT 'byHand' ) r JOIN bottle b ON
+                        b.id = r.bottle ORDER BY r.id LIMIT :limit
                         """), arguments: ["bottle": number, "id": id, "reading": reading, "limit": limit])
             return try rows.readable { row in
                 UnsettledRecord(
@@ -89,26 +87,27 @@ extension TrackerStore: Journal {
         }
     }
 
-    /// Remembers a poll's end. What the bottle did not tell leaves the earlier knowledge standing. The last clock that
-    /// was believed is believed: a poll by one that was ahead must not outlast it.
+    /// Records the end of a poll. Values that the bottle did not send stay as they are. An end by a trusted clock
+    /// replaces later
+    /// ends by a clock that was ahead.
     package func finishPoll(_ report: PollRecord) throws {
         try write { db in
             let bottle = try BottleTable.identifier(of: report.bottle, db)
             let ended = report.isClockDoubtful ? nil : report.endedAt.milliseconds
-            try db.executeOften(
-                sql: """
-                    UPDATE bottle SET advertisedName = coalesce(:name, advertisedName), model = coalesce(:model, model),
-                        batteryPercent = coalesce(:battery, batteryPercent),
-                        clockDriftSeconds = coalesce(:drift, clockDriftSeconds),
-                        lastPoll = coalesce(:ended, lastPoll),
-                        lastAgreedPoll = CASE WHEN :agreed AND :ended IS NOT NULL THEN :ended
-                            WHEN lastAgreedPoll > :ended THEN NULL ELSE lastAgreedPoll END,
-                        largestReading = max(coalesce(largestReading, 0), :largest),
-                        lastCompletePoll = CASE WHEN :complete AND :ended IS NOT NULL THEN :ended
-                            WHEN lastCompletePoll > :ended THEN NULL ELSE lastCompletePoll END
-                    WHERE id = :bottle
-                    """,
-                arguments: [
+            try db.run(
+                """
+                UPDATE bottle SET advertisedName = coalesce(:name, advertisedName), model = coalesce(:model, model),
+                    batteryPercent = coalesce(:battery, batteryPercent),
+                    clockDriftSeconds = coalesce(:drift, clockDriftSeconds),
+                    lastPoll = coalesce(:ended, lastPoll),
+                    lastAgreedPoll = CASE WHEN :agreed AND :ended IS NOT NULL THEN :ended
+                        WHEN lastAgreedPoll > :ended THEN NULL ELSE lastAgreedPoll END,
+                    largestReading = max(coalesce(largestReading, 0), :largest),
+                    lastCompletePoll = CASE WHEN :complete AND :ended IS NOT NULL THEN :ended
+                        WHEN lastCompletePoll > :ended THEN NULL ELSE lastCompletePoll END
+                WHERE id = :bottle
+                """,
+                [
                     "name": report.name, "model": report.model, "battery": report.batteryPercent,
                     "drift": report.clockDriftSeconds, "ended": ended,
                     "complete": report.complete, "agreed": report.isAgreed, "largest": report.largestReading,

@@ -18,17 +18,15 @@ extension TrackerStore {
     /// state of the store.
     /// - Parameter gateway: who received them.
     package func forEachWireEntry(gateway: String, _ body: (WireEntry) throws -> Void) throws {
-        try read { db in
+        try readAtLength { db in
             let rows = try Row.fetchCursor(
                 db,
                 sql: """
-                    SELECT r.*, b.origin, d.instant, d.zone, coalesce(d.deleted, 0) AS isDeleted,
-                        e.key AS editKey, e.ml AS editMl, e.instant AS editAt, e.zone AS editZone
-                    FROM bottle_record r JOIN bottle b ON b.id = r.bottle
-                        LEFT JOIN drink d ON r.verdict = 'drink' AND d.key = b.origin || '|' || r.wall || '|' || \
-                    r.amountMl
-                        LEFT JOIN drink e ON d.deleted AND e.instead = d.key AND e.deleted = 0
-                    WHERE r.verdict <> 'superseded' ORDER BY r.id
+                    SELECT r.*, b.origin, d.instant, d.zone, coalesce(d.deleted, 0) AS isDeleted, e.key AS editKey,
+                    e.ml AS editMl, e.instant AS editAt, e.zone AS editZone FROM bottle_record r JOIN bottle b ON b.id
+                    = r.bottle LEFT JOIN drink d ON r.verdict = 'drink' AND d.key = b.origin || '|' || r.wall || '|'
+                    || r.amountMl LEFT JOIN drink e ON d.deleted AND e.instead = d.key AND e.deleted = 0 WHERE
+                    r.verdict <> 'superseded' ORDER BY r.id
                     """)
             var names: [Int64: [String]] = [:]
             while let row = try rows.next() {

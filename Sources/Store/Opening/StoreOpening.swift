@@ -1,17 +1,17 @@
 import Foundation
 import GRDB
 
-/// The ways to a connection: one for writing, several for looking.
+/// Opens connections.
 enum StoreOpening {
     /// An open store.
     struct Opened {
-        var database: DatabaseQueue
+        var database: any DatabaseWriter
         var found: TrackerStore.Found
         /// The names of the removed settings that the conversion of a store of 0.9 deleted.
         var removedSettings: [String] = []
     }
 
-    /// Opens or creates the file and brings it up to date.
+    /// Opens or creates the file, and converts an older schema.
     static func toWrite(_ path: String, beforeStatement: (@Sendable (Database) -> Void)?) throws -> Opened {
         let file = try StoreFile(path)
         try file.refuseOtherNames(path)
@@ -21,9 +21,13 @@ enum StoreOpening {
         if file.isEmpty { file.tighten() }
         let opened = try TrackerStore.sentences(at: path) {
             try patiently {
-                let database = try DatabaseQueue(
+                let database = try DatabasePool(
                     path: file.name, configuration: writing(path: path, beforeStatement: beforeStatement))
-                let removed = try Schema.bringUpToDate(database, path: path) { try OlderStore.keep(file, path: path) }
+                // `DatabasePool` sets NORMAL.
+                try database.writeWithoutTransaction(syncEachCommit)
+                let removed = try Schema.bringUpToDate(database, path: path) {
+                    try StoreCopy.write(file.name, to: StoreCopy.beforeConversion(of: path))
+                }
                 return Opened(database: database, found: .store, removedSettings: removed)
             }
         }
@@ -32,7 +36,7 @@ enum StoreOpening {
         return opened
     }
 
-    /// Opens what is there and changes nothing, whatever that is.
+    /// Opens an existing file and changes nothing.
     static func toLook(_ path: String) throws -> Opened {
         let file = try StoreFile(path)
         guard file.exists, !file.isEmpty || file.logBytes != nil else {
@@ -55,21 +59,31 @@ enum StoreOpening {
                 .readOnly, "The store cannot be read without writing beside it", at: path, code: "logLeftBehind")
     }
 
+    /// A commit is on the disk when it returns (guarantee 1). With NORMAL a power cut loses the last commits.
+    private static func syncEachCommit(_ db: Database) throws { try db.execute(sql: "PRAGMA synchronous = FULL") }
+
+    /// A further connection to an open store.
+    static func connection(_ path: String, isReadOnly: Bool) throws -> DatabaseQueue {
+        var configuration = basics()
+        configuration.readonly = isReadOnly
+        if !isReadOnly { configuration.prepareDatabase(syncEachCommit) }
+        return try DatabaseQueue(path: StoreFile(path).name, configuration: configuration)
+    }
+
     static func inMemory() throws -> DatabaseQueue {
         let database = try DatabaseQueue(configuration: basics())
         try Schema.bringUpToDate(database, path: ":memory:")
         return database
     }
 
-    /// How a file can be read. Each leaves it, and what lies beside it, as it was.
+    /// The ways to read a file. Each leaves the file and its WAL unchanged.
     private enum Way: CaseIterable {
-        /// Beside a log: a program has the store open, or was killed. Without the right to write, SQLite neither works
-        /// the log into the file nor removes it.
+        /// There is a WAL: a program has the store open, or was killed. A read-only connection neither checkpoints nor
+        /// deletes it.
         case besideLog
-        /// Nobody has the store open. SQLite makes a log for its locks, in case somebody comes, and removes it at the
-        /// end.
+        /// No program has the store open. SQLite creates a WAL for its locks and deletes it at the end.
         case alone
-        /// Nothing can be made beside the file, and there is no log with anything in it: the file is all there is.
+        /// No file can be created next to the store, and the WAL is empty or missing.
         case immutable
 
         func fits(_ file: StoreFile) -> Bool {
@@ -112,31 +126,32 @@ enum StoreOpening {
     private static func basics() -> Configuration {
         var configuration = Configuration()
         configuration.label = "waterh.store"
-        let patience = BusyWait()
-        configuration.busyMode = .callback { patience.wait(tries: $0) }
+        // SQLite's own handler waits up to 100 ms between two attempts and rarely succeeds next to a busy writer.
+        let attempts = Int(StoreError.busySeconds / 0.005)
+        configuration.busyMode = .callback { tries in
+            usleep(5000)
+            return tries < attempts
+        }
         configuration.foreignKeysEnabled = true
         return configuration
     }
 
     private static func writing(path: String, beforeStatement: (@Sendable (Database) -> Void)?) -> Configuration {
         var configuration = basics()
-        // Not `Configuration.journalMode`: that lowers `synchronous` to NORMAL, and then the last commits
-        // before a power cut would be lost although `append` had returned (promise 1).
         configuration.prepareDatabase { db in
+            guard !db.configuration.readonly else { return }
             try refuseForeign(db, path: path)
-            // To its end: the answer comes before the change is on the disk, and what goes wrong then would be told to
-            // nobody.
             guard try String.fetchAll(db, sql: "PRAGMA journal_mode = WAL") == ["wal"] else {
                 throw StoreError(.cannotOpen, "The store cannot have a log beside it here", at: path)
             }
-            try db.execute(sql: "PRAGMA synchronous = FULL")
             if let beforeStatement { db.trace(options: .statement) { [unowned db] _ in beforeStatement(db) } }
         }
         return configuration
     }
 
-    /// A database of somebody else, or from tomorrow, is refused before anything in it changes. In one transaction:
-    /// another process may be filling a new file meanwhile.
+    /// Rejects the database of another program or of a newer version before anything changes. One transaction: another
+    /// process
+    /// can be creating the tables.
     private static func refuseForeign(_ db: Database, path: String) throws {
         try db.inTransaction(.deferred) {
             _ = try Schema.state(db, path: path)
@@ -144,8 +159,8 @@ enum StoreOpening {
         }
     }
 
-    /// SQLite does not always call the busy handler while several processes create, open or leave the same file: tries
-    /// again for as long as a write would wait.
+    /// Tries again while another process creates, opens or closes the file: SQLite does not always call the busy
+    /// handler then.
     private static func patiently<Result>(_ body: () throws -> Result) throws -> Result {
         let limit = ContinuousClock.now.advanced(by: .seconds(StoreError.busySeconds))
         while true {

@@ -3,169 +3,177 @@ import GRDB
 import Synchronization
 import TrackerCore
 
-/// The journal and the tracker's tables in one SQLite file (tracker law Section 9).
+/// The journal and the tracker's tables in one SQLite file (tracker specification, section 9).
 ///
-/// Each write is a named method and one transaction. The file is in WAL mode with `synchronous=FULL`: what a method
-/// returned from survives both `kill -9` and a power cut. Any number of processes may have the store open, and any may
-/// be killed; a writer waits at most `StoreError.busySeconds` for another. The store reads no clock and no time zone:
-/// callers pass both.
+/// Each write is a named method and one transaction. The file is in WAL mode with `synchronous=FULL`: a write that
+/// returned survives `kill -9` and a power cut. Reads use connections of their own and do not wait for writes. Several
+/// processes can have the store open; a write waits at most `StoreError.busySeconds` for another process. The store
+/// reads no clock and no time zone: callers pass both.
 package struct TrackerStore: Sendable {
-    /// What a store is opened for.
+    /// The purpose of opening a store.
     package enum Access: Sendable {
-        /// Everything. Creates file and folder where missing, and brings an older schema up to date.
+        /// Reads and writes. Creates file and directory if they are missing, and converts an older schema.
         case writing
-        /// Looking: nothing is created, migrated or changed, and every write throws. Also for a store that cannot be
-        /// written: a full disk, a read-only one, somebody else's file.
+        /// Reads only: nothing is created, converted or changed, and every write throws. This also works for a store
+        /// that cannot be written, for example on a full disk.
         case looking
     }
 
-    /// What was found where the store was to be.
+    /// The contents of the path when the store was opened.
     package enum Found: Hashable, Sendable {
         case store
-        /// Nothing, or an empty file: it answers as a new store would.
+        /// No file, or an empty one: reads return what a new store would.
         case nothing
-        /// A store of 0.9, which the next write converts. It is read from a converted copy in memory.
+        /// A store of 0.9. The next write converts it; reads use a converted copy in memory.
         case older
     }
 
-    /// The file's path as given; `":memory:"` for a store that nobody keeps.
+    /// The path as given; `":memory:"` for a store in memory.
     package let path: String
-    /// The host's zone, for settings that say "system"; `nil` lets each drink use the zone it was resolved in.
-    package var hostZone: String? { host.zone.withLock { $0 } }
-    private let host: HostZoneBox
-    /// The reminder engine's day that was decoded last.
-    let engineDays = DecodedOnce<EngineDay>()
-    /// What may be done with the file.
     package let access: Access
-    /// What was found at opening. A store opened for writing is one from then on.
     package let found: Found
     /// The names of the removed settings that opening a store of 0.9 has deleted.
     package let removedSettings: [String]
-    let database: DatabaseQueue
-    /// The file that was opened; `nil` where nothing is written, or there is none.
-    let place: StorePresence?
-    /// What the next write is done for, where it must be done once only.
+    let database: any DatabaseWriter
+    /// The identity of the file that was opened for writing; `nil` in memory and for `Access.looking`.
+    private let file: FileIdentity?
+    private let shared: Shared
+    /// The request that the next write belongs to, if it must be executed only once.
     var errand: Errand?
 
-    /// Opens the store. One is enough for a process: settings that other programs change are seen through it.
+    /// State that all copies of one open store share.
+    private final class Shared: Sendable {
+        let zone: Mutex<String?>
+        let units = Mutex<AmountUnits?>(nil)
+        let hasChanged = Mutex(false)
+        let beforeStatement: (@Sendable (Database) -> Void)?
+        /// A connection for `changeMark`, opened at its first use.
+        let observer = Mutex<DatabaseQueue?>(nil)
+
+        init(_ zone: String?, _ beforeStatement: (@Sendable (Database) -> Void)?) {
+            self.zone = Mutex(zone)
+            self.beforeStatement = beforeStatement
+        }
+    }
+
+    /// Opens the store.
     /// - Parameters:
     ///   - path: a file path.
-    ///   - hostZone: IANA id that stands for "system" in the settings.
-    /// - Throws: `StoreError`, after which the file is as it was.
+    ///   - hostZone: the IANA identifier that "system" in the settings stands for.
+    /// - Throws: `StoreError`; the file is unchanged then.
     package init(path: String, hostZone: String? = nil, for access: Access = .writing) throws {
-        self.path = path
-        host = HostZoneBox(hostZone)
-        self.access = access
         let opened =
             switch access {
             case .writing: try StoreOpening.toWrite(path, beforeStatement: nil)
             case .looking: try StoreOpening.toLook(path)
             }
-        (database, found, removedSettings) = (opened.database, opened.found, opened.removedSettings)
-        place = access == .writing ? StorePresence(path) : nil
+        self.init(opened, path, hostZone, access)
     }
 
-    /// For writing, telling before each SQL statement runs: where tests pull the plug.
+    /// Opens the store for writing.
+    /// - Parameter beforeStatement: is called before each SQL statement of a write, for tests that fail there.
     init(path: String, hostZone: String?, beforeStatement: (@Sendable (Database) -> Void)?) throws {
-        self.path = path
-        host = HostZoneBox(hostZone)
-        let opened = try StoreOpening.toWrite(path, beforeStatement: beforeStatement)
-        (access, found, database, removedSettings) = (.writing, .store, opened.database, opened.removedSettings)
-        place = StorePresence(path)
+        self.init(
+            try StoreOpening.toWrite(path, beforeStatement: beforeStatement), path, hostZone, .writing, beforeStatement)
     }
 
-    /// A store in memory, for tests and for demonstrations that must leave nothing behind.
+    /// A store in memory, for tests and demonstrations.
     package init(inMemory hostZone: String?) throws {
-        path = ":memory:"
-        host = HostZoneBox(hostZone)
-        (access, found, removedSettings) = (.writing, .store, [])
-        database = try StoreOpening.inMemory()
-        place = nil
+        self.init(
+            StoreOpening.Opened(database: try StoreOpening.inMemory(), found: .store), ":memory:", hostZone, .writing)
     }
 
-    /// The host is in another zone now: drinks that are stored from here on are frozen in that one.
-    package func travel(to zone: String?) { host.zone.withLock { $0 = zone } }
+    private init(
+        _ opened: StoreOpening.Opened, _ path: String, _ hostZone: String?, _ access: Access,
+        _ beforeStatement: (@Sendable (Database) -> Void)? = nil
+    ) {
+        (self.path, self.access, shared) = (path, access, Shared(hostZone, beforeStatement))
+        (database, found, removedSettings) = (opened.database, opened.found, opened.removedSettings)
+        file = access == .writing && path != ":memory:" ? FileIdentity(path) : nil
+    }
 
-    /// In what amounts are shown where the store's own setting says nothing; `nil`: millilitres.
+    /// The host's zone, for settings with the value "system"; `nil`: each drink uses the zone of its entry.
+    package var hostZone: String? { shared.zone.withLock { $0 } }
+
+    /// Sets the host's zone. Drinks that are stored from now on belong to it.
+    package func travel(to zone: String?) { shared.zone.withLock { $0 = zone } }
+
+    /// The unit of amounts if the store's settings have none; `nil`: millilitres.
     package var usualUnits: AmountUnits? {
-        get { host.units.withLock { $0 } }
-        nonmutating set { host.units.withLock { $0 = newValue } }
+        get { shared.units.withLock { $0 } }
+        nonmutating set { shared.units.withLock { $0 = newValue } }
     }
 
-    /// The copies of one open store share it.
-    private final class HostZoneBox: Sendable {
-        let units = Mutex<AmountUnits?>(nil)
-        let zone: Mutex<String?>
-        init(_ zone: String?) { self.zone = Mutex(zone) }
+    /// The calendar of the settings, in the given zone.
+    func dayCalendar(_ zone: Zone, _ db: Database) throws -> DayCalendar {
+        DayCalendar(zone: zone, boundaryHour: try SettingTable.settings(db).boundaryHour)
     }
 
-    /// Runs reads on one consistent state. Nothing stays of what a read might write.
-    ///
-    /// Not `DatabaseQueue.read`: its `PRAGMA query_only` makes SQLite prepare all statements of the connection anew,
-    /// twice a read. Here the transaction is taken back instead, and who wrote in it is told.
+    // MARK: - Transactions
+
+    /// Reads one consistent state. Writes do not wait for it.
     func read<T>(_ body: (Database) throws -> T) throws -> T {
         try checkPlace()
-        return try Self.sentences(at: path) {
-            try database.unsafeRead { db in
-                let before = db.totalChangesCount
-                try db.cachedStatement(sql: "BEGIN DEFERRED TRANSACTION").execute()
-                let result = Result { try body(db) }
-                let isWhole = db.isInsideTransaction
-                if isWhole { try db.cachedStatement(sql: "ROLLBACK TRANSACTION").execute() }
-                let value = try result.get()
-                // A failure that the body passed over has ended the transaction: what came after it was of another
-                // state.
-                guard isWhole else {
-                    throw DatabaseError(resultCode: .SQLITE_ABORT, message: "The read was broken off")
-                }
-                guard db.totalChangesCount == before else {
-                    throw DatabaseError(resultCode: .SQLITE_READONLY, message: "A read wrote; it was taken back")
-                }
-                return value
-            }
-        }
+        return try Self.sentences(at: path) { try database.read(body) }
     }
 
-    /// Runs writes in one transaction: all or nothing, on the disk when this returns.
+    /// Reads one consistent state on a connection of its own: for exports, whose reader can be slow. Other reads do not
+    /// wait for it either.
+    func readAtLength<T>(_ body: (Database) throws -> T) throws -> T {
+        guard let pool = database as? DatabasePool else { return try read(body) }
+        try checkPlace()
+        return try Self.sentences(at: path) { try pool.makeSnapshot().read(body) }
+    }
+
+    /// Writes in one transaction: all or nothing, and on the disk when this returns.
     func write<T>(_ body: (Database) throws -> T) throws -> T {
         try mustWrite()
         let result = try Self.sentences(at: path) {
             try database.write { db in
+                let before = db.totalChangesCount
                 try errand?.note(db)
-                return try body(db)
+                let result = try body(db)
+                if db.totalChangesCount > before { shared.hasChanged.withLock { $0 = true } }
+                return result
             }
         }
         errand?.isNoted = true
-        // A commit into a file that was removed meanwhile does not count as stored.
+        // A commit into a file that was deleted in the meantime is lost.
         try checkPlace()
         return result
     }
 
-    /// Runs what SQLite does outside of transactions (vacuum, checkpoint).
+    /// Executes statements of SQLite that cannot be in a transaction, and transactions of the caller.
     func writeWithoutTransaction<T>(_ body: (Database) throws -> T) throws -> T {
         try mustWrite()
+        shared.hasChanged.withLock { $0 = true }
         let result = try Self.sentences(at: path) { try database.writeWithoutTransaction(body) }
         try checkPlace()
         return result
     }
 
-    /// - Throws: `StoreError` when the file that was opened was removed or replaced.
-    package func checkPlace() throws {
-        do {
-            try place?.check(path)
-        } catch {
-            settleLog()
-            throw error
+    /// The same on a connection of its own: for a write whose preparation takes long.
+    func writeAtLength<T>(_ body: (Database) throws -> T) throws -> T {
+        guard database is DatabasePool else { return try writeWithoutTransaction(body) }
+        try mustWrite()
+        shared.hasChanged.withLock { $0 = true }
+        let result = try Self.sentences(at: path) {
+            try StoreOpening.connection(path, isReadOnly: false).writeWithoutTransaction { db in
+                if let beforeStatement = shared.beforeStatement {
+                    db.trace(options: .statement) { [unowned db] _ in beforeStatement(db) }
+                }
+                return try body(db)
+            }
         }
+        try checkPlace()
+        return result
     }
 
-    /// Moves the log's content into the file that was opened when another file has its path. SQLite would read the
-    /// other file together with this log.
-    private func settleLog() {
-        guard let place, place.isReplaced(path),
-            (try? database.writeWithoutTransaction({ db in try db.checkpoint(.truncate) })) != nil
-        else { return }
-        place.removeLog(path)
+    /// - Throws: `StoreError` with the code `storeWasRemoved` if the file was deleted or replaced. SQLite would continue
+    ///   to write to the deleted file.
+    package func checkPlace() throws {
+        guard let file, FileIdentity(path) != file else { return }
+        throw StoreError(.cannotOpen, "Store file missing or replaced", at: path, code: "storeWasRemoved")
     }
 
     private func mustWrite() throws {
@@ -174,14 +182,6 @@ package struct TrackerStore: Sendable {
                 .readOnly, "The store was opened to look only, nothing was changed", at: path, code: "openedToLook")
         }
         try checkPlace()
-    }
-
-    /// Whether anything was written through this store since it was opened.
-    package func hasChanged() throws -> Bool { try read { $0.totalChangesCount > 0 } }
-
-    /// Lets the file grow to so many pages at most: a full disk, for tests.
-    func limitPages(to pages: Int) throws {
-        try writeWithoutTransaction { db in _ = try Int.fetchOne(db, sql: "PRAGMA max_page_count = \(pages)") }
     }
 
     /// Turns SQLite's errors into `StoreError`.
@@ -193,11 +193,73 @@ package struct TrackerStore: Sendable {
         } catch let row as UnreadableRow {
             throw StoreError(.damaged, "A row of the store cannot be read (\(row))", at: path, code: "unreadableRow")
         } catch let value as RowDecodingError {
-            // What stands beside the value in its row is nobody else's.
-            let told = "\(value)".split(separator: ", row: ", maxSplits: 1).first.map(String.init) ?? ""
+            // The rest of the row must not be in a message.
+            let problem = "\(value)".split(separator: ", row: ", maxSplits: 1).first.map(String.init) ?? ""
             throw StoreError(
-                .damaged, "A value of the store is of another kind than its column holds (\(told))", at: path,
+                .damaged, "A value of the store is of another kind than its column holds (\(problem))", at: path,
                 code: "unreadableRow")
         }
+    }
+
+    // MARK: - Changes
+
+    /// Whether anything was written through this store since it was opened.
+    package func hasChanged() throws -> Bool { shared.hasChanged.withLock { $0 } }
+
+    /// Changes with every write to the store, by this process or another. Does not wait for a write.
+    package func changeMark() throws -> ChangeMark {
+        try checkPlace()
+        return try Self.sentences(at: path) {
+            guard database is DatabasePool else { return try database.unsafeRead(Self.mark) }
+            let observer = try shared.observer.withLock { observer in
+                let opened = try observer ?? StoreOpening.connection(path, isReadOnly: true)
+                observer = opened
+                return opened
+            }
+            return try observer.unsafeRead(Self.mark)
+        }
+    }
+
+    private static func mark(_ db: Database) throws -> ChangeMark {
+        ChangeMark(
+            ours: db.totalChangesCount,
+            others: try Int.fetchOne(try db.cachedStatement(sql: "PRAGMA data_version")) ?? 0)
+    }
+
+    /// A state of the store: equal marks mean that nothing was written between them.
+    package struct ChangeMark: Hashable, Sendable {
+        /// The number of rows that the observing connection changed, which only a store in memory does.
+        var ours: Int
+        /// Changes with each commit of another connection.
+        package var others: Int
+    }
+
+    // MARK: - Integrity
+
+    /// The problems that SQLite finds in the file, including rows that break a constraint; empty if there are none.
+    package func integrityProblems() throws -> [String] { try readAtLength(Self.integrityProblems) }
+
+    static func integrityProblems(_ db: Database) throws -> [String] {
+        try String.fetchAll(db, sql: "PRAGMA integrity_check").filter { $0 != "ok" }
+            + Row.fetchAll(db, sql: "PRAGMA foreign_key_check").map {
+                "a row of \((try? $0.checked("table", String.self)) ?? "?") points nowhere"
+            }
+    }
+
+    /// The number of rows of each table.
+    package func rowCounts() throws -> [(table: String, rows: Int)] {
+        try read { db in
+            try Self.tables(db).map { ($0, try Int.fetchOne(db, sql: "SELECT count(*) FROM \"\($0)\"") ?? 0) }
+        }
+    }
+
+    /// All tables except those of SQLite and of the migrator.
+    static func tables(_ db: Database) throws -> [String] {
+        try String.fetchAll(
+            db,
+            sql: """
+                SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'
+                AND name <> 'grdb_migrations' ORDER BY name
+                """)
     }
 }

@@ -1,15 +1,120 @@
-/// What the other end of an outlet keeps of ours and nobody owns any more.
+import GRDB
+import TrackerCore
+
+/// Retained topics at a receiver that are to be deleted.
 package struct Leavings: Hashable, Sendable {
-    /// Where that is, in the outlet's own words; empty: nobody noted it.
+    /// The receiver's address; empty if unknown.
     package var place: String
-    /// Under which the other end knows who left it.
+    /// The client identifier that published them.
     package var id: String
-    /// At which topics.
     package var topics: [String]
-    /// For how long services have tried to take it back, seconds.
+    /// The seconds that services have tried to delete them.
     package var tried: Int
 
     package init(place: String, id: String, topics: [String], tried: Int = 0) {
         (self.place, self.id, self.topics, self.tried) = (place, id, topics, tried)
+    }
+}
+
+extension TrackerStore {
+    /// Sets the receiver's address. Topics at the old address are to be deleted; topics that were left at this address
+    /// belong to
+    /// the outlet again.
+    /// - Parameter isHere: whether a stored address is this one.
+    package func speak(_ outlet: String, at place: String, isHere: (String) -> Bool) throws {
+        func known(_ db: Database) throws -> (place: String?, keepsSomething: Bool, left: [String])? {
+            let row = try Row.fetchOne(
+                db,
+                sql: """
+                    SELECT place, EXISTS (SELECT 1 FROM outlet_topic WHERE outlet = name) AS keeps FROM outlet WHERE
+                    name = ?
+                    """,
+                arguments: [outlet])
+            return try row.map {
+                (
+                    try $0.checked("place"), try $0.checked("keeps"),
+                    try String.fetchAll(
+                        db, sql: "SELECT DISTINCT place FROM leaving WHERE id = (SELECT id FROM outlet WHERE name = ?)",
+                        arguments: [outlet])
+                )
+            }
+        }
+        guard let before = try read(known), before.place != place || before.left.contains(where: isHere) else { return }
+        try write { db in
+            guard let before = try known(db) else { return }
+            if let old = before.place, !isHere(old), before.keepsSomething { try Self.leave(outlet, db) }
+            try db.run("UPDATE outlet SET place = ? WHERE name = ?", [place, outlet])
+            for left in before.left where isHere(left) {
+                try db.run(
+                    """
+                    INSERT INTO outlet_topic (outlet, topic) SELECT name, topic FROM outlet JOIN leaving USING
+                    (id) WHERE name = ? AND leaving.place = ? ON CONFLICT DO NOTHING
+                    """, [outlet, left])
+                try db.run(
+                    "DELETE FROM leaving WHERE place = ? AND id = (SELECT id FROM outlet WHERE name = ?)",
+                    [left, outlet])
+            }
+        }
+    }
+
+    /// Marks all retained topics of an outlet for deletion.
+    package func leave(_ outlet: String) throws {
+        guard try !keptTopics(of: outlet).isEmpty else { return }
+        try write { db in try Self.leave(outlet, db) }
+    }
+
+    /// All topics that are to be deleted, by address and client identifier.
+    package func leavings() throws -> [Leavings] {
+        let rows = try read { db in
+            try Row.fetchAll(
+                db,
+                sql: """
+                    SELECT leaving.*, coalesce(seconds, 0) AS seconds FROM leaving LEFT JOIN leaving_tried USING
+                    (place, id) ORDER BY place, id, topic
+                    """
+            )
+        }
+        return try rows.reduce(into: []) { all, row in
+            let (place, id, topic): (String, String, String) = (
+                try row.checked("place"), try row.checked("id"), try row.checked("topic")
+            )
+            if all.last?.place != place || all.last?.id != id {
+                all.append(Leavings(place: place, id: id, topics: [], tried: try row.checked("seconds")))
+            }
+            all[all.count - 1].topics.append(topic)
+        }
+    }
+
+    /// Adds to the time of the attempts.
+    package func noteTried(_ leavings: Leavings, seconds: Int) throws {
+        try write { db in
+            try db.run(
+                """
+                INSERT INTO leaving_tried (place, id, seconds) VALUES (?, ?, ?) ON CONFLICT (place, id) DO UPDATE
+                SET seconds = seconds + excluded.seconds
+                """, [leavings.place, leavings.id, seconds])
+        }
+    }
+
+    /// Removes topics that were deleted or given up.
+    package func forget(_ leavings: Leavings) throws {
+        try write { db in
+            try db.run("DELETE FROM leaving_tried WHERE place = ? AND id = ?", [leavings.place, leavings.id])
+            for topic in leavings.topics {
+                try db.run(
+                    "DELETE FROM leaving WHERE place = ? AND id = ? AND topic = ?",
+                    [leavings.place, leavings.id, topic])
+            }
+        }
+    }
+
+    /// - Parameter outlet: `nil` for all.
+    static func leave(_ outlet: String?, _ db: Database) throws {
+        try db.run(
+            """
+            INSERT INTO leaving (place, id, topic) SELECT coalesce(place, ''), id, topic FROM outlet JOIN
+            outlet_topic ON outlet = name WHERE name = coalesce(?, name) ON CONFLICT DO NOTHING
+            """, [outlet])
+        try db.run("DELETE FROM outlet_topic WHERE outlet = coalesce(?, outlet)", [outlet])
     }
 }

@@ -1,17 +1,18 @@
 import Cryptography
 import Foundation
+import GRDB
 import TrackerCore
 
-/// From which file of which machine a store is told to others. One who copied it has it twice, and only one of the two
-/// is the one that is known there.
+/// The machine and file that a store is published from. A copied store has the same identity, and only one of the two
+/// is
+/// known to the receiver.
 package struct OutletHome: Hashable, Sendable {
-    /// Tells machines apart, and says nothing else of them. A machine without a number is told by the file itself: by
-    /// where it lies on which disk.
+    /// A fingerprint of the machine ID. Without a machine ID, of the file: its file system and inode.
     package var machine: String
-    /// The file itself, whatever leads to it.
+    /// The path without symbolic links.
     package var path: String
 
-    /// - Parameter number: the machine's own, `/etc/machine-id`, which is nobody's business beyond it.
+    /// - Parameter number: the contents of `/etc/machine-id`.
     package init(machine number: String, path: String) {
         let resolved = realpath(path, nil)
         defer { free(resolved) }
@@ -21,7 +22,7 @@ package struct OutletHome: Hashable, Sendable {
         machine = number.map { String(SHA256.hex(("waterh " + $0).utf8).prefix(16)) } ?? ""
     }
 
-    /// Of a file that is there: the same after a start and under another name, another one for each copy.
+    /// Constant across restarts and renames; different for each copy.
     private static func number(ofFile path: String) -> String? {
         var (file, disk) = (stat(), statvfs())
         guard stat(path, &file) == 0, statvfs(path, &disk) == 0 else { return nil }
@@ -37,12 +38,88 @@ package struct OutletHome: Hashable, Sendable {
     var text: String { "\(machine) \(path)" }
 }
 
-/// Whether a store speaks from where it did before.
+/// Whether a store is published from the same place as before.
 package enum OutletStanding: Hashable, Sendable {
-    /// It does, or it was moved, or it never spoke.
+    /// The same place, or a moved file, or a store that was never published.
     case known
-    /// The file that it was copied from is still there.
+    /// The original file still exists.
     case copy(of: String)
-    /// It was told from a file of another machine, which may go on there.
+    /// A file of another machine, where a service can still run.
     case fromElsewhere(String)
+}
+
+extension TrackerStore {
+    /// Compares the place with the last one. A new outlet and a moved file take this place.
+    package func standing(of outlet: String, at here: OutletHome) throws -> OutletStanding {
+        guard let known = try home(of: outlet) else {
+            try move(outlet, to: here)
+            return .known
+        }
+        guard known != here else { return .known }
+        // Noted when a machine without a number had nothing else in its place.
+        guard !known.machine.isEmpty || known.path != here.path else {
+            try move(outlet, to: here)
+            return .known
+        }
+        guard known.machine == here.machine else { return .fromElsewhere(known.path) }
+        guard try isThere(known.path, as: outlet, beside: here.path) else {
+            try move(outlet, to: here)
+            return .known
+        }
+        return .copy(of: known.path)
+    }
+
+    /// Takes this place with the same identity.
+    package func move(_ outlet: String, to here: OutletHome) throws {
+        try write { db in
+            try db.run("UPDATE outlet SET home = ? WHERE name = ?", [here.text, outlet])
+        }
+    }
+
+    /// Takes this place with another identity: the retained topics belong to the original. Both publish what waits,
+    /// because the
+    /// store does not know which of them stored it.
+    package func beginAnew(_ outlet: String, id: String, at here: OutletHome) throws {
+        try write { db in
+            try db.run("UPDATE outlet SET home = ?, id = ? WHERE name = ?", [here.text, id, outlet])
+            try db.run("DELETE FROM outlet_topic WHERE outlet = ?", [outlet])
+        }
+    }
+
+    /// The retained topics of the original store, as far as this store and the original know them.
+    package func keptByOriginal(of outlet: String, at here: OutletHome) throws -> Set<String> {
+        var topics = Set(try keptTopics(of: outlet))
+        if let known = try home(of: outlet), known.path != here.path, known.machine == here.machine,
+            let original = try? TrackerStore(path: known.path, for: .looking)
+        {
+            topics.formUnion((try? original.keptTopics(of: outlet)) ?? [])
+        }
+        return topics
+    }
+
+    /// The identity of an outlet, also of a closed one; `nil` if there is none.
+    package func identity(of outlet: String) throws -> (id: String, path: String?)? {
+        let row = try read { db in
+            try Row.fetchOne(db, sql: "SELECT id, home FROM outlet WHERE name = ?", arguments: [outlet])
+        }
+        return try row.map {
+            (try $0.checked("id"), (try? $0.checked("home", String.self)).flatMap(OutletHome.init)?.path)
+        }
+    }
+
+    private func home(of outlet: String) throws -> OutletHome? {
+        try read { db in try String.fetchOne(db, sql: "SELECT home FROM outlet WHERE name = ?", arguments: [outlet]) }
+            .flatMap(OutletHome.init)
+    }
+
+    /// Whether the original store still exists: another file with the same identity, or one that cannot be read.
+    private func isThere(_ path: String, as outlet: String, beside own: String) throws -> Bool {
+        var (other, mine) = (stat(), stat())
+        guard stat(path, &other) == 0 else { return errno != ENOENT && errno != ENOTDIR }
+        if stat(own, &mine) == 0, other.st_dev == mine.st_dev, other.st_ino == mine.st_ino { return false }
+        guard let there = try? TrackerStore(path: path, for: .looking), let who = try? there.identity(of: outlet) else {
+            return Glibc.access(path, R_OK) != 0
+        }
+        return try who.id == identity(of: outlet)?.id
+    }
 }

@@ -9,11 +9,11 @@ extension Schema {
     ]
 
     /// Columns that 0.9 does not have; NULL after a conversion.
-    private static let addedColumns: Set = ["lastAgreedPoll", "largestReading"]
+    private static let addedColumns: Set = ["lastAgreedPoll", "largestReading", "deletedWith"]
 
     /// Converts a store of 0.9 in one transaction.
     /// - Returns: the names of the removed settings that the conversion deleted.
-    static func convert(_ database: DatabaseQueue, path: String, keep: () throws -> Void) throws -> [String] {
+    static func convert(_ database: any DatabaseWriter, path: String, keep: () throws -> Void) throws -> [String] {
         try database.writeWithoutTransaction { db in
             // Both have an effect outside of a transaction only. Views of other programs keep the names of the tables.
             try db.execute(sql: "PRAGMA foreign_keys = OFF; PRAGMA legacy_alter_table = ON")
@@ -61,7 +61,10 @@ extension Schema {
             let list = columns.joined(separator: ", ")
             do {
                 try db.execute(
-                    sql: "INSERT INTO \(table) (\(list)) SELECT \(list) FROM old_\(table); DROP TABLE old_\(table)")
+                    sql: """
+                        INSERT \(table == "bottle_name" ? "OR IGNORE " : "")INTO \(table) (\(list))
+                        SELECT \(list) FROM old_\(table); DROP TABLE old_\(table)
+                        """)
             } catch let error as DatabaseError where error.resultCode == .SQLITE_CONSTRAINT {
                 throw StoreError(
                     .damaged, "A row of the store cannot be converted: \(error.message ?? table)", at: path,
@@ -72,6 +75,14 @@ extension Schema {
         for (name, last) in sequences where tableNames.contains(name) {
             try db.execute(sql: "INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)", arguments: [name, last])
         }
+        // 0.9 allowed an alias that is an address, and two versions of one drink that count.
+        try db.execute(
+            sql: """
+                INSERT OR IGNORE INTO bottle_name (name, bottle) SELECT origin, id FROM bottle;
+                UPDATE bottle SET name = origin WHERE name NOT IN (SELECT name FROM bottle_name);
+                UPDATE drink SET deleted = 1 WHERE deleted = 0
+                    AND id NOT IN (SELECT max(id) FROM drink WHERE deleted = 0 GROUP BY coalesce(instead, key))
+                """)
         for part in [indexes, triggers] { try db.execute(sql: part) }
         // As `DatabaseMigrator` makes it: a backup is compared with the store statement by statement.
         try db.execute(

@@ -16,7 +16,7 @@ extension Schema {
         CREATE TABLE bottle (
             id INTEGER PRIMARY KEY,
             origin TEXT NOT NULL UNIQUE,          -- its first identity: constant, and a part of the keys of its drinks
-            name TEXT NOT NULL UNIQUE,            -- its present identity
+            name TEXT NOT NULL,                   -- its alias, or else an identity
             advertisedName TEXT,
             model TEXT,
             batteryPercent INTEGER,
@@ -29,10 +29,13 @@ extension Schema {
             light TEXT                            -- the last light that was written to it; NULL: none
         ) STRICT;
 
-        CREATE TABLE bottle_name (                -- all identities of a bottle
-            name TEXT PRIMARY KEY,
+        CREATE TABLE bottle_name (                -- all identities of a bottle, and its aliases
+            name TEXT NOT NULL,
+            isAlias INTEGER NOT NULL DEFAULT 0,   -- 1: a name that the user gave: it is never an identity
             bottle INTEGER NOT NULL REFERENCES bottle (id),
-            isAlias INTEGER NOT NULL DEFAULT 0    -- 1: a name that the user gave
+            PRIMARY KEY (name, isAlias),
+            CHECK (isAlias OR name NOT IN ('health', 'session')),
+            CHECK (NOT isAlias OR name NOT GLOB '*[0-9A-Fa-f]:[0-9A-Fa-f][0-9A-Fa-f]:[0-9A-Fa-f]*')
         ) STRICT, WITHOUT ROWID;
 
         CREATE TABLE bottle_setting (             -- settings of one bottle: they win over those of the store
@@ -43,7 +46,7 @@ extension Schema {
         ) STRICT, WITHOUT ROWID;
 
         CREATE TABLE bottle_record (              -- the journal: all records, as the bottles sent them
-            id INTEGER PRIMARY KEY,
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
             bottle INTEGER NOT NULL REFERENCES bottle (id),
             raw BLOB NOT NULL,                    -- the record's bytes
             wall TEXT,                            -- yyyy-MM-ddTHH:mm:ss, with the year that was found for it
@@ -53,9 +56,7 @@ extension Schema {
             reason TEXT,
             received INTEGER NOT NULL,
             reading TEXT,                         -- how the bytes were decoded, for example calendar/u16be
-            about INTEGER,                        -- probable time of a record without a plausible date
-            yearBoot INTEGER,                     -- boot of the computer whose clock gave the year
-            yearStart INTEGER                     -- time of that boot by that clock; NULL: the year is certain
+            about INTEGER                         -- probable time of a record without a plausible date
         ) STRICT;
 
         CREATE TABLE quarantine (                 -- bytes that could not be decoded; `counter` has their total number
@@ -76,17 +77,18 @@ extension Schema {
         ) STRICT;
 
         CREATE TABLE drink (                      -- all drinks, from all sources
-            id INTEGER PRIMARY KEY,
+            id INTEGER PRIMARY KEY AUTOINCREMENT, -- a number is not used again
             key TEXT NOT NULL UNIQUE,
-            instant INTEGER NOT NULL,
+            instant INTEGER NOT NULL CHECK (instant BETWEEN -62135596800000 AND 253402300799999), -- years 1 to 9999
             zone TEXT NOT NULL,                   -- IANA identifier; it never changes
-            localDay TEXT NOT NULL,               -- yyyy-MM-dd; it changes with `instant` only
-            ml INTEGER NOT NULL,
+            localDay TEXT NOT NULL CHECK (localDay IS date(localDay, '+0 days')), -- yyyy-MM-dd; it changes with `instant` only
+            ml INTEGER NOT NULL CHECK (ml BETWEEN 0 AND 100000),
             source TEXT NOT NULL,
             bottle INTEGER REFERENCES bottle (id),
             deleted INTEGER NOT NULL DEFAULT 0,   -- 1: a tombstone, which keeps the key
             updatedAt INTEGER NOT NULL,
             instead TEXT,                         -- of a correction: the key of the corrected drink
+            deletedWith TEXT,                     -- of a tombstone: what deleted it and can bring it back; NULL: a person
             born INTEGER,                         -- its first position in the sequence of changes
             place INTEGER                         -- its position in the sequence of changes
         ) STRICT;
@@ -135,8 +137,8 @@ extension Schema {
         ) STRICT, WITHOUT ROWID;
 
         CREATE TABLE day (                        -- goals: each holds from the end of its day until the next row
-            localDay TEXT PRIMARY KEY,
-            goalMl INTEGER NOT NULL
+            localDay TEXT PRIMARY KEY CHECK (localDay IS date(localDay, '+0 days')),
+            goalMl INTEGER NOT NULL CHECK (goalMl BETWEEN 0 AND 100000)
         ) STRICT, WITHOUT ROWID;
 
         CREATE TABLE engine_day (                 -- the reminder engine's state of one day, as JSON
@@ -172,11 +174,11 @@ extension Schema {
         CREATE TABLE session (                    -- Waterline's sessions
             id TEXT PRIMARY KEY,
             userId TEXT NOT NULL,
-            startTime INTEGER NOT NULL,
-            endTime INTEGER,
+            startTime INTEGER NOT NULL CHECK (startTime BETWEEN -62135596800000 AND 253402300799999),
+            endTime INTEGER CHECK (endTime BETWEEN -62135596800000 AND 253402300799999),
             isActive INTEGER NOT NULL,
             sealed INTEGER NOT NULL DEFAULT 0,
-            ruleN INTEGER,                        -- this and the next: constant after the end
+            ruleN INTEGER CHECK (ruleN BETWEEN 1 AND 10000), -- this and the next: constant after the end
             bottleWater TEXT,
             waterOz INTEGER,
             threshold INTEGER,
@@ -187,17 +189,17 @@ extension Schema {
         ) STRICT;
 
         CREATE TABLE log_entry (                  -- a session's drinks and waters
-            seq INTEGER PRIMARY KEY,              -- insertion order
+            seq INTEGER PRIMARY KEY AUTOINCREMENT, -- insertion order
             id TEXT NOT NULL UNIQUE,
             sessionId TEXT NOT NULL REFERENCES session (id) ON DELETE CASCADE,
-            timestamp INTEGER NOT NULL,
+            timestamp INTEGER NOT NULL CHECK (timestamp BETWEEN -62135596800000 AND 253402300799999),
             type TEXT NOT NULL CHECK (type IN ('alcohol', 'water')),
             drinkType TEXT,
-            sizeOz REAL,
-            abv REAL,
-            standardDrinkEstimate REAL,
+            sizeOz REAL CHECK (sizeOz BETWEEN 0 AND 10000),
+            abv REAL CHECK (abv BETWEEN 0 AND 100),
+            standardDrinkEstimate REAL CHECK (standardDrinkEstimate BETWEEN 0 AND 10000),
             presetId TEXT,
-            amountOz REAL,
+            amountOz REAL CHECK (amountOz BETWEEN 0 AND 10000),
             source TEXT NOT NULL,
             deleted INTEGER NOT NULL DEFAULT 0,   -- 1: a tombstone
             updatedAt INTEGER NOT NULL,
@@ -214,9 +216,9 @@ extension Schema {
             userId TEXT NOT NULL,
             name TEXT NOT NULL,
             drinkType TEXT NOT NULL,
-            sizeOz REAL,
-            abv REAL,
-            standardDrinkEstimate REAL NOT NULL,
+            sizeOz REAL CHECK (sizeOz BETWEEN 0 AND 10000),
+            abv REAL CHECK (abv BETWEEN 0 AND 100),
+            standardDrinkEstimate REAL NOT NULL CHECK (standardDrinkEstimate BETWEEN 0 AND 10000),
             position INTEGER NOT NULL,
             deleted INTEGER NOT NULL DEFAULT 0,
             updatedAt INTEGER NOT NULL,
@@ -319,12 +321,12 @@ extension Schema {
         CREATE UNIQUE INDEX bottle_record_quarantine ON bottle_record (bottle, raw) WHERE verdict = 'quarantined';
         CREATE INDEX bottle_record_unsettled ON bottle_record (bottle, id) WHERE verdict = 'quarantined';
         CREATE INDEX bottle_record_reading ON bottle_record (bottle, reading);
-        CREATE INDEX bottle_record_openYear ON bottle_record (bottle, id) WHERE yearStart IS NOT NULL;
         CREATE INDEX quarantine_lookup ON quarantine (bottle, length);
         CREATE INDEX drink_by_day ON drink (localDay, deleted, ml);
         CREATE INDEX drink_by_instant ON drink (instant);
         CREATE INDEX drink_instead ON drink (instead) WHERE instead IS NOT NULL;
         CREATE INDEX drink_place ON drink (place);
+        CREATE UNIQUE INDEX drink_version ON drink (coalesce(instead, key)) WHERE deleted = 0;
         CREATE UNIQUE INDEX session_active ON session (isActive) WHERE isActive = 1;
         CREATE INDEX session_by_start ON session (startTime);
         CREATE INDEX log_entry_by_session ON log_entry (sessionId, timestamp, seq);
@@ -336,8 +338,8 @@ extension Schema {
         CREATE INDEX health_given_minute ON health_given (instant / 60000, ml);
         """
 
-    /// They note each change of a drink: its position, and its key for the open outlets. A drink that is inserted with
-    /// a position keeps it.
+    /// They note each change of a drink: its position, its key for the open outlets, and `drink.rewrites`, by which the
+    /// health files are rewritten. A drink that is inserted with a position keeps it.
     static let triggers = """
         CREATE TRIGGER drink_place_insert AFTER INSERT ON drink WHEN NEW.place IS NULL BEGIN
             INSERT INTO drink_sequence (only, last) VALUES (1, 1) ON CONFLICT (only) DO UPDATE SET last = last + 1;
@@ -348,6 +350,16 @@ extension Schema {
         CREATE TRIGGER drink_place_update AFTER UPDATE OF key, instant, zone, localDay, ml, deleted ON drink BEGIN
             INSERT INTO drink_sequence (only, last) VALUES (1, 1) ON CONFLICT (only) DO UPDATE SET last = last + 1;
             UPDATE drink SET place = (SELECT last FROM drink_sequence) WHERE id = NEW.id;
+        END;
+
+        CREATE TRIGGER drink_rewrite_update AFTER UPDATE OF key, instant, zone, localDay, ml, deleted ON drink BEGIN
+            INSERT INTO counter (name, value) VALUES ('drink.rewrites', 1)
+                ON CONFLICT (name) DO UPDATE SET value = value + 1;
+        END;
+
+        CREATE TRIGGER drink_rewrite_delete AFTER DELETE ON drink BEGIN
+            INSERT INTO counter (name, value) VALUES ('drink.rewrites', 1)
+                ON CONFLICT (name) DO UPDATE SET value = value + 1;
         END;
 
         CREATE TRIGGER drink_change_insert AFTER INSERT ON drink WHEN EXISTS (SELECT 1 FROM outlet WHERE isOpen) BEGIN

@@ -41,7 +41,8 @@ enum Schema {
     /// - Parameter keep: copies a store of 0.9 before it is converted, while it is locked for writing.
     /// - Returns: the names of the removed settings that the conversion deleted.
     @discardableResult
-    static func bringUpToDate(_ database: DatabaseQueue, path: String, keep: () throws -> Void = {}) throws -> [String]
+    static func bringUpToDate(_ database: any DatabaseWriter, path: String, keep: () throws -> Void = {}) throws
+        -> [String]
     {
         switch try database.read({ try state($0, path: path, checksTables: false) }) {
         case .current: return []
@@ -97,6 +98,37 @@ enum Schema {
     }
 
     // MARK: - Tables
+
+    /// The effect of a restore on a table.
+    enum Restoring {
+        /// The backup's rows replace the rows here.
+        case replaced
+        /// The rows here stay, and the backup adds those that are missing: what other systems received.
+        case merged
+        /// The rows here stay: what belongs to this installation.
+        case kept
+    }
+
+    /// Every table needs a rule.
+    static let restoring: [String: Restoring] = Dictionary(
+        uniqueKeysWithValues: [
+            (
+                .replaced,
+                [
+                    "setting", "bottle", "bottle_name", "bottle_setting", "bottle_record", "quarantine", "drink", "day",
+                    "profile", "session", "log_entry", "excluded_log", "preset", "change", "inbox_file",
+                ]
+            ),
+            (.merged, ["counter", "engine_day", "request", "notification", "pocket_message", "health_given"]),
+            (
+                .kept,
+                [
+                    "token", "connection_state", "drink_sequence", "drink_change", "outlet", "outlet_topic", "leaving",
+                    "leaving_tried", "claim", "told_through", "pocket_trouble", "outbox", "sync_state", "sync_refusal",
+                    "written_file",
+                ]
+            ),
+        ].flatMap { (rule: Restoring, names: [String]) in names.map { ($0, rule) } })
 
     /// The names of the tables, in the order in which they are made.
     static let tableNames = tables.split(separator: "\n").filter { $0.hasPrefix("CREATE TABLE ") }

@@ -6,22 +6,39 @@ enum BottleTable {
     /// The counter that holds `BottleMemory.newestReceipt`, ms UTC.
     static let newestReceipt = "journal.newestReceipt"
 
-    /// The row of the bottle that goes or went by `name`; a new bottle where nobody did.
+    /// The row of the bottle with this identity; a new bottle if there is none.
     static func identifier(of name: String, _ db: Database) throws -> Int64 {
-        if let known = try known(name, db) { return known }
+        if let known = try identified(name, db) { return known }
+        guard !["health", "session"].contains(name) else {
+            throw Refusal("bottleNameReserved", "invalid bottle \"\(name)\": imported drinks have this name")
+        }
         try db.execute(sql: "INSERT INTO bottle (origin, name) VALUES (?, ?)", arguments: [name, name])
         let id = db.lastInsertedRowID
         try db.execute(sql: "INSERT INTO bottle_name (name, bottle) VALUES (?, ?)", arguments: [name, id])
         return id
     }
 
+    /// The bottle with this identity, or else with this alias: for names that a person enters.
     static func known(_ name: String, _ db: Database) throws -> Int64? {
         try Int64.fetchOne(
-            try db.cachedStatement(sql: "SELECT bottle FROM bottle_name WHERE name = ?"), arguments: [name])
+            try db.cachedStatement(sql: "SELECT bottle FROM bottle_name WHERE name = ? ORDER BY isAlias LIMIT 1"),
+            arguments: [name])
     }
 
-    /// Gives a bottle another identity; the old one stays known and means the same bottle.
-    /// - Throws: `Refusal` when no bottle goes by `old`, or `new` already is another bottle.
+    /// The bottle with this identity: for bottles that answer a poll. An alias never takes their place.
+    static func identified(_ name: String, _ db: Database) throws -> Int64? {
+        try Int64.fetchOne(
+            try db.cachedStatement(sql: "SELECT bottle FROM bottle_name WHERE name = ? AND isAlias = 0"),
+            arguments: [name])
+    }
+
+    /// Whether a text contains a Bluetooth address, which must not be an alias.
+    static func isAddress(_ text: String) -> Bool {
+        text.contains(/[0-9A-Fa-f]:[0-9A-Fa-f]{2}:[0-9A-Fa-f]/)
+    }
+
+    /// Gives a bottle an alias, or shows it by one of its identities again. Its earlier names stay known.
+    /// - Throws: `Refusal` if no bottle has the name `old`, or `new` is an address or names another bottle.
     static func rename(_ old: String, to new: String, _ db: Database) throws {
         guard let id = try known(old, db) else {
             throw Refusal("unknownBottle", "No bottle is known as \"\(old)\".", category: .notFound)
@@ -32,8 +49,13 @@ enum BottleTable {
                 "bottleNameTaken",
                 "\"\(new)\" already is another bottle with a history of its own. Choose another name.")
         }
-        try db.execute(
-            sql: "INSERT OR IGNORE INTO bottle_name (name, bottle, isAlias) VALUES (?, ?, 1)", arguments: [new, id])
+        if try identified(new, db) != id {
+            guard !isAddress(new) else {
+                throw Refusal("aliasIsAddress", "invalid alias \"\(new)\": an alias must not be an address")
+            }
+            try db.execute(
+                sql: "INSERT OR IGNORE INTO bottle_name (name, bottle, isAlias) VALUES (?, ?, 1)", arguments: [new, id])
+        }
         try db.execute(sql: "UPDATE bottle SET name = ? WHERE id = ?", arguments: [new, id])
     }
 
@@ -43,30 +65,20 @@ enum BottleTable {
             db, sql: "SELECT name FROM bottle_name WHERE bottle = ? AND isAlias = 0 ORDER BY name", arguments: [bottle])
     }
 
-    /// Whether a poll that shows these names tells nothing new.
+    /// Whether the names of a poll are all known.
     static func isKnown(_ names: BottleNames, _ db: Database) throws -> Bool {
-        guard let id = try known(names.identity, db) else { return false }
-        if let standIn = names.standIn, try known(standIn, db) == nil { return false }
+        guard let id = try identified(names.identity, db) else { return false }
         guard let alias = names.alias else { return true }
         return try known(alias, db) != nil || hasAlias(id, db)
     }
 
-    /// Makes a bottle known. Its identity is always stored, beside any alias. An alias belongs to the first bottle that
-    /// bore it; a bottle that has one keeps it (`rename` changes it).
+    /// Stores a bottle's identity and alias. An alias belongs to the first bottle that had it; a bottle with an alias
+    /// keeps it (`rename` changes it).
     static func introduce(_ names: BottleNames, _ db: Database) throws {
-        if try known(names.identity, db) == nil, let alias = names.alias, let bottle = try known(alias, db),
-            try !hasIdentity(bottle, db)
-        {
-            // Its history was kept under the alias alone: this is who it is.
-            try db.execute(
-                sql: "INSERT INTO bottle_name (name, bottle) VALUES (?, ?)", arguments: [names.identity, bottle])
-        }
         let id = try identifier(of: names.identity, db)
-        if let standIn = names.standIn, try known(standIn, db) == nil {
-            try db.execute(sql: "INSERT INTO bottle_name (name, bottle) VALUES (?, ?)", arguments: [standIn, id])
+        guard let alias = names.alias, !isAddress(alias), try known(alias, db) == nil, try !hasAlias(id, db) else {
+            return
         }
-        guard let alias = names.alias, alias != names.identity, try known(alias, db) == nil, try !hasAlias(id, db)
-        else { return }
         try db.execute(sql: "INSERT INTO bottle_name (name, bottle, isAlias) VALUES (?, ?, 1)", arguments: [alias, id])
         try db.execute(sql: "UPDATE bottle SET name = ? WHERE id = ?", arguments: [alias, id])
     }
@@ -96,23 +108,13 @@ enum BottleTable {
         try db.execute(sql: "UPDATE bottle SET isOwn = 0 WHERE id = ?", arguments: [bottle])
     }
 
-    /// Of the bottle that shows these names, where it is known by any of them.
-    static func memory(of names: BottleNames, _ db: Database) throws -> BottleMemory {
-        if try known(names.identity, db) == nil, let alias = names.alias, let bottle = try known(alias, db),
-            try !hasIdentity(bottle, db)
-        {
-            return try memory(of: alias, db)
-        }
-        return try memory(of: names.identity, db)
-    }
-
     static func memory(of bottle: String, _ db: Database) throws -> BottleMemory {
         let newest = try Int64.fetchOne(
             try db.cachedStatement(
                 sql: """
                     SELECT coalesce((SELECT value FROM counter WHERE name = ?), (SELECT max(lastPoll) FROM bottle))
                     """), arguments: [newestReceipt])
-        let id = try known(bottle, db)
+        let id = try identified(bottle, db)
         let row = try Row.fetchOne(
             try db.cachedStatement(
                 sql: "SELECT lastCompletePoll, lastAgreedPoll, largestReading FROM bottle WHERE id = ?"),
@@ -130,12 +132,6 @@ enum BottleTable {
     private static func hasAlias(_ bottle: Int64, _ db: Database) throws -> Bool {
         try Bool.fetchOne(
             try db.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM bottle_name WHERE bottle = ? AND isAlias = 1)"),
-            arguments: [bottle]) ?? false
-    }
-
-    private static func hasIdentity(_ bottle: Int64, _ db: Database) throws -> Bool {
-        try Bool.fetchOne(
-            try db.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM bottle_name WHERE bottle = ? AND isAlias = 0)"),
             arguments: [bottle]) ?? false
     }
 }

@@ -57,8 +57,9 @@ extension TrackerStore {
                 source: LogSource(rawValue: context.source), updatedAt: context.now, seq: 0)
             try session.checkEdit(log, now: context.now)
             let seq = try LogTable.insert(log, ProfileTable.findOrMake(db, context).deviceID, db)
-            try ChangeLog.remember([.log(seq, before: nil)], draft.kind == .water ? "water" : "drink", context, db)
             try finish(log.id, .addLogEntry, session, context, db)
+            try ChangeLog.remember(
+                [.log(Int64(seq), before: nil)], draft.kind == .water ? "water" : "drink", context, db)
             return try LogTable.log(seq, db)
         }
     }
@@ -78,8 +79,7 @@ extension TrackerStore {
             }
             if let amountOz, log.kind == .water { log.amountOz = amountOz }
             try session.checkEdit(log, now: context.now)
-            try ChangeLog.remember(
-                [try .log(log.seq, db)], "edit of a \(log.kind == .water ? "water" : "drink")", context, db)
+            let before = try ChangedRow.log(log.seq, db)
             try db.execute(
                 sql: """
                     UPDATE log_entry SET timestamp = ?, standardDrinkEstimate = ?, amountOz = ?, updatedAt = max(?, \
@@ -91,6 +91,7 @@ extension TrackerStore {
                     try ProfileTable.findOrMake(db, context).deviceID, log.seq,
                 ])
             try finish(log.id, .addLogEntry, session, context, db)
+            try ChangeLog.remember([before], "edit of a \(log.kind == .water ? "water" : "drink")", context, db)
             return try LogTable.log(log.seq, db)
         }
     }
@@ -101,12 +102,12 @@ extension TrackerStore {
             if try exclude(name, context, db) { return }
             let (log, session) = try entered(name, context, db)
             try session.checkEdit(log, now: context.now)
-            try ChangeLog.remember(
-                [try .log(log.seq, db)], "deletion of a \(log.kind == .water ? "water" : "drink")", context, db)
+            let before = try ChangedRow.log(log.seq, db)
             try db.execute(
                 sql: "UPDATE log_entry SET deleted = 1, updatedAt = max(?, updatedAt + 1), deviceId = ? WHERE seq = ?",
                 arguments: [context.now.milliseconds, try ProfileTable.findOrMake(db, context).deviceID, log.seq])
             try finish(log.id, .deleteLogEntry, session, context, db)
+            try ChangeLog.remember([before], "deletion of a \(log.kind == .water ? "water" : "drink")", context, db)
         }
     }
 
@@ -125,9 +126,12 @@ extension TrackerStore {
         try summarise(session, context, db)
     }
 
-    /// Session water as a drink of the day, where `hydration.countSessionWater` asks for it (tracker law X1). Once
-    /// counted it follows its entry, whatever the setting says by then. Waters derived from sips are never counted:
-    /// the sips are.
+    /// Counts session water as a drink of the day, where `hydration.countSessionWater` asks for it (tracker law X1).
+    ///
+    /// The drink follows its entry while it counts, whatever the setting says by then. A drink that a person corrected
+    /// or deleted no longer follows: only the entry's deletion takes it away, its corrections too, and only their
+    /// return brings back what the deletion took (`deletedWith`). Waters derived from sips are never counted: the sips
+    /// are.
     func countWater(_ id: String, _ context: WriteContext, _ db: Database) throws {
         let row = try Row.fetchOne(db, sql: "SELECT * FROM log_entry WHERE id = ?", arguments: [id])
         let settings = try SettingTable.settings(db)
@@ -135,23 +139,32 @@ extension TrackerStore {
             let drink = try SessionTable.log(row).hydrationDrink(
                 calendar: try dayCalendar(context.zone, db), defaultWaterOz: settings.defaultWaterOz)
         else { return }
-        let isDeleted: Bool = try row.checked("deleted")
-        try db.execute(
-            sql: "UPDATE drink SET instant = ?, localDay = ?, ml = ?, deleted = ?, updatedAt = ? WHERE key = ?",
-            arguments: [
-                drink.at.milliseconds, drink.localDay.description, drink.ml, isDeleted, context.now.milliseconds,
-                drink.key,
-            ])
-        if db.changesCount > 0 { return try Counter.add("drink.rewrites", 1, db) }
-        guard settings.countSessionWater, !isDeleted else { return }
+        let now = context.now.milliseconds
+        if try row.checked("deleted") {
+            try db.execute(
+                sql: """
+                    UPDATE drink SET deleted = 1, deletedWith = ?, updatedAt = ?
+                    WHERE (key = ? OR instead = ?) AND deleted = 0
+                    """, arguments: [id, now, drink.key, drink.key])
+        } else {
+            try db.execute(
+                sql: "UPDATE drink SET deleted = 0, deletedWith = NULL, updatedAt = ? WHERE deletedWith = ?",
+                arguments: [now, id])
+            try db.execute(
+                sql: """
+                    UPDATE drink SET instant = ?, localDay = ?, ml = ?, updatedAt = ? WHERE key = ? AND deleted = 0
+                    """,
+                arguments: [drink.at.milliseconds, drink.localDay.description, drink.ml, now, drink.key])
+        }
+        guard settings.countSessionWater, try !row.checked("deleted") else { return }
         try db.execute(
             sql: """
                 INSERT INTO drink (key, instant, zone, localDay, ml, source, updatedAt) VALUES (?, ?, ?, ?, ?, ?, ?)
+                ON CONFLICT (key) DO NOTHING
                 """,
             arguments: [
                 drink.key, drink.at.milliseconds, drink.zone, drink.localDay.description, drink.ml,
-                drink.source.rawValue,
-                context.now.milliseconds,
+                drink.source.rawValue, now,
             ])
     }
 

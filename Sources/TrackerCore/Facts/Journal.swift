@@ -21,17 +21,6 @@ package struct JournalEntry: Hashable, Sendable {
     /// When it probably was, where the date is not believed and something better is known; where the host's clock is
     /// not believed, when it was by that clock.
     package var about: Instant?
-    /// The clock that dated it has turned out wrong, and by how much is known: this date takes the place of an earlier
-    /// one.
-    package var isCorrection = false
-    /// The record has no year, and took it from this clock, with which nobody agreed; or, where the bottle's clock or
-    /// this one is not believed, the clock that contradicted the bottle's.
-    package var yearClock: ClockMark?
-    /// Somebody agrees with the clock that this year is from: it takes the place of one from `yearClock`.
-    package var isYearAgreed = false
-    /// The date that the record has cannot be, by a clock that is vouched for, and nothing better is known: it counts
-    /// nowhere from now on.
-    package var isWithdrawn = false
     /// A person dated this drink: no reading and no poll moves it any more.
     package var isByHand = false
 
@@ -59,14 +48,6 @@ package struct JournalEntry: Hashable, Sendable {
         self.verdict = verdict
         self.reading = reading
         self.about = about
-    }
-
-    /// The clock to note beside the row: that of a drink's year, or the one that contradicted the bottle's.
-    package var openYear: ClockMark? {
-        switch verdict {
-        case .drink, .quarantined(JournalDoubt.bottleClock), .quarantined(JournalDoubt.hostClock): yearClock
-        case .notADrink, .quarantined: nil
-        }
     }
 
     /// A record's bytes.
@@ -118,11 +99,8 @@ package enum JournalOutcome: Hashable, Sendable {
 ///
 /// Synchronous: when `append` returns, the entries are on the disk; when it throws, none of this batch is.
 ///
-/// A record has one row for ever. Its first date is final; a row without one takes the first that is brought, and a row
-/// that was read in another way (`JournalEntry.reading`) takes what the new reading says; a drink that was dated by a
-/// clock that turned out wrong is moved to its true time (`JournalEntry.isCorrection`), and a year that only a clock
-/// told with which nobody agreed gives way once to one that somebody agrees with (`isYearAgreed`). Only a drink that
-/// lies ahead of a clock that is vouched for loses its date (`isWithdrawn`); the row stays, with a doubt.
+/// A record keeps one row. Its first date is final. A row without a date takes the first date that a later entry brings,
+/// and a row that was read in another way (`JournalEntry.reading`) takes the result of the new reading.
 package protocol Journal: Sendable {
     /// Appends a batch in one transaction. One outcome an entry, in order.
     func append(_ entries: [JournalEntry]) throws -> [JournalOutcome]
@@ -157,15 +135,12 @@ package struct BottleNames: Hashable, Sendable {
     package var identity: String
     /// What a person calls it (`bottle.alias`). Two bottles never share one: the first keeps it.
     package var alias: String?
-    /// Another identity, under which it is known from now on.
-    package var standIn: String?
     /// It was the journal's own when the poll began: one that a person has let go since is not taken back.
     package var wasOwn = false
 
-    package init(_ identity: String, alias: String? = nil, standIn: String? = nil) {
+    package init(_ identity: String, alias: String? = nil) {
         self.identity = identity
         self.alias = alias
-        self.standIn = standIn
     }
 }
 

@@ -62,21 +62,10 @@ extension TrackerDesk {
     /// - Returns: the contents, and the names of settings of the backup that 0.10 removed.
     package func restore(from file: String, scratch: String) throws -> (ContentsReport, removedSettings: [String]) {
         try change {
-            let (kept, removed) = try restore(from: file, scratch: scratch, attempts: 100)
+            let (kept, removed) = try store.restore(from: file, scratch: scratch, keepingAt: now)
             var contents = try contents()
             contents.replaced = kept
             return (contents, removed)
-        }
-    }
-
-    /// - Returns: the path of the file with the replaced rows, and the names of the removed settings.
-    private func restore(from file: String, scratch: String, attempts: Int) throws -> (String?, [String]) {
-        let kept = try store.isUsed() ? ReplacedStore.newFile(beside: store.path, at: now) : nil
-        do {
-            return (kept, try store.restore(from: file, scratch: scratch, keeping: kept))
-        } catch let taken as ReplacedStore.Taken {
-            guard attempts > 1 else { throw StoreError(.busy, "\(taken)", at: store.path) }
-            return try restore(from: file, scratch: scratch, attempts: attempts - 1)
         }
     }
 

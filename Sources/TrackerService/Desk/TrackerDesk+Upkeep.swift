@@ -13,7 +13,7 @@ extension TrackerDesk {
             rows: try store.rowCounts(), damage: try store.integrityProblems(), journal: try store.journalCounts(),
             doubts: try store.doubts().map { JournalReport.Doubt(reason: $0.reason, count: $0.count) },
             junkReceived: junk.received, junkNotKept: junk.evicted,
-            unreadable: try store.unreadableRows(), refused: refused, outbox: try store.outbox(),
+            refused: refused, outbox: try store.outbox(),
             sync: try store.syncReport().report,
             troubles: try outletTroubles(), listen: settings.service.httpListen, bottles: try store.bottles())
     }

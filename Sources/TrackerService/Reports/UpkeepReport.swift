@@ -15,8 +15,6 @@ package struct UpkeepReport: Sendable {
     package let junkReceived: Int
     /// How many of them are no longer kept.
     package let junkNotKept: Int
-    /// Rows that another hand wrote, or the disk damaged: they count nowhere.
-    package let unreadable: [UnreadableRow]
     /// Stored settings that no rule takes any more.
     package let refused: [SettingRefusal]
     /// Changes that wait for the sync server.

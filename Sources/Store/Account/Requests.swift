@@ -1,0 +1,117 @@
+import Cryptography
+import Foundation
+import GRDB
+import Synchronization
+import TrackerCore
+
+/// A request that is executed once, however often the client repeats it.
+///
+/// The first write of a store that runs an errand stores its key in the same transaction. So both are on the disk or
+/// neither, after a crash and with several processes.
+package final class Errand: Sendable {
+    /// The number of stored requests; the oldest are deleted.
+    static let limit = 5000
+
+    /// The client's key of the request, for example a UUID.
+    package let key: String
+    /// The fingerprint of the request.
+    package let fingerprint: String
+    let now: Instant
+    private let noted = Mutex(false)
+
+    /// - Parameter what: the whole request, as bytes.
+    package init(key: String, asking what: some Sequence<UInt8>, at now: Instant) {
+        self.key = key
+        fingerprint = SHA256.hex(what)
+        self.now = now
+    }
+
+    /// The request was executed before.
+    package struct Repeated: Error, Hashable {}
+
+    /// Whether its key is stored.
+    package internal(set) var isNoted: Bool {
+        get { noted.withLock { $0 } }
+        set { noted.withLock { $0 = newValue } }
+    }
+
+    func note(_ db: Database) throws {
+        guard !isNoted else { return }
+        try db.run(
+            "INSERT INTO request (key, fingerprint, at) VALUES (?, ?, ?) ON CONFLICT (key) DO NOTHING",
+            [key, fingerprint, now.milliseconds])
+        guard db.changesCount == 1 else { throw Repeated() }
+        try db.run("DELETE FROM request WHERE seq <= ?", [db.lastInsertedRowID - Int64(Self.limit)])
+    }
+}
+
+extension TrackerStore {
+    /// The same store, whose next write executes this errand, or throws `Errand.Repeated`.
+    package func running(_ errand: Errand) -> TrackerStore {
+        var store = self
+        store.errand = errand
+        return store
+    }
+
+    /// A request that was executed.
+    package struct KnownRequest: Hashable, Sendable {
+        /// Another fingerprint with the same key is an error.
+        package var fingerprint: String
+        /// `nil` if the process ended before the response.
+        package var answer: Answer?
+
+        /// The response, for a client that repeats the request.
+        package struct Answer: Hashable, Sendable {
+            /// The HTTP status.
+            package var status: Int
+            package var body: [UInt8]
+
+            package init(status: Int, body: [UInt8]) {
+                self.status = status
+                self.body = body
+            }
+        }
+    }
+
+    /// `nil`: the key was never used.
+    package func request(_ key: String) throws -> KnownRequest? {
+        try read { db in
+            try Row.fetchOne(db, sql: "SELECT fingerprint, status, body FROM request WHERE key = ?", arguments: [key])
+                .map { row in
+                    let body: Data? = try row.checked("body")
+                    let status: Int? = try row.checked("status")
+                    return KnownRequest(
+                        fingerprint: try row.checked("fingerprint"),
+                        answer: status.flatMap { status in
+                            body.map { KnownRequest.Answer(status: status, body: Array($0)) }
+                        })
+                }
+        }
+    }
+
+    /// Stores an errand before an action that writes nothing to the store, for example a command to the bottle.
+    package func begin(_ errand: Errand) throws { try running(errand).write { _ in } }
+
+    /// Deletes an errand that failed, so that it can be tried again.
+    package func forget(_ errand: Errand) throws {
+        guard errand.isNoted else { return }
+        try write { db in try db.run("DELETE FROM request WHERE key = ?", [errand.key]) }
+    }
+
+    /// Stores the response to an errand.
+    /// - Parameter answer: `nil` for a response with a secret, which is sent once.
+    package func keep(_ answer: KnownRequest.Answer?, to errand: Errand) throws {
+        // Also where what was done has removed the note itself, as a purge does.
+        try write { db in
+            try db.run(
+                """
+                INSERT INTO request (key, fingerprint, at, status, body) VALUES (?, ?, ?, ?, ?)
+                ON CONFLICT (key) DO UPDATE SET status = excluded.status, body = excluded.body
+                """,
+                [
+                    errand.key, errand.fingerprint, errand.now.milliseconds, answer?.status,
+                    answer.map { Data($0.body) },
+                ])
+        }
+    }
+}

@@ -1,0 +1,289 @@
+import Foundation
+import GRDB
+import TrackerCore
+
+extension TrackerStore {
+    /// Accepted notifications, newest first.
+    package func notifications(limit: Int = 50) throws -> [SentNotification] {
+        try read { db in
+            try Row.fetchAll(
+                db, sql: "SELECT * FROM notification ORDER BY sentAt DESC, id DESC LIMIT ?", arguments: [limit]
+            ).readable(SentNotification.init(row:))
+        }
+    }
+
+    /// Marks all notifications as read (`unread` in the state).
+    package func openNotifications(_ context: WriteContext) throws {
+        try write { db in
+            try Counter.set(NotificationTable.opened, Int(context.now.milliseconds), db)
+            try Counter.set(NotificationTable.openedThrough, Int(try NotificationTable.newestPlace(db)), db)
+        }
+    }
+}
+
+/// A notification that at least one channel accepted.
+package struct SentNotification: Hashable, Sendable {
+    package var id: String
+    /// Which kind it was.
+    package var kind: String
+    /// The time when the first channel accepted it.
+    package var sentAt: Instant
+    /// The channels that accepted it, also later ones.
+    package var sinks: [String]
+    /// The channels that do not show it, with the reason.
+    package var missed: [String: String] = [:]
+}
+
+extension SentNotification {
+    init(row: Row) throws {
+        self.init(
+            id: try row.checked("id"), kind: try row.checked("kind"), sentAt: try row.instant("sentAt"),
+            sinks: try row.checked("sinks", String.self).split(separator: ",").map(String.init),
+            missed: Dictionary(
+                (try row.checked("missed", String?.self) ?? "").split(separator: ",").compactMap { word in
+                    let parts = word.split(separator: "=", maxSplits: 1).map(String.init)
+                    return parts.count == 2 ? (parts[0], parts[1]) : nil
+                }, uniquingKeysWith: { $1 }))
+    }
+}
+
+/// A delivered notification, for channels that were not connected.
+package struct ToldNotification: Hashable, Sendable {
+    /// With its position and the time of the decision.
+    package var decision: TrackerNotification
+    /// Names of those who have it.
+    package var sinks: [String]
+
+    /// Its position in the order of all notifications.
+    package var place: Int64 { decision.place }
+}
+
+extension TrackerStore {
+    /// The notifications after a position, oldest first.
+    package func told(after place: Int64, through last: Int64 = .max) throws -> [ToldNotification] {
+        try read { db in
+            let statement = try db.cachedStatement(
+                sql: """
+                    SELECT decision, sinks FROM notification WHERE place > ? AND place <= ? AND decision IS NOT NULL
+                    ORDER BY place
+                    """
+            )
+            return try Row.fetchAll(statement, arguments: [place, last]).readable { row in
+                guard
+                    let decision = try? JSONDecoder().decode(
+                        TrackerNotification.self, from: Data(try row.checked("decision", String.self).utf8))
+                else {
+                    throw row.unreadable("decision is nothing that was ever told")
+                }
+                return ToldNotification(
+                    decision: decision,
+                    sinks: try row.checked("sinks", String.self).split(separator: ",").map(String.init))
+            }
+        }
+    }
+
+    /// The last position, and the position up to which some notifications were deleted.
+    package func toldPlaces() throws -> (newest: Int64, forgotten: Int64) {
+        try read { db in
+            (try NotificationTable.newestPlace(db), Int64(try Counter.value(NotificationTable.forgotten, db)))
+        }
+    }
+
+    /// The last position that a channel has processed. A new channel starts with the next notification.
+    package func toldThrough(_ outlet: String) throws -> Int64 {
+        func known(_ db: Database) throws -> Int64? {
+            try Int64.fetchOne(
+                try db.cachedStatement(sql: "SELECT place FROM told_through WHERE outlet = ?"), arguments: [outlet])
+        }
+        if let place = try read(known) { return place }
+        return try write { db in
+            try beginTold(outlet, from: nil, db)
+            return try known(db) ?? 0
+        }
+    }
+
+    /// - Parameter place: `nil` for the newest position.
+    func beginTold(_ outlet: String, from place: Int64?, _ db: Database) throws {
+        let told = try place ?? Int64.fetchOne(db, sql: "SELECT max(place) FROM notification") ?? 0
+        try db.run(
+            "INSERT INTO told_through (outlet, place) VALUES (?, ?) ON CONFLICT (outlet) DO NOTHING", [outlet, told])
+    }
+
+    /// Records that a channel has processed notifications.
+    /// - Parameters:
+    ///   - missed: the reason for those that it does not show, by position.
+    ///   - place: the last processed position.
+    package func hasHeard(
+        _ told: [ToldNotification], _ outlet: String, missed: [Int64: MissedReason] = [:], through place: Int64
+    ) throws {
+        try write { db in
+            for one in told {
+                if let reason = missed[one.place] {
+                    try db.run(
+                        "UPDATE notification SET missed = iif(missed IS NULL, '', missed || ',') || ? WHERE place = ?",
+                        ["\(outlet)=\(reason.rawValue)", one.place])
+                } else if !one.sinks.contains(outlet) {
+                    try db.run(
+                        "UPDATE notification SET sinks = iif(sinks = '', '', sinks || ',') || ? WHERE place = ?",
+                        [outlet, one.place])
+                }
+            }
+            try db.run("UPDATE told_through SET place = max(place, ?) WHERE outlet = ?", [place, outlet])
+        }
+    }
+
+    /// Lets a channel decide again about notifications that it missed: the clock was wrong at that time.
+    package func forgetMissed(_ places: [Int64], _ outlet: String) throws {
+        try write { db in
+            for place in places {
+                let missed =
+                    try String.fetchOne(db, sql: "SELECT missed FROM notification WHERE place = ?", arguments: [place])
+                    ?? ""
+                let left = missed.split(separator: ",").filter { !$0.hasPrefix(outlet + "=") }.joined(separator: ",")
+                try db.run("UPDATE notification SET missed = ? WHERE place = ?", [left.isEmpty ? nil : left, place])
+            }
+        }
+    }
+
+    /// Records that a channel has processed everything up to a position.
+    package func hasPassed(_ outlet: String, through place: Int64) throws {
+        try write { db in
+            try db.run("UPDATE told_through SET place = max(place, ?) WHERE outlet = ?", [place, outlet])
+        }
+    }
+
+    /// Removes a channel. When it returns, it starts with the next notification.
+    package func stopsHearing(_ outlet: String) throws {
+        try write { try $0.run("DELETE FROM told_through WHERE outlet = ?", [outlet]) }
+    }
+
+    /// Sets whether Waterline is shared with other machines. Notifications from the time when it was not are never
+    /// shared.
+    /// - Returns: the position after which notifications of a session can be shared; `nil` if they cannot.
+    @discardableResult
+    package func noteSharing(_ isShared: Bool) throws -> Int64? {
+        func known(_ db: Database) throws -> Int64? {
+            try Int64.fetchOne(db, sql: "SELECT value FROM counter WHERE name = ?", arguments: [Self.sharedFrom])
+        }
+        let before = try read(known)
+        guard (before != nil) != isShared else { return before }
+        return try write { db in
+            guard isShared else {
+                try db.run("DELETE FROM counter WHERE name = ?", [Self.sharedFrom])
+                return nil
+            }
+            if let known = try known(db) { return known }
+            let newest = try NotificationTable.newestPlace(db)
+            try Counter.set(Self.sharedFrom, Int(newest), db)
+            return newest
+        }
+    }
+
+    private static let sharedFrom = "waterline.sharedFrom"
+
+    /// The decision with the text that a channel has sent already.
+    static func asSent(_ decision: TrackerNotification, _ db: Database) throws -> TrackerNotification {
+        let text = try String.fetchOne(
+            db,
+            sql: """
+                SELECT announcement FROM pocket_message p WHERE id = ? AND (state = 'sent' OR EXISTS (SELECT 1 FROM
+                claim c WHERE c.id = p.outlet || ' ' || p.id)) ORDER BY seq LIMIT 1
+                """, arguments: [decision.notificationId])
+        guard let sent = try? text.map({ try JSONDecoder().decode(Announcement.self, from: Data($0.utf8)) }),
+            sent.kind == decision.kind, sent.urgency == decision.urgency
+        else {
+            return decision
+        }
+        var decision = decision
+        (decision.title, decision.body) = (sent.title, sent.body)
+        return decision
+    }
+}
+
+enum NotificationTable {
+    /// The number of notifications that are kept.
+    static let limit = 1000
+
+    /// - Parameter isShown: `false` for a decision that another one with the same text answers.
+    static func insert(
+        _ decision: TrackerNotification, _ sinks: [String], isShown: Bool, _ context: WriteContext, _ db: Database
+    ) throws {
+        var sinks = sinks
+        for outlet in try String.fetchAll(
+            db, sql: "SELECT outlet FROM pocket_message WHERE id = ? AND state = 'sent' ORDER BY seq",
+            arguments: [decision.notificationId])
+        {
+            if !sinks.contains(outlet) { sinks.append(outlet) }
+        }
+        let (place, text) =
+            isShown && decision.place > 0
+            ? (decision.place, String(decoding: try JSONEncoder().encode(decision), as: UTF8.self)) : (nil, nil)
+        try db.run(
+            """
+            INSERT INTO notification (id, kind, sentAt, sinks, place, decision) VALUES (?, ?, ?, ?, ?, ?) ON
+            CONFLICT (id) DO UPDATE SET sentAt = excluded.sentAt, sinks = excluded.sinks, place = excluded.place,
+            decision = excluded.decision
+            """,
+            [
+                decision.notificationId, decision.kind.rawValue, context.now.milliseconds, sinks.joined(separator: ","),
+                place, text,
+            ])
+        // What stays until it is over says how things stand now: who was away needs the last of them only.
+        if let place, decision.kind.isResident {
+            try db.run(
+                "UPDATE notification SET place = NULL, decision = NULL WHERE kind = ? AND place < ?",
+                [decision.kind.rawValue, place])
+        }
+        // In the order of telling, which no clock turns.
+        let old = "SELECT id FROM notification ORDER BY coalesce(place, sentAt) DESC LIMIT -1 OFFSET \(limit)"
+        if let forgotten = try Int.fetchOne(db, sql: "SELECT max(place) FROM notification WHERE id IN (\(old))") {
+            try Counter.set(Self.forgotten, max(forgotten, try Counter.value(Self.forgotten, db)), db)
+        }
+        try db.execute(sql: "DELETE FROM notification WHERE id IN (\(old))")
+    }
+
+    /// Adds a channel to a stored notification.
+    static func add(_ sink: String, to id: String, _ db: Database) throws {
+        try db.run(
+            """
+            UPDATE notification SET sinks = iif(sinks = '', '', sinks || ',') || ?1 WHERE id = ?2 AND ',' || sinks
+            || ',' NOT LIKE '%,' || ?1 || ',%'
+            """, [sink, id])
+    }
+
+    /// The last position that was used.
+    static func newestPlace(_ db: Database) throws -> Int64 {
+        let (told, begun) = (
+            try Int64.fetchOne(db, sql: "SELECT max(place) FROM notification"),
+            try Int64.fetchOne(db, sql: "SELECT max(place) FROM claim")
+        )
+        return max(told ?? 0, begun ?? 0, Int64(try Counter.value(forgotten, db)))
+    }
+
+    /// The counter of the position up to which some notifications were deleted.
+    static let forgotten = "notification.forgotten"
+
+    /// The counter of the time when notifications were last marked as read.
+    static let opened = "notification.opened"
+    /// The counter of the last position at that time, because the clock can be wrong.
+    static let openedThrough = "notification.openedThrough"
+
+    /// The number of unread notifications in a period, without those that were printed on a terminal.
+    /// - Returns: all of them, and those of a session.
+    static func unread(from first: Instant, through last: Instant, _ db: Database) throws -> (all: Int, ofSessions: Int)
+    {
+        let (opened, openedThrough) = (try Counter.value(opened, db), try Counter.value(openedThrough, db))
+        let statement = try db.cachedStatement(
+            sql: """
+                SELECT count(*) AS number, count(*) FILTER (WHERE kind LIKE 'waterline%') AS ofSessions FROM
+                notification WHERE sentAt BETWEEN ?1 AND ?2 AND iif(place IS NULL OR ?3 = 0, sentAt > ?4, place > ?3)
+                AND ',' || sinks || ',' NOT LIKE '%,output,%' AND kind <> ?5
+                """)
+        let row = try Row.fetchOne(
+            statement,
+            arguments: [
+                first.milliseconds, last.milliseconds, openedThrough, opened, NotificationKind.waterlineLive.rawValue,
+            ])
+        return try row.map { (try $0.checked("number"), try $0.checked("ofSessions")) } ?? (0, 0)
+    }
+}

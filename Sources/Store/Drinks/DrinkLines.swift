@@ -1,0 +1,68 @@
+import GRDB
+import TrackerCore
+
+extension TrackerStore {
+    /// The position of the newest change; 0 if there is none.
+    package func lastDrinkPlace() throws -> Int64 {
+        try read { db in try Int64.fetchOne(db, sql: "SELECT last FROM drink_sequence") ?? 0 }
+    }
+
+    /// Whether a reader can continue after this position: it is of this store, and not from before a purge or restore.
+    package func isDrinkPlace(_ position: Int64) throws -> Bool {
+        DrinkPlaces.fits(position, last: try lastDrinkPlace())
+    }
+
+    /// The changes after `position` up to `last`, in order.
+    /// - Parameters:
+    ///   - known: the reader has all changes up to here; drinks that were added and deleted since are left out.
+    ///   - limit: the largest number of rows.
+    /// - Returns: the lines, and the position up to which they are complete.
+    package func drinkLines(after position: Int64, known: Int64, through last: Int64, limit: Int) throws -> (
+        lines: [DrinkLine], position: Int64
+    ) {
+        try read { db in
+            let rows = try Row.fetchAll(
+                db,
+                sql: """
+                    SELECT \(StoredDrink.columns), place, born FROM drink WHERE place > ? AND place <= ? ORDER BY
+                    place LIMIT ?
+                    """,
+                arguments: [position, last, limit])
+            let lines = try rows.compactMap { row -> DrinkLine? in
+                let (place, isNew) = (try row.checked("place", Int64.self), try row.checked("born", Int64.self) > known)
+                // Rows that no program of ours writes are left out, as everywhere; the doctor names them.
+                guard let stored = try? StoredDrink(row: row), stored.ml > 0, !isNew || !stored.isDeleted else {
+                    return nil
+                }
+                let original = try StoredDrink.original(row)
+                let change: DrinkLine.Change =
+                    stored.isDeleted ? .deleted : !isNew ? .changed : original == nil ? .added : .corrected
+                return DrinkLine(
+                    position: place, change: change, drink: stored.drink, number: stored.number, original: original)
+            }
+            return (lines, rows.count < limit ? last : try rows.last?.checked("place") ?? last)
+        }
+    }
+}
+
+/// Positions in the sequence of drink changes. The upper bits are random for each store and change with a purge or
+/// restore,
+/// so that a position of another store is recognised. Positions stay below 2^52, which JavaScript represents exactly.
+enum DrinkPlaces {
+    /// The bits of the count: a thousand million changes.
+    private static let bits: Int64 = 30
+    private static let beginnings: Int64 = 1 << 22
+
+    /// Starts the positions; the table is empty.
+    static func begin(_ db: Database) throws {
+        try db.execute(
+            sql:
+                "INSERT INTO drink_sequence (only, last) VALUES (1, (abs(random() % \(beginnings - 1)) + 1) << \(bits))"
+        )
+    }
+
+    /// Whether a reader can continue after this position; 0 is always valid.
+    static func fits(_ position: Int64, last: Int64) -> Bool {
+        position == 0 || (position <= last && position >> bits == last >> bits)
+    }
+}

@@ -1,0 +1,172 @@
+import Foundation
+import Utilities
+
+/// The file at a store's path, examined with stat(2), never opened.
+///
+/// POSIX locks belong to the process. Closing any descriptor of the database file releases the locks of all connections
+/// of
+/// this process, so only SQLite opens the file, and SQLite creates it.
+struct StoreFile {
+    /// The path without symbolic links: the WAL is next to the link's target.
+    let path: String
+    let exists: Bool
+    let isEmpty: Bool
+    /// The size of the WAL; `nil` if there is none.
+    let logBytes: Int?
+    /// Whether the file has another hard link.
+    let hasOtherNames: Bool
+
+    /// - Throws: `StoreError` for a path that cannot be a store, for example a directory, a pipe or a device.
+    init(_ given: String) throws {
+        guard !given.isEmpty else {
+            throw StoreError(.cannotOpen, "The store has no name", at: "\"\"", code: "storeHasNoName")
+        }
+        path =
+            realpath(given, nil).map { resolved in
+                defer { free(resolved) }
+                return String(cString: resolved)
+            } ?? given
+        var status = stat()
+        guard stat(path, &status) == 0 else {
+            switch errno {
+            case EACCES:
+                throw StoreError(
+                    .cannotOpen, "The store cannot be reached: you may not look into its folder", at: given,
+                    code: "folderIsClosed")
+            case ENAMETOOLONG, ELOOP:
+                throw StoreError(
+                    .cannotOpen, "The store's path is too long or leads in a circle", at: given,
+                    code: "pathLeadsNowhere")
+            default:
+                (exists, isEmpty, logBytes, hasOtherNames) = (false, true, nil, false)
+                return
+            }
+        }
+        switch status.st_mode & S_IFMT {
+        case S_IFREG: break
+        case S_IFDIR:
+            throw StoreError(.cannotOpen, "The store's path is a directory", at: given, code: "pathIsDirectory")
+        default:
+            throw StoreError(
+                .cannotOpen, "The store's path is no ordinary file (a pipe, a socket or a device)", at: given,
+                code: "notAnOrdinaryFile")
+        }
+        guard access(path, R_OK) == 0 else {
+            throw StoreError(.cannotOpen, "The store cannot be read", at: given, code: "notReadable")
+        }
+        // SQLite takes a file of one byte for an empty one (a work-around of its own); it is somebody's all the same.
+        guard status.st_size != 1 else {
+            throw StoreError(.damaged, "The file is not a SQLite database", at: given, code: "notADatabase")
+        }
+        (exists, isEmpty, hasOtherNames) = (true, status.st_size == 0, status.st_nlink > 1)
+        var log = stat()
+        logBytes = stat(Self.target(of: path) + "-wal", &log) == 0 ? Int(log.st_size) : nil
+    }
+
+    /// Whether SQLite can create and delete the WAL.
+    var takesWrites: Bool { access(path, W_OK) == 0 && access(Self.folder(of: Self.target(of: path)), W_OK) == 0 }
+
+    /// SQLite derives the names of the WAL and the locks from the path. Two programs that use two names of one file do
+    /// not see
+    /// each other and lose commits.
+    func refuseOtherNames(_ given: String) throws {
+        if exists, let mounts = try? String(contentsOfFile: "/proc/self/mountinfo", encoding: .utf8),
+            Self.isMounted(path, in: mounts)
+        {
+            throw StoreError(
+                .cannotOpen,
+                """
+                The store's file is mounted by itself, without the folder that it lies in: its log would be kept \
+                beside this name, where who uses the other one does not look
+                """,
+                at: given, code: "isMounted")
+        }
+        guard hasOtherNames else { return }
+        throw StoreError(
+            .cannotOpen,
+            """
+            The store's file has another name too (a hard link), and two programs that use one name each would \
+            lose what they write
+            """,
+            at: given, code: "hasOtherNames")
+    }
+
+    /// Whether a mount consists of this file only, for example a volume of a container.
+    /// - Parameter mounts: `/proc/self/mountinfo`; the fifth field of a line is the mount point.
+    static func isMounted(_ file: String, in mounts: String) -> Bool {
+        let name = Escaping.replacing(file, ["\\": #"\134"#, " ": #"\040"#, "\t": #"\011"#, "\n": #"\012"#])
+        return mounts.split(separator: "\n").contains { line in
+            let words = line.split(separator: " ", maxSplits: 5)
+            return words.count > 4 && words[4] == name
+        }
+    }
+
+    /// Creates the empty file and its directories, for the owner only: the contents are private.
+    func make() throws {
+        guard !exists else { return }
+        try Self.makeFolders(Self.folder(of: path), store: path)
+        // Not `open`, which would have to be followed by `close`. What goes wrong here goes wrong again in SQLite, in
+        // words.
+        _ = mknod(path, S_IFREG | 0o600, 0)
+    }
+
+    /// Removes the rights of group and others from the file, the WAL and the shared memory.
+    func tighten() {
+        let file = Self.target(of: path)
+        for name in [file, file + "-wal", file + "-shm"] {
+            var status = stat()
+            guard lstat(name, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_mode & 0o077 != 0 else {
+                continue
+            }
+            _ = chmod(name, status.st_mode & 0o700)
+        }
+    }
+
+    /// A name that SQLite does not interpret (`:memory:`, `file:…`).
+    var name: String { path.hasPrefix("/") ? path : "./" + path }
+
+    /// The name as a URI with a parameter.
+    func uri(_ parameter: String) -> String {
+        let escaped = name.addingPercentEncoding(withAllowedCharacters: .urlPathAllowed) ?? name
+        return "file:\(name.hasPrefix("/") ? "//" : "")\(escaped)?\(parameter)"
+    }
+
+    /// The path without symbolic links.
+    static func target(of path: String) -> String {
+        guard let resolved = realpath(path, nil) else { return path }
+        defer { free(resolved) }
+        return String(cString: resolved)
+    }
+
+    private static func folder(of path: String) -> String {
+        guard let slash = path.lastIndex(of: "/") else { return "." }
+        return slash == path.startIndex ? "/" : String(path[..<slash])
+    }
+
+    private static func makeFolders(_ folder: String, store: String) throws {
+        var status = stat()
+        if stat(folder, &status) == 0, status.st_mode & S_IFMT == S_IFDIR { return }
+        let parent = Self.folder(of: folder)
+        if parent != folder, folder != "." { try makeFolders(parent, store: store) }
+        // Another process may have made it meanwhile.
+        guard mkdir(folder, 0o700) == 0 || errno == EEXIST, stat(folder, &status) == 0,
+            status.st_mode & S_IFMT == S_IFDIR
+        else {
+            throw StoreError(
+                .cannotOpen, "The directory for the store cannot be made", at: folder, code: "folderCannotBeMade")
+        }
+    }
+}
+
+/// The device and inode of a file: another file at the same path has another identity.
+package struct FileIdentity: Hashable, Sendable {
+    private let device: UInt64
+    private let inode: UInt64
+
+    /// - Returns: `nil` if there is no file at the path, or it cannot be examined.
+    package init?(_ path: String) {
+        var status = stat()
+        guard stat(path, &status) == 0 else { return nil }
+        (device, inode) = (UInt64(status.st_dev), UInt64(status.st_ino))
+    }
+}

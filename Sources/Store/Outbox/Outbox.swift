@@ -1,0 +1,295 @@
+import Foundation
+import GRDB
+import TrackerCore
+
+extension TrackerStore {
+    /// All changes for the sync server, including rejected ones.
+    package func outbox() throws -> Outbox { try read { try OutboxTable.outbox($0) } }
+
+    /// Records the result of sending an item. A newer change of the same entity stays.
+    package func finishSending(_ item: OutboxItem, _ outcome: SendOutcome, at now: Instant) throws {
+        try write { db in
+            var outbox = try OutboxTable.outbox(db)
+            outbox.finish(item, outcome, at: now)
+            guard let left = outbox.items.first(where: { $0.id == item.id }) else {
+                try db.run("DELETE FROM outbox WHERE seq = ?", [item.id])
+                return
+            }
+            try db.run(
+                "UPDATE outbox SET attempts = ?, notBefore = ?, parked = ? WHERE seq = ?",
+                [left.attempts, left.notBefore?.milliseconds ?? 0, left.parkedReason, left.id])
+        }
+    }
+
+    /// The status while no synchronisation runs.
+    package func syncStatus() throws -> SyncStatus { try read { try OutboxTable.status($0) } }
+}
+
+extension TrackerStore {
+    /// Records the result of a synchronisation.
+    package func finishSyncPass(_ merged: MergeOutcome, trouble: String?, at now: Instant) throws {
+        try write { db in
+            // Rows that were not even asked for this time are as they were.
+            let refused = trouble == nil ? merged.refused : try SyncStateTable.refused(db)
+            try db.run(
+                "INSERT OR REPLACE INTO sync_state (only, passedAt, trouble, refused) VALUES (1, ?, ?, ?)",
+                [now.milliseconds, trouble, refused])
+            guard trouble == nil else { return }
+            try db.execute(sql: "DELETE FROM sync_refusal")
+            for refusal in merged.refusals {
+                try db.run(
+                    "INSERT OR REPLACE INTO sync_refusal (entity, id, reason) VALUES (?, ?, ?)",
+                    [refusal.entity.rawValue, refusal.id, refusal.reason])
+            }
+        }
+    }
+
+    /// The status and its details.
+    package func syncReport() throws -> (status: SyncStatus, report: SyncReport) {
+        try read { try SyncStateTable.status($0) }
+    }
+}
+
+enum OutboxTable {
+    static func outbox(_ db: Database) throws -> Outbox {
+        Outbox(
+            try Row.fetchAll(try db.cachedStatement(sql: "SELECT * FROM outbox ORDER BY seq")).readable(item).compactMap
+            { $0 })
+    }
+
+    /// - Throws: `UnreadableRow`.
+    /// - Returns: `nil` for an unknown operation.
+    private static func item(_ row: Row) throws -> OutboxItem? {
+        guard let operation = OutboxItem.Operation(rawValue: try row.checked("op")) else { return nil }
+        let notBefore: Int64 = try row.checked("notBefore")
+        return OutboxItem(
+            id: try row.checked("seq"), entity: .init(kind: try row.checked("entity"), id: try row.checked("id")),
+            operation: operation,
+            payload: try row.checked("payload"), updatedAt: try row.instant("updatedAt"),
+            attempts: try row.checkedIfAny("attempts", in: 0...1_000_000) ?? 0,
+            notBefore: notBefore > 0 ? try row.instant("notBefore") : nil, parkedReason: try row.checked("parked"))
+    }
+
+    /// Sends rejected and delayed items again.
+    static func unpark(_ db: Database) throws {
+        try db.execute(sql: "UPDATE outbox SET parked = NULL, attempts = 0, notBefore = 0")
+    }
+
+    static func status(_ db: Database) throws -> SyncStatus {
+        let isEmpty = try Bool.fetchOne(try db.cachedStatement(sql: "SELECT NOT EXISTS (SELECT 1 FROM outbox)")) ?? true
+        if isEmpty { return .idle }
+        let outbox = try outbox(db)
+        return outbox.status(isSending: false, isOffline: outbox.items.contains { $0.attempts > 0 })
+    }
+}
+
+enum SyncStateTable {
+    /// How many refusals the state names; all are counted.
+    static let shown = 5
+
+    static func status(_ db: Database) throws -> (SyncStatus, SyncReport) {
+        let status = try OutboxTable.status(db)
+        guard let row = try Row.fetchOne(try db.cachedStatement(sql: "SELECT trouble, refused FROM sync_state")) else {
+            return (status, SyncReport(waiting: try waiting(db)))
+        }
+        let refusals = try Row.fetchAll(
+            db, sql: "SELECT * FROM sync_refusal ORDER BY entity, id LIMIT ?", arguments: [shown])
+        let report = SyncReport(
+            waiting: try waiting(db), trouble: try row.checked("trouble"), refused: try row.checked("refused"),
+            refusals: try refusals.map {
+                """
+                \(try $0.checked("entity", String.self)) \(try $0.checked("id", String.self)): \
+                \(try $0.checked("reason", String.self))
+                """
+            })
+        return (status == .idle && report.trouble != nil ? .offline : status, report)
+    }
+
+    static func refused(_ db: Database) throws -> Int {
+        try Int.fetchOne(db, sql: "SELECT refused FROM sync_state") ?? 0
+    }
+
+    /// Deletes the status of another server.
+    static func forget(_ db: Database) throws {
+        try db.execute(sql: "DELETE FROM sync_state")
+        try db.execute(sql: "DELETE FROM sync_refusal")
+    }
+
+    static func waiting(_ db: Database) throws -> Int {
+        try Int.fetchOne(try db.cachedStatement(sql: "SELECT count(*) FROM outbox")) ?? 0
+    }
+}
+
+/// Changes for the server at `sync.url`, written in the transaction of the change (tracker specification E8).
+///
+/// A newer change of an entity replaces the waiting one and keeps its position, so that nothing overtakes what it
+/// depends
+/// on. Without `sync.url` nothing is written.
+enum OutboxWriter {
+    /// Something that is synchronised.
+    enum Entity {
+        case user(String)
+        case session(String)
+        case log(String)
+        case preset(String)
+
+        var name: String {
+            switch self {
+            case .user: "user"
+            case .session: "session"
+            case .log: "logEntry"
+            case .preset: "preset"
+            }
+        }
+
+        var id: String {
+            switch self {
+            case .user(let id), .session(let id), .log(let id), .preset(let id): id
+            }
+        }
+    }
+
+    /// Queues the present state of an entity.
+    static func put(
+        _ entity: Entity, op operation: OutboxItem.Operation, at updatedAt: Instant, _ db: Database
+    ) throws {
+        guard try isWanted(db), let payload = try payload(entity, updatedAt, db) else { return }
+        // As `TrackerCore.Outbox.enqueue` says: a newer upsert takes the place of the entity's last one.
+        try db.run(
+            """
+            UPDATE outbox SET payload = :payload, updatedAt = :at, attempts = 0, notBefore = 0, parked = NULL
+            WHERE seq = (SELECT max(seq) FROM outbox WHERE entity = :entity AND id = :id)
+                AND op = :op AND op <> 'deleteLogEntry'
+            """,
+            [
+                "payload": payload, "at": updatedAt.milliseconds, "entity": entity.name, "id": entity.id,
+                "op": operation.rawValue,
+            ])
+        guard db.changesCount == 0 else { return }
+        try db.run(
+            "INSERT INTO outbox (entity, id, op, payload, updatedAt) VALUES (?, ?, ?, ?, ?)",
+            [entity.name, entity.id, operation.rawValue, payload, updatedAt.milliseconds])
+    }
+
+    /// Queues everything, for a new server.
+    static func putAll(at now: Instant, _ db: Database) throws {
+        for id in try String.fetchAll(db, sql: "SELECT id FROM profile") {
+            try put(.user(id), op: .createUser, at: now, db)
+        }
+        for id in try String.fetchAll(db, sql: "SELECT id FROM preset ORDER BY position, id") {
+            try put(.preset(id), op: .upsertDrinkPreset, at: now, db)
+        }
+        for id in try String.fetchAll(db, sql: "SELECT id FROM session ORDER BY startTime, id") {
+            try put(.session(id), op: .upsertSession, at: now, db)
+        }
+        for row in try Row.fetchAll(db, sql: "SELECT id, deleted FROM log_entry ORDER BY seq") {
+            try put(.log(row.checked("id")), op: row.checked("deleted") ? .deleteLogEntry : .addLogEntry, at: now, db)
+        }
+    }
+
+    /// The settings that are synchronised with the user (tracker specification E2), by the server's names.
+    static func travelling(_ settings: Settings) -> [String: SettingValue] {
+        let names = [
+            "waterEveryNDrinks": "waterline.waterEveryNDrinks", "timeRemindersEnabled": "waterline.timeReminders",
+            "timeReminderIntervalMinutes": "waterline.intervalMinutes",
+            "warningThreshold": "waterline.warningThreshold",
+            "defaultWaterAmountOz": "waterline.defaultWaterOz", "units": "waterline.units",
+            "discreetNotifications": "waterline.discreet",
+        ]
+        return names.compactMapValues(settings.value(of:))
+    }
+
+    private static func isWanted(_ db: Database) throws -> Bool {
+        try db.has("FROM setting WHERE name = 'sync.url'")
+    }
+
+    /// The row as a JSON object with the columns' names; `deleted` says that it is a tombstone.
+    private static func payload(_ entity: Entity, _ updatedAt: Instant, _ db: Database) throws -> String? {
+        let table =
+            switch entity {
+            case .user: "profile"
+            case .session: "session"
+            case .log: "log_entry"
+            case .preset: "preset"
+            }
+        guard let row = try Row.fetchOne(db, sql: "SELECT * FROM \(table) WHERE id = ?", arguments: [entity.id]) else {
+            return nil
+        }
+        var object: [String: PayloadValue] = [:]
+        for (column, value) in row where !["seq", "reminders", "onboardedAt"].contains(column) {
+            object[column] = .column(JSONScalar(value))
+        }
+        if case .user = entity {
+            object["updatedAt"] = .column(.integer(updatedAt.milliseconds))
+            object["settings"] = .settings(travelling(try SettingTable.settings(db)))
+        }
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        return String(decoding: try encoder.encode(object), as: UTF8.self)
+    }
+}
+
+/// One value of a payload.
+private enum PayloadValue: Encodable {
+    case column(JSONScalar)
+    case settings([String: SettingValue])
+
+    func encode(to encoder: any Encoder) throws {
+        switch self {
+        case .column(let value): try value.encode(to: encoder)
+        case .settings(let values): try values.encode(to: encoder)
+        }
+    }
+}
+
+/// A column's value in JSON. Flags stay 0 and 1, as they are stored.
+enum JSONScalar: Codable {
+    case null
+    case integer(Int64)
+    case number(Double)
+    case text(String)
+
+    init(_ value: DatabaseValue) {
+        switch value.storage {
+        case .null: self = .null
+        case .int64(let value): self = .integer(value)
+        case .double(let value): self = .number(value)
+        case .string(let value): self = .text(value)
+        case .blob(let value): self = .text(value.base64EncodedString())
+        }
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        switch self {
+        case .null: try container.encodeNil()
+        case .integer(let value): try container.encode(value)
+        case .number(let value): try container.encode(value)
+        case .text(let value): try container.encode(value)
+        }
+    }
+
+    init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        if container.decodeNil() {
+            self = .null
+        } else if let value = try? container.decode(Bool.self) {
+            self = .integer(value ? 1 : 0)
+        } else if let value = try? container.decode(Int64.self) {
+            self = .integer(value)
+        } else if let value = try? container.decode(Double.self) {
+            self = .number(value)
+        } else {
+            self = .text(try container.decode(String.self))
+        }
+    }
+
+    var databaseValue: DatabaseValue {
+        switch self {
+        case .null: .null
+        case .integer(let value): value.databaseValue
+        case .number(let value): value.databaseValue
+        case .text(let value): value.databaseValue
+        }
+    }
+}

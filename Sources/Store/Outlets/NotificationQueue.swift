@@ -1,0 +1,183 @@
+import Foundation
+import GRDB
+import TrackerCore
+
+/// A notification in the queue of a channel.
+package struct QueuedNotification: Hashable, Sendable {
+    package enum State: String, Hashable, Sendable {
+        case waiting, sent
+        /// It was no longer relevant.
+        case dropped
+        /// The channel rejected it permanently.
+        case refused
+    }
+
+    /// Its number in the queue.
+    package var sequence: Int64
+    /// Its text and kind.
+    package var announcement: Announcement
+    /// The time of the decision.
+    package var since: Instant
+    /// The secret that authorises its buttons, and nothing else.
+    package var key: String
+
+    package init(sequence: Int64, announcement: Announcement, since: Instant, key: String) {
+        (self.sequence, self.announcement, self.since, self.key) = (sequence, announcement, since, key)
+    }
+}
+
+extension QueuedNotification {
+    init(row: Row) throws {
+        let text: String = try row.checked("announcement")
+        self.init(
+            sequence: try row.checked("seq"),
+            announcement: try JSONDecoder().decode(Announcement.self, from: Data(text.utf8)),
+            since: try row.instant("since"), key: try row.checked("key"))
+    }
+}
+
+extension TrackerStore {
+    /// The largest number of waiting notifications of a channel; then the oldest is dropped.
+    package static let queueLimit = 1000
+    /// The number of finished notifications that are kept for each channel.
+    private static let queueMemory = 400
+
+    /// Queues a notification. A known one keeps its position and takes the new text, unless it was sent.
+    /// - Parameters:
+    ///   - keepsAll: otherwise the waiting notifications of the same kind are dropped.
+    ///   - makeKey: makes a secret for its buttons.
+    /// - Returns: its state and number, and the number of dropped notifications because of `queueLimit`.
+    package func post(
+        _ announcement: Announcement, to outlet: String, keepsAll: Bool, at now: Instant, makeKey: () -> String
+    ) throws -> (state: QueuedNotification.State, sequence: Int64, givenUp: Int) {
+        let text = String(decoding: try JSONEncoder().encode(announcement), as: UTF8.self)
+        return try write { db in
+            let known = try Row.fetchOne(
+                db, sql: "SELECT seq, state FROM pocket_message WHERE outlet = ? AND id = ?",
+                arguments: [outlet, announcement.id])
+            if let known, let state = QueuedNotification.State(rawValue: try known.checked("state")),
+                state == .sent || state == .refused
+            {
+                return (state, try known.checked("seq"), 0)
+            }
+            if !keepsAll {
+                try db.run(
+                    """
+                    UPDATE pocket_message SET state = 'dropped' WHERE outlet = ? AND place = ? AND id <> ? AND
+                    state = 'waiting'
+                    """, [outlet, announcement.kind.id, announcement.id])
+            }
+            try db.run(
+                """
+                INSERT INTO pocket_message (outlet, id, place, announcement, since, state, key) VALUES (?, ?, ?,
+                ?, ?, 'waiting', ?) ON CONFLICT (outlet, id) DO UPDATE SET announcement = excluded.announcement,
+                since = excluded.since, state = 'waiting'
+                """, [outlet, announcement.id, announcement.kind.id, text, now.milliseconds, makeKey()])
+            try db.run(
+                """
+                UPDATE pocket_message SET state = 'dropped' WHERE outlet = ?1 AND state = 'waiting' AND seq <= (
+                SELECT seq FROM pocket_message WHERE outlet = ?1 AND state = 'waiting' ORDER BY seq DESC LIMIT 1
+                OFFSET ?2)
+                """, [outlet, Self.queueLimit])
+            let givenUp = db.changesCount
+            try db.run(
+                """
+                DELETE FROM pocket_message WHERE outlet = ?1 AND state <> 'waiting' AND seq <= ( SELECT seq FROM
+                pocket_message WHERE outlet = ?1 AND state <> 'waiting' ORDER BY seq DESC LIMIT 1 OFFSET ?2)
+                """, [outlet, Self.queueMemory])
+            let sequence =
+                try Int64.fetchOne(
+                    db, sql: "SELECT seq FROM pocket_message WHERE outlet = ? AND id = ?",
+                    arguments: [outlet, announcement.id]) ?? 0
+            return (.waiting, sequence, givenUp)
+        }
+    }
+
+    /// The next step of a channel.
+    package enum QueueTurn: Sendable {
+        case nothing
+        /// Another process delivers one, or died while it did.
+        case busy
+        case message(QueuedNotification)
+    }
+
+    /// Claims the oldest waiting notification until `endPost`, or until the claim expires (tracker specification B7).
+    package func nextPost(from outlet: String, as claimant: String, at now: Instant) throws -> QueueTurn {
+        let sql = "SELECT * FROM pocket_message WHERE outlet = ? AND state = 'waiting' ORDER BY seq LIMIT 1"
+        return try write { db in
+            guard let row = try Row.fetchOne(db, sql: sql, arguments: [outlet]) else { return .nothing }
+            guard let message = try? QueuedNotification(row: row) else {
+                // Nobody can read it: it goes nowhere.
+                try db.run(
+                    "UPDATE pocket_message SET state = 'dropped' WHERE seq = ?", [try row.checked("seq", Int64?.self)])
+                return .busy
+            }
+            return try Claims(claimant: claimant, now: now).take(Self.claim(message, outlet), db)
+                ? .message(message) : .busy
+        }
+    }
+
+    /// Ends a delivery; with `waiting` it is tried again.
+    package func endPost(
+        _ message: QueuedNotification, from outlet: String, as claimant: String, at now: Instant,
+        _ state: QueuedNotification.State
+    ) throws {
+        try write { db in
+            _ = try Claims(claimant: claimant, now: now).giveBack(Self.claim(message, outlet), db)
+            guard state != .waiting else { return }
+            try db.run("UPDATE pocket_message SET state = ? WHERE seq = ?", [state.rawValue, message.sequence])
+            // Also when nobody waited for it any more. Where others are being told yet, whoever notes that looks here.
+            if state == .sent { try NotificationTable.add(outlet, to: message.announcement.id, db) }
+        }
+    }
+
+    /// The state of a notification at a channel.
+    package func postState(_ id: String, at outlet: String) throws -> QueuedNotification.State? {
+        try read { db in
+            try String.fetchOne(
+                db, sql: "SELECT state FROM pocket_message WHERE outlet = ? AND id = ?", arguments: [outlet, id]
+            ).flatMap(QueuedNotification.State.init(rawValue:))
+        }
+    }
+
+    /// The states of all notifications at a channel, by their identifiers.
+    package func postStates(at outlet: String) throws -> [String: QueuedNotification.State] {
+        try read { db in
+            try Row.fetchAll(db, sql: "SELECT id, state FROM pocket_message WHERE outlet = ?", arguments: [outlet])
+                .reduce(into: [:]) { states, row in
+                    states[try row.checked("id", String.self)] = QueuedNotification.State(
+                        rawValue: try row.checked("state"))
+                }
+        }
+    }
+
+    /// The numbers of all waiting notifications of a channel.
+    package func waitingPosts(for outlet: String) throws -> [Int64] {
+        try read { db in
+            try Int64.fetchAll(
+                db, sql: "SELECT seq FROM pocket_message WHERE outlet = ? AND state = 'waiting' ORDER BY seq",
+                arguments: [outlet])
+        }
+    }
+
+    /// Drops the waiting notifications of a kind, because their reason is gone.
+    package func dropPosts(_ place: String, from outlet: String) throws {
+        try write { db in
+            try db.run(
+                "UPDATE pocket_message SET state = 'dropped' WHERE outlet = ? AND place = ? AND state = 'waiting'",
+                [outlet, place])
+        }
+    }
+
+    /// The notification whose buttons this key authorises.
+    package func post(withKey key: String) throws -> QueuedNotification? {
+        try read { db in
+            try Row.fetchOne(db, sql: "SELECT * FROM pocket_message WHERE key = ?", arguments: [key]).map(
+                QueuedNotification.init(row:))
+        }
+    }
+
+    private static func claim(_ message: QueuedNotification, _ outlet: String) -> String {
+        "\(outlet) \(message.announcement.id)"
+    }
+}

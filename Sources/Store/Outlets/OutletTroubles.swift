@@ -1,0 +1,83 @@
+import Cryptography
+import GRDB
+import TrackerCore
+
+/// A receiver that could not be reached at the last attempt.
+package struct OutletTrouble: Hashable, Sendable {
+    /// `mqtt`, `ntfy` or `webhook`.
+    package var outlet: String
+    /// The reason, for the user.
+    package var words: String
+    /// The first failure, by the host's clock at that time; `nil` if unknown.
+    package var since: Instant?
+    /// The number of waiting drinks (MQTT) or notifications (others).
+    package var waiting: Int
+
+    package init(outlet: String, words: String, since: Instant? = nil, waiting: Int = 0) {
+        (self.outlet, self.words, self.since, self.waiting) = (outlet, words, since, waiting)
+    }
+}
+
+extension TrackerStore {
+    /// Sets or clears (`nil`) the reason why an outlet cannot be reached. Another reason does not change the start
+    /// time.
+    package func noteTrouble(_ words: String?, of outlet: String, at now: Instant) throws {
+        let words = words.map { String($0.prefix(Self.longestTrouble)) }
+        try write { db in
+            try db.run(
+                """
+                UPDATE outlet SET troubleSince = CASE WHEN ?1 IS NULL THEN NULL WHEN trouble IS NULL THEN ?2 ELSE
+                troubleSince END, trouble = ?1 WHERE name = ?3 AND trouble IS NOT ?1
+                """, [words, now.milliseconds, outlet])
+        }
+    }
+
+    /// Sets or clears (`nil`) the reason why a notification channel cannot be reached.
+    /// - Parameter settings: the settings of the attempt; only a fingerprint is stored.
+    package func noteChannelTrouble(_ words: String?, of outlet: String, with settings: String, at now: Instant) throws
+    {
+        guard let words = words.map({ String($0.prefix(Self.longestTrouble)) }) else {
+            return try forgetChannelTrouble(of: outlet)
+        }
+        let mark = Self.mark(settings)
+        try write { db in
+            try db.run(
+                """
+                INSERT INTO pocket_trouble (outlet, words, since, settings) VALUES (?, ?, ?, ?) ON CONFLICT
+                (outlet) DO UPDATE SET since = iif(settings = excluded.settings, since, excluded.since), words =
+                excluded.words, settings = excluded.settings
+                WHERE words <> excluded.words OR settings <> excluded.settings
+                """, [outlet, words, now.milliseconds, mark])
+        }
+    }
+
+    /// Clears the reason, unless it is from these settings; `nil`: in any case.
+    package func forgetChannelTrouble(of outlet: String, unlessWith settings: String? = nil) throws {
+        let mark = settings.map(Self.mark)
+        try write { try $0.run("DELETE FROM pocket_trouble WHERE outlet = ? AND settings IS NOT ?", [outlet, mark]) }
+    }
+
+    /// All receivers that cannot be reached, by name.
+    package func outletTroubles() throws -> [OutletTrouble] {
+        try read { db in
+            try Row.fetchAll(
+                db,
+                sql: """
+                    SELECT name, trouble AS words, troubleSince AS since, (SELECT count(*) FROM drink_change WHERE seq
+                    > position) AS waiting FROM outlet WHERE isOpen AND trouble IS NOT NULL UNION ALL SELECT outlet,
+                    words, since, (SELECT count(*) FROM pocket_message m WHERE m.outlet = t.outlet AND state =
+                    'waiting') FROM pocket_trouble t WHERE outlet IN ('ntfy', 'webhook') ORDER BY name
+                    """
+            ).map {
+                OutletTrouble(
+                    outlet: try $0.checked("name"), words: try $0.checked("words"),
+                    since: try $0.checked("since", Int64?.self).map(Instant.init(milliseconds:)),
+                    waiting: try $0.checked("waiting"))
+            }
+        }
+    }
+
+    private static let longestTrouble = 2000
+
+    private static func mark(_ settings: String) -> String { String(SHA256.hex(settings.utf8).prefix(16)) }
+}

@@ -1,0 +1,183 @@
+import GRDB
+import TrackerCore
+
+/// A receiver of drink changes, for example MQTT. It gets each change at least once, in order.
+package struct Outlet: Hashable, Sendable {
+    /// Its key in the store.
+    package var name: String
+    /// The client identifier of this store at the receiver, made once.
+    package var id: String
+    /// The last change that the receiver confirmed.
+    package var position: Int64
+}
+
+/// A drink that was added, changed or deleted.
+package struct DrinkChange: Hashable, Sendable {
+    /// Its position in the sequence of all changes.
+    package var sequence: Int64
+    /// The drink's key, which is constant.
+    package var key: String
+    /// The present drink; `nil` if its row is gone, with `isDeleted` for a tombstone.
+    package var drink: StoredDrink?
+
+    package init(sequence: Int64, key: String, drink: StoredDrink?) {
+        (self.sequence, self.key, self.drink) = (sequence, key, drink)
+    }
+}
+
+extension TrackerStore {
+    /// Opens an outlet. A new or reopened outlet starts with the next change.
+    /// - Parameter tellsAll: a new outlet starts with all stored drinks, for example after a purge.
+    package func openOutlet(_ name: String, tellsAll: Bool = false, makeID: () -> String) throws -> Outlet {
+        if let known = try read({ db in try Self.outlet(name, db) }) { return known }
+        return try write { db in
+            if let known = try Self.outlet(name, db) { return known }
+            let isAnew =
+                try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM outlet WHERE name = ?)", arguments: [name])
+                == false
+            try beginTold(name, from: tellsAll && isAnew ? 0 : nil, db)
+            if tellsAll, isAnew {
+                try db.run("INSERT INTO outlet (name, id, position) VALUES (?, ?, 0)", [name, makeID()])
+                // What was put back since is no news.
+                try db.execute(
+                    sql: """
+                        INSERT INTO drink_change (key) SELECT key FROM drink WHERE born > coalesce((SELECT putBack
+                        FROM drink_sequence), 0) ORDER BY id ON CONFLICT (key) DO NOTHING
+                        """
+                )
+            }
+            try db.run(
+                """
+                INSERT INTO outlet (name, id, position) VALUES (?, ?, coalesce((SELECT seq FROM sqlite_sequence
+                WHERE name = 'drink_change'), 0)) ON CONFLICT (name) DO UPDATE SET position = iif(isOpen,
+                position, excluded.position), isOpen = 1
+                """, [name, makeID()])
+            guard let outlet = try Self.outlet(name, db) else {
+                preconditionFailure("the outlet \(name) was written in this very transaction")
+            }
+            return outlet
+        }
+    }
+
+    /// Stops recording changes for an outlet. Its identity and its retained topics stay known.
+    /// - Parameter limit: up to this number of undelivered changes keep it open.
+    /// - Returns: whether it was open and is closed now.
+    @discardableResult
+    package func closeOutlet(_ name: String, sparing limit: Int = 0) throws -> Bool {
+        guard try read({ db in try Self.outlet(name, db) }) != nil else { return false }
+        if limit > 0, (1...limit).contains(try waiting(for: name)) { return false }
+        try write { db in
+            try db.run("UPDATE outlet SET isOpen = 0 WHERE name = ?", [name])
+            try db.run("DELETE FROM told_through WHERE outlet = ?", [name])
+            try Self.prune(db)
+        }
+        return true
+    }
+
+    /// Whether changes are recorded for this outlet.
+    package func isOutletOpen(_ name: String) throws -> Bool { try read { db in try Self.outlet(name, db) } != nil }
+
+    /// The undelivered changes of an outlet, in order.
+    package func changes(for outlet: String, limit: Int) throws -> [DrinkChange] {
+        try read { db in
+            let statement = try db.cachedStatement(
+                sql: """
+                    SELECT \(StoredDrink.columns), changed.seq AS changeSeq, changed.key AS changeKey FROM
+                    (\(Self.changed) ORDER BY seq LIMIT :limit) AS changed LEFT JOIN drink ON drink.key = changed.key
+                    ORDER BY changed.seq
+                    """)
+            return try Row.fetchAll(statement, arguments: ["outlet": outlet, "limit": limit]).map { row in
+                // A row that nobody can read is told as gone: it counts nowhere, and the doctor names it.
+                let drink = try? StoredDrink(row: row)
+                return DrinkChange(
+                    sequence: try row.checked("changeSeq"), key: try row.checked("changeKey"), drink: drink)
+            }
+        }
+    }
+
+    /// The number of undelivered changes of an outlet.
+    package func waiting(for outlet: String) throws -> Int {
+        try read { db in
+            try Int.fetchOne(db, sql: "SELECT count(*) FROM (\(Self.changed))", arguments: ["outlet": outlet]) ?? 0
+        }
+    }
+
+    /// The undelivered changes of an outlet.
+    private static let changed =
+        "SELECT key, seq FROM drink_change WHERE seq > (SELECT position FROM outlet WHERE name = :outlet)"
+
+    /// Confirms all changes up to a position, and deletes those that every outlet has.
+    package func delivered(_ outlet: String, through sequence: Int64) throws {
+        try write { db in
+            try db.run("UPDATE outlet SET position = max(position, ?) WHERE name = ?", [sequence, outlet])
+            try Self.prune(db)
+        }
+    }
+
+    /// The sum of all drinks, or the largest sum that was sent before: a meter never decreases.
+    package func lifetime(for outlet: String) throws -> Int {
+        let (sum, told) = try read { db in
+            (
+                try Int.fetchOne(db, sql: "SELECT coalesce(sum(ml), 0) FROM drink WHERE deleted = 0") ?? 0,
+                try Int.fetchOne(db, sql: "SELECT lifetimeMl FROM outlet WHERE name = ?", arguments: [outlet]) ?? 0
+            )
+        }
+        guard sum > told else { return told }
+        try write { db in
+            try db.run("UPDATE outlet SET lifetimeMl = max(lifetimeMl, ?) WHERE name = ?", [sum, outlet])
+        }
+        return sum
+    }
+
+    // MARK: - What the other end keeps
+
+    /// The retained topics of an outlet at its receiver.
+    package func keptTopics(of outlet: String) throws -> [String] {
+        try read { db in
+            try String.fetchAll(
+                db, sql: "SELECT topic FROM outlet_topic WHERE outlet = ? ORDER BY topic", arguments: [outlet])
+        }
+    }
+
+    /// Records retained topics before they are published, so that they can be deleted later.
+    package func noteKept(_ topics: [String], of outlet: String) throws {
+        let known = Set(try keptTopics(of: outlet))
+        let new = topics.filter { !known.contains($0) }
+        guard !new.isEmpty else { return }
+        try write { db in
+            for topic in new {
+                try db.run(
+                    """
+                    INSERT INTO outlet_topic (outlet, topic) SELECT name, ? FROM outlet WHERE name = ? ON CONFLICT
+                    DO NOTHING
+                    """, [topic, outlet])
+            }
+        }
+    }
+
+    /// Removes topics that the receiver no longer retains.
+    package func forgetKept(_ topics: [String], of outlet: String) throws {
+        guard !topics.isEmpty else { return }
+        try write { db in
+            for topic in topics {
+                try db.run("DELETE FROM outlet_topic WHERE outlet = ? AND topic = ?", [outlet, topic])
+            }
+        }
+    }
+
+    // MARK: - Parts
+
+    private static func outlet(_ name: String, _ db: Database) throws -> Outlet? {
+        try Row.fetchOne(db, sql: "SELECT * FROM outlet WHERE name = ? AND isOpen", arguments: [name]).map {
+            Outlet(name: name, id: try $0.checked("id"), position: try $0.checked("position"))
+        }
+    }
+
+    private static func prune(_ db: Database) throws {
+        try db.execute(
+            sql: """
+                DELETE FROM drink_change WHERE seq <= coalesce((SELECT min(position) FROM outlet WHERE isOpen),
+                9223372036854775807)
+                """)
+    }
+}

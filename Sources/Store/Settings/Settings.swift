@@ -1,0 +1,247 @@
+import GRDB
+import TrackerCore
+
+extension TrackerStore {
+    /// The settings in force. An invalid stored value counts as the default and is reported.
+    package func settingsAndRefused() throws -> (settings: Settings, refused: [SettingRefusal]) {
+        let (settings, refused) = try read { db in Settings.restored(from: try SettingTable.texts(db)) }
+        return (settings.usually(usualUnits), refused)
+    }
+
+    /// The settings in force; an invalid stored value counts as the default.
+    package func settings() throws -> Settings { try settingsAndRefused().settings }
+
+    /// Changes settings: all of them or, if a rule refuses one, none.
+    ///
+    /// A new goal applies from the current day; earlier days keep theirs (tracker specification D3). Another Waterline
+    /// interval
+    /// restarts the grid of an active session (E4). A new alias renames the bottle if there is one only; without an
+    /// alias the
+    /// bottle has its identity as a name.
+    /// - Parameter isFirstChoice: the first goal, chosen in setup: it applies to earlier days, too.
+    /// - Throws: `SettingRefusal` with the rule and the present value.
+    @discardableResult
+    package func changeSettings(
+        _ changes: [(name: String, text: String)], isFirstChoice: Bool = false, _ context: WriteContext
+    ) throws -> Settings {
+        try write { db in
+            let old = try SettingTable.settings(db)
+            var new = old
+            let presets = try String.fetchAll(db, sql: "SELECT id FROM preset WHERE deleted = 0")
+            try new.set(changes, presets: Set(presets))
+            try SettingTable.save(new, db)
+            if new.goalMl != old.goalMl {
+                let today = DayCalendar(zone: context.zone, boundaryHour: new.boundaryHour).day(of: context.now)
+                try DayGoals.change(from: old.goalMl, to: new.goalMl, on: today, isFirstChoice: isFirstChoice, db)
+            }
+            try restartGrid(from: old, to: new, at: context.now, db)
+            if let alias = new.bottle.alias, alias != old.bottle.alias {
+                if BottleTable.isAddress(alias), try BottleTable.identified(alias, db) == nil {
+                    throw Refusal("aliasIsAddress", "invalid alias \"\(alias)\": an alias must not be an address")
+                }
+                let names = try String.fetchAll(db, sql: "SELECT name FROM bottle WHERE isOwn LIMIT 2")
+                if names.count == 1, names[0] != alias { try BottleTable.rename(names[0], to: alias, db) }
+            } else if new.bottle.alias == nil, let alias = old.bottle.alias {
+                try BottleTable.takeAliasBack(alias, db)
+            }
+            if new.service.syncURL != old.service.syncURL {
+                try db.execute(sql: "DELETE FROM outbox")
+                try SyncStateTable.forget(db)
+                try OutboxWriter.putAll(at: context.now, db)
+            } else if changes.contains(where: { $0.name.lowercased().hasPrefix("sync.") }) {
+                // Set again to the same address, or another credential: what that server had refused goes again.
+                try OutboxTable.unpark(db)
+            }
+            if OutboxWriter.travelling(new) != OutboxWriter.travelling(old), let profile = try ProfileTable.find(db) {
+                try OutboxWriter.put(.user(profile.userID), op: .createUser, at: context.now, db)
+            }
+            return new
+        }
+    }
+
+    /// Totals and goals of the days from one to another, both included, as history shows them.
+    /// - Parameter asked: what was known at that moment; `nil`: all that is stored.
+    package func history(from first: LocalDay, through last: LocalDay, knownAt asked: Instant? = nil) throws -> History
+    {
+        let totals = try totals(from: first, through: last, knownAt: asked)
+        return History(
+            totals: Dictionary(totals.map { ($0.day, $0.totalMl) }, uniquingKeysWith: +), goals: try goalHistory())
+    }
+
+    /// Which goal was in force at the end of which day.
+    package func goalHistory() throws -> GoalHistory {
+        try read { db in
+            let rows = try Row.fetchAll(try db.cachedStatement(sql: "SELECT localDay, goalMl FROM day"))
+            let goals = try rows.readable(DayGoals.goal)
+            return GoalHistory(
+                goals: Dictionary(goals, uniquingKeysWith: max),
+                current: try SettingTable.settings(db).goalMl)
+        }
+    }
+
+    /// Whether a goal was ever chosen, be it the usual one.
+    package func hasChosenGoal() throws -> Bool {
+        try read { db in try db.has("FROM day") }
+    }
+
+    /// The number of consecutive days that met their goal (tracker specification D3). Reads back only as far as the
+    /// streak.
+    /// - Parameter asked: what was known at that moment; `nil`: all that is stored.
+    package func streak(today: LocalDay, knownAt asked: Instant? = nil) throws -> Int {
+        var days = 32
+        while true {
+            let streak = try history(from: today.adding(days: -days), through: today, knownAt: asked).streak(
+                today: today)
+            if streak < days { return streak }
+            days *= 4
+        }
+    }
+}
+
+/// Settings of one bottle: its own, over those of the store.
+extension TrackerStore {
+    /// The settings by which this bottle is read, and the names of those that are its own.
+    /// - Throws: `Refusal` where no bottle goes by that name.
+    package func settings(ofBottle bottle: String) throws -> (settings: Settings, own: Set<String>) {
+        try read { db in
+            let id = try known(bottle, db)
+            let own = try SettingTable.texts(ofBottle: id, db)
+            return (try Self.settings(own, db).settings, Set(own.keys))
+        }
+    }
+
+    /// The settings of this bottle if it has its own; `nil` if not, or if there is no such bottle.
+    package func ownSettings(ofBottle bottle: String) throws -> BottleSettings? {
+        try read { db in
+            guard let id = try BottleTable.known(bottle, db) else { return nil }
+            let own = try SettingTable.texts(ofBottle: id, db)
+            return own.isEmpty ? nil : try Self.settings(own, db).settings.bottle
+        }
+    }
+
+    /// Gives a bottle settings of its own: all of them or, where a rule refuses one, none. A new alias renames it.
+    /// - Parameter changes: names that begin with `bottle.`; `nil` for a text takes the bottle's own back, so that it
+    ///   follows the store's again.
+    /// - Throws: `SettingRefusal`, which names the rule and the value that stays; `Refusal` where no bottle goes by
+    ///   that name.
+    @discardableResult
+    package func changeSettings(_ changes: [(name: String, text: String?)], ofBottle bottle: String) throws -> (
+        settings: Settings, own: Set<String>
+    ) {
+        try write { db in
+            let id = try known(bottle, db)
+            var settings = try Self.settings(try SettingTable.texts(ofBottle: id, db), db).settings
+            for change in changes {
+                let name = try Settings.bottleSetting(change.name, given: change.text ?? "")
+                if name == Settings.aliasName {
+                    guard let alias = change.text, !alias.isEmpty else {
+                        throw SettingRefusal(
+                            name: name, given: "",
+                            rule: "A bottle that was given a name keeps it until it gets another.", kept: bottle)
+                    }
+                    try settings.set(name, to: alias)
+                    try BottleTable.rename(bottle, to: settings.bottle.alias ?? alias, db)
+                    continue
+                }
+                if let text = change.text {
+                    try settings.set(name, to: text)
+                    try SettingTable.save(settings.value(of: name)?.text ?? text, as: name, ofBottle: id, db)
+                } else {
+                    try SettingTable.save(nil, as: name, ofBottle: id, db)
+                }
+            }
+            let own = try SettingTable.texts(ofBottle: id, db)
+            return (try Self.settings(own, db).settings, Set(own.keys))
+        }
+    }
+
+    private func known(_ bottle: String, _ db: Database) throws -> Int64 {
+        guard let id = try BottleTable.known(bottle, db) else {
+            throw Refusal(
+                "unknownBottle", "No bottle is known as \"\(bottle)\".", category: .notFound, values: ["given": bottle])
+        }
+        return id
+    }
+
+    private static func settings(_ own: [String: String], _ db: Database) throws -> (
+        settings: Settings, refused: [SettingRefusal]
+    ) {
+        Settings.restored(from: try SettingTable.texts(db).merging(own) { $1 })
+    }
+}
+
+enum SettingTable {
+    /// A setting's name and value.
+    /// - Throws: `UnreadableRow`.
+    static func pair(_ row: Row) throws -> (name: String, value: String) {
+        (try row.checked("name"), try row.checked("value"))
+    }
+
+    static func texts(_ db: Database) throws -> [String: String] {
+        let pairs = try Row.readable(try db.cachedStatement(sql: "SELECT name, value FROM setting"), pair)
+        return Dictionary(pairs, uniquingKeysWith: { _, last in last })
+    }
+
+    /// The settings in force; an invalid stored value counts as the default.
+    static func settings(_ db: Database) throws -> Settings { Settings.restored(from: try texts(db)).settings }
+
+    /// What a bottle has of its own.
+    static func texts(ofBottle bottle: Int64, _ db: Database) throws -> [String: String] {
+        let pairs = try Row.readable(
+            try db.cachedStatement(sql: "SELECT name, value FROM bottle_setting WHERE bottle = ?"), arguments: [bottle],
+            pair)
+        return Dictionary(pairs, uniquingKeysWith: { _, last in last })
+    }
+
+    /// Gives a bottle a setting of its own, or takes it back.
+    static func save(_ text: String?, as name: String, ofBottle bottle: Int64, _ db: Database) throws {
+        guard let text else {
+            return try db.run("DELETE FROM bottle_setting WHERE bottle = ? AND name = ?", [bottle, name])
+        }
+        try db.run(
+            "INSERT OR REPLACE INTO bottle_setting (bottle, name, value) VALUES (?, ?, ?)", [bottle, name, text])
+    }
+
+    /// Keeps what differs from the defaults.
+    static func save(_ settings: Settings, _ db: Database) throws {
+        try db.execute(sql: "DELETE FROM setting")
+        for (name, value) in settings.stored {
+            try db.run("INSERT INTO setting (name, value) VALUES (?, ?)", [name, value])
+        }
+    }
+}
+
+/// Rows of `day`: from which day on which goal holds.
+enum DayGoals {
+    /// - Throws: `UnreadableRow`.
+    static func goal(_ row: Row) throws -> (LocalDay, Int) {
+        let text: String = try row.checked("localDay")
+        guard let day = LocalDay(text) else { throw row.unreadable("localDay is \"\(text)\", which is no date") }
+        return (day, try row.checked("goalMl"))
+    }
+
+    /// The day from which on the first goal applies.
+    static let beginning = "0001-01-01"
+
+    static func change(from old: Int, to new: Int, on day: LocalDay, isFirstChoice: Bool, _ db: Database) throws {
+        let isFirst = try Int.fetchOne(db, sql: "SELECT count(*) FROM day") == 0
+        // A person who sets the program up on its first day has chosen the goal for what is imported later, too.
+        let isNew =
+            try isFirstChoice
+            && !(Bool.fetchOne(
+                db,
+                sql: """
+                    SELECT EXISTS (SELECT 1 FROM drink WHERE localDay < ?1) OR EXISTS (SELECT 1 FROM engine_day WHERE
+                    dayKey < ?1)
+                    """,
+                arguments: [day.description]) ?? false)
+        if isFirst, !isNew {
+            try db.run("INSERT OR IGNORE INTO day (localDay, goalMl) VALUES (?, ?)", [beginning, old])
+        }
+        try db.run(
+            """
+            INSERT INTO day (localDay, goalMl) VALUES (?, ?) ON CONFLICT (localDay) DO UPDATE SET goalMl =
+            excluded.goalMl
+            """, [day.description, new])
+    }
+}

@@ -1,0 +1,139 @@
+import GRDB
+import TrackerCore
+
+extension TrackerStore {
+    /// The presets, in the order they were made.
+    package func presets() throws -> [DrinkPreset] {
+        try read { db in
+            try Row.fetchAll(db, sql: "SELECT * FROM preset WHERE deleted = 0 ORDER BY position, id").readable(
+                PresetTable.preset)
+        }
+    }
+
+    /// A preset by its id, or by its name whatever the case.
+    package func preset(named name: String) throws -> DrinkPreset? {
+        let all = try presets()
+        // A store of an earlier version, or of two devices, may hold names that differ in that only: the one that is
+        // written so is meant.
+        return all.first { $0.id == name } ?? all.first { $0.name.utf8.elementsEqual(name.utf8) } ?? all.first {
+            $0.name == name
+        }
+            ?? all.first { $0.name.lowercased() == name.lowercased() }
+    }
+
+    /// Adds a preset.
+    /// - Throws: `Refusal` for an empty or taken name, a size, strength or estimate out of range.
+    package func addPreset(
+        name: String, drinkType: DrinkType, sizeOz: Double?, abv: Double?, estimate: Double, _ context: WriteContext
+    ) throws -> DrinkPreset {
+        try write { db in
+            let profile = try ProfileTable.findOrMake(db, context)
+            try PresetTable.check(name: name, sizeOz: sizeOz, abv: abv, estimate: estimate, except: nil, db)
+            let preset = DrinkPreset(
+                id: context.makeID(), userID: profile.userID, name: name, drinkType: drinkType, sizeOz: sizeOz,
+                abv: abv,
+                standardDrinkEstimate: estimate)
+            try PresetTable.insert(preset, profile, context, db)
+            return preset
+        }
+    }
+
+    /// Replaces a preset's values. Entries logged with it keep theirs.
+    package func savePreset(_ preset: DrinkPreset, _ context: WriteContext) throws {
+        try write { db in
+            let profile = try ProfileTable.findOrMake(db, context)
+            try PresetTable.check(
+                name: preset.name, sizeOz: preset.sizeOz, abv: preset.abv, estimate: preset.standardDrinkEstimate,
+                except: preset.id, db)
+            try db.run(
+                """
+                UPDATE preset SET name = ?, drinkType = ?, sizeOz = ?, abv = ?, standardDrinkEstimate = ?,
+                updatedAt = max(?, updatedAt + 1), deviceId = ? WHERE id = ? AND deleted = 0
+                """,
+                [
+                    preset.name, preset.drinkType.rawValue, preset.sizeOz, preset.abv, preset.standardDrinkEstimate,
+                    context.now.milliseconds, profile.deviceID, preset.id,
+                ])
+            guard db.changesCount == 1 else { throw PresetTable.unknown(preset.id) }
+            try OutboxWriter.put(.preset(preset.id), op: .upsertDrinkPreset, at: context.now, db)
+        }
+    }
+
+    /// Deletes a preset; a default that named it is unset.
+    package func deletePreset(_ id: String, _ context: WriteContext) throws {
+        try write { db in
+            let profile = try ProfileTable.findOrMake(db, context)
+            try db.run(
+                """
+                UPDATE preset SET deleted = 1, updatedAt = max(?, updatedAt + 1), deviceId = ? WHERE id = ? AND
+                deleted = 0
+                """, [context.now.milliseconds, profile.deviceID, id])
+            guard db.changesCount == 1 else { throw PresetTable.unknown(id) }
+            try db.run("DELETE FROM setting WHERE name = 'waterline.defaultPreset' AND value = ?", [id])
+            try OutboxWriter.put(.preset(id), op: .upsertDrinkPreset, at: context.now, db)
+        }
+    }
+}
+
+enum PresetTable {
+    /// - Throws: `UnreadableRow`.
+    static func preset(_ row: Row) throws -> DrinkPreset {
+        DrinkPreset(
+            id: try row.checked("id"), userID: try row.checked("userId"), name: try row.checked("name"),
+            drinkType: DrinkType(rawValue: try row.checked("drinkType")) ?? .cocktail,
+            sizeOz: try row.amountIfAny("sizeOz"),
+            abv: try row.amountIfAny("abv"), standardDrinkEstimate: try row.amountIfAny("standardDrinkEstimate") ?? 1)
+    }
+
+    static func insert(_ preset: DrinkPreset, _ profile: Profile, _ context: WriteContext, _ db: Database) throws {
+        try db.run(
+            """
+            INSERT INTO preset (id, userId, name, drinkType, sizeOz, abv, standardDrinkEstimate, position,
+            updatedAt, deviceId) VALUES (?, ?, ?, ?, ?, ?, ?, (SELECT coalesce(max(position), 0) + 1 FROM preset),
+            ?, ?)
+            """,
+            [
+                preset.id, preset.userID, preset.name, preset.drinkType.rawValue, preset.sizeOz, preset.abv,
+                preset.standardDrinkEstimate, context.now.milliseconds, profile.deviceID,
+            ])
+        try OutboxWriter.put(.preset(preset.id), op: .upsertDrinkPreset, at: context.now, db)
+    }
+
+    static func unknown(_ id: String) -> Refusal {
+        Refusal("noSuchPreset", "There is no preset \"\(id)\".", category: .notFound, values: ["given": id])
+    }
+
+    static func check(
+        name: String, sizeOz: Double?, abv: Double?, estimate: Double, except id: String?, _ db: Database
+    ) throws {
+        // Older versions took other names, too: such a preset can be changed in everything else.
+        guard
+            try PrintableText.isName(name, limit: 64)
+                || name == String.fetchOne(db, sql: "SELECT name FROM preset WHERE id = ?", arguments: [id])
+        else {
+            throw Refusal("presetName", "A preset's name must have 1 to 64 printable characters.")
+        }
+        // As `preset(named:)` looks: whatever the case and the normal form, of which SQL's lower() knows ASCII's only.
+        let others = try String.fetchAll(
+            db, sql: "SELECT name FROM preset WHERE deleted = 0 AND id <> ?", arguments: [id ?? ""])
+        guard !others.contains(where: { $0.lowercased() == name.lowercased() }) else {
+            throw Refusal("presetNameTaken", "There already is a preset named \"\(name)\".")
+        }
+        if let sizeOz, !(sizeOz > 0 && sizeOz <= 100) {
+            throw Refusal("presetSize", "A preset's size must be more than 0 and at most 100 oz.")
+        }
+        if let abv, !(0...100).contains(abv) {
+            throw Refusal("presetStrength", "A preset's strength must be 0 to 100 percent by volume.")
+        }
+        // Last: it may follow from the two.
+        guard StandardDrinks.range.contains(estimate) else { throw WaterlineSession.Refusal.estimate }
+    }
+
+    /// Names of the presets of a session's entries, by id.
+    static func names(inSession id: String, _ db: Database) throws -> [String: String] {
+        let rows = try Row.fetchAll(
+            db, sql: "SELECT id, name FROM preset WHERE id IN (SELECT presetId FROM log_entry WHERE sessionId = ?)",
+            arguments: [id])
+        return Dictionary(try rows.map { (try $0.checked("id"), try $0.checked("name")) }) { first, _ in first }
+    }
+}

@@ -1,0 +1,41 @@
+import Foundation
+import GatewaySupport
+import Store
+import Support
+import Synchronization
+import Testing
+import TrackerCore
+
+/// Readers of a store do not delay its writers.
+@Suite(.timeLimit(.minutes(2))) struct ConcurrencyTests {
+    @Test func `writes and other reads do not wait while eight exports are open`() async throws {
+        let scratch = try ScratchStore()
+        let store = try TrackerStore(path: scratch.path)
+        let now = try context("2026-02-03T18:00:00Z", counted: true)
+        for ml in 1...3 { _ = try store.logDrink(ml: ml, now) }
+        let mark = try store.changeMark()
+        // Each export waits after its first drink until the test has written.
+        let open = Mutex(0), counts = Mutex<[Int]>([])
+        let gate = DispatchSemaphore(value: 0)
+        for _ in 0..<8 {
+            Thread {
+                var count = 0
+                try? store.forEachDrink { _, _ in
+                    count += 1
+                    guard count == 1 else { return }
+                    open.withLock { $0 += 1 }
+                    gate.wait()
+                }
+                counts.withLock { $0.append(count) }
+            }.start()
+        }
+        #expect(await event(within: 30) { open.withLock { $0 } == 8 ? true : nil } == true)
+        _ = try store.logDrink(ml: 4, now)
+        #expect(try store.changeMark() != mark)
+        #expect(try store.allDrinks().map(\.ml) == [1, 2, 3, 4])
+        try store.backUp(to: scratch.path + "-backup")
+        for _ in 0..<8 { gate.signal() }
+        #expect(
+            await event(within: 30) { counts.withLock { $0 } == Array(repeating: 3, count: 8) ? true : nil } == true)
+    }
+}

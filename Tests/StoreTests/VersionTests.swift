@@ -1,0 +1,325 @@
+import Foundation
+import GRDB
+import GatewaySupport
+import Support
+import Testing
+import TrackerCore
+
+@testable import Store
+
+/// At most one version of a drink counts, however edits, imports and restores follow each other.
+@Suite struct VersionTests {
+    let scratch: ScratchStore
+    let store: TrackerStore
+
+    init() throws {
+        scratch = try ScratchStore()
+        store = try TrackerStore(path: scratch.path)
+    }
+
+    private func export(_ store: TrackerStore) throws -> [HealthSample] { try Self.samples(store) }
+
+    /// The drinks of an export of this program.
+    static func samples(_ store: TrackerStore) throws -> [HealthSample] {
+        var samples: [HealthSample] = []
+        try store.forEachDrink { drink, original in
+            var sample = HealthSample(drink)
+            (sample.zone, sample.day, sample.source) = (drink.zone, drink.localDay, drink.source)
+            sample.original = original
+            samples.append(sample)
+        }
+        return samples
+    }
+
+    private func amounts() throws -> [Int] { try store.allDrinks().map(\.ml).sorted() }
+
+    @Test func `an import of an own export keeps the correction that was made since`() throws {
+        let now = try context("2026-02-03T18:00:00Z")
+        let drink = try store.logDrink(ml: 100, now)
+        let backup = scratch.path + "-backup"
+        try store.backUp(to: backup)
+        _ = try store.editDrink("d\(drink.number)", ml: 200, now)
+        let file = try export(store)
+        try store.restore(from: backup, scratch: scratch.directory.path)
+        _ = try store.editDrink(drink.key, ml: 300, now)
+        #expect(try store.importSamples(file, now).added == 0)
+        #expect(try amounts() == [300])
+    }
+
+    @Test func `an import of an own export does not bring back a deleted drink`() throws {
+        let now = try context("2026-02-03T18:00:00Z")
+        let drink = try store.logDrink(ml: 100, now)
+        let backup = scratch.path + "-backup"
+        try store.backUp(to: backup)
+        _ = try store.editDrink("d\(drink.number)", ml: 200, now)
+        let file = try export(store)
+        try store.restore(from: backup, scratch: scratch.directory.path)
+        _ = try store.deleteDrink(drink.key, now)
+        #expect(try store.importSamples(file, now).added == 0)
+        #expect(try amounts() == [])
+    }
+
+    @Test func `the last of several corrections of a drink in a file counts`() throws {
+        let now = try context("2026-02-03T18:00:00Z")
+        let drink = try store.logDrink(ml: 100, now)
+        let original = try export(store)
+        let corrections = (1...3).map { number in
+            var sample = original[0]
+            (sample.uuid, sample.original, sample.ml) = ("c\(number)", drink.key, 100 + number)
+            return sample
+        }
+        for store in [store, try TrackerStore(inMemory: nil)] {
+            _ = try store.importSamples(original + corrections, now)
+            #expect(try store.allDrinks().map(\.ml) == [103])
+            #expect(try store.importSamples(original + corrections, now).added == 0)
+        }
+    }
+
+    @Test func `the schema refuses a second version of a drink`() throws {
+        let now = try context("2026-02-03T18:00:00Z")
+        let drink = try store.logDrink(ml: 100, now)
+        #expect(throws: DatabaseError.self) {
+            try store.database.write { db in
+                try db.execute(
+                    sql: """
+                        INSERT INTO drink (key, instant, zone, localDay, ml, source, updatedAt, instead)
+                        SELECT 'second', instant, zone, localDay, ml, source, updatedAt, key FROM drink WHERE id = ?
+                        """, arguments: [drink.number])
+            }
+        }
+    }
+
+    // MARK: - Names
+
+    @Test(arguments: ["health", "session"]) func `an alias that is a source of imports changes no import`(
+        _ alias: String
+    ) throws {
+        let now = try context("2026-02-03T18:00:00Z")
+        try store.adopt(BottleNames("A4:C1:38:00:00:01"))
+        try store.renameBottle("A4:C1:38:00:00:01", to: alias)
+        let sample = HealthSample(at: Instant(seconds: 1_770_000_000), ml: 250, sourceName: "Other")
+        #expect(try store.importSamples([sample], now).added == 1)
+        #expect(try store.importSamples([sample], now).added == 0)
+        #expect(try amounts() == [250])
+        #expect(throws: Refusal.self) { try store.adoptBottle(alias) }
+    }
+
+    @Test func `an alias that is an address is rejected`() throws {
+        let (own, other) = ("A4:C1:38:00:00:01", "A4:C1:38:00:00:02")
+        try store.adopt(BottleNames(own, alias: other))
+        #expect(throws: Refusal.self) { try store.renameBottle(own, to: other) }
+        #expect(throws: Refusal.self) {
+            try store.changeSettings([("bottle.alias", other)], context("2026-02-03T18:00:00Z"))
+        }
+        try store.adopt(BottleNames(other))
+        #expect(try store.append([entry(own), entry(other)]) == [.stored, .stored])
+        #expect(try Set(store.bottles().map(\.name)) == [own, other])
+    }
+
+    @Test func `an alias does not take the place of another bottle's identity`() throws {
+        try store.adopt(BottleNames("A4:C1:38:00:00:01", alias: "SN-7"))
+        try store.adopt(BottleNames("SN-7"))
+        #expect(try store.bottles().count == 2)
+        #expect(try store.append([entry("A4:C1:38:00:00:01"), entry("SN-7")]) == [.stored, .stored])
+    }
+
+    // MARK: - Rewrites
+
+    /// The health files had both versions of a drink after the import of its correction.
+    @Test func `an imported correction rewrites the health files`() throws {
+        let now = try context("2026-02-03T18:00:00Z")
+        try store.changeSettings([("health.enabled", "true")], now)
+        let drink = try store.logDrink(ml: 100, now)
+        try store.updateHealthFiles()
+        var correction = try export(store)[0]
+        (correction.uuid, correction.original, correction.ml) = ("c", drink.key, 200)
+        #expect(try store.importSamples([correction], now).added == 1)
+        try store.updateHealthFiles()
+        let file = scratch.directory.appendingPathComponent("health/waterh.sqlite-drinks.csv")
+        let lines = try String(contentsOf: file, encoding: .utf8).split(separator: "\n")
+        #expect(lines.count == 2 && lines[1].contains("200"), "\(lines)")
+    }
+}
+
+/// A random life of a store against a simple model of its drinks.
+@Suite(.timeLimit(.minutes(5))) struct RandomLifeTests {
+    /// One drink: at most one version counts.
+    private struct Version: Equatable {
+        var ml: Int
+        var isDeleted = false
+        /// A person corrected or deleted it: it no longer follows its session entry.
+        var isOwned = false
+        var hasEntry = true
+        /// A correction was made here, also one that was undone.
+        var wasCorrected = false
+        var counts: Bool { !isDeleted && hasEntry }
+
+        mutating func own(_ body: (inout Version) -> Void) {
+            isOwned = true
+            body(&self)
+            if !isDeleted { wasCorrected = true }
+        }
+    }
+
+    /// All drinks, by the key of their first version, and the state before each change that can be undone.
+    private struct Model: Equatable {
+        var drinks: [String: Version] = [:]
+        var total: Int { drinks.values.filter(\.counts).reduce(0) { $0 + $1.ml } }
+    }
+
+    @Test(arguments: (1...40).map { UInt64($0) }) func `totals equal a model of the drinks`(seed: UInt64) throws {
+        var random = SeededGenerator(seed: seed)
+        let scratch = try ScratchStore()
+        let store = try TrackerStore(path: scratch.path)
+        var model = Model(), undo: [(model: Model, keys: Set<String>)] = []
+        var saved: [(file: String, model: Model)] = []
+        var exports: [(samples: [HealthSample], model: Model)] = []
+        var now = try #require(Instant(iso: "2026-02-03T08:00:00Z"))
+        var sips: [JournalEntry] = [], entries: [String: String] = [:], log: [String] = []
+        func at() throws -> WriteContext {
+            WriteContext(now: now, zone: .utc, source: "cli", makeID: { UUID().uuidString })
+        }
+        try store.changeSettings([("hydration.countSessionWater", "true")], at())
+        _ = try store.startSession(at())
+
+        /// The drinks of the store by the key of their first version.
+        func counted() throws -> [String: Int] {
+            var found: [String: Int] = [:]
+            try store.forEachDrink { drink, original in found[original ?? drink.key, default: 0] += drink.ml }
+            return found
+        }
+        func change(_ keys: Set<String>, _ body: (inout Model) -> Void) {
+            undo.append((model, keys))
+            body(&model)
+        }
+        for step in 0..<80 {
+            now = now.advanced(seconds: Double(Int.random(in: 1...120, using: &random)))
+            let living = try counted()
+            let key = living.keys.sorted().randomElement(using: &random)
+            let name = try key.flatMap { key in
+                var name: String?
+                try store.forEachDrink { drink, original in if (original ?? drink.key) == key { name = drink.key } }
+                return name
+            }
+            let ml = Int.random(in: 1...900, using: &random)
+            switch Int.random(in: 0..<12, using: &random) {
+            case 0, 1:
+                let drink = try store.logDrink(ml: ml, at())
+                change([drink.key]) { $0.drinks[drink.key] = Version(ml: ml) }
+                log.append("log")
+            case 2, 3:
+                let wall = Zone.utc.wall(at: now)
+                let raw: [UInt8] = [
+                    0x1A, UInt8(wall.month), UInt8(wall.day), UInt8(wall.hour), UInt8(wall.minute), UInt8(wall.second),
+                    UInt8(ml >> 8), UInt8(ml & 255), 0, 0, 0, 0, 0,
+                ]
+                let sip = JournalEntry(
+                    bottle: "A4:C1:38:00:00:01", raw: raw, wall: wall, amountMl: ml, received: now,
+                    verdict: .drink(at: now, zone: "UTC"))
+                sips.append(sip)
+                // Earlier records are delivered again.
+                _ = try store.append([sip] + sips.shuffled(using: &random).prefix(3))
+                for sip in sips {
+                    let key = Drink.bottleKey(
+                        bottle: sip.bottle, wall: sip.wall?.description ?? "", amountMl: sip.amountMl)
+                    if try store.journalCounts().drinks > 0, model.drinks[key] == nil,
+                        try counted()[key] != nil
+                    {
+                        model.drinks[key] = Version(ml: sip.amountMl)
+                    }
+                }
+                log.append("append")
+            case 4, 5:
+                guard let key, let name else { continue }
+                _ = try store.editDrink(name, ml: ml, at())
+                change([key]) { $0.drinks[key]?.own { $0.ml = ml } }
+                log.append("edit")
+            case 6:
+                guard let key, let name else { continue }
+                _ = try store.deleteDrink(name, at())
+                change([key]) { $0.drinks[key]?.own { $0.isDeleted = true } }
+                log.append("delete")
+            case 7:
+                let entry = try store.addLog(.water(oz: 8), at())
+                let key = Drink.sessionKeys + entry.id
+                entries[entry.id] = key
+                change([key, entry.id]) { $0.drinks[key] = Version(ml: Ounces.millilitres(8)) }
+                log.append("water")
+            case 8:
+                let present = try store.activeSession(at: now)?.logs.map(\.id).filter { entries[$0] != nil } ?? []
+                guard let id = present.sorted().randomElement(using: &random), let key = entries[id] else { continue }
+                if Bool.random(using: &random) {
+                    let ounces = Double(Int.random(in: 1...20, using: &random))
+                    _ = try store.editLog(id, amountOz: ounces, at())
+                    change([key, id]) {
+                        if $0.drinks[key]?.isOwned == false { $0.drinks[key]?.ml = Ounces.millilitres(ounces) }
+                    }
+                    log.append("edit entry")
+                } else {
+                    try store.deleteLog(id, at())
+                    change([key, id]) { $0.drinks[key]?.hasEntry = false }
+                    log.append("delete entry")
+                }
+            case 9:
+                guard let last = undo.last else { continue }
+                do {
+                    _ = try store.undo(at())
+                    // Drinks of the bottle that came since stay.
+                    var before = last.model
+                    for (key, version) in model.drinks {
+                        before.drinks[key, default: version].wasCorrected = version.wasCorrected
+                        // A drink that the change made stays as a tombstone.
+                        if last.keys.contains(key), last.model.drinks[key] == nil {
+                            before.drinks[key]?.isDeleted = true
+                        }
+                    }
+                    model = before
+                    undo.removeLast()
+                    log.append("undo")
+                } catch is Refusal {
+                    undo.removeAll()
+                    log.append("undo refused")
+                }
+            case 10:
+                if saved.isEmpty || Bool.random(using: &random) {
+                    let file = scratch.path + "-backup\(step)"
+                    try store.backUp(to: file)
+                    saved.append((file, model))
+                    exports.append((try VersionTests.samples(store), model))
+                    log.append("backup")
+                } else if let backup = saved.randomElement(using: &random) {
+                    try store.restore(from: backup.file, scratch: scratch.directory.path)
+                    model = backup.model
+                    undo.removeAll()
+                    log.append("restore")
+                }
+            default:
+                guard let export = exports.randomElement(using: &random) else { continue }
+                _ = try store.importSamples(export.samples, at())
+                // The samples that are unknown here are new; what is known stays as it is here.
+                for (key, version) in export.model.drinks where version.counts && model.drinks[key] == nil {
+                    model.drinks[key] = Version(ml: version.ml, isOwned: true)
+                }
+                for sample in export.samples {
+                    // A correction of a drink that nobody touched here since.
+                    guard let key = sample.original, let here = model.drinks[key], here.counts, !here.isOwned,
+                        !here.wasCorrected
+                    else {
+                        continue
+                    }
+                    model.drinks[key]?.ml = sample.ml
+                    model.drinks[key]?.isOwned = true
+                }
+                undo.removeAll()
+                log.append("import")
+            }
+            let found = try counted()
+            let expected = model.drinks.filter(\.value.counts).mapValues(\.ml)
+            try #require(found == expected, "seed \(seed), step \(step): \(log.suffix(12))")
+            let day = try #require(LocalDay("2026-02-03"))
+            let totals = try store.totals(from: day.adding(days: -1), through: day.adding(days: 1))
+            #expect(totals.reduce(0) { $0 + $1.totalMl } == model.total)
+        }
+        #expect(try store.integrityProblems().isEmpty)
+    }
+}
