@@ -55,8 +55,7 @@ struct SettingEffect: Sendable {
             let server = try await Self.server(token: "s3cret")
             let world = try World()
             return try await world.live(
-                lines.map { $0.replacing("SERVER", with: server.address).replacing("FOLDER", with: world.folder.path) },
-                change
+                lines.map { $0.replacing("SERVER", with: server.address) }, change
             )
             // Of its address the place alone is told, and the port is another one each time.
             .replacing(server.address, with: "SERVER").replacing(
@@ -87,6 +86,12 @@ private struct World {
     init() throws {
         folder = try TemporaryFolder()
         try Data("s3cret\n".utf8).write(to: folder.url("token"))
+        let record =
+            """
+            <Record type="HKQuantityTypeIdentifierDietaryWater" sourceName="Some App" unit="mL" \
+            startDate="2026-06-15 08:00:00 +0200" value="250"/>
+            """
+        try Data("<HealthData>\(record)</HealthData>".utf8).write(to: folder.url("health.xml"))
     }
 
     private var environment: [String: String] {
@@ -108,7 +113,7 @@ private struct World {
         var story = lines
         if !story.contains(where: { $0.hasSuffix("*") }) { story.insert("05:00 *", at: 0) }
         for line in story {
-            let words = line.split(separator: " ").map(String.init)
+            let words = line.replacing("FOLDER", with: folder.path).split(separator: " ").map(String.init)
             let now = ["--now", "2026-06-15T\(words[0])"]
             switch words[1] {
             case "*":

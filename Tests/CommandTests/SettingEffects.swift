@@ -145,6 +145,7 @@ enum SettingEffects {
         "waterline.bottleWater": poll("off", "state.waterline.waters"),
         "week.firstDay": day("sunday", ["12:00 history"]),
         "health.enabled": day("true", ["12:00 log 200", "12:01 files"]),
+        "health.excludedSources": day("Some App", ["12:00 import FOLDER/health.xml"]),
         "health.inbox": day("/nowhere/phone", ["12:00 check --show"]),
         "sync.url": day("http://127.0.0.1:9/sync", ["20:00 session start", "20:01 check"]),
         "sync.token": SettingEffect(

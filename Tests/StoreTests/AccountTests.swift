@@ -183,7 +183,7 @@ import TrackerCore
         var samples: [HealthSample] = []
         var export = HealthExport(.json)
         var bytes = Array(export.opening.utf8)
-        try store.forEachDrink { drink, original in export.append(drink, insteadOf: original, to: &bytes) }
+        try store.forEachDrink { export.append($0, insteadOf: $1, record: $2, to: &bytes) }
         samples = try HealthReader.samples(bytes + Array(export.end.utf8))
         #expect(try other.importSamples(samples, now).added == 1)
         _ = try other.append([try sip("2026-02-03T10:00:00", 202, bottle: new)])
@@ -204,7 +204,7 @@ import TrackerCore
         let again = try store.editDrink("d4", ml: 160, now)
         var export = HealthExport(format)
         var bytes = Array(export.opening.utf8)
-        try store.forEachDrink { drink, original in export.append(drink, insteadOf: original, to: &bytes) }
+        try store.forEachDrink { export.append($0, insteadOf: $1, record: $2, to: &bytes) }
         let samples = try HealthReader.samples(bytes + Array(export.end.utf8))
         #expect(samples.compactMap(\.original) == [original.key])
         let other = try TrackerStore(inMemory: nil)
@@ -217,7 +217,7 @@ import TrackerCore
         #expect(try other.importSamples(samples, now).added == 0 && other.allDrinks().count == 3)
         // Handed on once more, it still says what it was.
         var originals: [String] = []
-        try other.forEachDrink { originals += $1.map { [$0] } ?? [] }
+        try other.forEachDrink { _, original, _ in originals += original.map { [$0] } ?? [] }
         #expect(originals == [original.key])
     }
 

@@ -80,7 +80,7 @@ import TrackerCore
             {
                 try store.unsettled(of: bottle, reading: "calendar/u16be", after: 0, limit: 9)
             },
-            { try store.forEachWireEntry(gateway: "g") { _ in } }, { try store.forEachDrink { _, _ in } },
+            { try store.forEachWireEntry(gateway: "g") { _ in } }, { try store.forEachDrink { _, _, _ in } },
             { try store.changes(for: "mqtt", limit: 9) },
             { try store.settings(ofBottle: bottle) }, { try store.presets() }, { try store.profile() as Any },
             { try store.recall(BottleNames(bottle)) },

@@ -54,6 +54,7 @@ import Testing
         ("waterline.bottleWater", "accumulate", ["perSip", "off"], ["all"]),
         ("week.firstDay", "monday", ["sunday", "saturday"], ["friday"]), ("health.enabled", "false", ["true"], ["x"]),
         ("health.inbox", "", ["/home/me/phone"], ["phone"]),
+        ("health.excludedSources", "", ["WaterH", "WaterH, Some App"], ["a\u{7}"]),
         ("sync.url", "", ["https://example.org/api", "http://127.0.0.1:1"], ["ftp://x", "https://", "x"]),
         ("sync.token", "", ["s3cret-0.~"], ["a b", "ä"]),
         ("sync.tokenFile", "", ["/run/secrets/sync"], ["relative/file"]),

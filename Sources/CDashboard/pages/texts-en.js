@@ -136,6 +136,7 @@ export default {
     'bottle.trustClock': ['Trust this computer’s clock', 'The clock is right although the system does not synchronise it.'],
     'health.enabled': ['Health files', 'Writes each drink to files that Apple Health importers read.'],
     'health.inbox': ['Health inbox', 'Folder for Apple Health exports, CSV or JSON from a phone. The service imports them.'],
+    'health.excludedSources': ['Excluded Health sources', 'Sources in Apple Health that imports leave out, separated by commas.'],
     'sync.url': ['Server', 'Address of a server that keeps a copy. Not set: no data leaves this computer.'],
     'sync.token': ['Access token', 'For the sync server. Never displayed.'],
     'sync.tokenFile': ['Token file', 'File with the access token.'],

@@ -89,17 +89,11 @@ extension TrackerStore {
         }
     }
 
-    private func forEachDrink(after first: Int, through last: Int, _ body: (Drink) throws -> Void) throws {
+    private func forEachDrink(
+        after first: Int, through last: Int, _ body: (Drink, String?, ExportedRecord?) throws -> Void
+    ) throws {
         try readAtLength { db in
-            let rows = try Row.fetchCursor(
-                db,
-                sql:
-                    """
-                    SELECT \(StoredDrink.columns) FROM drink WHERE id > ? AND id <= ? AND deleted = 0 AND ml > 0 \
-                    ORDER BY instant, key
-                    """,
-                arguments: [first, last])
-            try rows.forEachDrink { drink, _ in try body(drink) }
+            try DrinkTable.exported("AND drink.id > ? AND drink.id <= ?", [first, last], db).forEachDrink(body)
         }
     }
 }
@@ -126,7 +120,7 @@ private enum HealthCounter: String, CaseIterable {
     case through = "health.through"
     case rewrites = "health.rewrites"
     case xmlBytes = "health.xmlBytes"
-    case csvBytes = "health.csvBytes"
+    case csvBytes = "health.csvSize"
 }
 
 /// Files that the store wrote beside itself.
@@ -221,7 +215,7 @@ private struct HealthFile {
     var size: Int { ((try? FileManager.default.attributesOfItem(atPath: path))?[.size] as? Int) ?? 0 }
 
     /// Writes it anew beside itself, brings it to the disk and puts it in place.
-    func replace(_ drinks: ((Drink) throws -> Void) throws -> Void) throws {
+    func replace(_ drinks: ((Drink, String?, ExportedRecord?) throws -> Void) throws -> Void) throws {
         let new = path + ".new"
         unlink(new)
         let descriptor = open(new, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
@@ -236,7 +230,7 @@ private struct HealthFile {
     }
 
     /// Writes further drinks before its last line.
-    func append(_ drinks: ((Drink) throws -> Void) throws -> Void) throws {
+    func append(_ drinks: ((Drink, String?, ExportedRecord?) throws -> Void) throws -> Void) throws {
         let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
         defer { try? handle.close() }
         var export = HealthExport(format)
@@ -245,12 +239,13 @@ private struct HealthFile {
     }
 
     private func write(
-        _ opening: String, _ drinks: ((Drink) throws -> Void) throws -> Void, _ export: inout HealthExport,
+        _ opening: String, _ drinks: ((Drink, String?, ExportedRecord?) throws -> Void) throws -> Void,
+        _ export: inout HealthExport,
         to handle: FileHandle
     ) throws {
         var bytes = Array(opening.utf8)
-        try drinks { drink in
-            export.append(drink, to: &bytes)
+        try drinks { drink, original, record in
+            export.append(drink, insteadOf: original, record: record, to: &bytes)
             guard bytes.count >= 1 << 16 else { return }
             try handle.write(contentsOf: bytes)
             bytes.removeAll(keepingCapacity: true)

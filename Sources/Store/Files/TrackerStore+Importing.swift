@@ -1,52 +1,60 @@
 import GRDB
 import TrackerCore
 
-/// What an import changed.
+/// The result of an import.
 package struct ImportOutcome: Hashable, Sendable {
     /// Drinks that are new.
     package var added = 0
-    /// Known already: by our own key, or by start, value and source.
+    /// Drinks that are known already: by our own key, by start, value and source, or from the bottle.
     package var known = 0
-    /// Samples of 0 ml, which are no drinks.
+    /// Samples of 0 ml, which are not drinks.
     package var empty = 0
+    /// Those of the known ones that a bottle delivered.
+    package var fromBottle = 0
+    /// Drinks of an older export that the newer one no longer has.
+    package var removed = 0
+    /// Samples of excluded sources.
+    package var excluded = 0
 }
 
 extension TrackerStore {
     /// Every counted drink, oldest first.
     package func allDrinks() throws -> [Drink] {
         var drinks: [Drink] = []
-        try forEachDrink { drink, _ in drinks.append(drink) }
+        try forEachDrink { drink, _, _ in drinks.append(drink) }
         return drinks
     }
 
-    /// Hands out every counted drink, oldest first, as it is read: what an export writes, of one state of the store.
-    /// With each the key of the drink that it was corrected from.
-    package func forEachDrink(_ body: (Drink, _ original: String?) throws -> Void) throws {
+    /// Passes every counted drink to `body`, oldest first, of one state of the store, with the key of the drink that it
+    /// corrects and the bottle's record that it came from.
+    package func forEachDrink(_ body: (Drink, _ original: String?, _ record: ExportedRecord?) throws -> Void) throws {
         try readAtLength { db in
-            try Row.fetchCursor(
-                db, sql: "SELECT \(StoredDrink.columns) FROM drink WHERE deleted = 0 AND ml > 0 ORDER BY instant, key"
-            ).forEachDrink(body)
+            try DrinkTable.exported("", [], db).forEachDrink(body)
         }
     }
 
-    /// Takes samples in: all of them, or none (tracker law D4).
+    /// Imports samples: all of them, or none (tracker law D4).
     ///
     /// A sample of ours keeps its key, so that a store restored from an export knows the bottle's records again and a
-    /// deleted drink stays deleted; where the file says its zone, day and source, it keeps those too, and one that was
-    /// corrected keeps the drink away that it stands instead of. A foreign one is known by start, value and source: a
-    /// file read twice adds nothing.
-    /// - Parameter produce: hands over the samples one by one; what it throws, too, leaves the store as it was. However
-    ///   long it takes, nobody waits: until the last one has come they lie aside, in a temporary table.
+    /// deleted drink stays deleted. It also keeps its zone, day, source and the drink that it corrects, where the file
+    /// has them. Another program's sample is known by start, value and source, or as a bottle's drink of the same
+    /// minute and amount. A newer Apple Health export of a source replaces what an older one brought for the days that
+    /// it covers, except drinks that a person corrected or deleted here.
+    /// - Parameter produce: passes on the samples one by one; an error that it throws leaves the store as it was. Other
+    ///   writers do not wait for it: until the last sample has come all are in a temporary table. It returns the time
+    ///   of the export where the file is Apple Health's, else `nil`.
     package func importSamples(
-        _ context: WriteContext, _ produce: (_ take: (HealthSample) throws -> Void) throws -> Void
+        _ context: WriteContext, _ produce: (_ take: (HealthSample) throws -> Void) throws -> Instant?
     ) throws -> ImportOutcome {
         try writeAtLength { db in
             var outcome = ImportOutcome()
             try db.execute(sql: "PRAGMA temp_store = FILE; \(ImportTable.sql)")
             defer { try? db.execute(sql: "DROP TABLE temp.sample") }
-            var table = try ImportTable(db)
+            let settings = try SettingTable.settings(db)
+            var table = try ImportTable(db, excluded: settings.healthExcludedSources)
+            var exportedAt: Instant?
             try db.inTransaction(.deferred) {
-                try produce { sample in
+                exportedAt = try produce { sample in
                     try Self.refuseAhead(sample, context)
                     if sample.ml > 0 { try table.add(sample) } else { outcome.empty += 1 }
                 }
@@ -54,7 +62,9 @@ extension TrackerStore {
             }
             try ImportTable.withRoom(db) {
                 try db.inTransaction(.immediate) {
-                    try table.land(&outcome, context, dayCalendar(context.zone, db), db)
+                    try table.land(
+                        &outcome, exportedAt: exportedAt, hostZone: hostZone, context, dayCalendar(context.zone, db),
+                        db)
                     return .commit
                 }
             }
@@ -77,42 +87,86 @@ extension TrackerStore {
         )
     }
 
-    /// Imports samples that are at hand; the same as those that come one after the other.
-    package func importSamples(_ samples: [HealthSample], _ context: WriteContext) throws -> ImportOutcome {
-        try importSamples(context) { take in try samples.forEach(take) }
+    /// Imports the samples of a list.
+    package func importSamples(_ samples: [HealthSample], exportedAt: Instant? = nil, _ context: WriteContext) throws
+        -> ImportOutcome
+    {
+        try importSamples(context) { take in
+            try samples.forEach(take)
+            return exportedAt
+        }
+    }
+}
+
+extension DrinkTable {
+    /// Counted drinks, oldest first, each with the bottle's record that it came from.
+    /// - Parameter condition: begins with `AND`.
+    static func exported(_ condition: String, _ arguments: StatementArguments, _ db: Database) throws -> RowCursor {
+        try Row.fetchCursor(
+            db,
+            sql: """
+                SELECT \(StoredDrink.columns), r.wall AS recordWall, r.raw, (
+                        SELECT group_concat(n.name, '|') FROM bottle_name AS n WHERE n.bottle = b.id AND n.isAlias = 0
+                    ) AS addresses, b.origin
+                FROM drink LEFT JOIN bottle AS b ON b.id = drink.bottle LEFT JOIN bottle_record AS r
+                    ON r.verdict = 'drink' AND r.bottle = drink.bottle AND r.wall || '|' || r.amountMl
+                        = substr(coalesce(drink.instead, drink.key), length(b.origin) + 2)
+                WHERE drink.deleted = 0 AND drink.ml > 0 \(condition) GROUP BY drink.id ORDER BY drink.instant, drink.key
+                """, arguments: arguments)
     }
 }
 
 extension RowCursor {
     /// Rows that no program of ours writes are left out, as everywhere; the doctor names them.
-    func forEachDrink(_ body: (Drink, _ original: String?) throws -> Void) throws {
+    func forEachDrink(_ body: (Drink, _ original: String?, _ record: ExportedRecord?) throws -> Void) throws {
         while let row = try next() {
             let (drink, original): (Drink, String?)
             do {
                 (drink, original) = (try StoredDrink(row: row).drink, try StoredDrink.original(row))
             } catch is UnreadableRow { continue }
-            try body(drink, original)
+            try body(drink, original, (try? ExportedRecord(row: row)) ?? nil)
         }
+    }
+}
+
+extension ExportedRecord {
+    /// `nil` where the row has no record.
+    fileprivate init?(row: Row) throws {
+        guard row.hasColumn("raw"), let origin: String = try row.checked("origin"), row["raw"] != nil else {
+            return nil
+        }
+        self.init(
+            bottle: try row.checked("addresses") ?? origin, wall: try row.checked("recordWall"), raw: row.bytes("raw"))
     }
 }
 
 /// Samples on their way into the store.
 private struct ImportTable {
+    /// `origin` is the source of another program's sample; `bottle` and `raw` name the record of one of ours.
     static let sql = """
         CREATE TEMPORARY TABLE sample (
             key TEXT NOT NULL, uuid TEXT, instant INTEGER NOT NULL, ml INTEGER NOT NULL, zone TEXT, localDay TEXT, \
-        source TEXT, instead TEXT
+        source TEXT, instead TEXT, origin TEXT, bottle TEXT, raw BLOB
         )
         """
 
     private let insert: Statement
+    private let excludedSources: Set<String>
     private var samples = 0
     /// Foreign samples that carry a key of ours.
     private var keyed = 0
     private var corrected = 0
+    private var foreign = 0
+    private var recorded = 0
 
-    init(_ db: Database) throws {
-        insert = try db.makeStatement(sql: "INSERT INTO temp.sample VALUES (?, ?, ?, ?, ?, ?, ?, ?)")
+    /// - Parameter excluded: names of sources, separated by commas.
+    init(_ db: Database, excluded: String?) throws {
+        insert = try db.makeStatement(sql: "INSERT INTO temp.sample VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
+        excludedSources = Set((excluded ?? "").split(separator: ",").map { Self.folded($0) })
+    }
+
+    private static func folded(_ name: some StringProtocol) -> String {
+        String(name.lowercased().drop { $0 == " " }.reversed().drop { $0 == " " }.reversed())
     }
 
     /// Runs something with room in memory for the pages that it changes. Keys come in no order: with SQLite's usual 2
@@ -129,13 +183,18 @@ private struct ImportTable {
 
     mutating func add(_ sample: HealthSample) throws {
         let key = sample.importKey
+        let isOurs = sample.uuid == key
         samples += 1
-        if sample.uuid != key, sample.uuid != nil { keyed += 1 }
-        if sample.uuid == key, sample.original != nil { corrected += 1 }
+        if !isOurs, sample.uuid != nil { keyed += 1 }
+        if !isOurs { foreign += 1 }
+        if isOurs, sample.original != nil { corrected += 1 }
+        let hasRecord = isOurs && sample.bottle != nil && sample.raw != nil
+        if hasRecord { recorded += 1 }
         try insert.execute(arguments: [
-            key, sample.uuid == key ? nil : sample.uuid, sample.at.milliseconds, sample.ml, sample.zone,
-            sample.day?.description, sample.source?.rawValue,
-            sample.uuid == key ? sample.original : nil,
+            key, isOurs ? nil : sample.uuid, sample.at.milliseconds, sample.ml, sample.zone,
+            sample.day?.description, sample.source?.rawValue, isOurs ? sample.original : nil,
+            isOurs ? nil : sample.sourceName ?? "", hasRecord ? sample.bottle : nil,
+            hasRecord ? sample.raw.map { DatabaseValue(bytes: $0) } : nil,
         ])
     }
 
@@ -169,35 +228,23 @@ private struct ImportTable {
     ///
     /// A foreign sample that carries our key is known when the store has that drink, or gets it from another line of
     /// the file.
-    func land(_ outcome: inout ImportOutcome, _ context: WriteContext, _ calendar: DayCalendar, _ db: Database) throws {
+    func land(
+        _ outcome: inout ImportOutcome, exportedAt: Instant?, hostZone: String?, _ context: WriteContext,
+        _ calendar: DayCalendar, _ db: Database
+    ) throws {
         let dayOf = DatabaseFunction("waterh_day_of", argumentCount: 1, pure: true) { values in
             Int64.fromDatabaseValue(values[0]).map { calendar.day(of: Instant(milliseconds: $0)).description }
         }
         db.add(function: dayOf)
         defer { db.remove(function: dayOf) }
         try Self.rename(db)
+        if recorded > 0 { try useLocalKeys(hostZone, context, db) }
+        if foreign > 0 { try settleForeign(&outcome, exportedAt, context, calendar, db) }
         if keyed > 0 { try db.execute(sql: "CREATE INDEX temp.sample_ours ON sample (key) WHERE uuid IS NULL") }
         // What the phone only gives back is known: it leaves the table here, and is counted with the other known ones
         // below.
         try TrackerStore.takeGivenAway(db)
-        if corrected > 0 {
-            // What a person corrected or deleted here stays. Of several corrections in the file the last one counts.
-            try db.execute(
-                sql: """
-                    DELETE FROM temp.sample WHERE instead IS NOT NULL AND instead <> key AND (
-                        EXISTS (SELECT 1 FROM drink AS there WHERE there.key = sample.instead AND there.deleted)
-                        OR EXISTS (SELECT 1 FROM drink AS there WHERE there.instead = sample.instead)
-                        OR EXISTS (SELECT 1 FROM temp.sample AS later
-                            WHERE later.instead = sample.instead AND later.rowid > sample.rowid))
-                    """)
-            try db.execute(
-                sql: """
-                    CREATE TEMPORARY TABLE corrected AS SELECT key, instead FROM temp.sample
-                    WHERE instead IS NOT NULL AND instead <> key AND NOT EXISTS (SELECT 1 FROM drink AS there WHERE \
-                    there.key = sample.key)
-                    """)
-        }
-        defer { if corrected > 0 { try? db.execute(sql: "DROP TABLE temp.corrected") } }
+        if corrected > 0 { try buryCorrected(context, db) }
         let isNew =
             keyed > 0
             ? """
@@ -207,9 +254,9 @@ private struct ImportTable {
         let last = try Int64.fetchOne(db, sql: "SELECT last FROM drink_sequence") ?? 0
         try db.execute(
             sql: """
-                INSERT INTO drink (key, instant, zone, localDay, ml, source, updatedAt, born, place)
+                INSERT INTO drink (key, instant, zone, localDay, ml, source, updatedAt, instead, born, place)
                 SELECT key, instant, COALESCE(zone, ?), COALESCE(localDay, waterh_day_of(instant)), ml, \
-                COALESCE(source, ?), ?, ? + rowid, ? + rowid
+                COALESCE(source, ?), ?, nullif(instead, key), ? + rowid, ? + rowid
                 FROM temp.sample
                 \(isNew)
                 ORDER BY sample.rowid
@@ -217,7 +264,7 @@ private struct ImportTable {
                 """,
             arguments: [context.zone.id, DrinkSource.health.rawValue, context.now.milliseconds, last, last])
         outcome.added += db.changesCount
-        outcome.known += samples - db.changesCount
+        outcome.known += samples - db.changesCount - outcome.excluded
         // Places of known ones stay empty.
         try db.execute(
             sql:
@@ -226,18 +273,200 @@ private struct ImportTable {
                 CONFLICT (only) DO UPDATE SET last = max(last, excluded.last)
                 """
         )
-        guard corrected > 0, try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM temp.corrected)") == true else {
-            return
-        }
-        // What was corrected stays away, also if the bottle still has it, or a poll has brought it already.
+        if recorded > 0 { try journalRecords(hostZone, context, db) }
+    }
+
+    /// Tombstones the drinks that corrections of the file replace, also if a bottle still has them. A correction of a
+    /// drink that a person corrected or deleted here is left out. Of several corrections in the file the last one counts.
+    private func buryCorrected(_ context: WriteContext, _ db: Database) throws {
+        let isNewCorrection =
+            """
+            instead <> key AND NOT EXISTS (SELECT 1 FROM drink AS there WHERE there.key = sample.key)
+            """
+        try db.execute(
+            sql: """
+                DELETE FROM temp.sample WHERE instead <> key AND (
+                    EXISTS (SELECT 1 FROM drink AS original WHERE original.key = sample.instead AND original.deleted)
+                    OR EXISTS (SELECT 1 FROM drink AS other WHERE other.instead = sample.instead)
+                    OR EXISTS (SELECT 1 FROM temp.sample AS later
+                        WHERE later.instead = sample.instead AND later.rowid > sample.rowid))
+                """)
         try db.execute(
             sql: """
                 INSERT INTO drink (key, instant, zone, localDay, ml, source, updatedAt, deleted)
-                    SELECT c.instead, d.instant, d.zone, d.localDay, d.ml, d.source, d.updatedAt, 1 FROM \
-                temp.corrected AS c JOIN drink AS d ON d.key = c.key WHERE true
-                    ON CONFLICT (key) DO UPDATE SET deleted = 1, updatedAt = excluded.updatedAt;
-                UPDATE drink SET instead = (SELECT instead FROM temp.corrected AS c WHERE c.key = drink.key)
-                    WHERE key IN (SELECT key FROM temp.corrected)
+                SELECT instead, instant, COALESCE(zone, ?), COALESCE(localDay, waterh_day_of(instant)), ml,
+                    COALESCE(source, ?), ?, 1 FROM temp.sample WHERE \(isNewCorrection)
+                ON CONFLICT (key) DO UPDATE SET deleted = 1, updatedAt = excluded.updatedAt
+                """,
+            arguments: [context.zone.id, DrinkSource.health.rawValue, context.now.milliseconds])
+    }
+
+    // MARK: - Records of bottles
+
+    /// Renames drinks from bottles to the keys that they have, or will have, here: the bottle may be known by another
+    /// address, and a person may have dated the record.
+    private func useLocalKeys(_ hostZone: String?, _ context: WriteContext, _ db: Database) throws {
+        let update = try db.makeStatement(
+            sql: """
+                UPDATE temp.sample SET key = CASE WHEN instead IS NULL THEN :new ELSE key END,
+                    instead = CASE WHEN instead IS NULL THEN NULL ELSE :new END WHERE rowid = :id
                 """)
+        _ = try JournalWriter.write(db, hostZone: hostZone) { writer in
+            try Self.forEachRecord(context, db) { id, record in
+                try update.execute(arguments: ["new": try writer.key(of: record), "id": id])
+            }
+        }
+    }
+
+    /// Stores the records in the journal: when the bottle delivers one, it is known.
+    private func journalRecords(_ hostZone: String?, _ context: WriteContext, _ db: Database) throws {
+        let update = try db.makeStatement(
+            sql: "UPDATE drink SET bottle = :bottle WHERE (key = :key OR instead = :key) AND bottle IS NULL")
+        _ = try JournalWriter.write(db, hostZone: hostZone) { writer in
+            try Self.forEachRecord(context, db) { _, record in
+                _ = try writer.take(record)
+                try update.execute(arguments: [
+                    "bottle": try writer.bottle(of: record), "key": try writer.key(of: record),
+                ])
+            }
+        }
+    }
+
+    private static func forEachRecord(
+        _ context: WriteContext, _ db: Database, _ body: (_ id: Int64, WireEntry) throws -> Void
+    ) throws {
+        let select = try db.makeStatement(
+            sql: """
+                SELECT rowid AS id, key, instant, ml, zone, instead, bottle, raw FROM temp.sample
+                WHERE raw IS NOT NULL AND rowid > ? ORDER BY rowid LIMIT 1000
+                """)
+        var last: Int64 = 0
+        while case let rows = try Row.fetchAll(select, arguments: [last]), !rows.isEmpty {
+            for row in rows {
+                last = try row.checked("id")
+                var sample = HealthSample(
+                    at: Instant(milliseconds: try row.checked("instant")), ml: try row.checked("ml"),
+                    uuid: try row.checked("key"))
+                (sample.zone, sample.original) = (try row.checked("zone"), try row.checked("instead"))
+                (sample.bottle, sample.raw) = (try row.checked("bottle"), row.bytes("raw"))
+                guard let record = sample.record(received: context.now, zone: context.zone.id) else { continue }
+                try body(last, record)
+            }
+        }
+    }
+
+    // MARK: - Samples of other programs
+
+    /// What deleted a drink of another program; only this brings it back.
+    private static let (byExport, byBottle) = ("export", "bottle")
+
+    /// Sorts out samples of other programs that are no new drinks, and brings what an older export of the same source
+    /// brought up to date.
+    private func settleForeign(
+        _ outcome: inout ImportOutcome, _ exportedAt: Instant?, _ context: WriteContext, _ calendar: DayCalendar,
+        _ db: Database
+    ) throws {
+        let source = DatabaseFunction("waterh_source", argumentCount: 1, pure: true) { values in
+            String.fromDatabaseValue(values[0]).flatMap(HealthSample.source)
+        }
+        db.add(function: source)
+        defer { db.remove(function: source) }
+        try db.execute(sql: "CREATE INDEX temp.sample_foreign ON sample (key) WHERE origin IS NOT NULL")
+        let sources = exportedAt == nil ? [] : try Self.newerSources(exportedAt, db)
+        let days = try exportedAt.flatMap { try Self.days(through: $0, calendar, db) }
+        for name in try String.fetchAll(db, sql: "SELECT DISTINCT origin FROM temp.sample WHERE origin IS NOT NULL")
+        where excludedSources.contains(Self.folded(name)) {
+            try db.execute(sql: "DELETE FROM temp.sample WHERE origin = ?", arguments: [name])
+            outcome.excluded += db.changesCount
+        }
+        outcome.fromBottle = try takeBottleDrinks(context, db)
+        guard let days else { return }
+        for name in sources {
+            try replaceOlder(name, days, &outcome, context, db)
+            try Counter.set("healthSource." + name, Int(exportedAt?.milliseconds ?? 0), db)
+        }
+    }
+
+    /// The sources of the file whose last import was not of a newer export.
+    private static func newerSources(_ exportedAt: Instant?, _ db: Database) throws -> [String] {
+        try String.fetchAll(
+            db, sql: "SELECT DISTINCT origin FROM temp.sample WHERE origin <> '' AND key GLOB 'health|*'"
+        ).filter { try Counter.value("healthSource." + $0, db) <= Int(exportedAt?.milliseconds ?? 0) }
+    }
+
+    /// The days that the file covers: from its first sample of another program to the time of the export.
+    private static func days(through exportedAt: Instant, _ calendar: DayCalendar, _ db: Database) throws -> (
+        first: String, last: String
+    )? {
+        let row = try Row.fetchOne(
+            db, sql: "SELECT min(instant) AS first, max(instant) AS last FROM temp.sample WHERE origin IS NOT NULL")
+        guard let row, let first: Int64 = row["first"], let last: Int64 = row["last"] else { return nil }
+        let end = max(exportedAt, Instant(milliseconds: last))
+        return (
+            calendar.day(of: Instant(milliseconds: first)).description, calendar.day(of: end).description
+        )
+    }
+
+    /// The newer export of a source wins, but not over what a person did here.
+    private func replaceOlder(
+        _ name: String, _ days: (first: String, last: String), _ outcome: inout ImportOutcome, _ context: WriteContext,
+        _ db: Database
+    ) throws {
+        let now = context.now.milliseconds
+        let isInFile =
+            "EXISTS (SELECT 1 FROM temp.sample AS s WHERE s.key = drink.key AND s.origin IS NOT NULL)"
+        try db.execute(
+            sql: """
+                UPDATE drink SET deleted = 0, deletedWith = NULL, updatedAt = ?
+                WHERE key GLOB 'health|*' AND deletedWith = ? AND waterh_source(key) = ? AND \(isInFile)
+                """, arguments: [now, Self.byExport, name])
+        let revived = db.changesCount
+        try db.execute(
+            sql: """
+                UPDATE drink SET deleted = 1, deletedWith = ?, updatedAt = ?
+                WHERE key GLOB 'health|*' AND deleted = 0 AND localDay BETWEEN ? AND ? AND waterh_source(key) = ?
+                    AND NOT \(isInFile)
+                """, arguments: [Self.byExport, now, days.first, days.last, name])
+        outcome.removed += db.changesCount
+        // A sample at the time of a drink that a person corrected or deleted here is that drink.
+        try db.execute(
+            sql: """
+                DELETE FROM temp.sample WHERE origin = ?
+                    AND NOT EXISTS (SELECT 1 FROM drink WHERE drink.key = sample.key)
+                    AND EXISTS (
+                        SELECT 1 FROM drink WHERE drink.instant = sample.instant AND deleted = 1 AND deletedWith IS NULL
+                            AND key GLOB 'health|*' AND waterh_source(key) = ? AND NOT \(isInFile))
+                """, arguments: [name, name])
+    }
+
+    /// Removes samples that are a bottle's drinks: of the same minute and amount, each drink once for each source.
+    /// - Returns: how many there were.
+    private func takeBottleDrinks(_ context: WriteContext, _ db: Database) throws -> Int {
+        let rows = try Row.fetchCursor(
+            db,
+            sql: """
+                SELECT s.rowid AS sample, s.key, s.origin, s.ml, d.id, d.ml AS drinkMl FROM temp.sample AS s JOIN drink AS d
+                    ON d.instant BETWEEN s.instant - s.instant % 60000 AND s.instant - s.instant % 60000 + 59999
+                WHERE s.origin IS NOT NULL AND (d.bottle IS NOT NULL OR d.source = 'bottle') AND d.instead IS NULL
+                ORDER BY s.rowid, abs(d.ml - s.ml), abs(d.instant - s.instant)
+                """)
+        var (found, taken): ([Int64: String], Set<String>) = ([:], [])
+        while let row = try rows.next() {
+            let (sample, origin): (Int64, String) = (try row.checked("sample"), try row.checked("origin"))
+            let use = "\(try row.checked("id", Int64.self)) \(origin)"
+            guard found[sample] == nil, !taken.contains(use),
+                HealthFiles.isSameAmount(try row.checked("drinkMl"), try row.checked("ml"))
+            else { continue }
+            found[sample] = try row.checked("key")
+            taken.insert(use)
+        }
+        for (sample, key) in found {
+            try db.execute(sql: "DELETE FROM temp.sample WHERE rowid = ?", arguments: [sample])
+            // An import from before the bottle's poll.
+            try db.execute(
+                sql: "UPDATE drink SET deleted = 1, deletedWith = ?, updatedAt = ? WHERE key = ? AND deleted = 0",
+                arguments: [Self.byBottle, context.now.milliseconds, key])
+        }
+        return found.count
     }
 }

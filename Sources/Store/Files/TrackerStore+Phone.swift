@@ -24,7 +24,7 @@ extension TrackerStore {
                         AND NOT EXISTS (SELECT 1 FROM health_given AS g WHERE g.key = drink.key)
                     ORDER BY instant, key LIMIT ?
                     """, arguments: [DrinkSource.health.rawValue, since.milliseconds, limit])
-            try rows.forEachDrink { drink, _ in drinks.append(drink) }
+            try rows.forEachDrink { drink, _, _ in drinks.append(drink) }
             return drinks
         }
     }

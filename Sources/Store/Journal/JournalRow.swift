@@ -107,8 +107,9 @@ extension TrackerStore {
                     """
                 )
             }
-            // Its own bytes stand in its key: no wall clock that another record may have.
+            // Its own bytes are in its key: no wall clock that another record may have.
             let name = record.raw.map { String($0, radix: 16) }.joined(separator: " ")
+            let key = Drink.bottleKey(bottle: try row.checked("origin"), wall: name, amountMl: record.amountMl)
             try db.execute(
                 sql:
                     "UPDATE bottle_record SET verdict = 'drink', reason = 'byHand', isDrink = 1, wall = ? WHERE id = ?",
@@ -116,20 +117,26 @@ extension TrackerStore {
             let day = try dayCalendar(context.zone, db).day(of: instant)
             try db.execute(
                 sql: """
-                    INSERT INTO drink (key, instant, zone, localDay, ml, source, bottle, updatedAt) VALUES (?, ?, ?, \
-                    ?, ?, 'bottle', ?, ?)
+                    INSERT INTO drink (key, instant, zone, localDay, ml, source, bottle, updatedAt)
+                    VALUES (?, ?, ?, ?, ?, 'bottle', ?, ?)
+                    ON CONFLICT (key) DO UPDATE SET bottle = excluded.bottle
                     """,
                 arguments: [
-                    Drink.bottleKey(bottle: try row.checked("origin"), wall: name, amountMl: record.amountMl),
+                    key,
                     instant.milliseconds, context.zone.id, day.description,
                     record.amountMl, try row.checked("bottle", Int64.self), context.now.milliseconds,
                 ])
-            let number = db.lastInsertedRowID
             try refreshSummaries(around: [instant], received: context.now, db)
-            guard let drink = try DrinkTable.row(number, db) else {
-                preconditionFailure("the row \(number) was written in this very transaction")
+            // An import may have brought the drink, which a person may have corrected or deleted since.
+            let found = try Row.fetchOne(
+                db,
+                sql: """
+                    SELECT \(StoredDrink.columns) FROM drink WHERE (key = ? OR instead = ?) AND deleted = 0
+                    """, arguments: [key, key])
+            guard let found else {
+                throw Refusal("recordIsDeleted", "setting the date failed: the drink of r\(id) was deleted.")
             }
-            return try StoredDrink(row: drink)
+            return try StoredDrink(row: found)
         }
     }
 }

@@ -273,6 +273,23 @@ struct JournalWriter {
         return outcome
     }
 
+    /// The key that the drink of another journal's record has here, or will have.
+    mutating func key(of wire: WireEntry) throws -> String {
+        let homes = try homes(of: wire)
+        for home in homes {
+            let bottle = try known(home)
+            guard let id = try dated(wire.entry, of: bottle.id), let row = try row(id) else { continue }
+            return Drink.bottleKey(
+                bottle: bottle.origin, wall: try row.checked("wall", String?.self) ?? Self.wall(wire.entry),
+                amountMl: try row.checked("amountMl"))
+        }
+        return Drink.bottleKey(
+            bottle: try known(homes[0]).origin, wall: Self.wall(wire.entry), amountMl: wire.entry.amountMl)
+    }
+
+    /// The row of the bottle that delivered another journal's record.
+    mutating func bottle(of wire: WireEntry) throws -> Int64 { try known(homes(of: wire)[0]).id }
+
     /// The bottles here that go by a name of the entry's, by one name each; a new one, with all its names, where none
     /// does. A bottle that is this store's own gets no names from elsewhere: it would be polled by them.
     private mutating func homes(of wire: WireEntry) throws -> [String] {
@@ -310,9 +327,32 @@ struct JournalWriter {
             Drink.bottleKey(bottle: bottle.origin, wall: Self.wall(entry), amountMl: entry.amountMl),
             instant.milliseconds, zone, day, entry.amountMl,
             bottle.id, entry.received.milliseconds, try places.next())
-        hasAddedDrink = db.changesCount > 0
-        if hasAddedDrink { places.take() }
         touched.append(instant)
+        hasAddedDrink = db.changesCount > 0
+        guard hasAddedDrink else { return }
+        places.take()
+        try replaceSamples(of: entry, at: instant)
+    }
+
+    /// Another program's samples of the same minute and amount are this drink: one of each source.
+    private mutating func replaceSamples(of entry: JournalEntry, at instant: Instant) throws {
+        let minute = instant.milliseconds - instant.milliseconds % 60_000
+        let rows = try Row.fetchAll(
+            try db.cachedStatement(
+                sql: """
+                    SELECT id, key, ml FROM drink
+                    WHERE instant BETWEEN ? AND ? AND deleted = 0 AND instead IS NULL AND key GLOB 'health|*'
+                    """), arguments: [minute, minute + 59_999])
+        var sources: Set<String> = []
+        for row in rows {
+            guard let source = HealthSample.source(try row.checked("key")),
+                HealthFiles.isSameAmount(entry.amountMl, try row.checked("ml")), sources.insert(source).inserted
+            else { continue }
+            try places.settle()
+            try db.execute(
+                sql: "UPDATE drink SET deleted = 1, deletedWith = 'bottle', updatedAt = ? WHERE id = ?",
+                arguments: [entry.received.milliseconds, try row.checked("id", Int64.self)])
+        }
     }
 
     private func insert(_ entry: JournalEntry, _ bottle: Int64) throws {

@@ -320,6 +320,7 @@ extension Schema {
         CREATE INDEX bottle_record_identity ON bottle_record (bottle, substr(raw, 1, 8));
         CREATE UNIQUE INDEX bottle_record_quarantine ON bottle_record (bottle, raw) WHERE verdict = 'quarantined';
         CREATE INDEX bottle_record_unsettled ON bottle_record (bottle, id) WHERE verdict = 'quarantined';
+        CREATE INDEX bottle_record_key ON bottle_record (bottle, wall || '|' || amountMl) WHERE verdict = 'drink';
         CREATE INDEX bottle_record_reading ON bottle_record (bottle, reading);
         CREATE INDEX quarantine_lookup ON quarantine (bottle, length);
         CREATE INDEX drink_by_day ON drink (localDay, deleted, ml);

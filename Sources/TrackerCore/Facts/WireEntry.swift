@@ -189,12 +189,13 @@ extension WireEntry: Codable {
         return instant
     }
 
-    private static func hex(_ bytes: [UInt8]) -> String {
+    /// Bytes in hexadecimal, upper case.
+    package static func hex(_ bytes: [UInt8]) -> String {
         bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16, uppercase: true) }.joined()
     }
 
     /// The bytes of a record; `nil` for anything else.
-    private static func bytes(_ text: String) -> [UInt8]? {
+    package static func bytes(_ text: String) -> [UInt8]? {
         let digits = Array(text.utf8)
         guard digits.count == 2 * JournalEntry.length else { return nil }
         let values = digits.map { digit -> UInt8? in

@@ -1,5 +1,26 @@
-/// Drinks as files for Apple Health importers, spreadsheets and programs (tracker spec D4): an opening, one item per
-/// drink, an end. The caller selects and orders the drinks.
+/// The bottle's record that a drink came from, as an export names it: another store then recognises the record when the
+/// bottle delivers it there.
+package struct ExportedRecord: Hashable, Sendable {
+    /// The bottle's addresses, separated by `|`.
+    package var bottle: String
+    /// The record's wall clock; `nil` where its bytes hold no date.
+    package var wall: String?
+    /// The record's bytes in hexadecimal.
+    package var raw: String
+
+    /// - Parameters:
+    ///   - wall: the wall clock that the record was read to.
+    ///   - raw: the record's bytes.
+    package init(bottle: String, wall: String?, raw: [UInt8]) {
+        self.bottle = bottle
+        self.wall = wall.flatMap(WallTime.init)?.description
+        self.raw = WireEntry.hex(raw)
+    }
+}
+
+/// Drinks as files that Apple Health importers, spreadsheets and programs read (tracker law D4): an opening, a piece
+/// for each drink, an end. Whoever writes decides which drinks count and in which order; what is kept here is a table
+/// of zones.
 package struct HealthExport {
     package let format: HealthFiles.Format
     private var zones = ZoneTable()
@@ -7,8 +28,8 @@ package struct HealthExport {
 
     package init(_ format: HealthFiles.Format) { self.format = format }
 
-    /// The header of our CSV format.
-    package static let csvHeader = "startDate,endDate,value_ml,uuid"
+    /// The first line of our CSV.
+    package static let csvHeader = "startDate,endDate,value_ml,uuid,original,bottle,wall,raw"
 
     /// The text before the first drink.
     package var opening: String {
@@ -30,11 +51,16 @@ package struct HealthExport {
 
     /// Appends one drink.
     ///
-    /// apple-health: a `Record` in `HealthData`, as in Apple's export. A key that XML cannot represent is also written
-    /// escaped; a correction also has the key of its original. json: an object with `startDate`, `endDate` (ISO, with
-    /// offset), `value_ml`, `uuid`, `zone`, `day`, `drinkSource`, and `original` for a correction.
-    /// - Parameter original: the key of the corrected drink.
-    package mutating func append(_ drink: Drink, insteadOf original: String? = nil, to bytes: inout [UInt8]) {
+    /// apple-health: a `Record` under `HealthData`, as Apple's own export writes them. A key that XML cannot hold is
+    /// written once more, escaped. json: an object with `startDate`, `endDate` (ISO, with offset), `value_ml`, `uuid`,
+    /// `zone`, `day` and `drinkSource`. All formats have `original` for a corrected drink, and `bottle`, `wall` and
+    /// `raw` for a drink from a bottle.
+    /// - Parameters:
+    ///   - original: the key of the drink that a person corrected.
+    ///   - record: the bottle's record of the drink.
+    package mutating func append(
+        _ drink: Drink, insteadOf original: String? = nil, record: ExportedRecord? = nil, to bytes: inout [UInt8]
+    ) {
         let zone = zones[drink.zone]
         let ml = String(drink.ml)
         switch format {
@@ -52,18 +78,24 @@ package struct HealthExport {
                     "\"/>\n  <MetadataEntry key=\"\(HealthFiles.wholeKey)\" value=\"\(HealthFiles.escaped(drink.key))"
                     .utf8
             }
-            if let original {
-                bytes +=
-                    "\"/>\n  <MetadataEntry key=\"\(HealthFiles.originalKey)\" value=\"\(HealthFiles.escaped(original))"
-                    .utf8
+            let more = [
+                (HealthFiles.originalKey, original.map(HealthFiles.escaped)),
+                (HealthFiles.bottleKey, record.map { HealthFiles.escaped($0.bottle) }),
+                (HealthFiles.wallKey, record?.wall), (HealthFiles.rawKey, record?.raw),
+            ]
+            for case (let key, let value?) in more {
+                bytes += "\"/>\n  <MetadataEntry key=\"\(key)\" value=\"\(value)".utf8
             }
             bytes += "\"/>\n </Record>\n".utf8
         case .csv:
             HealthFiles.appendDate(drink.at, zone, isISO: false, to: &bytes)
             bytes.append(UInt8(ascii: ","))
             HealthFiles.appendDate(drink.at, zone, isISO: false, to: &bytes)
-            bytes += ",\(ml),".utf8
-            Self.appendCSV(drink.key, to: &bytes)
+            bytes += ",\(ml)".utf8
+            for text in [drink.key, original, record?.bottle, record?.wall, record?.raw] {
+                bytes.append(UInt8(ascii: ","))
+                Self.appendCSV(text ?? "", to: &bytes)
+            }
             bytes.append(UInt8(ascii: "\n"))
         case .json:
             bytes += (isFirst ? "\n  {\"startDate\": \"" : ",\n  {\"startDate\": \"").utf8
@@ -76,9 +108,11 @@ package struct HealthExport {
             Self.appendJSON(drink.zone, to: &bytes)
             bytes += ", \"day\": \"\(drink.localDay)\", \"drinkSource\": ".utf8
             Self.appendJSON(drink.source.rawValue, to: &bytes)
-            if let original {
-                bytes += ", \"original\": ".utf8
-                Self.appendJSON(original, to: &bytes)
+            for case (let name, let text?) in [
+                ("original", original), ("bottle", record?.bottle), ("wall", record?.wall), ("raw", record?.raw),
+            ] {
+                bytes += ", \"\(name)\": ".utf8
+                Self.appendJSON(text, to: &bytes)
             }
             bytes.append(UInt8(ascii: "}"))
         }

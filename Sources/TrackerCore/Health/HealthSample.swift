@@ -16,6 +16,10 @@ package struct HealthSample: Hashable, Sendable {
     package var source: DrinkSource?
     /// The key of the drink that it was corrected from, where the file says: a bottle may still bring that one.
     package var original: String?
+    /// The addresses of the bottle that delivered the record, separated by `|`, where the file has them.
+    package var bottle: String?
+    /// The record's bytes, where the file has them.
+    package var raw: [UInt8]?
 
     package init(at: Instant, ml: Int, uuid: String? = nil, sourceName: String? = nil) {
         self.at = at
@@ -34,6 +38,28 @@ package struct HealthSample: Hashable, Sendable {
     package var importKey: String {
         if let uuid, sourceName == nil || sourceName == HealthFiles.sourceName { return uuid }
         return "health|\(at)|\(ml)|\(sourceName ?? "")"
+    }
+
+    /// The source in the key of another program's sample; `nil` for any other key.
+    package static func source(_ key: String) -> String? {
+        let parts = key.split(separator: "|", maxSplits: 3, omittingEmptySubsequences: false)
+        return parts.count == 4 && parts[0] == "health" ? String(parts[3]) : nil
+    }
+
+    /// The record that this drink of ours, or the one that it corrects, came from; `nil` where the file has none.
+    /// - Parameter zone: the zone of a drink without one of its own.
+    package func record(received: Instant, zone: String) -> WireEntry? {
+        guard let bottle, let raw, let uuid, uuid == importKey else { return nil }
+        let parts = (original ?? uuid).split(separator: "|", omittingEmptySubsequences: false)
+        guard parts.count > 2, let ml = Int(parts[parts.count - 1]), ml > 0 else { return nil }
+        let origin = parts.dropLast(2).joined(separator: "|")
+        let wall = WallTime(String(parts[parts.count - 2]))
+        var entry = JournalEntry(
+            bottle: origin, raw: raw, wall: wall, amountMl: ml, received: max(received, at),
+            verdict: .drink(at: at, zone: self.zone ?? zone))
+        entry.isByHand = wall == nil
+        let names = bottle.split(separator: "|").map(String.init).filter { $0 != origin }
+        return WireEntry(gateway: "export", entry: entry, names: Array(names.prefix(WireEntry.namesLimit)))
     }
 
     /// The drink to store; `nil` where our own drink is there already.
@@ -83,6 +109,23 @@ package enum HealthFiles {
 
     /// Of a drink that somebody corrected: the key of the one that it stands instead of, `escaped`.
     package static let originalKey = "waterh-bench-original"
+
+    /// Of a drink from a bottle: the bottle's addresses (`escaped`), the record's wall clock, its bytes in hexadecimal.
+    package static let bottleKey = "waterh-bench-bottle", wallKey = "waterh-bench-wall", rawKey = "waterh-bench-raw"
+
+    /// Whether two amounts can be the same drink: equal, or equal once one was rounded to whole, tenths or hundredths
+    /// of a fluid ounce. One millilitre more or less is rounding.
+    package static func isSameAmount(_ ml: Int, _ other: Int) -> Bool {
+        if abs(ml - other) <= 1 { return true }
+        for unit in ["fl_oz_us", "fl_oz_imp"] {
+            guard let factor = millilitres(per: unit) else { continue }
+            for scale in [1.0, 10, 100] {
+                let rounded = (Double(ml) / factor * scale).rounded() / scale * factor
+                if abs(rounded - Double(other)) <= 1 { return true }
+            }
+        }
+        return false
+    }
 
     /// A text in ASCII, its other bytes in UTF-8 as `%EF`.
     static func escaped(_ text: String) -> String {

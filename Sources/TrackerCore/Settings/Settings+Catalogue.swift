@@ -66,6 +66,10 @@ extension Settings {
                 "health.inbox", \.healthInbox,
                 rule: "It must be the whole path of a folder that begins with /, or unset.", accepts: isFile),
             .optionalText(
+                "health.excludedSources", \.healthExcludedSources,
+                rule: "It must be names of Apple Health sources, separated by commas, or unset.",
+                accepts: { PrintableText.isName($0, limit: 1000) }),
+            .optionalText(
                 "sync.url", \.service.syncURL, rule: webRule, accepts: { isURL($0, ["http", "https"]) }),
             .optionalText(
                 "sync.token", \.service.syncToken,

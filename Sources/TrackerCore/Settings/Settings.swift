@@ -101,6 +101,8 @@ package struct Settings: Hashable, Sendable {
     package internal(set) var healthEnabled = false
     /// The directory for health files to import.
     package internal(set) var healthInbox: String?
+    /// Names of the Apple Health sources that imports leave out, separated by commas.
+    package internal(set) var healthExcludedSources: String?
     /// The settings of the service.
     package internal(set) var service = ServiceSettings()
 

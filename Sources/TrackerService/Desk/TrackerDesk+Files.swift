@@ -8,9 +8,9 @@ extension TrackerDesk {
         var export = HealthExport(format)
         var bytes = Array(export.opening.utf8)
         var count = 0
-        try store.forEachDrink { drink, original in
+        try store.forEachDrink { drink, original, record in
             guard seesWaterline || !drink.isOfSession else { return }
-            export.append(drink, insteadOf: original, to: &bytes)
+            export.append(drink, insteadOf: original, record: record, to: &bytes)
             count += 1
             guard bytes.count >= 1 << 16 else { return }
             try write(bytes)
@@ -20,8 +20,8 @@ extension TrackerDesk {
         return ExportReport(drinks: count)
     }
 
-    /// Takes the drinks of a file in: all, or none. The format is recognised; what is known already adds nothing.
-    /// - Parameter read: hands the file's bytes over, in as many pieces as it likes.
+    /// Imports the drinks of a file: all, or none. The format is recognised; what is known already adds nothing.
+    /// - Parameter read: passes on the file's bytes, in pieces of any length.
     /// - Throws: `HealthFileError`, and what `read` throws.
     package func importDrinks(_ read: (_ feed: (UnsafeRawBufferPointer) throws -> Void) throws -> Void) throws
         -> ImportReport
@@ -30,12 +30,20 @@ extension TrackerDesk {
             var remarks: [String] = []
             let outcome = try store.importSamples(context) { take in
                 try withoutActuallyEscaping(take) { take in
-                    let reader = HealthReader(deliver: take)
+                    let reader = HealthReader { sample in
+                        // A record under false words would take the place of a real drink of the bottle.
+                        if let lie = sample.record(received: now, zone: zone.id)?.contradiction(now: now) {
+                            throw HealthFileError(reason: "The record of \(sample.uuid ?? "") is not valid: \(lie).")
+                        }
+                        try take(sample)
+                    }
                     try read { try reader.feed($0) }
                     try reader.finish()
                     remarks = reader.remarks
+                    return reader.format == .appleHealth ? reader.exportedAt ?? now : nil
                 }
             }
+            remarks += outcome.remarks
             return ImportReport(
                 added: outcome.added, known: outcome.known, empty: outcome.empty,
                 remarks: remarks.isEmpty ? nil : remarks, state: try state())
@@ -80,5 +88,16 @@ extension TrackerDesk {
             ScratchFolder.sweep()
             return PurgeReport(purged: true)
         }
+    }
+}
+
+extension ImportOutcome {
+    fileprivate var remarks: [String] {
+        func was(_ count: Int) -> String { "\(counted(count, "drink")) \(count == 1 ? "was" : "were")" }
+        return [
+            fromBottle > 0 ? "\(was(fromBottle)) already known from the bottle." : nil,
+            removed > 0 ? "\(was(removed)) removed: a newer export of the source no longer has them." : nil,
+            excluded > 0 ? "\(was(excluded)) left out: health.excludedSources names their source." : nil,
+        ].compactMap(\.self)
     }
 }

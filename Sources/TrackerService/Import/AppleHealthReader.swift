@@ -11,6 +11,7 @@ final class AppleHealthReader: FormatReader {
     private var repair: XMLRepair
     /// Water in units that are no volume: how much, the first unit and its line.
     private var skipped: (count: Int, unit: String, line: Int)?
+    private(set) var exportedAt: Instant?
     private var depth = 0
     private var current: HealthSample?
     /// Whether its key came whole already, and not as XML can hold it.
@@ -110,7 +111,9 @@ final class AppleHealthReader: FormatReader {
                         """
                 )
             }
-            if isEqual(name, "Record") {
+            if depth == 2, isEqual(name, "ExportDate") {
+                exportedAt = attributes["value"].flatMap(SampleFields.instant)
+            } else if isEqual(name, "Record") {
                 guard attributes["type"].map({ $0.elementsEqual(HealthFiles.waterType.utf8) }) ?? false else { return }
                 let none = UnsafeRawBufferPointer(start: nil, count: 0)
                 let unit = String(decoding: (attributes["unit"] ?? none).prefix(40), as: UTF8.self)
@@ -138,6 +141,10 @@ final class AppleHealthReader: FormatReader {
                     hasWholeKey = true
                 } else if key.elementsEqual(HealthFiles.originalKey.utf8), let value = attributes["value"] {
                     current?.original = try unescaped(value, HealthFiles.originalKey)
+                } else if key.elementsEqual(HealthFiles.bottleKey.utf8), let value = attributes["value"] {
+                    current?.bottle = try unescaped(value, HealthFiles.bottleKey)
+                } else if key.elementsEqual(HealthFiles.rawKey.utf8), let value = attributes["value"] {
+                    current?.raw = try SampleFields.bytes(String(decoding: value, as: UTF8.self), line: line)
                 }
             }
         } catch {

@@ -87,6 +87,14 @@ final class CSVReader: FormatReader {
             sample.sourceName = try header.source.flatMap {
                 try SampleFields.name(cell: fields[$0], "source", line: rowLine)
             }
+            sample.original = try header.original.flatMap {
+                try SampleFields.name(cell: fields[$0], "original", line: rowLine)
+            }
+            sample.bottle = try header.bottle.flatMap { try SampleFields.name(cell: fields[$0], "bottle", line: rowLine)
+            }
+            sample.raw = try header.raw.flatMap {
+                try SampleFields.bytes(String(decoding: fields[$0], as: UTF8.self), line: rowLine)
+            }
             switch amount {
             case .shows(let sign, _) where decimalSign == nil:
                 decimalSign = sign
@@ -148,6 +156,9 @@ final class CSVReader: FormatReader {
         var value: Int
         var uuid: Int?
         var source: Int?
+        var original: Int?
+        var bottle: Int?
+        var raw: Int?
         /// Bytes, the line break included.
         var length: Int
 
@@ -180,6 +191,9 @@ final class CSVReader: FormatReader {
             (self.date, self.value) = (date, value)
             uuid = columns.firstIndex(of: "uuid")
             source = columns.firstIndex(of: "source")
+            (original, bottle, raw) = (
+                columns.firstIndex(of: "original"), columns.firstIndex(of: "bottle"), columns.firstIndex(of: "raw")
+            )
             length = (end.map { $0 + 1 } ?? head.endIndex) - head.startIndex
         }
     }

@@ -3,13 +3,13 @@ import TrackerCore
 /// An entry of a JSON list as it stands; what is wrong with it is said when it becomes a sample.
 struct HealthEntry: Decodable {
     enum Key: String, CodingKey, CaseIterable {
-        case startDate, value = "value_ml", uuid, source, zone, day, drinkSource, original
+        case startDate, value = "value_ml", uuid, source, zone, day, drinkSource, original, bottle, raw
     }
 
     /// The number, or what stands in its place.
     private var value: Double?
     private var shownValue = "nothing"
-    private var startDate, uuid, source, zone, day, drinkSource, original: String?
+    private var startDate, uuid, source, zone, day, drinkSource, original, bottle, raw: String?
     private var noText: Key?
 
     private init() {}
@@ -38,6 +38,8 @@ struct HealthEntry: Decodable {
         case .day: day = text
         case .drinkSource: drinkSource = text
         case .original: original = text
+        case .bottle: bottle = text
+        case .raw: raw = text
         }
     }
 
@@ -50,6 +52,8 @@ struct HealthEntry: Decodable {
         sample.sourceName = try source.flatMap { text throws(HealthFileError) in try SampleFields.name(text, "source") }
         sample.original = try original.flatMap { text throws(HealthFileError) in try SampleFields.name(text, "original")
         }
+        sample.bottle = try bottle.flatMap { text throws(HealthFileError) in try SampleFields.name(text, "bottle") }
+        sample.raw = try raw.flatMap { text throws(HealthFileError) in try SampleFields.bytes(text) }
         let counted = try drinkSource.flatMap { text throws(HealthFileError) in
             try SampleFields.name(text, "drinkSource")
         }
@@ -107,6 +111,8 @@ extension HealthEntry.Key {
         case .day: "day"
         case .drinkSource: "drinkSource"
         case .original: "original"
+        case .bottle: "bottle"
+        case .raw: "raw"
         }
     }
 }

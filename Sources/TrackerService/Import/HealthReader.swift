@@ -21,6 +21,9 @@ package final class HealthReader {
     /// What of the file was skipped or replaced, a sentence each.
     package var remarks: [String] { reader?.remarks ?? [] }
 
+    /// The time of the export, where the file has it: Apple Health's does.
+    package var exportedAt: Instant? { reader?.exportedAt }
+
     /// - Parameter deliver: takes each sample in the file's order; what it throws ends the reading.
     package init(deliver: @escaping (HealthSample) throws -> Void) { self.deliver = deliver }
 
@@ -111,9 +114,12 @@ protocol FormatReader: AnyObject {
     func finish() throws
     /// What was skipped or replaced, a sentence each.
     var remarks: [String] { get }
+    /// The time of the export, where the file has it.
+    var exportedAt: Instant? { get }
 }
 
 extension FormatReader {
+    var exportedAt: Instant? { nil }
     var remarks: [String] { [] }
 }
 

@@ -69,6 +69,17 @@ struct SampleFields {
         return text
     }
 
+    /// The bytes of a bottle's record; `nil` for empty text.
+    static func bytes(_ text: String, line: Int? = nil) throws(HealthFileError) -> [UInt8]? {
+        guard !text.isEmpty else { return nil }
+        guard let bytes = WireEntry.bytes(text) else {
+            throw HealthFileError(
+                line: line,
+                reason: "\"\(text.prefix(60))\" is not a record of \(JournalEntry.length) bytes in hexadecimal.")
+        }
+        return bytes
+    }
+
     /// Takes over where and when a drink of ours was counted, as our JSON has it.
     mutating func place(_ sample: inout HealthSample, zone: String?, day: String?, source: String?)
         throws(HealthFileError)
@@ -101,7 +112,7 @@ struct SampleFields {
 
     /// `2026-10-25 02:30:00 +0200` and `2026-10-25T02:30:00+02:00`, read at once; anything else that `Instant(iso:)`
     /// takes.
-    private static func instant(_ text: Text) -> Instant? {
+    static func instant(_ text: Text) -> Instant? {
         let isISO = text.count == 25 && text[10] == UInt8(ascii: "T") && text[22] == UInt8(ascii: ":")
         let isSpaced = text.count == 25 && text[10] == UInt8(ascii: " ") && text[19] == UInt8(ascii: " ")
         let sign = isISO ? 19 : 20
