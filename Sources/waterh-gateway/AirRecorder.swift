@@ -26,7 +26,7 @@ final class AirRecorder: Sendable {
                     "A session records every packet: run it as root (sudo), or give the program CAP_NET_RAW.")
         }
         state = Mutex(State(recorder: MonitorRecorder(CaptureFormat(.btsnoop, .monitor), adapter: nil, bottle: nil)))
-        let file = UncheckedFile(try OutputFile(path))
+        let file = UncheckedFile(try OutputFile(path, kind: .capture))
         try file.value.write(state.withLock { $0.recorder.takeOutput() })
         try file.value.publish()
         work.withLock { [monitor] in $0 = Task { await self.run(monitor, file) } }

@@ -32,7 +32,7 @@ enum ReportArchive {
                 .failed, "tar did not pack it: \(result?.output ?? "it did not end")",
                 advice: "Look whether gzip is there (apt-get install gzip).")
         }
-        let file = try OutputFile(path, sparing: sparing)
+        let file = try OutputFile(path, kind: .archive, sparing: sparing)
         try file.write(Array(bytes))
         try file.commit()
     }

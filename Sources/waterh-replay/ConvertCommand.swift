@@ -41,7 +41,10 @@ struct ConvertCommand: ParsableCommand {
             converter.onProgress = file.onProgress
             do {
                 try converter.convert(parts.map(\.path)) { bytes in
-                    destination = try destination ?? OutputFile(output, mode: CaptureRun.mode)
+                    destination =
+                        try destination
+                        ?? OutputFile(
+                            output, kind: target.level == .text ? .text : .capture, mode: CaptureRun.mode)
                     try destination?.write(bytes)
                 }
             } catch let error as CaptureError where error.kind == .cannotCarry {

@@ -50,7 +50,7 @@ struct RecordCommand: AsyncParsableCommand {
         }
         let signals = StopSignals.stream()
         var recorder = MonitorRecorder(format, adapter: found.index, bottle: bottle?.value)
-        let destination = try OutputFile(output, mode: CaptureRun.mode)
+        let destination = try OutputFile(output, kind: .capture, mode: CaptureRun.mode)
         try destination.write(recorder.takeOutput())
         // Others may look at it while it grows, and what was recorded stays whatever happens.
         try destination.publish()

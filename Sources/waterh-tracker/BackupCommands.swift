@@ -30,7 +30,7 @@ struct Backup: StoreCommand {
 
     func run(_ desk: Desk) throws {
         let output = try OutputFile(
-            file, sparing: desk.storeFiles + [options.config ?? Paths.configuration], replacesBackups: true)
+            file, kind: .database, sparing: desk.storeFiles + [options.config ?? Paths.configuration])
         let scratch = try ScratchFolder()
         let copy = scratch.file("backup.sqlite")
         try desk.tracker.backUp(to: copy)

@@ -346,7 +346,7 @@ struct EmulatorTests {
             bottle.folder.file("r.btsnoop"), bottle.folder.file("l.btsnoop"), bottle.folder.file("p.btsnoop")
         )
         try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: file)
-        try Data("an older recording, longer than the new one".utf8).write(to: URL(fileURLWithPath: file))
+        try Data("btsnoop\0 an older recording, longer than the new one".utf8).write(to: URL(fileURLWithPath: file))
         let (program, _) = try await bottle.run(["--record", link])
         let begun = try Data(contentsOf: URL(fileURLWithPath: file))
         #expect(begun.starts(with: Data("btsnoop".utf8)) && begun.count == 16)
@@ -369,6 +369,18 @@ struct EmulatorTests {
             await event { read(reader, &head, 16) == 16 ? true : nil } == true
                 && head.starts(with: Array("btsnoop".utf8)))
         try await bottle.kill(other)
+    }
+
+    /// A store, a recording that is not a capture, a picture: `--record` replaces captures only.
+    @Test(arguments: ["SQLite format 3\0 a store", "a text\n", "\u{89}PNG\r\n\u{1A}\n\0\0\0\rIHDR"])
+    func `a file of another kind is not recorded over`(content: String) async throws {
+        let bottle = try Bottle()
+        let file = bottle.folder.file("precious")
+        try Data(content.utf8).write(to: URL(fileURLWithPath: file))
+        let result = try await Program("waterh-emulator").run(
+            ["run", "--link", "unix:" + bottle.link, "--record", file], limit: 20)
+        #expect(result.exitCode == 2 && result.error.contains("is not replaced"), "\(result)")
+        #expect(try Data(contentsOf: URL(fileURLWithPath: file)) == Data(content.utf8))
     }
 
     /// As root an emulator with --store /dev/full put a file in the device's place.

@@ -12,8 +12,7 @@ import Replay
 package final class LinkRecorder: @unchecked Sendable {
     private let queue = DispatchQueue(label: "recorder")
     private let path: String
-    private let descriptor: Int32
-    private let isNew: Bool
+    private let file: OutputFile
     /// The older file is gone, and what comes is written.
     private var hasBegun = false
     private var peer: BluetoothAddress
@@ -27,8 +26,8 @@ package final class LinkRecorder: @unchecked Sendable {
     private var hasFailed = false
 
     /// - Parameters:
-    ///   - path: its suffix decides the format, btsnoop where it says nothing. An older file is written over from
-    ///     `begin` on; a FIFO or a device is written to.
+    ///   - path: its suffix decides the format, btsnoop where it says nothing. `begin` replaces an older capture; a FIFO
+    ///     or a device is written to.
     ///   - peer: the bottle's address; where the link knows it better, `identify` follows.
     ///   - isPeerRandom: the kind of that address.
     ///   - epoch: real time since 1970 at zero of the clock that stamps the observations.
@@ -43,8 +42,7 @@ package final class LinkRecorder: @unchecked Sendable {
                 sentence: "cannot be written: \(format) holds no HCI packets; end the name in .btsnoop or .pcapng")
         }
         self.path = path
-        isNew = access(path, F_OK) != 0
-        descriptor = try Self.open(path)
+        file = try OutputFile(path, kind: .capture, mode: 0o666, isRecording: true)
         self.peer = peer
         self.isPeerRandom = isPeerRandom
         self.epoch = epoch
@@ -52,40 +50,14 @@ package final class LinkRecorder: @unchecked Sendable {
         writer = CaptureWriter(format)
     }
 
-    deinit {
-        if isNew, !hasBegun { unlink(path) }
-        close(descriptor)
-    }
-
-    /// From here on the file is this recording. To be called when the link is there: who is refused a link must not
-    /// have taken away what another recorded on it.
+    /// From here on the file is this recording. Call it once the link is open: a program that gets no link must not
+    /// replace what another one recorded.
     package func begin() {
         queue.sync {
-            // Nobody can shorten a pipe.
-            _ = ftruncate(descriptor, 0)
+            do { try file.publish() } catch { fail("\(error)") }
             hasBegun = true
             flush()
         }
-    }
-
-    /// Without a word for the file: another may record into it.
-    private static func open(_ path: String) throws -> Int32 {
-        func failure(_ words: String) -> CaptureFileError {
-            CaptureFileError(path: path, sentence: "cannot be written: \(words)")
-        }
-        var status = stat()
-        // Of a FIFO that nobody reads yet the other kind of opening would wait for a reader.
-        let isPipe = stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFIFO
-        let descriptor = Glibc.open(
-            path, (isPipe ? O_RDWR | O_NONBLOCK : O_WRONLY | O_CREAT | O_NOCTTY) | O_CLOEXEC, 0o666)
-        guard descriptor >= 0 else { throw failure(String(cString: strerror(errno))) }
-        if fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
-            flock(descriptor, LOCK_EX | LOCK_NB) != 0, errno == EWOULDBLOCK
-        {
-            close(descriptor)
-            throw failure("another program records into it")
-        }
-        return descriptor
     }
 
     /// From the next connection on the bottle has this address.
@@ -154,16 +126,8 @@ package final class LinkRecorder: @unchecked Sendable {
     }
 
     private func flush() {
-        guard hasBegun else { return }
-        var rest = writer.takeOutput()[...]
-        while !rest.isEmpty, !hasFailed {
-            let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
-            if count > 0 {
-                rest = rest.dropFirst(count)
-            } else if errno != EINTR {
-                fail("\(path): \(String(cString: strerror(errno)))")
-            }
-        }
+        guard hasBegun, !hasFailed else { return }
+        do { try file.write(writer.takeOutput()) } catch { fail("\(error)") }
     }
 
     /// One line: a full disk must not stop the bottle.

@@ -1,14 +1,23 @@
 import Foundation
 
-/// A file that a command writes on demand: replaced whole or not at all.
+/// A file that the user names for a command to write. Every command opens such a file here.
 ///
-/// An ordinary file is written beside its name, brought to the disk and then renamed over it; it keeps its mode and
-/// owner, and whatever goes wrong, the old one stays. A symbolic link is followed: what it points to is replaced. A
-/// FIFO or a device is written to. `-` is standard output.
+/// An ordinary file is replaced whole or not at all: it is written under another name, brought to the disk and then
+/// renamed. It keeps its mode and owner. A file of another kind than the command writes is never replaced. A symbolic
+/// link is followed. A FIFO or a device is written to. `-` is standard output.
 package final class OutputFile {
+    /// Kinds of files, by their content. A file is replaced by one of its own kind only.
+    package enum Kind: String, Sendable {
+        case text = "a text", capture = "a capture", archive = "an archive", database = "a database"
+        case other = "a file of an unknown kind"
+    }
+
     private let path: String
     private var descriptor: Int32
     private var way: Way
+    private let isRecording: Bool
+    /// Holds the lock of a recording; negative where there is none.
+    private var lock: Int32 = -1
 
     private enum Way {
         /// Straight into what is open: a FIFO, a device, standard output, or the file itself once it has its name.
@@ -22,15 +31,16 @@ package final class OutputFile {
     }
 
     /// - Parameters:
-    ///   - mode: the permissions of a new file, before the umask: for its owner alone, as what is drunk is nobody
-    ///     else's business.
-    ///   - sparing: files that must not be replaced, whatever name they are given by, such as the open store, nor made,
-    ///     where there are none yet.
-    ///   - replacesBackups: an older backup may be replaced, which is a database at rest. Otherwise no database is: it
-    ///     may be somebody's store.
-    /// - Throws: `CommandFailure`. Nothing has been changed until `commit`.
-    package init(_ path: String, mode: mode_t = 0o600, sparing: [String] = [], replacesBackups: Bool = false) throws {
+    ///   - kind: what the command writes. Of databases only a backup, which no program uses, is replaced.
+    ///   - mode: the permissions of a new file, before the umask. By default the file is for its owner alone.
+    ///   - sparing: files that are neither replaced nor made, by whatever name, such as the open store.
+    ///   - isRecording: two programs must not write the file at the same time.
+    /// - Throws: `CommandFailure`. Nothing has been changed until `commit` or `publish`.
+    package init(
+        _ path: String, kind: Kind = .text, mode: mode_t = 0o600, sparing: [String] = [], isRecording: Bool = false
+    ) throws {
         self.path = path
+        self.isRecording = isRecording
         if path == "-" {
             (descriptor, way) = (STDOUT_FILENO, .through)
             TextOutput.standard.flush()
@@ -47,28 +57,33 @@ package final class OutputFile {
             throw CommandFailure(
                 .wrongUse, "\(path) is \(spared) itself, which is in use.", advice: "Name another file to write.")
         }
-        if exists, old.isKind(S_IFREG), let database = OutputPlace.database(path),
-            database == .inUse || !replacesBackups
-        {
+        if exists, old.isKind(S_IFREG), let (found, isInUse) = OutputPlace.kind(path), found != kind || isInUse {
             throw CommandFailure(
-                .wrongUse,
-                """
-                \(path) is a \
-                database\(database == .inUse ? ", a store perhaps" : "; it may be a store or a backup"), and is \
-                not replaced.
-                """,
-                advice: "Name another file to write, or take that one away first.")
+                .wrongUse, "\(path) is \(isInUse ? "a store" : found.rawValue): it is not replaced.",
+                advice: "Name another file to write, or move that one away first.")
         }
         if OutputPlace.isDescriptor(path) || exists && !old.isKind(S_IFREG) {
-            (descriptor, way) = (open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY), .through)
+            // A recording does not wait until a FIFO has a reader.
+            let access = isRecording && old.isKind(S_IFIFO) ? O_RDWR | O_NONBLOCK : O_WRONLY | O_APPEND
+            (descriptor, way) = (open(path, access | O_CLOEXEC | O_NOCTTY), .through)
             guard descriptor >= 0 else { throw Self.failure(path, errno) }
             return
         }
         guard let target = OutputPlace.followed(path) else { throw Self.failure(path, ELOOP) }
+        if isRecording, exists {
+            lock = open(target, O_RDONLY | O_CLOEXEC)
+            if lock >= 0, flock(lock, LOCK_EX | LOCK_NB) != 0, errno == EWOULDBLOCK {
+                close(lock)
+                throw CommandFailure(
+                    .failed, "\(path) cannot be written: another program records into it.",
+                    advice: "Name another file to write.")
+            }
+        }
         // Only who may write the old file may replace it.
         if exists, access(target, W_OK) != 0 { throw Self.failure(path, errno) }
         if let (descriptor, name) = OutputPlace.openBeside(target, mode: mode) {
             if !exists || old.isInherited(by: descriptor) {
+                if isRecording { flock(descriptor, LOCK_EX | LOCK_NB) }
                 (self.descriptor, way) = (descriptor, .beside(target: target, name: name))
                 return
             }
@@ -82,13 +97,16 @@ package final class OutputFile {
     }
 
     deinit {
+        if lock >= 0 { close(lock) }
         guard descriptor >= 0, descriptor != STDOUT_FILENO else { return }
         close(descriptor)
         if case .beside(_, let name?) = way { unlink(name) }
     }
 
     /// - Throws: `CommandFailure`, or `OutputFile.NobodyReads`.
-    package func write(_ bytes: UnsafeRawBufferPointer) throws { try Self.write(bytes, to: descriptor, path) }
+    package func write(_ bytes: UnsafeRawBufferPointer) throws {
+        try Self.write(bytes, to: descriptor, path, waits: !isRecording)
+    }
 
     /// - Throws: `CommandFailure`, or `OutputFile.NobodyReads`.
     package func write(_ bytes: [UInt8]) throws { try bytes.withUnsafeBytes { try write($0) } }
@@ -165,7 +183,8 @@ package final class OutputFile {
     }
 
     private static func write(
-        _ bytes: UnsafeRawBufferPointer, to descriptor: Int32, _ path: String, _ wrote: (Int) -> Void = { _ in }
+        _ bytes: UnsafeRawBufferPointer, to descriptor: Int32, _ path: String, waits: Bool = true,
+        _ wrote: (Int) -> Void = { _ in }
     ) throws {
         var rest = bytes
         while !rest.isEmpty {
@@ -173,7 +192,7 @@ package final class OutputFile {
             if count > 0 {
                 wrote(count)
                 rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(count))
-            } else if errno == EAGAIN {
+            } else if errno == EAGAIN, waits {
                 var ready = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
                 poll(&ready, 1, 1000)
             } else if errno == EPIPE {
