@@ -420,7 +420,6 @@ private struct ImportTable {
                 UPDATE drink SET deleted = 0, deletedWith = NULL, updatedAt = ?
                 WHERE key GLOB 'health|*' AND deletedWith = ? AND waterh_source(key) = ? AND \(isInFile)
                 """, arguments: [now, Self.byExport, name])
-        let revived = db.changesCount
         try db.execute(
             sql: """
                 UPDATE drink SET deleted = 1, deletedWith = ?, updatedAt = ?
