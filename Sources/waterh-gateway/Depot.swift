@@ -31,7 +31,7 @@ struct Depot: Sendable {
 
     /// The zone of this machine, where none is named.
     static func choice(_ named: String?) throws -> ZoneChoice {
-        try explained { try ZoneChoice(named: named, machine: named == nil ? Machine.zone() : .utc) }
+        try explained { try ZoneChoice(named: named, machine: named == nil ? try Machine.zone() : .utc) }
     }
 
     /// The zones of a poll of this store: of its days, and of the bottle's clock. Makes and changes nothing.

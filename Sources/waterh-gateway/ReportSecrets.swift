@@ -38,7 +38,7 @@ struct ReportSecrets {
             [file.bottle, file.publicURL, file.instance].compactMap { $0 } + (file.names ?? []) + file.bottles)
         // A zone is a place.
         names.formUnion(
-            [file.zone, Machine.variable("WATERH_ZONE"), Machine.variable("TZ"), Machine.zone().id].compactMap { $0 })
+            [file.zone, Machine.variable("WATERH_ZONE"), Machine.variable("TZ"), (try? Machine.zone())?.id].compactMap { $0 })
         for store in stores {
             if let settings = try? store.settings() { take(settings.stored) }
             for bottle in (try? store.bottles()) ?? [] { names.formUnion([bottle.name] + bottle.identities) }

@@ -16,7 +16,7 @@ struct DeskOpening {
         self.place = try place ?? StorePlace.find(options.store, configuration)
         self.options = options
         let named = configuration.zone(flag: options.zone)
-        choice = try ZoneChoice(named: named, machine: named == nil ? Machine.zone() : .utc)
+        choice = try ZoneChoice(named: named, machine: named == nil ? try Machine.zone() : .utc)
     }
 
     /// - Parameter now: `nil`: as the options or the clock say.

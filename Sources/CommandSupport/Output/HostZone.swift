@@ -3,20 +3,21 @@ import Foundation
 /// The zone that this machine's clock on the wall is in, now: whoever travels with a running program changes it.
 package enum HostZone {
     /// The IANA id: what `TZ` names, else where `/etc/localtime` leads, else what `/etc/timezone` says, else
-    /// Foundation's answer, which it remembers from the start of the process.
+    /// Foundation's answer, which it remembers from the start of the process. Where `TZ` holds a rule such as `JST-9`,
+    /// the rule, which is not an IANA id.
     /// - Parameter variable: what `TZ` says. It alone is read: a service asks with every answer, and the whole
     ///   environment is a dictionary to be made.
     package static func id(
         variable: String? = getenv("TZ").map { String(cString: $0) }, localtime: String = "/etc/localtime",
         timezone: String = "/etc/timezone"
     ) -> String {
-        if let named = variable.flatMap(name(inVariable:)) { return named }
+        let rule = variable.map { $0.hasPrefix(":") ? String($0.dropFirst()) : $0 } ?? ""
+        if !rule.isEmpty, rule != localtime { return name(inVariable: rule) ?? rule }
         return name(behind: localtime) ?? name(in: timezone) ?? TimeZone.current.identifier
     }
 
-    /// `:Europe/Berlin`, `Europe/Berlin`, or a path into the zone files. A rule such as `CET-1CEST` is no name.
-    private static func name(inVariable value: String) -> String? {
-        let text = value.hasPrefix(":") ? String(value.dropFirst()) : value
+    /// `Europe/Berlin`, or a path into the zone files. A rule such as `CET-1CEST` is not a name.
+    private static func name(inVariable text: String) -> String? {
         let name = afterZoneFiles(text) ?? text
         // Foundation's list leaves out links (`US/Eastern`) and `Etc/GMT+5`, and its parser takes `GMT+5`, which is a
         // rule.

@@ -38,17 +38,17 @@ package enum Machine {
 
     private static var realNow: Instant { Instant(milliseconds: Int64(Date().timeIntervalSince1970 * 1000)) }
 
-    /// The zone of the machine's wall clock; UTC, with a warning, where it has no IANA name.
-    package static func zone() -> Zone {
+    /// The zone of the machine's wall clock.
+    /// - Throws: `CommandFailure` where it has no IANA name: days and the bottle's clock depend on it.
+    package static func zone() throws -> Zone {
         let id = HostZone.id()
-        if let zone = try? Zone(id) { return zone }
-        Diagnostics.warning(
-            """
-            The system's time zone \"\(id)\" has no IANA name; UTC is used. Name one with --zone or the setting \
-            day.zone.
-            """
-        )
-        return .utc
+        do {
+            return try Zone(id)
+        } catch {
+            throw CommandFailure(
+                .wrongUse, "finding the time zone failed: \"\(id)\" is not an IANA name.",
+                advice: "Name one, for example TZ=Europe/Berlin, or use --zone, or set zone in waterh.toml.")
+        }
     }
 
     /// An environment variable that is set and not empty.
