@@ -1,13 +1,16 @@
 import ArgumentParser
+import Bluetooth
+import BottleProtocol
 import CommandSupport
+import Emulator
 
 @main
 struct Emulator: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "waterh-emulator",
-        abstract: "A WaterH bottle that is not there.",
+        abstract: "Emulate a WaterH bottle",
         discussion: """
-            Start one in a terminal, and let a gateway or an app drain it:
+            Start one in a terminal, and poll it with a gateway or an app:
 
               waterh-emulator run --link unix:/tmp/b.sock
               waterh-emulator control sip 120
@@ -19,4 +22,75 @@ struct Emulator: AsyncParsableCommand {
         subcommands: [Run.self, Control.self, Faults.self])
 
     static func main() async { await CommandRunner.main(Emulator.self) }
+}
+
+struct Faults: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "faults", abstract: "List faults",
+        discussion: """
+            A fault plan is a list with commas: --faults drop=5,hang-up=12,late@3:2s. The same --seed gives the same \
+            faults.
+            """)
+
+    func run() {
+        let bottle = BottleFaultWord.all.map { ($0.example, $0.meaning) }
+        let link = FaultPlan.vocabulary
+        let width = (bottle + link).map { $0.0.count }.max() ?? 0
+        func list(_ title: String, _ words: [(String, String)]) {
+            TextOutput.standard.line(title)
+            for (word, meaning) in words {
+                TextOutput.standard.line("  " + word + String(repeating: " ", count: width - word.count + 2) + meaning)
+            }
+        }
+        list("Faults of the bottle, on every link:", bottle)
+        list(
+            """
+            Faults of the link, on unix:, l2cap: and hci:. Over bluez mtu is not possible, and only values that the \
+            bottle receives, answers and notifies count. N counts from 1; P is a probability from 0 to 1:
+            """,
+            link)
+    }
+}
+
+/// A fault plan: faults of the bottle and of the link in one list.
+struct FaultWords {
+    var bottle: BottleFaults
+    /// `nil` without faults of the link.
+    var link: FaultPlan?
+
+    init(_ text: String) throws {
+        let words = text.split(separator: ",").map { $0.filter { $0 != " " } }
+        bottle = try BottleFaults(words.filter { !FaultPlan.knows($0) }.joined(separator: ","))
+        let others = words.filter(FaultPlan.knows)
+        link = others.isEmpty ? nil : try FaultPlan(others.joined(separator: ","))
+    }
+}
+
+/// How recorded times are used.
+enum Restamp: String, CaseIterable, ExpressibleByArgument {
+    case today, keep
+}
+
+/// The path of a control socket, from `unix:PATH`.
+struct ControlPath: ExpressibleByArgument {
+    let path: String
+
+    init?(argument: String) {
+        guard argument.hasPrefix("unix:"), argument.count > 5 else { return nil }
+        path = String(argument.dropFirst(5))
+    }
+}
+
+extension OfferedProfiles: ExpressibleByArgument {}
+extension BottleModel: ExpressibleByArgument {}
+extension RecordDialect: ExpressibleByArgument {}
+extension RecordedAnswers.Mode: ExpressibleByArgument {}
+extension GadgetMachine.Mode: ExpressibleByArgument {}
+extension LinkFactory.NotificationWay: ExpressibleByArgument {}
+extension BluetoothAddress: ExpressibleByArgument {
+    package init?(argument: String) { self.init(argument) }
+}
+extension LinkName: ExpressibleByArgument {
+    package init?(argument: String) { try? self.init(argument) }
+    package var defaultValueDescription: String { description }
 }

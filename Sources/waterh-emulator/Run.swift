@@ -2,164 +2,224 @@ import ArgumentParser
 import Bluetooth
 import BottleProtocol
 import CommandSupport
-import Foundation
 import Emulator
+import Foundation
+import Replay
 
-/// `waterh-emulator run`: a bottle on a link until it is stopped.
 struct Run: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "run", abstract: "Be a bottle, until Ctrl-C.",
-        discussion: "Tells systemd how it is, where systemd asks.")
+        commandName: "run", abstract: "Run an emulated bottle",
+        discussion: "Runs until it is stopped. Sends systemd its state (sd_notify).")
     static var defaultControlPath: String { Paths.socket("waterh-emulator.sock") }
 
     @Option(
-        help: ArgumentHelp("bluez, bluez:hci1, unix:PATH, stream:PATH, l2cap:hci1 or hci:HOST:PORT.", valueName: "link")
-    )
+        help: ArgumentHelp("bluez, bluez:hci1, unix:PATH, stream:PATH, l2cap:hci1 or hci:HOST:PORT", valueName: "link"))
     var link = LinkName.bluez(adapter: nil)
 
-    @Option(
-        help: "both, draft (exactly the founding documents' service) or retail (exactly what bottles on sale show).")
+    @Option(help: "Services: retail (bottles on sale), draft (the original requirements), or both")
     var profile = OfferedProfiles.both
 
-    @Option(help: "boost or vita; by default what the capture shows, else boost.")
+    @Option(help: "boost or vita (default: the model of the capture, else boost)")
     var model: BottleModel?
 
-    @Option(help: "Advertised name; by default what such bottles are called.")
+    @Option(help: "Advertised name (default: the usual name of the model)")
     var name: String?
 
-    @Option(help: "Bluetooth address, its identity on links without a radio; by default derived from the name.")
+    @Option(help: "Bluetooth address, the identity on links without a radio (default: derived from the name)")
     var address: BluetoothAddress?
 
-    @Option(parsing: .upToNextOption, help: "Captures whose drinks fill the log.", completion: .file())
+    @Option(parsing: .upToNextOption, help: "Captures whose drinks fill the log", completion: .file())
     var capture: [String] = []
 
     @Option(
-        help:
-            """
-            Requests that the model does not know: model ignores them, capture answers as recorded, strict also \
-            hangs up on what the captures never saw.
-            """
-    )
+        help: """
+            Answers to other requests: model (none), capture (as recorded), strict (also disconnects at a request that \
+            was not recorded)
+            """)
     var answers = RecordedAnswers.Mode.model
 
     @Option(help: "Byte 0 of records: calendar (year) or strict (1A). (default: 1A over FF02, year over FFE4)")
     var dialect: RecordDialect?
 
-    @Option(help: "today: shift recorded times so that the last drink is now; keep: serve them as recorded.")
+    @Option(help: "Recorded times: today (shifts the last drink to now) or keep")
     var restamp = Restamp.keep
 
     @Option(
-        help: ArgumentHelp("Keep the bottle's flash in this file over restarts.", valueName: "file"),
-        completion: .file())
+        help: ArgumentHelp("File that keeps the bottle's flash between runs", valueName: "file"), completion: .file())
     var store: String?
 
     @Option(
         help: ArgumentHelp(
             """
-            Record what passes on the link: btsnoop, or pcapng by suffix. Over bluez: the bottle's own ATT; the \
-            whole air is for 'waterh-replay record'.
+            File that records the link: btsnoop, or pcapng by its suffix. Over bluez it has the bottle's ATT only; \
+            'waterh-replay record' records the adapter.
             """,
             valueName: "file"), completion: .file())
     var record: String?
 
-    @Option(help: "Over bluez: offer centrals' values by socket (default) or by signals only, as older programs do.")
+    @Option(help: "GATT values over bluez: socket (default) or signals")
     var notifications: LinkFactory.NotificationWay?
 
-    @Option(help: ArgumentHelp("A bad day; 'waterh-emulator faults' lists the words.", valueName: "plan"))
+    @Option(help: ArgumentHelp("Fault plan; 'waterh-emulator faults' lists the words", valueName: "plan"))
     var faults = ""
 
-    @Option(help: "Of the faults' luck: the same seed gives the same day.")
+    @Option(help: "Seed of the faults: the same seed gives the same faults")
     var seed: UInt64 = 1
 
-    @Option(help: ArgumentHelp("Where 'waterh-emulator control' finds it.", valueName: "unix:PATH"))
+    @Option(help: ArgumentHelp("Control socket for 'waterh-emulator control'", valueName: "unix:PATH"))
     var control: ControlPath?
 
     @Option(
-        help: ArgumentHelp(
-            "Be any peripheral instead of a bottle: a document of 'waterh-replay clone'.", valueName: "file"),
+        help: ArgumentHelp("Device profile of 'waterh-replay clone', emulated instead of a bottle", valueName: "file"),
         completion: .file())
     var gadget: String?
 
     @Option(
         help: ArgumentHelp(
             """
-            What the gadget answers: once (each recorded answer in its order, then the last), loop (then from the \
-            start), strict (only what was recorded, in its order), new (as once; other requests are told, and \
-            answered by the file's rules).
+            Answers of the device profile: once (in recorded order, then the last), loop (from the start again), \
+            strict (only what was recorded, in its order), new (as once; logs other requests)
             """,
             valueName: "mode"))
     var gadgetMode: GadgetMachine.Mode?
 
-    @Flag(help: "Say nothing of what happens on the link.")
+    @Flag(help: "Log nothing about the link")
     var quiet = false
 
     @OptionGroup var speech: ServiceLogOptions
 
     func validate() throws {
         if case .capture = link {
-            throw ValidationError("capture:FILE answers a gateway; an emulator takes its drinks with --capture FILE")
+            throw ValidationError("invalid --link capture:FILE: fill the emulator's log with --capture FILE")
         }
-        if gadget == nil, gadgetMode != nil { throw ValidationError("--gadget-mode is for a --gadget FILE") }
-        if gadget != nil, let option = bottleOption {
-            throw ValidationError("\(option) is a bottle's: a --gadget is what its file says")
-        }
+        if gadget == nil, gadgetMode != nil { throw ValidationError("--gadget-mode requires --gadget FILE") }
+        if gadget != nil, let option = bottleOption { throw ValidationError("\(option) cannot be used with --gadget") }
         if let name, !(1...248).contains(name.utf8.count) {
-            throw ValidationError("A Bluetooth name has 1 to 248 bytes.")
+            throw ValidationError("invalid --name: expected 1–248 bytes")
         }
         if answers != .model, capture.isEmpty {
-            throw ValidationError("--answers \(answers.rawValue) needs a --capture to answer from")
+            throw ValidationError("--answers \(answers.rawValue) requires --capture")
         }
-        if notifications != nil {
-            guard case .bluez = link else {
-                throw ValidationError("--notifications is bluetoothd's business: only --link bluez takes it")
-            }
-        }
+        if notifications != nil, !isOverBluetoothd { throw ValidationError("--notifications requires --link bluez") }
         let words: FaultWords
         do {
             words = try FaultWords(faults)
         } catch {
-            throw ValidationError("\(error). The words are listed by: waterh-emulator faults")
+            throw ValidationError("\(error). List the words with: waterh-emulator faults")
         }
         if let refusal = words.link.flatMap({ LinkFactory.refusal(of: $0, on: link) }) {
             throw ValidationError(refusal)
         }
     }
 
+    /// An option of a bottle that was given.
+    private var bottleOption: String? {
+        [
+            ("--capture", !capture.isEmpty), ("--model", model != nil), ("--name", name != nil),
+            ("--address", address != nil), ("--store", store != nil), ("--control", control != nil),
+        ].first(where: \.1)?.0
+    }
+
+    private var isOverBluetoothd: Bool { if case .bluez = link { true } else { false } }
+
+    private var hasRadio: Bool {
+        switch link {
+        case .bluez, .l2cap, .hci, .esphome: true
+        case .unix, .stream, .capture: false
+        }
+    }
+
+    private var log: @Sendable (String) -> Void {
+        let isQuiet = quiet
+        return { line in if !isQuiet { Diagnostics.line(line) } }
+    }
+
     func run() async throws {
         speech.takeOver("waterh-emulator")
-        if let gadget { return try await run(gadget) }
+        if let gadget { return try await runProfile(gadget) }
         let words = try FaultWords(faults)
-        let log = log
-        let store = try store.map { path in try Self.failing { try FlashStore(path: path) } }
-        let (identity, flash) = try bottle(store, capacity: words.bottle.ring, log)
-        // Not before: a pipe that nobody writes to is waited for, and whoever waits in vain can end that.
+        let store = try store.map { path in try Self.explained { try FlashStore(path: path) } }
+        let (identity, flash) = try bottle(store, capacity: words.bottle.ring)
         let signals = StopSignals.stream()
-        let recorder = try record.map { path in try makeRecorder(path, identity) }
-        var instruments = LinkInstruments(faults: words.link, seed: seed, log: log)
-        if let recorder {
-            instruments.observe = { recorder.observe($0) }
-            instruments.identify = { recorder.identify($0) }
-        }
-        let link = try peripheral(instruments)
-        let recorded = try Self.failing { try RecordedAnswers(answers, captures: capture, wanted: address) }
+        let (link, recorder) = try peripheral(words, peer: identity.address)
+        let recorded = try Self.explained { try RecordedAnswers(answers, captures: capture, wanted: address) }
         let machine = VirtualBottleMachine(
             identity, flash: flash, faults: words.bottle, seed: seed, answers: recorded, hasRadio: hasRadio,
-            hostTime: HostClock.localTime(),
-            at: MonotonicClock.system.now())
+            hostTime: HostClock.localTime(), at: MonotonicClock.system.now())
         let driver = BottleDriver(machine, on: link, save: { try store?.save($0) }, log: log)
-        do {
-            try await driver.open()
-        } catch {
-            throw Self.explain(error)
-        }
+        do { try await driver.open() } catch { throw Self.explain(error) }
         recorder?.begin()
-        let control = try listen(driver, log)
-        TextOutput.standard.line(ready(identity, records: flash.records.count))
+        let server = try listen(driver)
+        defer { server?.stop() }
+        ready(
+            """
+            profile=\(identity.profile.rawValue) model=\(identity.model.rawValue) name=\(identity.name) \
+            records=\(flash.records.count)
+            """)
+        try await serve(
+            link, signals, recorder, isOnTime: { await driver.isOnTime(grace: .seconds(30)) },
+            run: { await driver.run() })
+    }
+
+    /// Emulates a device profile instead of a bottle.
+    private func runProfile(_ path: String) async throws {
+        let signals = StopSignals.stream()
+        let words = try FaultWords(faults)
+        guard words.bottle == BottleFaults() else {
+            throw CommandFailure(
+                .wrongUse, "--faults has faults of a bottle, which --gadget does not have",
+                advice: "List the faults of the link with: waterh-emulator faults")
+        }
+        let whole: Gadget
+        do { whole = try GadgetFile.load(path) } catch {
+            throw CommandFailure(
+                error.exitReason.status, "\(error)", advice: "Make such a file with: waterh-replay clone")
+        }
+        // bluetoothd has these services itself.
+        let gadget = isOverBluetoothd ? whole.leavingOut(Gadget.stackServices) : whole
+        let machine = GadgetMachine(gadget, mode: gadgetMode ?? .once, tellsWritesApart: !isOverBluetoothd)
+        let (link, recorder) = try peripheral(
+            words, peer: gadget.address ?? BluetoothAddress(0xC000_0000_0001),
+            isPeerRandom: gadget.addressType == .random)
+        let driver = GadgetDriver(machine, on: link, log: log) { line in
+            TextOutput.standard.line(line)
+            TextOutput.standard.flush()
+        }
+        for remark in machine.remarks { log(remark) }
+        let omitted = whole.services.filter { !gadget.services.contains($0) }.compactMap { $0.uuid?.description }
+        if !omitted.isEmpty {
+            log("left out, because bluetoothd serves them: \(omitted.joined(separator: ", ")); handles differ")
+        }
+        do { try await driver.open() } catch { throw Self.explain(error) }
+        recorder?.begin()
+        if let recorder, let advertisement = machine.application.advertisement {
+            recorder.observe(advertisement, at: MonotonicClock.system.now())
+        }
+        ready(
+            """
+            gadget=\(gadget.name ?? gadget.address?.description ?? "nameless") mode=\(machine.mode.rawValue) \
+            services=\(gadget.services.count) characteristics=\(gadget.characteristics.count) \
+            exchanges=\(gadget.exchangeCount)
+            """)
+        try await serve(
+            link, signals, recorder, isOnTime: { await driver.isOnTime(grace: .seconds(30)) },
+            run: { await driver.run() })
+    }
+
+    /// The line that tells scripts that the peripheral can be connected.
+    private func ready(_ facts: String) {
+        TextOutput.standard.line("ready link=\(link) \(facts)")
         TextOutput.standard.flush()
+    }
+
+    /// Runs until a signal or the end of the link.
+    private func serve(
+        _ link: any PeripheralLink, _ signals: AsyncStream<Int32>, _ recorder: LinkRecorder?,
+        isOnTime: @escaping @Sendable () async -> Bool, run: () async -> Void
+    ) async throws {
         let supervisor = Supervisor()
         supervisor.tell("READY=1")
-        let watchdog = Task { await supervisor.keepAlive { await driver.isOnTime(grace: .seconds(30)) } }
-
+        let watchdog = Task { await supervisor.keepAlive(while: isOnTime) }
         let stopping = Task { () -> ExitStatus? in
             for await signal in signals {
                 supervisor.tell("STOPPING=1")
@@ -168,12 +228,90 @@ struct Run: AsyncParsableCommand {
             }
             return nil
         }
-        await driver.run()
+        await run()
         watchdog.cancel()
-        control?.stop()
         stopping.cancel()
         let status = await stopping.value ?? .noLink
         recorder?.finish()
         if status != .done { throw ExitCode(status.rawValue) }
+    }
+
+    /// The bottle and its log. A flash file that has a log takes precedence over captures.
+    private func bottle(_ store: FlashStore?, capacity: Int) throws -> (BottleIdentity, BottleFlash) {
+        var fill: CaptureFill?
+        if !capture.isEmpty { fill = try Self.explained { try CaptureFill(files: capture, wanted: address) } }
+        for remark in fill?.remarks ?? [] { log(remark) }
+        for remark in fill?.leftOut ?? [] { log("\(remark); name it with --address to use them") }
+        let identity = BottleIdentity(
+            profile: profile, model: model ?? fill?.model ?? .boost, name: name, address: address, dialect: dialect)
+        if let stored = try store.flatMap({ store in try Self.explained { try store.load() } }) {
+            if fill != nil { log("\(store?.path ?? "the store") has a log already: the captures are not used") }
+            return (identity, stored)
+        }
+        if restamp == .today { fill?.restamp(newestTo: HostClock.localTime(), dialect: dialect) }
+        let flash = BottleFlash(records: fill?.records ?? [], capacity: capacity)
+        if flash.overwritten > 0 {
+            log("the log holds \(capacity) records: the \(flash.overwritten) oldest of the captures are left out")
+        }
+        do { try store?.save(flash) } catch {
+            throw CommandFailure(.failed, "\(error)", advice: "Name another file with --store.")
+        }
+        return (identity, flash)
+    }
+
+    private func peripheral(_ words: FaultWords, peer: BluetoothAddress, isPeerRandom: Bool = false) throws
+        -> (any PeripheralLink, LinkRecorder?)
+    {
+        let recorder = try record.map { path in
+            let epoch = HostClock.sinceEpoch() - .nanoseconds(MonotonicClock.system.now().nanoseconds)
+            return try Self.explained {
+                try LinkRecorder(
+                    path: path, peer: peer, isPeerRandom: isPeerRandom, epoch: epoch, log: { Diagnostics.warning($0) })
+            }
+        }
+        var instruments = LinkInstruments(faults: words.link, seed: seed, log: log)
+        if let recorder {
+            instruments.observe = { recorder.observe($0) }
+            instruments.identify = { recorder.identify($0) }
+        }
+        let made = instruments
+        return (
+            try Self.explained { try LinkFactory.peripheral(link, notifications: notifications, instruments: made) },
+            recorder
+        )
+    }
+
+    /// Without `--control` several emulators may want the default socket: the first one gets it.
+    private func listen(_ driver: BottleDriver) throws -> ControlServer? {
+        do {
+            return try ControlServer(path: control?.path ?? Self.defaultControlPath) { await driver.control($0) }
+        } catch {
+            guard control == nil else {
+                throw CommandFailure(
+                    .failed, "cannot open the control socket: \(error)",
+                    advice: "Name another one with --control unix:PATH.")
+            }
+            log("no control socket: \(error); name another one with --control unix:PATH")
+            return nil
+        }
+    }
+
+    private static func explained<T>(_ body: () throws -> T) throws -> T {
+        do { return try body() } catch { throw explain(error) }
+    }
+
+    /// The exit code and the advice for an error of a layer below.
+    private static func explain(_ error: any Error) -> any Error {
+        switch error {
+        case let error as LinkError:
+            CommandFailure(
+                .noLink, "\(error)",
+                advice: [.poweredOff, .permissionDenied, .serviceLost].contains(error.code)
+                    ? LinkAdvice(linkName: "bluez", hasRadio: true, by: .emulator).about(error.code)
+                    : "Use --link unix:PATH, which needs no adapter, or see: waterh-gateway doctor")
+        case let error as FlashStore.Failure: CommandFailure(error.exitReason.status, "\(error)")
+        case is CommandFailure: error
+        default: CommandFailure(.badInput, "\(error)")
+        }
     }
 }
