@@ -13,42 +13,36 @@ import Testing
         (.debug, "It broke. [bottle=Blue poll=7]", "<7>It broke. [bottle=Blue poll=7]"),
     ]
 
-    @Test(arguments: events) func oneEventInEachFormat(_ event: (level: Logger.Level, text: String, journal: String)) {
-        let line = LogLine(level: event.level, message: "It broke.", metadata: [("bottle", "Blue"), ("poll", "7")])
-        #expect(line.text(.text, time: "") == event.text)
-        #expect(line.text(.journal, time: "") == event.journal)
+    private static func handler(_ format: LogFormat, isTimed: Bool = false) -> ServiceLogHandler {
+        ServiceLogHandler(format, isTimed: isTimed, time: { Date(timeIntervalSince1970: 0) })
+    }
+
+    @Test(arguments: events)
+    func `an event has one line in each format`(_ event: (level: Logger.Level, text: String, journal: String)) {
+        let metadata = [("bottle", "Blue"), ("poll", "7")]
+        #expect(Self.handler(.text).text(event.level, "It broke.", metadata) == event.text)
+        #expect(Self.handler(.journal).text(event.level, "It broke.", metadata) == event.journal)
         #expect(
-            line.text(.json, time: "2026-06-15T08:00:00.000Z")
+            Self.handler(.json).text(event.level, "It broke.", metadata)
                 == #"""
-                {"time":"2026-06-15T08:00:00.000Z","level":"\#(event.level.rawValue)","message":"It \#
+                {"time":"1970-01-01T00:00:00.000Z","level":"\#(event.level.rawValue)","message":"It \#
                 broke.","bottle":"Blue","poll":"7"}
                 """#
         )
     }
 
-    /// In a file nobody else says when it was.
-    @Test func aLineOfTextBeginsWithItsTimeWhereNoTerminalShowsIt() throws {
-        let pipe = Pipe()
-        let handler = ServiceLogHandler(
-            .text, isTimed: true, output: LogOutput(descriptor: pipe.fileHandleForWriting.fileDescriptor),
-            time: { Date(timeIntervalSince1970: 0) })
-        Logger(label: "test") { _ in handler }.warning("It broke.", metadata: ["poll": "7"])
-        try pipe.fileHandleForWriting.close()
+    @Test func `a line of text starts with its time in a file`() {
         #expect(
-            String(decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-                == "1970-01-01T00:00:00.000Z warning: It broke. [poll=7]\n")
-        // The journal has its own, and JSON a key.
-        let line = LogLine(level: .notice, message: "It works.", metadata: [])
-        #expect(
-            line.text(.journal, isTimed: true, time: "now") == "<5>It works."
-                && line.text(.text, time: "now") == "It works.")
+            Self.handler(.text, isTimed: true).text(.warning, "It broke.", [("poll", "7")])
+                == "1970-01-01T00:00:00.000Z warning: It broke. [poll=7]")
+        #expect(Self.handler(.journal, isTimed: true).text(.notice, "It works.", []) == "<5>It works.")
     }
 
     /// A name from the air stays inside its line, and inside its JSON string.
     @Test(arguments: LogFormat.allCases) func anEventIsOneLineWhateverIsInIt(format: LogFormat) throws {
         let pipe = Pipe()
-        let output = LogOutput(descriptor: pipe.fileHandleForWriting.fileDescriptor)
-        let handler = ServiceLogHandler(format, output: output, time: { Date(timeIntervalSince1970: 0) })
+        let handler = ServiceLogHandler(
+            format, descriptor: pipe.fileHandleForWriting.fileDescriptor, time: { Date(timeIntervalSince1970: 0) })
         let log = Logger(label: "test") { _ in handler }
         log.warning("A bottle\n<0>called \u{1B}[2J\u{85}\u{202E} answers.", metadata: ["bottle": "x\ny\" z"])
         log.debug("Nobody asked.")
@@ -79,8 +73,7 @@ import Testing
     /// A name from the air says nothing in the place of the service.
     @Test func aValueOfSeveralWordsStandsInQuotes() {
         func text(_ bottle: String) -> String {
-            LogLine(level: .notice, message: "It works.", metadata: [("bottle", bottle), ("poll", "7")]).text(
-                .text, time: "")
+            Self.handler(.text).text(.notice, "It works.", [("bottle", bottle), ("poll", "7")])
         }
         #expect(text("A4:C1:38:01:02:03") == "It works. [bottle=A4:C1:38:01:02:03 poll=7]")
         #expect(text("x poll=99] error:") == #"It works. [bottle="x poll=99] error:" poll=7]"#)
@@ -90,12 +83,9 @@ import Testing
         #expect(text("x\"\u{301} poll=9").utf8.elementsEqual("It works. [bottle=\"x\\\"\u{301} poll=9\" poll=7]".utf8))
     }
 
-    /// A sentence and the advice that goes with it are read one after the other.
-    @Test func sentencesOfAMessageStandBesideEachOther() {
-        let line = LogLine(level: .notice, message: "It broke.\nMend it.", metadata: [])
-        #expect(
-            line.text(.text, time: "") == "It broke. Mend it."
-                && line.text(.journal, time: "") == "<5>It broke. Mend it.")
+    @Test func `line breaks of a message become spaces`() {
+        #expect(Self.handler(.text).text(.notice, "It broke.\nFix it.", []) == "It broke. Fix it.")
+        #expect(Self.handler(.journal).text(.notice, "It broke.\nFix it.", []) == "<5>It broke. Fix it.")
     }
 
     /// systemd's journal begins another line after 48 KiB, whose own priority and words would be the name's.
@@ -114,58 +104,33 @@ import Testing
         }
     }
 
-    /// A service goes on for years, and its log with it: what a full disk took is counted, and what comes afterwards is
-    /// there.
-    @Test func theLogGoesOnWhenTheDiskHasRoomAgain() throws {
+    @Test func `the log continues when a full disk has room again`() throws {
         let full = try FileHandle(forWritingTo: URL(fileURLWithPath: "/dev/full"))
         let pipe = Pipe()
         let log = Self.logger(.journal, full.fileDescriptor)
         log.notice("One.")
-        log.notice("Two.")
         #expect(dup2(pipe.fileHandleForWriting.fileDescriptor, full.fileDescriptor) >= 0)
-        log.notice("Three.")
-        log.notice("Four.")
+        log.notice("Two.")
         try pipe.fileHandleForWriting.close()
         try full.close()
         let text = String(decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-        #expect(
-            text == "<4>2 lines before this one could not be written: No space left on device.\n<5>Three.\n<5>Four.\n")
+        #expect(text == "<5>Two.\n")
     }
 
-    /// Who stops reading (a pager, a terminal that is held) does not stop the service.
-    @Test(.timeLimit(.minutes(1))) func aReaderWhoStallsHoldsNobodyUp() throws {
+    @Test(.timeLimit(.minutes(1))) func `a stalled reader does not stop the service`() throws {
         let pipe = Pipe()
         let descriptor = pipe.fileHandleForWriting.fileDescriptor
         _ = fcntl(descriptor, Self.setPipeSize, 8192)
         let log = Self.logger(.text, descriptor)
         let long = String(repeating: "x", count: 3000)
         for number in 1...5 { log.notice("\(number) \(long)") }
-        // What there was room for.
         let first = pipe.fileHandleForReading.availableData
         log.notice("Again.")
         try pipe.fileHandleForWriting.close()
         let lines = String(decoding: first + pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self).split(
             separator: "\n")
+        // A line that was cut does not run into the next one.
         #expect(lines.first == "1 \(long)" && lines.last == "Again.", "\(lines.map { $0.prefix(80) })")
-        #expect(
-            lines.contains {
-                $0.hasPrefix("warning: ")
-                    && $0.hasSuffix(" lines before this one could not be written: nobody read them.")
-            })
-    }
-
-    /// A line that was cut off is not glued to the next.
-    @Test func aLineAfterOneThatWasCutBeginsANewOne() throws {
-        let pipe = Pipe()
-        let descriptor = pipe.fileHandleForWriting.fileDescriptor
-        let size = Int(fcntl(descriptor, Self.setPipeSize, 8192))
-        let output = LogOutput(descriptor: descriptor)
-        output.line(String(repeating: "x", count: 3 * size)) { "\($0): \($1)" }
-        let first = try pipe.fileHandleForReading.read(upToCount: size) ?? Data()
-        output.line("Next.") { "\($0): \($1)" }
-        try pipe.fileHandleForWriting.close()
-        let text = String(decoding: first + pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-        #expect(text == String(repeating: "x", count: size) + "\n1: nobody read them\nNext.\n")
     }
 
     /// `F_SETPIPE_SZ`, which Glibc's module leaves out.
@@ -173,7 +138,7 @@ import Testing
 
     private static func logger(_ format: LogFormat, _ descriptor: Int32) -> Logger {
         let handler = ServiceLogHandler(
-            format, output: LogOutput(descriptor: descriptor), time: { Date(timeIntervalSince1970: 0) })
+            format, descriptor: descriptor, time: { Date(timeIntervalSince1970: 0) })
         return Logger(label: "test") { _ in handler }
     }
 

@@ -1,0 +1,173 @@
+import ArgumentParser
+import Foundation
+import Logging
+import Synchronization
+import Utilities
+
+/// The format of a service's log (`--log-format`).
+package enum LogFormat: String, CaseIterable, Sendable, ExpressibleByArgument {
+    /// `warning: What happened. [bottle=A4:C1:38:01:02:03]`; in a file, after the time (UTC).
+    case text
+    /// One JSON object per line: `time`, `level`, `message`, and the metadata by name.
+    case json
+    /// For systemd: as `text`, after a priority such as `<4>` (`sd-daemon(3)`).
+    case journal
+
+    /// `journal` if standard error is connected to systemd's journal (`JOURNAL_STREAM`), else `text`.
+    package static func usual(
+        _ environment: [String: String] = ProcessInfo.processInfo.environment, descriptor: Int32 = STDERR_FILENO
+    ) -> LogFormat {
+        var status = stat()
+        guard let stream = environment["JOURNAL_STREAM"], fstat(descriptor, &status) == 0 else { return .text }
+        return stream == "\(status.st_dev):\(status.st_ino)" ? .journal : .text
+    }
+}
+
+/// The log options of each service.
+package struct ServiceLogOptions: ParsableArguments, Sendable {
+    @Option(
+        name: .customLong("log-format"),
+        help: "Log format: text, json or journal (default: journal under systemd, else text)")
+    var format: LogFormat?
+
+    package init() {}
+
+    /// - Parameters:
+    ///   - label: the program.
+    ///   - link: metadata of every line.
+    ///   - isTalkative: also writes debug events.
+    package func logger(_ label: String, link: String? = nil, isTalkative: Bool = false) -> Logger {
+        let handler = ServiceLogHandler(
+            format ?? .usual(), level: isTalkative ? .debug : .info, isTimed: isatty(STDERR_FILENO) == 0)
+        var logger = Logger(label: label) { _ in handler }
+        if let link { logger[metadataKey: "link"] = "\(link)" }
+        return logger
+    }
+
+    /// Sends diagnostics through the log, so that they have its format. Text stays as it is.
+    package func takeOver(_ label: String) {
+        guard format ?? .usual() != .text else { return }
+        let log = logger(label)
+        Diagnostics.hand { weight, text in
+            switch weight {
+            case .error: log.error("\(text)")
+            case .warning: log.warning("\(text)")
+            case .line: log.notice("\(text)")
+            }
+        }
+    }
+}
+
+/// Writes each event of swift-log as one line without control characters.
+///
+/// A service must not stop because of its log: a line that a full disk or a stalled reader does not take is dropped.
+package struct ServiceLogHandler: LogHandler {
+    package var logLevel: Logger.Level
+    package var metadata: Logger.Metadata = [:]
+    private let format: LogFormat
+    private let isTimed: Bool
+    private let output: Output
+    private let time: @Sendable () -> Date
+
+    /// - Parameters:
+    ///   - isTimed: whether a line of text starts with the time. JSON always has it, and the journal adds its own.
+    ///   - descriptor: stays open.
+    package init(
+        _ format: LogFormat, level: Logger.Level = .info, isTimed: Bool = false, descriptor: Int32 = STDERR_FILENO,
+        time: @escaping @Sendable () -> Date = { Date() }
+    ) {
+        (self.format, logLevel, self.isTimed, output, self.time) = (format, level, isTimed, Output(descriptor), time)
+    }
+
+    package subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    package func log(event: LogEvent) {
+        let all = metadata.merging(event.metadata ?? [:]) { $1 }.sorted { $0.key < $1.key }
+        output.line(text(event.level, "\(event.message)", all.map { ($0.key, "\($0.value)") }))
+    }
+
+    /// systemd's journal splits lines of more than 48 KiB (`LineMax`). With these limits (in Unicode characters) a line
+    /// stays shorter, even if each character is escaped in six bytes.
+    private static let (longestMessage, longestValue) = (4096, 256)
+
+    func text(_ level: Logger.Level, _ message: String, _ metadata: [(String, String)]) -> String {
+        let message = Self.cut(message, Self.longestMessage)
+        let metadata = metadata.map { ($0, Self.cut($1, Self.longestValue)) }
+        let date = time().formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
+        guard format != .json else {
+            let head: [JSONValue.Member] = [
+                .init("time", .string(date)), .init("level", .string(level.rawValue)),
+                .init("message", .string(message)),
+            ]
+            return JSONValue.object(head + metadata.map { .init($0, .string($1)) }).text
+        }
+        let words = metadata.map { "\($0)=\(Self.quoted($1))" }.joined(separator: " ")
+        let line =
+            Escaping.replacing(message, ["\r\n": " ", "\n": " "]) + (words.isEmpty ? "" : " [\(words)]")
+        guard format == .text else { return "<\(Self.priority(level))>" + line }
+        let label = level >= .error ? "error: " : level == .warning ? "warning: " : ""
+        return (isTimed ? date + " " : "") + label + line
+    }
+
+    private static func cut(_ text: String, _ length: Int) -> String {
+        let scalars = text.unicodeScalars
+        return scalars.count > length ? String(String.UnicodeScalarView(scalars.prefix(length))) + "…" : text
+    }
+
+    /// A value that is not one word gets quotation marks, so that it cannot look like another value.
+    private static func quoted(_ value: String) -> String {
+        let isWord =
+            !value.isEmpty
+            && !value.unicodeScalars.contains { $0.properties.isWhitespace || "\"=[]\\".unicodeScalars.contains($0) }
+        return isWord ? value : "\"" + Escaping.replacing(value, ["\\": "\\\\", "\"": "\\\""]) + "\""
+    }
+
+    /// The priority of syslog.
+    private static func priority(_ level: Logger.Level) -> Int {
+        switch level {
+        case .critical: 2
+        case .error: 3
+        case .warning: 4
+        case .notice: 5
+        case .info: 6
+        case .debug, .trace: 7
+        }
+    }
+
+    private final class Output: Sendable {
+        /// `PIPE_BUF`: a pipe that is ready takes this many bytes at once.
+        private static let piece = 4096
+        /// Time limit for a reader that stalls (ms). After the first time nothing waits until it reads again.
+        private static let limit: Int32 = 1000
+        private let descriptor: Int32
+        private let state = Mutex((isCut: false, isStalled: false))
+
+        init(_ descriptor: Int32) { self.descriptor = descriptor }
+
+        func line(_ text: String) {
+            state.withLock { state in
+                let line = Array(((state.isCut ? "\n" : "") + TerminalText.safe(text) + "\n").utf8)
+                var rest = line[...]
+                while !rest.isEmpty {
+                    var ready = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+                    let isReady = poll(&ready, 1, state.isStalled ? 0 : Self.limit)
+                    if isReady < 0, errno == EINTR { continue }
+                    let count =
+                        isReady > 0
+                        ? rest.prefix(Self.piece).withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) } : -1
+                    if isReady > 0, count < 0, errno == EINTR { continue }
+                    state.isStalled = isReady == 0
+                    guard count > 0 else {
+                        state.isCut = state.isCut || rest.count < line.count
+                        return
+                    }
+                    rest = rest.dropFirst(count)
+                }
+                state.isCut = false
+            }
+        }
+    }
+}
