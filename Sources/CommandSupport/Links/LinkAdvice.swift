@@ -1,117 +1,87 @@
 import Bluetooth
 
-/// What a person can try about an error on this command line, by the kind of way to the bottle: a recording cannot be
-/// shaken awake.
+/// What a user can try about an error, by the kind of link.
 package struct LinkAdvice: Sendable {
-    private enum Way {
-        /// bluetoothd.
-        case radio
-        /// A program at the other end of a socket.
-        case socket(name: String, path: String)
-        /// A recording answers.
-        case recording(file: String)
-        /// An address, straight on the radio.
-        case channel(address: String)
-        /// A controller behind a stream.
-        case controller(place: String)
-        /// A Bluetooth proxy of ESPHome's.
-        case proxy(place: String)
-        /// Anything else without a radio.
-        case cable
-    }
-
-    /// Who gives it.
+    /// The command that gives the advice.
     package enum Adviser: Sendable {
         case gateway
-        /// A bottle: no recording is a link of its.
+        /// An emulator cannot use a capture as its link.
         case emulator
-        /// Who need not be named any more.
+        /// The doctor does not recommend itself.
         case doctor
     }
 
-    private let way: Way
+    private let link: LinkName?
+    private let hasRadio: Bool
     private let adviser: Adviser
 
     /// - Parameters:
     ///   - linkName: as in `unix:/tmp/b.sock`.
-    ///   - hasRadio: counts where the name says nothing.
+    ///   - hasRadio: used for a name that is not a link name.
     package init(linkName: String, hasRadio: Bool, by adviser: Adviser = .gateway) {
-        self.adviser = adviser
-        switch try? LinkName(linkName) {
-        case .bluez: way = .radio
-        case .unix(let path), .stream(let path): way = .socket(name: linkName, path: path)
-        case .capture(let file): way = .recording(file: file)
-        case .l2cap(let address): way = .channel(address: address)
-        case .hci(let place): way = .controller(place: place.description)
-        case .esphome(let place): way = .proxy(place: place.description)
-        case nil: way = hasRadio ? .radio : .cable
-        }
+        (link, self.hasRadio, self.adviser) = (try? LinkName(linkName), hasRadio, adviser)
     }
 
-    /// For an error of this class.
+    /// Advice for an error of this class.
     package func about(_ code: LinkError.Code) -> String {
-        let usual = radio(code)
-        return switch way {
-        case .radio: usual
-        case .socket(let name, let path): Self.socket(code, name, path)
-        case .recording(let file): Self.recording(code, file)
-        case .channel(let address): Self.channel(code, address) ?? usual
-        case .controller(let place): Self.controller(code, place) ?? usual
-        case .proxy(let place): Self.proxy(code, place) ?? usual
-        case .cable: code == .protocolViolation || code == .refused ? usual : "Poll again."
+        switch link {
+        case .unix(let path), .stream(let path): socket(code, path)
+        case .capture(let file):
+            code == .notFound
+                ? "Name a bottle of the capture with --bottle; 'waterh-replay info \(file)' lists them."
+                : Self.captured(file)
+        case .l2cap(let address): l2cap(code, address) ?? radio(code)
+        case .hci(let place) where code == .noAdapter:
+            "Start a controller with HCI at \(place), for example a virtual controller of Bumble, or netsim."
+        case .esphome(let place): proxy(code, place) ?? radio(code)
+        case .bluez, .hci: radio(code)
+        case nil: hasRadio || code == .protocolViolation || code == .refused ? radio(code) : "Poll again."
         }
     }
 
-    /// For a conversation that broke off or was never through; `comfort` says what is not lost.
+    /// Advice for a connection that broke; `comfort` says which data is safe.
     package func brokenOff(_ comfort: String) -> String {
-        switch way {
-        case .radio, .channel, .controller, .proxy: "Bring the bottle nearer and poll again: \(comfort)"
-        case .socket: "See what the program at the other end says, and poll again: \(comfort)"
-        case .recording(let file): Self.recorded(file)
-        case .cable: "Poll again: \(comfort)"
+        switch link {
+        case .unix, .stream: "Read what the program at the other end says, and poll again: \(comfort)"
+        case .capture(let file): Self.captured(file)
+        case nil where !hasRadio: "Poll again: \(comfort)"
+        default: "Bring the bottle nearer and poll again: \(comfort)"
         }
     }
 
-    /// For a bottle that says nothing.
+    /// Advice for a bottle that does not answer.
     package var silent: String {
-        switch way {
-        case .radio, .channel, .controller, .proxy: "Wake the bottle (lid or a shake) and poll again: nothing was lost."
-        case .socket, .recording, .cable: brokenOff("nothing was lost.")
+        switch link {
+        case .unix, .stream, .capture: brokenOff("nothing was lost.")
+        case nil where !hasRadio: brokenOff("nothing was lost.")
+        default: "Wake the bottle (lid or a shake) and poll again: nothing was lost."
         }
     }
 
-    /// For a connection that carries too little at a time.
-    /// - Parameter mtu: what it needs.
+    /// Advice for an MTU that is too small.
+    /// - Parameter mtu: the MTU that a log requires.
     package func smallMTU(_ mtu: String) -> String {
-        switch way {
-        case .radio:
+        switch link {
+        case .capture(let file): Self.captured(file)
+        case .bluez:
             """
-            Poll again; if it stays so, look for ExchangeMTU under [GATT] in /etc/bluetooth/main.conf (517 is \
-            usual), and for another program that connects first.
+            Poll again; if it fails again, check ExchangeMTU under [GATT] in /etc/bluetooth/main.conf (517 is usual), \
+            and for another program that connects first.
             """
-        case .socket, .channel, .controller, .proxy, .cable:
-            "See that the other end agrees on an MTU of \(mtu) or more."
-        case .recording(let file): Self.recorded(file)
+        default: "Configure the other end for an MTU of \(mtu) or more."
         }
     }
 
     private func radio(_ code: LinkError.Code) -> String {
         let others = adviser == .emulator ? "--link unix:PATH" : "--link unix:PATH or capture:FILE"
-        let doctor = { (what: String) in adviser == .doctor ? "" : "; waterh-gateway doctor \(what)" }
+        let doctor = adviser == .doctor ? "" : ", or run: waterh-gateway doctor"
         return switch code {
-        case .noAdapter: "Plug one in, or use a link without hardware: \(others)."
-        case .poweredOff: "Switch the adapter on (bluetoothctl power on, or rfkill unblock bluetooth)."
-        case .permissionDenied:
-            """
-            Run as a member of the group bluetooth (adduser USER bluetooth, then log in \
-            anew)\(doctor("looks for the rest")).
-            """
+        case .noAdapter: "Plug an adapter in, or use a link without hardware: \(others)."
+        case .poweredOff: "Switch the adapter on: bluetoothctl power on (or rfkill unblock bluetooth)."
+        case .permissionDenied: "Join the group bluetooth (adduser USER bluetooth) and log in again\(doctor)"
         case .notFound:
-            """
-            Wake the bottle (lid or a shake), bring it nearer, and close the phone app that may hold its only \
-            connection.
-            """
-        case .connectFailed: "Bring the bottle nearer, and close the phone app that may hold its only connection."
+            "Wake the bottle (lid or a shake), bring it nearer, and close the phone app: a bottle takes one connection."
+        case .connectFailed: "Bring the bottle nearer, and close the phone app: a bottle takes one connection."
         case .inProgress: "Stop the other program that talks to the bottle, or restart Bluetooth."
         case .disconnected:
             "Bring the bottle nearer and poll again: what was received is stored, the rest is still in the bottle."
@@ -119,86 +89,60 @@ package struct LinkAdvice: Sendable {
         case .refused, .protocolViolation:
             "If this is a WaterH bottle, record the connection (waterh-replay record) and report it."
         case .outOfStep: "Poll again."
-        case .serviceLost:
-            """
-            See whether bluetoothd runs (systemctl status bluetooth)\(doctor("says what is missing")). Without an \
-            adapter use \(others).
-            """
-        default: "Try again\(doctor("looks for the usual causes"))."
+        case .serviceLost: "Start bluetoothd (systemctl start bluetooth)\(doctor). Without an adapter use \(others)."
+        default: "Try again\(doctor)"
         }
     }
 
-    private static func socket(_ code: LinkError.Code, _ name: String, _ path: String) -> String {
+    private func socket(_ code: LinkError.Code, _ path: String) -> String {
         switch code {
         case .notFound, .connectFailed, .timeout:
-            "See that a bottle runs at the other end (waterh-emulator run --link \(name)), and try again."
+            "Start a bottle at the other end: waterh-emulator run --link \(link.map { "\($0)" } ?? path)"
         case .inProgress: "A bottle takes one connection: stop the other program that talks to it, or wait."
         case .disconnected:
             """
-            See what the program at the other end says, and poll again: what was received is stored, the rest is \
+            Read what the program at the other end says, and poll again: what was received is stored, the rest is \
             still in the bottle.
             """
-        case .permissionDenied: "Look who may use \(path) (ls -l)."
+        case .permissionDenied: "Check the permissions: ls -l \(path)"
         case .refused, .protocolViolation:
-            """
-            Is the program at the other end a WaterH bottle? See what it says, or let it record the link \
-            (waterh-emulator run --record).
-            """
-        case .noAdapter, .serviceLost, .system: "See that \(path) is there and that you may use it."
+            "Check that the other end is a WaterH bottle, or record the link: waterh-emulator run --record FILE"
+        case .noAdapter, .serviceLost, .system: "Check that \(path) exists and that you may use it."
         default: "Poll again."
         }
     }
 
-    private static func recording(_ code: LinkError.Code, _ file: String) -> String {
-        code == .notFound
-            ? "'waterh-replay info \(file)' tells which bottles are in it; name one with --bottle." : recorded(file)
-    }
-
-    private static func recorded(_ file: String) -> String {
-        "A recording answers only what it holds: 'waterh-replay info \(file)' tells what that is."
-    }
-
-    private static func controller(_ code: LinkError.Code, _ place: String) -> String? {
+    private func l2cap(_ code: LinkError.Code, _ address: String) -> String? {
         switch code {
-        case .noAdapter:
+        case .notFound, .connectFailed, .timeout:
             """
-            See that something offers a controller's HCI at \(place): Bumble's virtual controllers, or netsim of \
-            Android's emulator.
+            Check the address, wake the bottle and bring it nearer. Close its other connection: the phone app, or \
+            bluetoothctl disconnect \(address)
             """
+        case .poweredOff: "Switch an adapter on: bluetoothctl power on (or hciconfig hci0 up)."
+        case .permissionDenied:
+            "Run as root, or with CAP_NET_ADMIN and CAP_NET_RAW. The link bluez needs neither."
         default: nil
         }
     }
 
-    private static func proxy(_ code: LinkError.Code, _ place: String) -> String? {
+    private func proxy(_ code: LinkError.Code, _ place: NetworkPlace) -> String? {
         switch code {
         case .noAdapter:
-            "See that an ESPHome device with 'api:' and 'bluetooth_proxy:' (active: true) answers at \(place)."
+            "Check that an ESPHome device with 'api:' and 'bluetooth_proxy:' (active: true) answers at \(place)."
         case .permissionDenied:
-            """
-            Put the key of the device's configuration ('api: encryption: key:') into the environment as \
-            WATERH_ESPHOME_KEY; for a device without one leave it out.
-            """
+            "Set WATERH_ESPHOME_KEY to the key of the device ('api: encryption: key:'); leave it out for a device without."
         case .notFound, .timeout:
             """
-            Wake the bottle (lid or a shake) near the proxy, and see that nobody else has the proxy: it serves one \
-            program at a time, and Home Assistant keeps those that it has adopted.
+            Wake the bottle near the proxy, and disconnect the proxy's other client: it serves one program at a time, \
+            and Home Assistant uses those that it has added.
             """
         case .inProgress: "Wait until a connection of the proxy is free, or raise its 'connection_slots:'."
         default: nil
         }
     }
 
-    private static func channel(_ code: LinkError.Code, _ address: String) -> String? {
-        switch code {
-        case .notFound, .connectFailed, .timeout:
-            """
-            See that the address is right and the bottle awake and near, and that nothing holds its only \
-            connection: the phone app, or bluetoothd (bluetoothctl disconnect \(address)).
-            """
-        case .poweredOff: "Switch an adapter on (bluetoothctl power on, or hciconfig hci0 up)."
-        case .permissionDenied:
-            "This link needs root, or the capabilities CAP_NET_ADMIN and CAP_NET_RAW; the link bluez needs neither."
-        default: nil
-        }
+    private static func captured(_ file: String) -> String {
+        "A capture answers only what it holds: 'waterh-replay info \(file)' lists that."
     }
 }
