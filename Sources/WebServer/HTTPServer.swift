@@ -74,6 +74,7 @@ package struct HTTPServer: Sendable {
         FileRoutes.add(to: table)
         AccountRoutes.add(to: table, person, pairing, addresses)
         BottleRoutes.add(to: table)
+        AdoptionRoutes.add(to: table)
         WidgetRoutes.add(to: table)
         HealthRoutes.add(to: table, person, counts, metrics)
         PageRoutes.add(to: table)

@@ -1,12 +1,20 @@
 import Bluetooth
 import CommandSupport
 import Gateway
+import Synchronization
+import TrackerCore
 
 /// The link to a store's bottles, with their polls: one at a time.
 final class Adapter: Sendable {
     let service: PollService
     private let driver: GatewayDriver
     private let stirrings: AsyncStream<ConnectionNews>
+    private let looked: Looked
+
+    /// Records that jobs `.look` read, by the bottle that was named.
+    private final class Looked: Sendable {
+        let records = Mutex<[String: [JournalEntry]]>([:])
+    }
 
     init(_ central: any CentralLink, _ resident: Resident, clock: DriverClock) {
         let flight = FlightRecorder()
@@ -15,6 +23,8 @@ final class Adapter: Sendable {
             of: ConnectionNews.self, bufferingPolicy: .bufferingNewest(16))
         (self.driver, self.stirrings) = (driver, stirrings)
         let path = resident.store.path
+        let looked = Looked()
+        self.looked = looked
         service = PollService(
             PollService.Surroundings(
                 look: { await resident.desk.look() },
@@ -24,8 +34,16 @@ final class Adapter: Sendable {
                     guard options.job != .letGo || isHolding else { return PollReport() }
                     flight.begin(for: path)
                     resident.board.begin()
-                    let report = await driver.poll(
-                        options, for: GatewayDriver.Party(journal: resident.store, outlets: resident.outlets(stir)))
+                    var party = GatewayDriver.Party(journal: resident.store, outlets: resident.outlets(stir))
+                    if options.job == .look {
+                        let bottle = options.bottle ?? ""
+                        looked.records.withLock { $0[bottle] = nil }
+                        party.journal = NoJournal()
+                        party.outlets.journaled = { entries, _ in
+                            looked.records.withLock { $0[bottle, default: []] += entries }
+                        }
+                    }
+                    let report = await driver.poll(options, for: party)
                     if let trouble = flight.end(report, keptBeside: path, clock) {
                         resident.log.warning("The capture of this poll is not kept: \(trouble)")
                     }
@@ -36,6 +54,11 @@ final class Adapter: Sendable {
                 isPollOnTime: { await driver.isOnTime(grace: $0) },
                 afterPoll: { await resident.afterPoll($0, $1) },
                 say: { await resident.desk.tell($0) }), clock: clock)
+    }
+
+    /// The records that the last job `.look` of this bottle read.
+    func takeRecords(of bottle: String) -> [JournalEntry] {
+        looked.records.withLock { $0.removeValue(forKey: bottle) ?? [] }
     }
 
     /// Polls until the task is cancelled. When this returns, no poll is under way and the link is closed.

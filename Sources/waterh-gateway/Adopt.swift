@@ -2,93 +2,88 @@ import ArgumentParser
 import Bluetooth
 import BottleProtocol
 import CommandSupport
+import TrackerCore
 import TrackerService
 
 struct Adopt: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "adopt",
-        abstract: "This bottle belongs to this store: polls may drain it without being told its name.",
+        commandName: "adopt", abstract: "Assign a bottle to this store",
         discussion: """
-            The first bottle that answers an empty store belongs to it by itself. A poll that meets another one leaves \
-            it alone and says so. With --release a bottle that was \
-            given away or is broken does not belong to this store any more: polls leave it alone, and its device goes \
-            from Home Assistant. Its drinks stay.
+            Only adopted bottles are polled. --mode take-over acknowledges records: the phone app no longer receives \
+            them. --mode share only reads the log; drinks that the app fetches first are missing here. On a terminal \
+            the command asks for the mode.
             """)
 
     @OptionGroup var place: StoreOptions
 
     @Option(
         name: .customLong("as"),
-        help: ArgumentHelp(
-            "It is this bottle of the store under a new address: their history is one.", valueName: "name"))
+        help: ArgumentHelp("A bottle of this store that has this new address: their history is one", valueName: "name"))
     var other: String?
 
-    @Flag(help: "It does not belong to this store any more; its drinks stay.")
+    @Option(help: "How the bottle is used: take-over or share (default: the setting bottle.mode)")
+    var mode: BottleMode?
+
+    @Flag(help: "Release the bottle: it is no longer polled. Its drinks stay.")
     var release = false
 
-    @Flag(help: "One JSON object on standard output.")
+    @Flag(help: "Print one JSON object")
     var json = false
 
-    @Argument(help: "Its address, as scan shows it, or the name that a poll gives it.")
+    @Argument(help: "Bluetooth address of the bottle, as scan prints it")
     var address: String
 
     func validate() throws {
         guard !address.isEmpty, address.utf8.count <= 128, address.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else {
-            throw ValidationError("ADDRESS is an address such as A4:C1:38:01:02:03.")
+            throw ValidationError("invalid address: expected an address such as A4:C1:38:01:02:03")
         }
-        guard !release || other == nil else { throw ValidationError("Either --as or --release.") }
+        guard !release || other == nil && mode == nil else {
+            throw ValidationError("--release cannot be combined with --as or --mode")
+        }
     }
 
     func run() async throws {
         let text = address.trimmingCharacters(in: .whitespaces)
         let identity = BluetoothAddress(text)?.description ?? text
-        guard !release else { return try letGo(identity) }
-        // A digit short, it would be another bottle's for ever.
-        guard
-            BluetoothAddress(identity) != nil || !identity.contains(":")
-                || !identity.allSatisfy({ $0 == ":" || $0.isHexDigit })
-        else {
-            throw CommandFailure(
-                .wrongUse, "\(identity) is no whole address.",
-                advice: "It has six pairs of digits, as waterh-gateway scan shows it: A4:C1:38:01:02:03.")
-        }
-        // A name is borne by many; a bottle without an address of its own is named as a poll names it.
-        guard !BottleName.isBottle(identity) || identity.contains(" at ") || identity.contains("(private address)")
-        else {
-            throw CommandFailure(
-                .wrongUse, "\(identity) is a name that many bottles bear.",
-                advice: "Give its address, as waterh-gateway scan shows it.")
-        }
-        guard
-            BluetoothAddress(identity) != nil || other != nil || BottleName.isBottle(identity)
-                || identity.contains(" at ") || identity.contains("(private address)")
-        else {
-            throw CommandFailure(
-                .wrongUse, "\(identity) is neither an address nor a bottle's name.",
-                advice: "waterh-gateway scan shows the bottles that are there.")
-        }
-        // Only now: what is refused must not make a store.
         let file = try Configuration.load(place.config)
         let store = try place.place(file)
+        guard !release else { return try releaseBottle(identity, file, store) }
+        try check(identity)
+        // A refused adoption must not create a store.
+        guard !Adoption.elsewhere(besides: store.path).contains(identity) else {
+            throw Adoption.belongsElsewhere(identity)
+        }
+        var choice = AdoptionChoice(mode: mode)
+        if mode == nil, other == nil, !json, Adoption.canAsk { choice = try await Adoption.choice() }
         let depot = try Depot(store, zone: place.namedZone(file))
-        let isNew = try Depot.explained { try depot.desk().adoptBottle(identity, as: other) }
+        let isNew = try Depot.explained { try depot.desk().adopt(identity, as: other, choice) }
+        _ = try? ServiceSocket(path: ServiceSocket.path(forStore: store.path), limitSeconds: 2).post("/api/v1/poll")
         if json {
             TextOutput.standard.line((["bottle": .string(identity), "adopted": .bool(isNew)] as JSONValue).text)
         } else {
-            let of = other.map { "\($0) under another address" } ?? "this store's own"
-            TextOutput.standard.line(isNew ? "\(identity) is \(of) from now on." : "\(identity) was \(of) already.")
+            let what = other.map { " as another address of \($0)" } ?? ""
+            TextOutput.standard.line(isNew ? "Adopted \(identity)\(what)." : "\(identity) is already adopted\(what).")
         }
     }
 
-    /// What waterh.toml says is this store's would be so again at the next poll.
-    private func letGo(_ identity: String) throws {
-        let file = try Configuration.load(place.config)
-        let store = try place.place(file)
+    /// A mistyped address would be adopted for ever, and a name belongs to many bottles.
+    private func check(_ identity: String) throws {
+        let isStandIn = identity.contains(" at ") || identity.contains("(private address)")
+        let isPartOfAddress = identity.contains(":") && identity.allSatisfy { $0 == ":" || $0.isHexDigit }
+        guard BluetoothAddress(identity) == nil else { return }
+        guard isStandIn || other != nil && !isPartOfAddress && !BottleName.isBottle(identity) else {
+            throw CommandFailure(
+                .wrongUse, "invalid address '\(identity)': expected six pairs of hexadecimal digits",
+                advice: "See the addresses in range with: waterh-gateway scan")
+        }
+    }
+
+    private func releaseBottle(_ identity: String, _ file: Configuration, _ store: StorePlace) throws {
         let named = file.bottles + [file.bottle].compactMap(\.self)
         if named.contains(where: { BluetoothAddress($0)?.description ?? $0 == identity }) {
             throw CommandFailure(
-                .refused, "waterh.toml names \(identity) as a bottle of this store.",
-                advice: "Take it out there, then try again.")
+                .refused, "cannot release \(identity): the configuration names it",
+                advice: "Remove it from 'bottle' or 'bottles' in waterh.toml, then try again.")
         }
         let depot = try Depot(store, zone: place.namedZone(file))
         let wasOwn = try Depot.explained { try depot.desk().releaseBottle(identity) }
@@ -96,9 +91,9 @@ struct Adopt: AsyncParsableCommand {
             TextOutput.standard.line((["bottle": .string(identity), "released": .bool(wasOwn)] as JSONValue).text)
         } else {
             TextOutput.standard.line(
-                wasOwn
-                    ? "\(identity) is not this store's own any more. Its drinks stay."
-                    : "\(identity) was not this store's own.")
+                wasOwn ? "Released \(identity). Its drinks stay." : "\(identity) was not adopted by this store.")
         }
     }
 }
+
+extension BottleMode: ExpressibleByArgument {}

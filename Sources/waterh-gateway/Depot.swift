@@ -62,7 +62,7 @@ struct Depot: Sendable {
     /// What a poll is to do, from the settings; flags come on top.
     func pollOptions(dialect: RecordDialect?) async throws -> PollOptions {
         var options = try Self.explained { try desk().pollOptions() }
-        options.isClockSynchronised = await Machine.isClockSynchronised() ?? false
+        if !options.isClockSynchronised { options.isClockSynchronised = await Machine.isClockSynchronised() ?? false }
         options.released = ProgramVersion.released
         if let dialect { (options.dialect, options.isReadingNamed) = (dialect, true) }
         return options

@@ -83,13 +83,16 @@ extension DoctorChecks {
     static func all(_ link: LinkOptions, _ options: StoreOptions) async throws -> [Finding] {
         let file = try Configuration.load(options.config)
         let place = try options.place(file)
-        let own = OwnBottles.look(place)
+        let own = Adoption.ownBottles(place)
         var way = link
         way.fill(file)
         var findings = store(place, zone: options.namedZone(file))
-        findings += [zone(options.namedZone(file), place), bottles(own, file)]
+        findings += [
+            zone(options.namedZone(file), place),
+            bottles(own, file, hasNeighbours: (try? way.name.hasNeighbours) ?? true),
+        ]
         findings += await broker(place, file)
-        findings += PageCheck.finding(file, place) + proxy(file)
+        findings += await PageCheck.finding(file, place) + proxy(file)
         findings.append(await self.link(way, own))
         let wanted = way.wantedBottle.map { [$0] } ?? file.bottles
         let selectors = wanted.compactMap { OwnBottle.meant($0, among: own) }.map(BottleSelector.init(text:))
@@ -257,15 +260,16 @@ enum DoctorChecks {
     }
 
     /// Which bottles a poll drains.
-    static func bottles(_ own: [OwnBottle], _ file: Configuration) -> Finding {
+    static func bottles(_ own: [OwnBottle], _ file: Configuration, hasNeighbours: Bool) -> Finding {
         let listed = file.bottles
         guard listed.isEmpty else { return Finding("bottles", .good, "as listed: \(listed.joined(separator: ", "))") }
-        guard !own.isEmpty || file.mayMeet || file.bottle != nil else {
-            return Finding("bottles", .bad, OwnBottles.missing.sentence, advice: OwnBottles.missing.advice)
-        }
         let names = own.map { ($0.aliases.sorted() + $0.identities.sorted()).joined(separator: " = ") }
         return own.isEmpty
-            ? Finding("bottles", .note, "none yet; the first that answers a poll is this store's own")
+            ? Finding(
+                "bottles", .note,
+                hasNeighbours
+                    ? "none adopted: nothing is polled" : "none yet; the first poll adopts the bottle of this link",
+                advice: hasNeighbours ? "waterh-gateway adopt ADDRESS" : nil)
             : Finding("bottles", .good, names.joined(separator: ", "))
     }
 
@@ -288,8 +292,12 @@ enum DoctorChecks {
         let check = "link \(central.name)"
         let advice = LinkAdvice(linkName: central.name, hasRadio: central.hasRadio, by: .doctor)
         var finding = Finding(check, .note, "works; no bottle was seen in 3 s", advice: advice.about(.notFound))
+        var inRange: [Advertisement] = []
         look: for await event in central.events {
             switch event {
+            case .advertised(let seen) where central.hasRadio && own.isEmpty && BottleSelector.looksLikeBottle(seen):
+                inRange.removeAll { $0.peer == seen.peer }
+                inRange.append(seen)
             case .advertised(let seen) where !central.hasRadio || BottleSelector.looksLikeBottle(seen):
                 let sighting = await Sighting(seen, on: options, hasRadio: central.hasRadio, limit: .seconds(2))
                 let isOwn = own.isEmpty ? nil : sighting.isOwn(own)
@@ -311,6 +319,9 @@ enum DoctorChecks {
             }
         }
         await central.close()
-        return finding
+        guard !inRange.isEmpty else { return finding }
+        return Finding(
+            check, .note, "not adopted, in range: " + BottleInRange.list(inRange).map(\.text).joined(separator: "; "),
+            advice: "If it is yours: waterh-gateway adopt ADDRESS")
     }
 }

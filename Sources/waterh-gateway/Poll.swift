@@ -38,21 +38,34 @@ struct Poll: AsyncParsableCommand {
         let store = try place.place(file)
         var link = link
         link.fill(file)
-        let central = try link.open()
+        let hasNeighbours = try link.name.hasNeighbours
+        let own = Adoption.ownBottles(store)
+        let isNamed = link.wantedBottle != nil || !file.bottles.isEmpty
+        let isUnadopted = own.isEmpty && !isNamed && hasNeighbours
+        guard !isUnadopted || Adoption.canAsk && !json else { throw Adoption.missing }
+        let driver = GatewayDriver(link: try link.open(), clock: .system(wall: { Machine.now() }))
         let depot = try Depot(store, zone: place.namedZone(file))
+        if isUnadopted {
+            do { try await Adoption.chooseBottle(driver, depot) } catch {
+                await driver.close()
+                throw error
+            }
+        } else if own.isEmpty, hasNeighbours, Adoption.canAsk, !json {
+            try depot.desk().choose(try await Adoption.choice())
+        }
         var options = try await depot.pollOptions(dialect: place.dialect ?? file.dialect)
         options.mean(link.wantedBottle, file)
-        guard options.bottle != nil || !options.own.isEmpty || file.mayMeet || !central.hasRadio else {
-            await central.close()
-            throw OwnBottles.missing
-        }
         options.allowPowerCycle = link.allowPowerCycle
         options.keep = keep || file.keep == true
         if !setClock { options.correctClockBeyond = nil }
-        if trustClock { options.isClockSynchronised = true }
+        if trustClock || file.trustClock == true { options.isClockSynchronised = true }
         // A bottle that the file names is the store's concern, whether or not it was ever met.
         let isConcern = self.link.wantedBottle == nil || Ownership(options).isAboutOwn
-        if case .capture = try link.name { options.answeredByRecording() }
+        if case .capture = try link.name {
+            options.answeredByRecording()
+        } else if options.own.isEmpty || !Ownership(options).isAboutOwn {
+            options.elsewhere = Adoption.elsewhere(besides: store.path)
+        }
 
         let taken = Mutex<[JournalEntry]>([])
         let watcher = Watcher(verbose: link.verbose)
@@ -63,7 +76,6 @@ struct Poll: AsyncParsableCommand {
             let new = zip(entries, outcomes).filter { $0.1.isNew }.map(\.0)
             taken.withLock { $0 += new }
         }
-        let driver = GatewayDriver(link: central, clock: .system(wall: { Machine.now() }))
         let party = GatewayDriver.Party(journal: depot.store, outlets: outlets)
         let report = await Interruptible.run { [options] in await driver.poll(options, for: party) }
         await driver.close()
@@ -88,7 +100,7 @@ struct Poll: AsyncParsableCommand {
             for line in PollText.lines(
                 report, entries: taken.withLock { $0 }, state: report.bottle == nil ? nil : state)
             { TextOutput.standard.line(line) }
-            if let line = PollText.adoption(report) { TextOutput.standard.line(line) }
+            if let line = PollText.adoption(report) { TextOutput.standard.line(Diagnostics.withStore(line)) }
         }
         if let failure = report.commandFailure(besideServiceOf: depot.store.path) { throw failure }
     }

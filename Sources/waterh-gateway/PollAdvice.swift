@@ -51,6 +51,7 @@ enum PollAdvice {
                 the next poll with a right clock goes on 
                 """
                     + "by itself. If it is right and the bottle is wrong: waterh-gateway poll --trust-clock"
+        case "elsewhere": return "Release it in the store of that gateway first (adopt --release)."
         case "notOurs":
             let (identity, own) = (values["identity"] ?? "ADDRESS", values["own"] ?? "another")
             return

@@ -54,7 +54,7 @@ struct PollJSON: Encodable {
         if let failure = report.failure {
             try keys.encode(failure.kind.text, forKey: .error)
             try keys.encode(failure.sentence, forKey: .reason)
-            try keys.encode(PollAdvice.about(failure), forKey: .hint)
+            try keys.encode(Diagnostics.withStore(PollAdvice.about(failure)), forKey: .hint)
         }
     }
 
@@ -97,8 +97,8 @@ enum PollText {
         guard report.isAdopted, let identity = report.identity else { return nil }
         return
             """
-            This store's own bottle from now on: \(report.name.map { "\($0) (\(identity))" } ?? identity). Another \
-            one is drained after: waterh-gateway adopt ADDRESS
+            Adopted: \(report.name.map { "\($0) (\(identity))" } ?? identity). To poll another bottle, too: \
+            waterh-gateway adopt ADDRESS
             """
     }
 

@@ -29,6 +29,7 @@ final class Resident: Sendable {
     /// Send notifications to ntfy and the webhook.
     private let senders: [NotificationSender]
     let reminders: ReminderLoop
+    private let sinks: [any NotificationSink]
     private let lights: LightCall
     private let desktop: ServiceDesktop?
     /// Programs in the person's session that show what the service cannot.
@@ -63,8 +64,10 @@ final class Resident: Sendable {
         self.lights = lights
         let senders = Self.senders(depot.store, plan, watch, log: log)
         self.senders = senders
+        let sinks: [any NotificationSink] = [screen, broker, screens] + senders
+        self.sinks = sinks
         let reminders = ReminderLoop(
-            sinks: [screen, broker, screens] + senders, desk: { await desk.desk() },
+            sinks: sinks, desk: { await desk.desk() },
             trouble: { log.warning("Reminders: \($0)") },
             looked: { await lights.look($0) }, sleep: { try? await Task.sleep(for: $0 / Machine.speed) })
         self.reminders = reminders
@@ -134,6 +137,14 @@ final class Resident: Sendable {
         return outlets
     }
 
+    /// Shows a notification that is not a reminder.
+    /// - Returns: whether a channel has shown it.
+    func notify(_ notification: TrackerNotification) async -> Bool {
+        var isShown = false
+        for sink in sinks where await sink.canShow() { isShown = await sink.deliver(notification) || isShown }
+        return isShown
+    }
+
     /// What follows the commits of a poll.
     func afterPoll(_ report: PollReport, _ options: PollOptions) async {
         await desk.afterPoll(report, options)
@@ -142,8 +153,8 @@ final class Resident: Sendable {
     }
 
     /// The day as the web server sees it.
-    func page(_ service: PollService) -> Person {
-        let (store, reminders, door) = (store, reminders, door(service))
+    func page(_ service: PollService, _ scanner: BottleScanner) -> Person {
+        let (store, reminders, door) = (store, reminders, door(service, scanner))
         lights.reach(service)
         let outlet = outlet(broker, door, canNotify: { reminders.reachesSomebody }) { await reminders.poke() }
         noteSharing()
@@ -167,14 +178,15 @@ final class Resident: Sendable {
         try TrackerDesk(store, now: Machine.now(), zone: Depot.choice(zone), source: source, canNotify: canNotify)
     }
 
-    private func door(_ service: PollService) -> ServiceDoor {
+    private func door(_ service: PollService, _ scanner: BottleScanner) -> ServiceDoor {
         let (board, desk, store, onlookers) = (board, desk, store, onlookers)
-        return ServiceDoor(
+        var door = ServiceDoor(
             status: {
                 let isWelcome = (try? store.profile()?.onboardedAt) ?? nil
                 var status = await board.status(
                     next: await service.untilNextPoll, setupDone: isWelcome != nil,
                     version: ProgramVersion.text)
+                status.bottlesInRange = await scanner.found
                 if Machine.leadOfPlay != nil { status.speed = Machine.speed }
                 return status
             },
@@ -201,6 +213,9 @@ final class Resident: Sendable {
                 case .ends: onlookers.end()
                 }
             })
+        door.scan = { try await scanner.scan() }
+        door.lookInside = { try await scanner.lookInside($0) }
+        return door
     }
 
     private static func tell(_ word: SyncLoop.Word, _ log: Logger) {

@@ -34,7 +34,6 @@ struct Run: AsyncParsableCommand {
         let signals = StopSignals.stream([SIGINT, SIGTERM, SIGHUP])
         speech.takeOver("waterh-gateway")
         let plan = try ServicePlan(link, place, keep: keep, listen: listen)
-        FileLimit.raise()
         let supervisor = Supervisor()
         let log = speech.logger(
             "waterh-gateway", link: "\(try plan.link.name)", isTalkative: link.verbose || Diagnostics.isLively)

@@ -44,7 +44,7 @@ struct Scan: AsyncParsableCommand {
         link.fill(file)
         let central = try link.open()
         let (isAll, isJSON, limit, way) = (all, json, seconds, link)
-        let own = OwnBottles.look(place)
+        let own = Adoption.ownBottles(place)
         let wanted = OwnBottle.meant(link.wantedBottle, among: own)
         let end = Task {
             try await Task.sleep(for: .seconds(limit))

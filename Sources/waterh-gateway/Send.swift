@@ -51,15 +51,16 @@ struct Send: AsyncParsableCommand {
         // Whoever names a zone here means this clock; otherwise it is the one by which polls set it.
         let zone = try zone.map { try Depot.choice($0).host } ?? Depot.zones(file.zone(flag: nil), place).bottle
         let command = try CommandWords.command(command, zone: zone, now: Machine.now())
-        let central = try link.open()
         var options = PollOptions(zone: zone)
         options.job = .send([command])
         if command == .register { options.limits.poll += options.limits.button }
         // A recording is nobody's.
-        options.own = OwnBottles.look(place)
+        options.own = Adoption.ownBottles(place)
         options.mean(link.wantedBottle, file)
         if case .capture = try link.name { options.answeredByRecording() }
         options.allowPowerCycle = link.allowPowerCycle
+        if try options.bottle == nil && options.own.isEmpty && link.name.hasNeighbours { throw Adoption.missing }
+        let central = try link.open()
         let watcher = Watcher(verbose: link.verbose)
         var outlets = GatewayDriver.Outlets()
         outlets.diagnostic = { watcher.show($0) }
@@ -150,21 +151,5 @@ struct Send: AsyncParsableCommand {
 
     private static func hex(_ bytes: [UInt8]) -> String {
         bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16, uppercase: true) }.joined(separator: " ")
-    }
-}
-
-/// For jobs that store nothing.
-struct NoJournal: Journal {
-    func append(_ entries: [JournalEntry]) throws -> [JournalOutcome] { throw Unused() }
-    func recall(_ names: BottleNames) throws -> BottleMemory { BottleMemory() }
-    func adopt(_ names: BottleNames) throws {}
-    func unsettled(of bottle: String, reading: String, after id: Int64, limit: Int) throws -> [UnsettledRecord] {
-        []
-    }
-    func finishPoll(_ report: PollRecord) throws {}
-    func quarantine(bottle: String, bytes: [UInt8], reason: String, received: Instant) throws {}
-
-    struct Unused: Error, CustomStringConvertible {
-        let description = "A command that stores nothing was asked to store something."
     }
 }

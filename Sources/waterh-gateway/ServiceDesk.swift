@@ -25,7 +25,7 @@ actor ServiceDesk {
     private var plans: [BottlePlan] = []
     /// The store's bottles as they were when it could be read last.
     private var own: [OwnBottle] = []
-    private var isMissingBottleSaid = false
+    private var isMissingLogged = false
     /// A poll has ended since the service started, or there is no bottle to poll.
     private var isFirstPollOver = false
 
@@ -69,23 +69,39 @@ actor ServiceDesk {
         // A recording is no bottle of the store.
         let own = isRecording ? [] : own
         plans = BottlePlan.plans(
-            wanted: plan.bottles.compactMap { OwnBottle.meant($0, among: own) }, own: own, mayMeet: plan.mayMeet)
-        sayThatABottleIsMissing(plans.isEmpty)
+            wanted: plan.bottles.compactMap { OwnBottle.meant($0, among: own) }, own: own,
+            mayMeet: !plan.hasNeighbours)
+        logAdoption(isMissing: plans.isEmpty)
         if plans.isEmpty { isFirstPollOver = true }
         let rhythm = try? depot.desk().pollRhythm()
         return plans.map { BottleDay($0, rhythm: rhythm, wish: wish($0, rhythm)) }
     }
 
-    private func sayThatABottleIsMissing(_ isMissing: Bool) {
-        guard isMissing != isMissingBottleSaid else { return }
-        isMissingBottleSaid = isMissing
-        if isMissing { log.warning("\(OwnBottles.missing.sentence) \(OwnBottles.missing.advice ?? "")") }
+    private func logAdoption(isMissing: Bool) {
+        guard isMissing != isMissingLogged else { return }
+        isMissingLogged = isMissing
+        if isMissing {
+            log.notice("No bottle is adopted: the service only scans. Adopt one on the page, or: waterh-gateway adopt")
+        }
     }
+
+    /// Whether the service has no bottle to poll.
+    func isUnadopted() -> Bool { look().isEmpty }
+
+    /// Options for a job that uses no setting of a bottle except the time limits.
+    func scanOptions() throws -> PollOptions {
+        reread()
+        return try depot.pollOptions(dialect: plan.dialect)
+    }
+
+    func bottlesElsewhere() -> Set<String> { Adoption.elsewhere(besides: depot.store.path) }
 
     /// Whether a bottle's connection is wanted beyond its polls (`bottle.hold`).
     private func wish(_ bottle: BottlePlan, _ rhythm: PollRhythm?) -> HoldWish? {
         let own = bottle.own.count == 1 ? bottle.own[0].settings : nil
-        guard !isRecording, let hold = own?.hold ?? (try? depot.store.settings().bottle.hold) else { return nil }
+        guard !isRecording, (own?.mode ?? (try? depot.store.settings().bottle.mode)) != .share,
+            let hold = own?.hold ?? (try? depot.store.settings().bottle.hold)
+        else { return nil }
         return HoldWish(hold, onlookers: onlookers.until, rhythm: rhythm, now: now())
     }
 
@@ -96,6 +112,8 @@ actor ServiceDesk {
         guard var options = try? await depot.pollOptions(dialect: plan.dialect) else { return nil }
         options.keep = plan.keep
         options.allowPowerCycle = plan.link.allowPowerCycle
+        if plan.trustsClock { options.isClockSynchronised = true }
+        if options.own.isEmpty { options.elsewhere = bottlesElsewhere() }
         if isRecording { options.answeredByRecording() }
         return options
     }

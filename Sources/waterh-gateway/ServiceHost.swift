@@ -26,7 +26,11 @@ final class ServiceHost: Sendable {
     ) throws {
         let depot = try Depot(plan.store, zone: plan.zone)
         let central = try open(plan.link)
-        log.debug("Service on \(central.name)\(plan.link.allowPowerCycle ? ", which may be switched off and on" : "").")
+        log.debug(
+            """
+            Service on \(central.name)\(plan.link.allowPowerCycle ? ", which may be switched off and on" : "")\
+            \(plan.trustsClock ? "; the clock is trusted" : "").
+            """)
         let clock = DriverClock.system(wall: { Machine.now() })
         let resident = Resident(
             plan, depot, supervisor: supervisor, log: log, clock: clock, desktopPages: hasDesktop ? address : nil)
@@ -41,9 +45,10 @@ final class ServiceHost: Sendable {
             )
         }
         let adapter = Adapter(central, resident, clock: clock)
-        let page = resident.page(adapter.service)
+        let scanner = BottleScanner(adapter, resident.desk, log: log) { await resident.notify($0) }
+        let page = resident.page(adapter.service, scanner)
         (self.resident, self.adapter, self.page) = (resident, adapter, page)
-        work = [Task { await adapter.run() }, Task { await resident.run(page) }]
+        work = [Task { await adapter.run() }, Task { await resident.run(page) }, Task { await scanner.run() }]
     }
 
     /// Polls every bottle as soon as possible.

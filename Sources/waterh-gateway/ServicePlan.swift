@@ -15,8 +15,10 @@ struct ServicePlan: Sendable {
     let store: StorePlace
     /// Names or addresses of the bottles; none: those that are the store's own.
     let bottles: [String]
-    /// Whether a store without a bottle takes the first one that answers.
-    let mayMeet: Bool
+    /// Whether a bottle in range can be another person's.
+    let hasNeighbours: Bool
+    /// The configuration says that this computer's clock is right.
+    let trustsClock: Bool
     let zone: String?
     let dialect: RecordDialect?
     let keep: Bool
@@ -62,7 +64,8 @@ struct ServicePlan: Sendable {
         link.fill(file)
         self.link = link
         bottles = link.wantedBottle.map { [$0] } ?? file.bottles
-        mayMeet = file.mayMeet
+        hasNeighbours = try link.name.hasNeighbours
+        trustsClock = file.trustClock == true
         zone = place.namedZone(file)
         dialect = place.dialect ?? file.dialect
         self.keep = keep || file.keep == true

@@ -1,4 +1,5 @@
 import ArgumentParser
+import CommandSupport
 import Foundation
 import Store
 import TrackerCore
@@ -112,6 +113,7 @@ extension StatusText {
             next(snapshot, desk),
         ]
         if let hint = snapshot.connection.hint { lines.append(console.paint(hint, .red)) }
+        lines += bottlesInRange(desk)
         if snapshot.sync != .idle {
             lines.append("Sync: \(snapshot.sync.name)" + (snapshot.syncReport.trouble.map { ". \($0)" } ?? ""))
         }
@@ -129,6 +131,21 @@ extension StatusText {
         lines += try today(desk)
         lines += try waterline(snapshot, desk)
         return lines
+    }
+
+    /// The bottles that the running service sees while the store has none of its own.
+    private static func bottlesInRange(_ desk: Desk) -> [String] {
+        struct State: Decodable {
+            struct Service: Decodable { var bottlesInRange: [BottleInRange]? }
+            var service: Service?
+        }
+        let socket = ServiceSocket(path: ServiceSocket.path(forStore: desk.place.path), limitSeconds: 2)
+        guard (try? desk.tracker.ownBottles().isEmpty) == true, let data = try? socket.get("/api/v1/state"),
+            let found = try? JSONDecoder().decode(State.self, from: data).service?.bottlesInRange
+        else { return [] }
+        return found.map {
+            "Bottle in range, not adopted: \($0.text). If it is yours: waterh-gateway adopt \($0.address)"
+        }
     }
 
     private static func next(_ snapshot: TrackerSnapshot, _ desk: Desk) -> String {

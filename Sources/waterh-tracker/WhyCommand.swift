@@ -54,6 +54,7 @@ struct WhyCommand: StoreCommand {
         case .adaptive: "Nothing drunk for long"
         case .goal: "Goal reached"
         case .recovery: "Back on pace"
+        case .unadopted: "Bottle in range"
         case .waterlineTime: "Waterline, by time"
         case .waterlinePerDrink: "Waterline, after drinks"
         case .waterlineWarning: "Waterline, warning"

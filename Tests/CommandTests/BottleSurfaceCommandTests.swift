@@ -40,7 +40,7 @@ import Testing
         defer { service.send(signal: SIGTERM) }
         #expect(
             await event(within: 20) {
-                service.error.contains("own bottle") || service.error.contains("The bottle") ? true : nil
+                service.error.contains("Adopted:") || service.error.contains("The bottle") ? true : nil
             } == true, "\(service.error)")
         _ = try await bottle()
         // Off by default.

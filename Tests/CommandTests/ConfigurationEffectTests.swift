@@ -47,6 +47,7 @@ import Testing
             ["a", "b"].map { "\"https://\($0).example\"\nntfy = { url = \"https://ntfy.example/a\" }" },
             .service(["Notifications go to"], until: " [")
         ),
+        "trust-clock": ([nil, "true"], .service(["Service on"], until: " [")),
         "allow-power-cycle": ([nil, "true"], .service(["Service on"], until: " [")),
     ]
 

@@ -152,7 +152,7 @@ import Testing
         #expect(news["received"] == "1" && news["new"] == "1" && news["known"] == "0" && news["acknowledged"] == "1")
         #expect(news["message"]?.contains("acknowledged. Today") == true)
         let adopted = try #require(
-            objects.first { $0["message"]?.hasPrefix("This store's own bottle from now on") == true })
+            objects.first { $0["message"]?.hasPrefix("Adopted: ") == true })
         #expect(adopted["poll"] == "1" && adopted["bottle"]?.isEmpty == false && adopted["bottle"] == news["bottle"])
         #expect(
             objects.filter { $0["poll"] != nil }.allSatisfy { $0["link"] == pair.socket }

@@ -110,15 +110,15 @@ import TrackerCore
         let gateway = Program("waterh-gateway")
         let adopted = try await gateway.run(["poll", "--link", first.socket, "--store", path])
         #expect(
-            adopted.exitCode == 0 && adopted.output.contains("This store's own bottle from now on: WaterH-Boost-24oz"))
+            adopted.exitCode == 0 && adopted.output.contains("Adopted: WaterH-Boost-24oz"))
         let refused = try await gateway.run(["poll", "--link", second.socket, "--store", path])
         #expect(
-            refused.exitCode == 3 && refused.error.contains("waterh-gateway adopt 'A4:C1:38:00:00:77'"),
+            refused.exitCode == 3 && refused.error.contains("waterh-gateway adopt --store \(path) 'A4:C1:38:00:00:77'"),
             "\(refused.error)")
         #expect(try TrackerStore(path: path).journalCounts().drinks == 1)
         #expect(
             try await gateway.run(["adopt", "a4:c1:38:00:00:77", "--store", path]).output
-                == "A4:C1:38:00:00:77 is this store's own from now on.\n")
+                == "Adopted A4:C1:38:00:00:77.\n")
         let drained = try await gateway.run(["poll", "--link", second.socket, "--store", path, "--json"])
         #expect(drained.exitCode == 0 && drained.output.contains(#""new":1"#))
         #expect(!drained.output.contains("adopted"))

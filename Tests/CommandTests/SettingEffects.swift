@@ -28,6 +28,19 @@ enum SettingEffects {
         SettingEffect(value: value, observation: .engine(look))
     }
 
+    /// The commands that a poll writes to a bottle.
+    private static func writes(_ settings: Settings) throws -> String {
+        var bottle = ScriptedBottle(records: [drink])
+        bottle.snapshot = [2, 2, 87] + [7, 3, 0x1A, 2, 2, 22, 30, 0] + [3, 5, 0x07, 0xD0]
+        var rig = EngineRig(
+            options: PollOptions(settings: settings.bottle, zone: .utc, goalMl: settings.goalMl), peer: bottle,
+            start: after)
+        try rig.run()
+        return rig.requests.compactMap {
+            if case .write(_, let value, _) = $0 { HostCommand(decoding: value).meaning } else { nil }
+        }.joined(separator: ", ")
+    }
+
     /// How a broker is spoken to.
     private static func broker(
         _ value: String, _ before: @escaping @Sendable (inout Settings) throws -> Void = { _ in }
@@ -115,22 +128,21 @@ enum SettingEffects {
             return try "\(rig.run().suspect) suspect"
         },
 
+        "bottle.mode": engine("share") { try writes($0) },
+        "bottle.trustClock": engine("true") { settings in
+            var options = PollOptions(settings: settings.bottle, zone: .utc)
+            options.host = nil
+            var rig = EngineRig(
+                options: options, peer: ScriptedBottle(records: [drink]), start: after.advanced(seconds: 400 * 86_400))
+            let report = try rig.run()
+            return "\(report.suspect) suspect, \(report.acknowledged) acknowledged"
+        },
         "bottle.light": engine("true") { settings in
             let noon = Tracker.evaluate(
                 TrackerFacts(settings: settings, zone: .utc, drinks: []), now: Instant(seconds: 1_770_037_200))
             return noon.light(by: settings.bottle).rawValue
         },
-        "bottle.showGoal": engine("true") { settings in
-            var bottle = ScriptedBottle(records: [drink])
-            bottle.snapshot = [2, 2, 87] + [7, 3, 0x1A, 2, 2, 22, 30, 0] + [3, 5, 0x07, 0xD0]
-            var rig = EngineRig(
-                options: PollOptions(settings: settings.bottle, zone: .utc, goalMl: settings.goalMl), peer: bottle,
-                start: after)
-            try rig.run()
-            return rig.requests.compactMap {
-                if case .write(_, let value, _) = $0 { HostCommand(decoding: value).meaning } else { nil }
-            }.joined(separator: ", ")
-        },
+        "bottle.showGoal": engine("true") { try writes($0) },
 
         "waterline.waterEveryNDrinks": day("3", session),
         "waterline.timeReminders": day("false", session),

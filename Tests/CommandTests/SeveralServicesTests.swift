@@ -98,7 +98,6 @@ import Testing
         #expect(try await split().output.isEmpty)
     }
 
-    /// Both bottles are on the machine, and one service has no bottle yet.
     @Test func `two instances poll their own bottles only`() async throws {
         let folder = try TemporaryFolder()
         let pairs = [
@@ -134,9 +133,17 @@ import Testing
             services[name] = try Program("waterh-gateway").start(["run", "--verbose"], environment: environment(name))
         }
         #expect(try await event(within: 60) { try await total("anna") == 110 ? true : nil } == true)
-        #expect(
-            await event(within: 60) { services["ben"]?.error.contains("No bottle is polled") == true ? true : nil }
-                == true, "\(services["ben"]?.error ?? "")")
+        // A bottle of one service is refused to every other store.
+        let link = pairs["anna"]?.socket ?? ""
+        for words in [
+            ["poll", "--link", link], ["poll", "--link", link, "--bottle", "A4:C1:38:00:00:01"],
+            ["adopt", "A4:C1:38:00:00:01"],
+        ] {
+            let taken = try await Program("waterh-gateway").run(
+                words + ["--store", folder.file("other.sqlite")],
+                environment: environment("ben").merging(["WATERH_INSTANCE": ""]) { $1 })
+            #expect(taken.exitCode == 3 && taken.error.contains("belongs to another gateway"), "\(taken.error)")
+        }
         let adopt = try await Program("waterh-gateway").run(
             ["adopt", "A4:C1:38:00:00:02"], environment: environment("ben"))
         #expect(adopt.exitCode == 0, "\(adopt.error)")

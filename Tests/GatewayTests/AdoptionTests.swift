@@ -162,4 +162,51 @@ import TrackerCore
         #expect(Ownership(options { ($0.own, $0.bottle) = ([own], wanted) }).isAboutOwn == isAboutOwn)
         #expect(Ownership(options { $0.bottle = wanted }).isAboutOwn == (wanted == nil))
     }
+
+    /// The options of a bottle whose setting `bottle.mode` is `share`.
+    private func sharing(_ job: PollOptions.Job = .poll) throws -> PollOptions {
+        var settings = Settings()
+        if job == .poll { try settings.set("bottle.mode", to: "share") }
+        try settings.set("bottle.showGoal", to: "true")
+        var options = PollOptions(settings: settings.bottle, zone: .utc, goalMl: 2000)
+        (options.job, options.isClockSynchronised, options.bottle) = (job, true, job == .look ? Self.address : nil)
+        return options
+    }
+
+    @Test(arguments: BottleProfile.allCases, [PollOptions.Job.poll, .look])
+    func `a poll writes only the question for the log when it shares the bottle or looks into it`(
+        _ profile: BottleProfile, _ job: PollOptions.Job
+    ) throws {
+        var peer = ScriptedBottle(profile, records: drinks(5))
+        peer.snapshot = [2, 2, 87] + [7, 3, 0x1A, 2, 2, 22, 30, 0] + [3, 5, 0x07, 0xD0]
+        var rig = EngineRig(options: try sharing(job), peer: peer, start: evening)
+        (rig.todayTotal, rig.light) = (1234, .gentle)
+        let report = try rig.run()
+        #expect(report.failure == nil && report.received == 5 && report.acknowledged == 0, "\(report)")
+        let question = Set(rig.written.map { $0.encoded })
+        #expect(question.count == 1 && rig.peer.records.count == 5, "\(rig.written)")
+        #expect(rig.journal.own.isEmpty == (job == .look) && report.isAdopted == (job == .poll))
+    }
+
+    @Test func `a scan reports the bottles in range and connects to none`() throws {
+        var peer = ScriptedBottle(records: drinks(3))
+        peer.advertisement = Advertisement(
+            peer: PeerID(Self.address), address: BluetoothAddress(Self.address), name: "WaterH-Boost-24oz", rssi: -61)
+        var rig = EngineRig(options: options { $0.job = .scan }, peer: peer, start: evening, hasRadio: true)
+        let headphones = Advertisement(peer: PeerID("11:22:33:44:55:66"), name: "Headphones", rssi: -40)
+        rig.schedule(.link(.advertised(headphones)), after: .seconds(1))
+        let report = try rig.run()
+        #expect(report.failure == nil && report.inRange == [peer.advertisement], "\(report)")
+        #expect(rig.requests == [.startScan, .stopScan] && rig.journal.own.isEmpty)
+    }
+
+    @Test(arguments: [nil, "A4:C1:38:01:02:03", "WaterH-Boost-24oz"])
+    func `a poll leaves a bottle of another gateway on this machine alone`(_ named: String?) throws {
+        var rig = EngineRig(
+            options: options { ($0.bottle, $0.elsewhere) = (named, [Self.address]) },
+            peer: ScriptedBottle(records: drinks(3)), start: evening)
+        let report = try rig.run()
+        #expect(report.failure?.kind == .notOurs && report.failure?.code == "elsewhere", "\(report)")
+        #expect(rig.peer.records.count == 3 && rig.journal.entries.isEmpty && rig.journal.own.isEmpty)
+    }
 }

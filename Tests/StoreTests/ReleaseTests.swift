@@ -21,15 +21,27 @@ import TrackerCore
         #expect(try store.adoptBottle(old) && store.bottles().filter(\.isOwn).count == 2 && store.bottles().count == 2)
     }
 
-    /// Without a bottle a store takes the next one that answers, the one that was released first of all.
-    @Test func theOnlyOneStaysUntilAnotherIsThere() throws {
+    @Test func `release rejects an unknown bottle and accepts the only one`() throws {
         let store = try TrackerStore(inMemory: "UTC")
         _ = try store.adoptBottle(old)
-        for (name, code) in [(old, "onlyBottle"), (new, "unknownBottle")] {
-            let refusal = #expect(throws: Refusal.self) { try store.releaseBottle(name) }
-            #expect(refusal?.code == code)
-        }
-        _ = try store.adoptBottle(new)
+        let refusal = #expect(throws: Refusal.self) { try store.releaseBottle(new) }
+        #expect(refusal?.code == "unknownBottle")
         #expect(try store.releaseBottle(old))
+        #expect(try store.bottles().allSatisfy { !$0.isOwn })
+    }
+
+    @Test func `notes about bottles in range last until a bottle is adopted`() throws {
+        let store = try TrackerStore(inMemory: "UTC")
+        let (first, later) = (Instant(seconds: 1_000_000), Instant(seconds: 2_000_000))
+        try store.noteInRange([old], at: first)
+        try store.noteInRange([old, new], at: later)
+        try store.hideInRange(new)
+        var notes = try store.inRangeNotes()
+        #expect(notes.since == [old: first, new: later] && notes.hidden == [new] && !notes.isNotified)
+        try store.noteInRangeNotified()
+        #expect(try store.inRangeNotes().isNotified)
+        _ = try store.adoptBottle(old)
+        notes = try store.inRangeNotes()
+        #expect(notes == InRangeNotes())
     }
 }

@@ -82,7 +82,13 @@ package final class RunningProgram: @unchecked Sendable {
         process.arguments = arguments
         // The page has one place on a machine, and many services run here: each shows it only where its test asks for
         // it.
-        let usual = ["WATERH_LISTEN": "off"].merging(ProcessInfo.processInfo.environment) { $1 }
+        var usual = ["WATERH_LISTEN": "off"].merging(ProcessInfo.processInfo.environment) { $1 }
+        // Emulated bottles have one address: the services of different tests must not find each other's sockets.
+        for text in arguments + environment.values.sorted() {
+            guard let folder = text.firstMatch(of: /\/[^ =]*\/waterh-test-[0-9A-F]{8}/) else { continue }
+            usual["XDG_RUNTIME_DIR"] = String(folder.0)
+            break
+        }
         // Nor does anything appear on the desktop of whoever runs the tests.
         process.environment = usual.merging(["DBUS_SESSION_BUS_ADDRESS": ""]) { $1 }.merging(environment) { $1 }
         if let directory { process.currentDirectoryURL = URL(fileURLWithPath: directory) }

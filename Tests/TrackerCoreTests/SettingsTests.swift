@@ -44,6 +44,7 @@ import Testing
         ("bottle.hold", "watching", ["never", "always"], ["sometimes", ""]),
         ("bottle.pollWhenIdle", "true", ["false"], ["x"]),
         ("bottle.maxRecordAgeDays", "180", ["1", "360"], ["0", "361"]),
+        ("bottle.mode", "take-over", ["share"], ["both", ""]), ("bottle.trustClock", "false", ["true"], ["x"]),
         ("bottle.light", "false", ["true"], ["red"]), ("bottle.showGoal", "false", ["true"], ["2500"]),
         ("waterline.waterEveryNDrinks", "1", ["1", "10"], ["0", "11"]),
         ("waterline.timeReminders", "true", ["false"], ["x"]),

@@ -9,6 +9,7 @@ package enum CommandRunner {
         // A reader that closes its pipe must not kill a service; writing then fails and is noticed.
         signal(SIGPIPE, SIG_IGN)
         occupyStandardDescriptors()
+        raiseDescriptorLimit()
         unblock([SIGINT, SIGTERM, SIGHUP])
         let status = await run(root, Array(CommandLine.arguments.dropFirst()))
         TextOutput.standard.flush()
@@ -26,6 +27,24 @@ package enum CommandRunner {
             // Each is open the wrong way round on purpose: using it fails, as if it were still closed.
             _ = open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY)
         }
+    }
+
+    /// Descriptors that a command needs at least. Below this number libdispatch ends the process without a message.
+    private static let leastDescriptors: rlim_t = 32
+    /// Enough for a service with many open connections.
+    private static let wantedDescriptors: rlim_t = 65_536
+
+    /// Raises the limit of open files as far as it may be raised, and exits where that is not enough.
+    private static func raiseDescriptorLimit() {
+        var limit = rlimit()
+        guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
+        limit.rlim_cur = max(limit.rlim_cur, min(limit.rlim_max, wantedDescriptors))
+        setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+        guard limit.rlim_cur < leastDescriptors else { return }
+        Diagnostics.error(
+            "cannot start: only \(limit.rlim_cur) open files are allowed, \(leastDescriptors) are needed",
+            advice: "Raise the limit: ulimit -n 1024")
+        exit(ExitStatus.failed.rawValue)
     }
 
     /// A parent that blocks signals hands that down: then nobody could ask us to end. One thread that takes them is

@@ -3,8 +3,8 @@ import Foundation
 /// Where a running service can be asked, and how: HTTP over a socket that only its user can open. One request, one
 /// answer.
 package struct ServiceSocket: Sendable {
-    /// How long an answer may take, seconds.
-    private static let patience = 40
+    /// Time limit for an answer (seconds).
+    private let limitSeconds: Int
     /// The largest answer that is read, bytes.
     private static let limit = 1 << 20
 
@@ -14,8 +14,24 @@ package struct ServiceSocket: Sendable {
     private let advice: @Sendable (_ code: String) -> String?
 
     /// The socket there; `advice` has the words for a problem's code.
-    package init(path: String, advice: @escaping @Sendable (_ code: String) -> String? = { _ in nil }) {
-        (self.path, self.advice) = (path, advice)
+    package init(
+        path: String, limitSeconds: Int = 40, advice: @escaping @Sendable (_ code: String) -> String? = { _ in nil }
+    ) {
+        (self.path, self.limitSeconds, self.advice) = (path, limitSeconds, advice)
+    }
+
+    /// The sockets of the other services on this machine that this user can find: of the system's and of the user's.
+    /// Each has 2 s for an answer.
+    /// - Parameter store: the path of the store that asks.
+    package static func others(besides store: String) -> [ServiceSocket] {
+        let own = [own(forStore: store).path, path(forStore: store)]
+        let folders = Set([systemFolder, (file(forStore: store, "sock") as NSString).deletingLastPathComponent])
+        return folders.sorted().flatMap { folder in
+            ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []).sorted()
+                .filter { $0.hasPrefix("waterh-") && $0.hasSuffix(".sock") && $0 != "waterh-emulator.sock" }.map {
+                    "\(folder)/\($0)"
+                }
+        }.filter { !own.contains($0) }.map { ServiceSocket(path: $0, limitSeconds: 2) }
     }
 
     /// Where a system service has its sockets (`RuntimeDirectory` of its unit).
@@ -131,7 +147,7 @@ package struct ServiceSocket: Sendable {
         withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: bytes) }
         let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { throw absent }
-        var wait = timeval(tv_sec: Self.patience, tv_usec: 0)
+        var wait = timeval(tv_sec: limitSeconds, tv_usec: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &wait, socklen_t(MemoryLayout<timeval>.size))
         setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &wait, socklen_t(MemoryLayout<timeval>.size))
         let isOpen = withUnsafePointer(to: &address) { pointer in

@@ -1,5 +1,6 @@
 import Foundation
 import Synchronization
+import Utilities
 
 /// Text to a file descriptor: whole lines, buffered unless a terminal reads them. Nothing but text gets out: control
 /// characters are written out (`TerminalText`).
@@ -96,6 +97,19 @@ package enum Diagnostics {
 
     private static let voice = Mutex<(@Sendable (Weight, String) -> Void)?>(nil)
 
+    private static let repeatedStore = Mutex<String?>(nil)
+
+    /// From here on each printed command line names this store.
+    package static func repeatStore(_ path: String) { repeatedStore.withLock { $0 = path } }
+
+    /// The text with `--store` after the subcommand of each command line of ours that does not have it.
+    package static func withStore(_ text: String) -> String {
+        guard let path = repeatedStore.withLock({ $0 }), !text.contains("--store") else { return text }
+        return text.replacing(
+            /waterh-(?:gateway|tracker) (?:(?:settings|session|token|preset|journal) [a-z][a-z-]*|[a-z][a-z-]*)/
+        ) { "\($0.0) --store \(Escaping.shellWord(path))" }
+    }
+
     /// From here on somebody else says it all: the log of a service.
     package static func hand(to voice: @escaping @Sendable (Weight, String) -> Void) {
         Self.voice.withLock { $0 = voice }
@@ -109,13 +123,17 @@ package enum Diagnostics {
     }
 
     /// One line for a person, on standard error.
-    package static func line(_ text: String) { if !isSaid(.line, text) { put("", text) } }
+    package static func line(_ text: String) {
+        let text = withStore(text)
+        if !isSaid(.line, text) { put("", text) }
+    }
 
     /// A text of several lines, whose line breaks are meant.
     package static func block(_ text: String) { if !isSaid(.line, text) { put("", text, keepsLines: true) } }
 
     /// `error: WHAT` and, on lines of their own, what to try.
     package static func error(_ sentence: String, advice: String? = nil) {
+        let (sentence, advice) = (withStore(sentence), advice.map(withStore))
         let lines = advice?.split(separator: "\n").map(String.init) ?? []
         if isSaid(.error, ([sentence] + lines.prefix(1)).joined(separator: " ")) {
             for more in lines.dropFirst() { _ = isSaid(.error, more) }
@@ -127,6 +145,7 @@ package enum Diagnostics {
 
     /// `warning: WHAT`, on standard error.
     package static func warning(_ sentence: String) {
+        let sentence = withStore(sentence)
         if !isSaid(.warning, sentence) { put(label("warning:", .amber), sentence) }
     }
 

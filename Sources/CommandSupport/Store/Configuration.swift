@@ -15,6 +15,7 @@ import TrackerCore
 /// zone = "Europe/Berlin"
 /// dialect = "calendar"                   # or "strict"
 /// keep = false
+/// trust-clock = false                    # this computer's clock is right, although no time server says so
 /// allow-power-cycle = false
 /// listen = "127.0.0.1:8077"              # where the page is shown; "off": nowhere
 /// names = ["shelf.example"]              # by which other machines call this one, beside its addresses
@@ -38,6 +39,8 @@ package struct Configuration: Equatable, Sendable {
     package var dialect: RecordDialect?
     /// Whether polls leave the log in the bottle.
     package var keep: Bool?
+    /// The clock of this computer is right, although no time server confirms it.
+    package var trustClock: Bool?
     /// Whether a poll may switch the adapter off and on.
     package var allowPowerCycle: Bool?
     /// Address and port of the page; `off`: nowhere.
@@ -63,7 +66,8 @@ package struct Configuration: Equatable, Sendable {
 
     /// What may stand in it.
     package static let keys = [
-        "link", "bottle", "bottles", "store", "zone", "dialect", "keep", "allow-power-cycle", "listen", "names",
+        "link", "bottle", "bottles", "store", "zone", "dialect", "keep", "trust-clock",
+        "allow-power-cycle", "listen", "names",
         "proxy", "share-waterline", "units", "public-url", "mqtt", "ntfy", "webhook",
     ]
 
@@ -112,10 +116,6 @@ package struct Configuration: Equatable, Sendable {
         configuration.instance = Paths.instance(ofConfiguration: file)
         return configuration
     }
-
-    /// Whether a store without a bottle takes the first one that answers. Where a machine has several services, that
-    /// bottle could belong to another one.
-    package var mayMeet: Bool { instance == nil && Paths.instances.isEmpty }
 
     /// A name that unit files, D-Bus names and MQTT topics can contain.
     static func isInstance(_ text: String) -> Bool { text.wholeMatch(of: /[A-Za-z][A-Za-z0-9_-]{0,31}/) != nil }
@@ -171,6 +171,7 @@ package struct Configuration: Equatable, Sendable {
                 }
                 units = known
             case "keep": keep = try Self.switched(value.bool, key, name)
+            case "trust-clock": trustClock = try Self.switched(value.bool, key, name)
             case "allow-power-cycle": allowPowerCycle = try Self.switched(value.bool, key, name)
             case "listen": listen = try Self.text(value.string, key, name)
             case "names": names = try Self.list(value.array, key, name)

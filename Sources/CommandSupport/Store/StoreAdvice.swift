@@ -5,7 +5,6 @@ import TrackerCore
 enum StoreAdvice {
     static func about(_ problem: any Problem) -> String? {
         if problem.code == "unknownBottle" { return "See the known ones with: waterh-tracker check --doctor" }
-        if problem.code == "onlyBottle" { return "First the one that comes in its place: waterh-gateway adopt ADDRESS" }
         if problem.code == "noScratch" { return "Name a folder with space in TMPDIR." }
         guard let error = problem as? StoreError else { return nil }
         let path = error.path

@@ -46,7 +46,10 @@ package struct StorePlace: Equatable, Sendable {
         _ flag: String?, _ configuration: Configuration, environment: [String: String], own: String, service: String,
         isServed: Bool
     ) throws -> StorePlace {
-        if let flag { return StorePlace(path: flag, origin: .flag) }
+        if let flag {
+            Diagnostics.repeatStore(flag)
+            return StorePlace(path: flag, origin: .flag)
+        }
         if let path = environment["WATERH_STORE"], !path.isEmpty { return StorePlace(path: path, origin: .environment) }
         if let path = configuration.store ?? configuration.instance.map(Paths.serviceStore(ofInstance:)) {
             return StorePlace(path: path, origin: .configuration)

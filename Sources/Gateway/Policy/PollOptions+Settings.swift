@@ -24,6 +24,8 @@ extension PollOptions {
         }
         amountWidth = settings.amountWidth.flatMap { BottleProtocol.AmountWidth(rawValue: $0.rawValue) }
         if let dayZone { zone = settings.zone.flatMap { try? Zone($0) } ?? dayZone }
+        isSharing = settings.mode == .share
+        if settings.trustsClock { isClockSynchronised = true }
         maxRecordAgeDays = settings.maxRecordAgeDays
         limits.beforeRead = .seconds(settings.readDelaySeconds)
         if let dayGoalMl {

@@ -15,6 +15,10 @@ package struct PollOptions: Sendable {
         case meet
         /// Ends the connection that an earlier poll kept, and does nothing else.
         case letGo
+        /// Scans for the whole scan time and reports the bottles in range. Connects to none of them.
+        case scan
+        /// Reads the log and writes nothing but the question for it. The bottle does not become the store's own.
+        case look
     }
 
     /// What the poll is for.
@@ -40,8 +44,12 @@ package struct PollOptions: Sendable {
     package internal(set) var dayZone: Zone?
     /// Records older than this are kept as suspects; days, 1–360.
     package var maxRecordAgeDays = 180
+    /// Identities of bottles that other services on this machine own: such a bottle is left alone.
+    package var elsewhere: Set<String> = []
     /// Acknowledge nothing: the bottle keeps its log.
     package var keep = false
+    /// The phone app uses the bottle, too: write nothing but the question for the log.
+    package internal(set) var isSharing = false
     /// Set the bottle's clock when it is off by more than this; `nil`: only report the drift. Setting it makes the
     /// light blink, so small drift is left alone (protocol spec P3.6).
     package var correctClockBeyond: Duration? = .seconds(120)
@@ -81,6 +89,12 @@ package struct PollOptions: Sendable {
         (own, others, alias) = ([], [], nil)
         (settings, dayGoalMl, managesLight) = (nil, nil, false)
     }
+
+    /// The bottle keeps its log after this poll.
+    var keepsLog: Bool { keep || writesNothing }
+
+    /// Only the question for the log is written.
+    var writesNothing: Bool { isSharing || job == .look }
 
     var resolver: RecordResolver { RecordResolver(zone: zone, maxAgeDays: maxRecordAgeDays) }
 }

@@ -19,6 +19,8 @@ package struct PollReport: Hashable, Sendable {
     package var identity: String?
     /// The store had no bottle before; this one is its own from now on.
     package var isAdopted = false
+    /// The bottles that a scan found (`PollOptions.Job.scan`).
+    package var inRange: [Advertisement] = []
     /// The name that the bottle showed on the air.
     package var name: String?
     /// The profile it was talked to by.

@@ -37,6 +37,7 @@ package struct Ownership: Sendable {
 
     /// Whether this bottle, whose identity is certain, may be drained.
     func allows(identity: String) -> Bool {
+        guard !options.elsewhere.contains(identity) else { return false }
         guard let candidates else { return true }
         if options.bottle == identity { return true }
         return candidates.contains { $0.answers(to: identity, alias: options.alias) }
@@ -65,6 +66,11 @@ package struct Ownership: Sendable {
         if options.others.contains(where: { $0.identities.contains(identity) }) {
             return PollFailure(
                 .notFound, "it is not here; \(who), another bottle of this store, is.", linkError: .notFound)
+        }
+        if options.elsewhere.contains(identity) {
+            return PollFailure(
+                .notOurs, "\(who) belongs to another gateway on this machine; nothing was taken from it.",
+                code: "elsewhere")
         }
         let left = options.job == .poll ? "taken from" : "sent to"
         let own = options.own.map { $0.aliases.sorted().first ?? $0.identities.sorted().first ?? "another" }.joined(

@@ -261,7 +261,7 @@ extension Poll {
             return session.log.emptyReadings < needed ? try readAgain(session) : try finishLog(session)
         }
         let isStored = stored.isSuperset(of: records)
-        if options.keep, isStored { return try finishLog(session) }
+        if options.keepsLog, isStored { return try finishLog(session) }
         if case .untrusted(let sentence) = trust { return try finishLog(session, note: sentence) }
         if reader.ending == .repeatedPacket {
             return try finishLog(
@@ -276,7 +276,7 @@ extension Poll {
         let certain = session.log.agreement.acknowledgeable(
             of: session.log.readingsNeeded, drinks: drinks, ring: memory.largestReading)
         let count = min(certain, records.prefix { stored.contains($0) }.count, Int(UInt16.max) / DrinkRecord.size)
-        guard count > 0, !session.log.isBehind, !options.keep else { return try readAgain(session) }
+        guard count > 0, !session.log.isBehind, !options.keepsLog else { return try readAgain(session) }
         try acknowledge(Array(records.prefix(count)), session)
     }
 

@@ -231,7 +231,7 @@ extension Poll {
 
     private func steps(_ session: Session) -> [Session.Step] {
         if case .send(let commands) = options.job { return commands.map { .send($0) } }
-        guard session.table?.profile == .retail else { return [.log] }
+        guard session.table?.profile == .retail, !options.writesNothing else { return [.log] }
         return [.snapshot, .log, .settings] + (options.managesTodayAmount ? [.total] : [])
             + (options.managesLight ? [.light] : [])
     }
@@ -247,7 +247,7 @@ extension Poll {
     }
 
     mutating func startHeld(_ session: Session) throws {
-        guard options.job != .letGo, isMeant else {
+        guard options.job != .letGo, options.job != .scan, isMeant else {
             (report.identity, report.bottle, serialNumber) = (nil, nil, nil)
             (report.name, report.model, report.profile) = (nil, nil, nil)
             return disconnect(then: options.job == .letGo ? .finish : .scan)

@@ -23,6 +23,7 @@ extension Poll {
     mutating func consider(_ advertisement: Advertisement) {
         guard !neighbours.rejected.contains(advertisement.peer) else { return }
         neighbours.heard.note(advertisement)
+        guard options.job != .scan else { return noteInRange(advertisement) }
         guard isWanted(advertisement) else { return }
         seen = advertisement
         report.rssi = advertisement.rssi
@@ -33,6 +34,21 @@ extension Poll {
         show(.connecting)
         perform(.connect(advertisement.peer, limit: limits.connect))
     }
+
+    /// A scan that connects to no bottle keeps the last advertisement of each.
+    private mutating func noteInRange(_ advertisement: Advertisement) {
+        guard !hasRadio || BottleSelector.looksLikeBottle(advertisement) else { return }
+        guard let index = report.inRange.firstIndex(where: { $0.peer == advertisement.peer }) else {
+            if report.inRange.count < Self.mostInRange { report.inRange.append(advertisement) }
+            return
+        }
+        let known = report.inRange[index]
+        report.inRange[index] = advertisement
+        report.inRange[index].name = advertisement.name ?? known.name
+        report.inRange[index].rssi = advertisement.rssi ?? known.rssi
+    }
+
+    private static let mostInRange = 32
 
     private mutating func isWanted(_ advertisement: Advertisement) -> Bool {
         guard hasRadio else { return true }
@@ -50,6 +66,7 @@ extension Poll {
 
     mutating func scanTimedOut() {
         perform(.stopScan)
+        guard options.job != .scan else { return close(nil) }
         if !neighbours.rejected.isEmpty, let failure = report.failure { return close(failure) }
         report.history.failedScans += 1
         fail(notFound)

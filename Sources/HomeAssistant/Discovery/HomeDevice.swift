@@ -201,6 +201,21 @@ extension HomeDevice {
                     "icon": .text("mdi:bell-ring"),
                 ]),
             HomeComponent(
+                "sensor", "bottles_in_range", "Bottles in range",
+                [
+                    "entity_category": .text("diagnostic"), "icon": .text("mdi:bottle-soda"),
+                    "value_template": .text(
+                        "{{ (((value_json | default({})).get('service') or {}).get('bottlesInRange') or []) | length }}"
+                    ),
+                    "json_attributes_topic": .text(topics.state),
+                    "json_attributes_template": .text(
+                        """
+                        {{ {'bottles': ((value_json | default({})).get('service') or {}).get('bottlesInRange') or \
+                        []} | tojson }}
+                        """
+                    ),
+                ]),
+            HomeComponent(
                 "binary_sensor", "session", "Session", isOffered: waterline,
                 [
                     "state_topic": .text(topics.waterline), "value_template": isOn("isActive"),

@@ -89,8 +89,7 @@ extension TrackerStore {
     /// Its records and drinks stay.
     /// - Parameter name: any that it is known by.
     /// - Returns: `false` where it was not this store's own.
-    /// - Throws: `Refusal` where nobody goes by that name, or where it is the only one: the next bottle that answers
-    ///   would be taken for the store's.
+    /// - Throws: `Refusal` for a name that no bottle has.
     @discardableResult
     package func releaseBottle(_ name: String) throws -> Bool {
         try write { db in
@@ -99,11 +98,6 @@ extension TrackerStore {
                     "unknownBottle", "No bottle is known as \"\(name)\".", category: .notFound, values: ["given": name])
             }
             guard try BottleTable.isOwn(bottle, db) else { return false }
-            guard try Int.fetchOne(db, sql: "SELECT count(*) FROM bottle WHERE isOwn") ?? 0 > 1 else {
-                throw Refusal(
-                    "onlyBottle",
-                    "\"\(name)\" is this store's only bottle: the next one that answers would be taken for its own.")
-            }
             try BottleTable.release(bottle, db)
             return true
         }

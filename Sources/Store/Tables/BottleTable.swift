@@ -101,6 +101,7 @@ enum BottleTable {
     /// Makes a known bottle the store's own.
     static func setOwn(_ bottle: Int64, _ db: Database) throws {
         try db.execute(sql: "UPDATE bottle SET isOwn = 1 WHERE id = ?", arguments: [bottle])
+        try TrackerStore.forgetInRange(db)
     }
 
     /// It is the store's own no more.

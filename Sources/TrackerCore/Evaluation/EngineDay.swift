@@ -36,7 +36,7 @@ package struct EngineDay: Hashable, Sendable, Codable {
             backOnTrackSent = backOnTrackSent.saturatingAdd(1)
             recoveryIsDue = nil
         case .goal: goalNotified = true
-        case .interval, .adaptive, .waterlineTime, .perDrink, .warning, .abandoned, .live: break
+        case .interval, .adaptive, .waterlineTime, .perDrink, .warning, .abandoned, .live, .none: break
         }
         lastDueAnchor = notification.answeredAnchor ?? lastDueAnchor
         lastAdaptiveSlot = notification.answeredSlot ?? lastAdaptiveSlot

@@ -29,8 +29,10 @@ package struct Explanation: Hashable, Sendable {
     /// One entry for each kind of reminder.
     package var reminders: [Reminder]
 
-    /// The kinds that are reminders: all except the resident notification of a session.
-    package static let kinds: [NotificationKind] = NotificationKind.allCases.filter { !$0.isResident }
+    /// The kinds that the reminder engines decide, once each.
+    package static let kinds: [NotificationKind] = NotificationKind.allCases.filter {
+        !$0.isResident && $0 != .unadopted
+    }
 }
 
 extension Explanation.Reminder: Encodable {

@@ -38,7 +38,7 @@ package struct WaterlineReminderState: Hashable, Sendable, Codable {
         case .warning(let value, let seq): (lastValueThousandths, lastValueSeq) = (value, seq)
         case .abandoned: abandonedNotified = true
         case .live(let text): lastLiveText = text
-        case .pace, .interval, .adaptive, .goal, .recovery: return
+        case .pace, .interval, .adaptive, .goal, .recovery, .none: return
         }
         sent[notification.kind.id] = sent[notification.kind.id, default: 0].saturatingAdd(1)
     }

@@ -2,6 +2,8 @@
 package enum NotificationKind: String, Hashable, Sendable, CaseIterable, Codable {
     case pace, interval, adaptive
     case goal, recovery
+    /// A bottle has been in range for a week and was not adopted.
+    case unadopted
     case waterlineTime, waterlinePerDrink, waterlineWarning, waterlineAbandoned, waterlineLive
 
     /// The stable id: a new notification of the same id takes the place of the one shown.
@@ -10,6 +12,7 @@ package enum NotificationKind: String, Hashable, Sendable, CaseIterable, Codable
         case .pace, .interval, .adaptive: "hydration-reminder"
         case .goal: "hydration-goal-reached"
         case .recovery: "hydration-back-on-track"
+        case .unadopted: "bottle-in-range"
         case .waterlineTime: "waterline-time"
         case .waterlinePerDrink: "waterline-per-drink"
         case .waterlineWarning: "waterline-warning"
@@ -22,7 +25,7 @@ package enum NotificationKind: String, Hashable, Sendable, CaseIterable, Codable
     package var actions: [NotificationAction] {
         switch self {
         case .pace, .interval, .adaptive: [.open, .logCup, .snooze, .notToday, .dismiss]
-        case .goal, .recovery: [.open]
+        case .goal, .recovery, .unadopted: [.open]
         case .waterlineTime, .waterlinePerDrink, .waterlineWarning: [.logWater, .dismiss]
         case .waterlineAbandoned: [.endSession, .keepGoing]
         case .waterlineLive: [.logWater, .logDrink]
@@ -41,7 +44,7 @@ package enum NotificationKind: String, Hashable, Sendable, CaseIterable, Codable
     /// About a Waterline session: off every shared surface unless its person switched that on.
     package var isWaterline: Bool {
         switch self {
-        case .pace, .interval, .adaptive, .goal, .recovery: false
+        case .pace, .interval, .adaptive, .goal, .recovery, .unadopted: false
         case .waterlineTime, .waterlinePerDrink, .waterlineWarning, .waterlineAbandoned, .waterlineLive: true
         }
     }
@@ -103,7 +106,7 @@ extension NotificationKind {
             case .pace: pace == .overdue ? .critical : .normal
             case .interval, .waterlineWarning: .critical
             case .adaptive, .goal, .waterlineTime, .waterlinePerDrink, .waterlineAbandoned: .normal
-            case .recovery, .waterlineLive: .low
+            case .recovery, .unadopted, .waterlineLive: .low
             }
         return level == .critical && !settings.timeSensitiveCritical ? .normal : level
     }

@@ -64,6 +64,8 @@ package struct TrackerNotification: Hashable, Sendable, Codable {
         case warning(valueThousandths: Int, seq: Int)
         case abandoned
         case live(text: String)
+        /// The notification is not one of the reminder engine.
+        case none
     }
 
     /// For sinks that can vibrate (K-B17).

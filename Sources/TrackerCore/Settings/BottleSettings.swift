@@ -22,6 +22,10 @@ package struct BottleSettings: Hashable, Sendable {
     package internal(set) var maxRecordAgeDays = 180
     /// Whether the bottle's light shows that a drink is due.
     package internal(set) var light = false
+    /// Whether the gateway acknowledges records, or leaves the bottle to the phone app.
+    package internal(set) var mode = BottleMode.takeOver
+    /// Whether the computer's clock is right although no time server confirms it.
+    package internal(set) var trustsClock = false
     /// Whether the bottle's display shows the goal.
     package internal(set) var showsGoal = false
 
@@ -29,6 +33,14 @@ package struct BottleSettings: Hashable, Sendable {
 
     /// The prefix of a bottle's settings.
     package static let prefix = "bottle."
+}
+
+/// How the gateway uses a bottle.
+package enum BottleMode: String, Hashable, Sendable, CaseIterable {
+    /// Records are acknowledged. The phone app no longer receives them.
+    case takeOver = "take-over"
+    /// The gateway only reads the log and writes nothing else to the bottle.
+    case share
 }
 
 /// The record dialect (tracker spec A1, A2).

@@ -46,6 +46,8 @@ extension Settings {
             .choice("bottle.hold", \.bottle.hold),
             .flag("bottle.pollWhenIdle", \.bottle.pollWhenIdle),
             .integer("bottle.maxRecordAgeDays", \.bottle.maxRecordAgeDays, 1...360, "days"),
+            .choice("bottle.mode", \.bottle.mode),
+            .flag("bottle.trustClock", \.bottle.trustsClock),
             .flag("bottle.light", \.bottle.light),
             .flag("bottle.showGoal", \.bottle.showsGoal),
             .integer("waterline.waterEveryNDrinks", \.waterEveryNDrinks, 1...10),

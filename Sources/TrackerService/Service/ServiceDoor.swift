@@ -1,3 +1,5 @@
+import TrackerCore
+
 /// What the pages may ask of the service that polls the bottles.
 package struct ServiceDoor: Sendable {
     /// How a person's day is looked at: what is seen is to be fresh.
@@ -18,6 +20,14 @@ package struct ServiceDoor: Sendable {
     package var recentPolls: @Sendable () async -> [PollLine]
     /// Sends one command in the words of the command line; answers with the bottle's answer in words.
     package var send: @Sendable ([String]) async throws -> String
+    /// Scans for bottles as soon as no poll is running; returns the bottles in range.
+    package var scan: @Sendable () async throws -> [BottleInRange] = { throw ServiceDoor.cannotScan }
+    /// Reads the log of a bottle in range and stores nothing.
+    package var lookInside: @Sendable (_ address: String) async throws -> BottleContents = { _ in
+        throw ServiceDoor.cannotScan
+    }
+    /// The service does not use Bluetooth.
+    package static let cannotScan = Refusal("noScan", "This service cannot scan for bottles.")
     /// Hears that somebody looks at the day.
     package var look: @Sendable (Look) async -> Void
 

@@ -19,6 +19,8 @@ package struct ServiceStatus: Hashable, Sendable, Encodable {
     package var storedRecords: Int?
     /// The welcome was read.
     package var setupDone: Bool
+    /// The bottles in range, strongest signal first; `nil` for a service that has a bottle.
+    package var bottlesInRange: [BottleInRange]?
     /// Only in a demonstration: so many seconds pass in one.
     package var speed: Double?
 
@@ -41,6 +43,7 @@ package struct ServiceStatus: Hashable, Sendable, Encodable {
 
     private enum CodingKeys: String, CodingKey {
         case version, stage, isPolling, lastPoll, nextPoll, pollSentence, trying, storedRecords, setupDone, speed
+        case bottlesInRange
     }
 
     /// Instants as whole seconds since 1970, as everywhere in the state; what is not known is null.
@@ -55,6 +58,7 @@ package struct ServiceStatus: Hashable, Sendable, Encodable {
         try container.encode(trying, forKey: .trying)
         try container.encode(storedRecords, forKey: .storedRecords)
         try container.encode(setupDone, forKey: .setupDone)
+        try container.encodeIfPresent(bottlesInRange, forKey: .bottlesInRange)
         try container.encodeIfPresent(speed, forKey: .speed)
     }
 }

@@ -1,0 +1,168 @@
+import Bluetooth
+import CommandSupport
+import Foundation
+import Gateway
+import Store
+import Synchronization
+import TrackerCore
+import TrackerService
+
+/// Adoption of a bottle on the command line: bottles of the store, bottles in range, and the questions to the user.
+enum Adoption {
+    /// The bottles of a store; empty for a store that does not exist or cannot be read.
+    static func ownBottles(_ place: StorePlace) -> [OwnBottle] {
+        guard let store = try? place.open(hostZone: nil, for: .looking) else { return [] }
+        return (try? TrackerDesk.ownBottles(of: store)) ?? []
+    }
+
+    /// No bottle was named or adopted, and the link can reach bottles of other people.
+    static let missing = CommandFailure(
+        .refused, "no bottle: this store has not adopted one, and a bottle in range might be another person's",
+        advice: """
+            waterh-gateway poll --bottle ADDRESS
+            See the bottles in range with: waterh-gateway scan
+            """)
+
+    /// Identities of the bottles that other services on this machine own.
+    /// - Parameter store: the path of the store that asks.
+    static func elsewhere(besides store: String) -> Set<String> {
+        struct Answer: Decodable {
+            struct Bottle: Decodable { var names: [String], isOwn: Bool }
+            var bottles: [Bottle]
+        }
+        return ServiceSocket.others(besides: store).reduce(into: []) { found, socket in
+            guard let data = try? socket.get("/api/v1/bottles"),
+                let answer = try? JSONDecoder().decode(Answer.self, from: data)
+            else { return }
+            for bottle in answer.bottles where bottle.isOwn { found.formUnion(bottle.names) }
+        }
+    }
+
+    static func belongsElsewhere(_ identity: String) -> CommandFailure {
+        CommandFailure(
+            .refused, "\(identity) belongs to another gateway on this machine. Nothing was changed.",
+            advice: "Release it in the store of that gateway first (adopt --release).")
+    }
+
+    // MARK: - Questions
+
+    /// Whether a user can answer questions: standard input and standard output are terminals.
+    static var canAsk: Bool { isatty(STDIN_FILENO) == 1 && TextOutput.standard.isTerminal }
+
+    /// Scans, lists the bottles in range and asks the user which one is theirs. Adopts it.
+    static func chooseBottle(_ driver: GatewayDriver, _ depot: Depot) async throws {
+        var options = try depot.pollOptions(dialect: nil)
+        options.job = .scan
+        Diagnostics.line("Scanning for \(Int(options.limits.scan / .seconds(1))) s…")
+        let party = GatewayDriver.Party(journal: NoJournal())
+        let report = await Interruptible.run { [options] in await driver.poll(options, for: party) }
+        if let failure = report.commandFailure { throw failure }
+        let elsewhere = elsewhere(besides: depot.store.path)
+        let found = BottleInRange.list(report.inRange).filter { !elsewhere.contains($0.address) }
+        guard !found.isEmpty else {
+            throw CommandFailure(
+                .noLink, "no bottle in range",
+                advice: "Wake the bottle (lid or a shake) near this computer and poll again.")
+        }
+        for bottle in found { TextOutput.standard.line("\(bottle.text)") }
+        for bottle in found {
+            let which = found.count == 1 ? "this" : bottle.text
+            guard await confirm("Is \(which) your bottle?") else { continue }
+            try depot.desk().adopt(bottle.address, try await choice())
+            return
+        }
+        throw CommandFailure(.refused, "no bottle was adopted. Nothing was read from a bottle.")
+    }
+
+    /// Asks how the bottle is used, and whether the clock is right where no time server confirms it.
+    static func choice() async throws -> AdoptionChoice {
+        Diagnostics.line(
+            """
+            Take over: the gateway empties the bottle's log, and the phone app no longer receives these drinks. \
+            Share: the gateway only reads; drinks that the app fetches first are missing here.
+            """)
+        var choice = AdoptionChoice()
+        while choice.mode == nil {
+            switch try await answer("Take over or share? [t/s] ").lowercased() {
+            case "t", "take over": choice.mode = .takeOver
+            case "s", "share": choice.mode = .share
+            default: break
+            }
+        }
+        if Machine.clockMark().isSynchronized != true {
+            let zone = try Machine.zone()
+            let wall = zone.wall(at: Machine.now())
+            let day = Date(timeIntervalSince1970: Double(Machine.now().wholeSeconds)).formatted(
+                .verbatim(
+                    "\(day: .defaultDigits) \(month: .wide)", locale: Locale(identifier: "en_GB"),
+                    timeZone: TimeZone(identifier: zone.id) ?? .gmt,
+                    calendar: Calendar(identifier: .gregorian)))
+            choice.trustsClock = await confirm(
+                "This computer's clock says \(day), \(wall.timeText). Is that right?")
+        }
+        return choice
+    }
+
+    private static func confirm(_ question: String) async -> Bool {
+        let text = try? await answer("\(question) [y/N] ")
+        return text?.lowercased().hasPrefix("y") == true
+    }
+
+    /// - Throws: `CommandFailure` at the end of the input, or when the command is interrupted.
+    private static func answer(_ question: String) async throws -> String {
+        TextOutput.standard.prompt(question)
+        let (lines, continuation) = AsyncStream.makeStream(of: String.self)
+        Thread.detachNewThread {
+            if let line = readLine() { continuation.yield(line) }
+            continuation.finish()
+        }
+        guard let line = await Interruptible.run({ await lines.first { _ in true } }) else {
+            throw CommandFailure(.interrupted, "no answer. Nothing was changed.")
+        }
+        return line.trimmingCharacters(in: .whitespaces)
+    }
+}
+
+extension LinkName {
+    /// Whether a bottle at the other end can be another person's: the link scans by radio.
+    var hasNeighbours: Bool {
+        switch self {
+        case .bluez, .hci, .esphome: true
+        case .unix, .stream, .l2cap, .capture: false
+        }
+    }
+}
+
+extension BottleInRange {
+    /// Bottles that can be adopted: their address does not change. Strongest signal first.
+    static func list(_ found: [Advertisement]) -> [BottleInRange] {
+        found.filter { !$0.isAddressPrivate }.compactMap { seen in
+            seen.address.map { BottleInRange(address: $0.description, name: seen.name, rssi: seen.rssi) }
+        }.sorted { ($0.rssi ?? .min, $1.address) > ($1.rssi ?? .min, $0.address) }
+    }
+}
+
+extension PollOptions {
+    /// The bottle that a command uses: the one that is named, or those that the configuration lists.
+    mutating func mean(_ wanted: String?, _ file: Configuration) {
+        guard wanted == nil, file.bottles.count > 1 else {
+            bottle = OwnBottle.meant(wanted ?? file.bottles.first, among: own)
+            return
+        }
+        own = file.bottles.compactMap { text in
+            let meant = OwnBottle.meant(text, among: own) ?? text
+            let known = own.first { $0.identities.contains(meant) || $0.advertisedName == meant }
+            return known ?? BluetoothAddress(meant).map { OwnBottle(identities: [$0.description]) }
+        }
+    }
+}
+
+/// A journal for jobs that store nothing: it accepts every record and forgets it.
+struct NoJournal: Journal {
+    func append(_ entries: [JournalEntry]) throws -> [JournalOutcome] { entries.map { _ in .stored } }
+    func recall(_ names: BottleNames) throws -> BottleMemory { BottleMemory() }
+    func adopt(_ names: BottleNames) throws {}
+    func unsettled(of bottle: String, reading: String, after id: Int64, limit: Int) throws -> [UnsettledRecord] { [] }
+    func finishPoll(_ report: PollRecord) throws {}
+    func quarantine(bottle: String, bytes: [UInt8], reason: String, received: Instant) throws {}
+}

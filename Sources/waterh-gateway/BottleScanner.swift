@@ -1,0 +1,107 @@
+import Gateway
+import Logging
+import Store
+import TrackerCore
+import TrackerService
+
+/// Scans for bottles while the store has none of its own, and reads the log of one on request. Adopts none.
+actor BottleScanner {
+    private static let pause = Duration.seconds(60)
+    /// A bottle that is in range for this long without being adopted causes one notification.
+    private static let secondsUntilNotification: Double = 7 * 86_400
+
+    private let adapter: Adapter
+    private let desk: ServiceDesk
+    private let log: Logger
+    private let notify: @Sendable (TrackerNotification) async -> Bool
+    /// Addresses that the log has named.
+    private var logged: Set<String> = []
+    /// The bottles of the last scan; `nil` while the store has a bottle.
+    private(set) var found: [BottleInRange]?
+    private var lastError: String?
+
+    init(
+        _ adapter: Adapter, _ desk: ServiceDesk, log: Logger,
+        notify: @escaping @Sendable (TrackerNotification) async -> Bool
+    ) {
+        (self.adapter, self.desk, self.log, self.notify) = (adapter, desk, log, notify)
+    }
+
+    /// Scans once a minute until the task is cancelled.
+    func run() async {
+        while !Task.isCancelled {
+            if await desk.isUnadopted() {
+                do {
+                    found = try await scan()
+                    await follow(found ?? [])
+                    lastError = nil
+                } catch {
+                    if lastError != "\(error)", !Task.isCancelled { log.warning("Scan failed: \(error)") }
+                    lastError = "\(error)"
+                }
+            } else {
+                found = nil
+            }
+            try? await Task.sleep(for: Self.pause)
+        }
+    }
+
+    /// The bottles in range that belong to no store on this machine.
+    func scan() async throws -> [BottleInRange] {
+        var options = try await desk.scanOptions()
+        options.job = .scan
+        let own = options.own.reduce(into: Set<String>()) { $0.formUnion($1.identities) }
+        let report = await adapter.service.run(options)
+        if let failure = report.failure { throw Refusal("scan", failure.sentence, category: failure.category) }
+        let others = await desk.bottlesElsewhere().union(own)
+        let list = BottleInRange.list(report.inRange).filter { !others.contains($0.address) }
+        return try await desk.desk().inRange(list)
+    }
+
+    func lookInside(_ address: String) async throws -> BottleContents {
+        var options = try await desk.scanOptions()
+        (options.job, options.bottle, options.own) = (.look, address, [])
+        let report = await adapter.service.run(options)
+        let records = adapter.takeRecords(of: address)
+        if let failure = report.failure, records.isEmpty {
+            throw Refusal("bottle", "\(failure.kind.text): \(sentence(failure.sentence))", category: failure.category)
+        }
+        let newest = records.max { ($0.wall?.description ?? "") < ($1.wall?.description ?? "") }
+        return BottleContents(
+            address: address, name: report.name, records: records.count,
+            newest: newest.map { BottleContents.Record(wall: $0.wall?.description, ml: $0.amountMl) })
+    }
+
+    private func follow(_ bottles: [BottleInRange]) async {
+        let desk = await desk.desk()
+        for bottle in bottles where logged.insert(bottle.address).inserted {
+            log.notice(
+                "Bottle in range: \(bottle.text). If it is yours: waterh-gateway adopt \(bottle.address)")
+        }
+        do {
+            try desk.store.noteInRange(bottles.map(\.address), at: desk.now)
+            let notes = try desk.store.inRangeNotes()
+            let waiting = bottles.first { bottle in
+                notes.since[bottle.address].map { $0.seconds(to: desk.now) >= Self.secondsUntilNotification } == true
+            }
+            if let waiting, !notes.isNotified, await notify(.unadopted(waiting, desk)) {
+                try desk.store.noteInRangeNotified()
+            }
+        } catch {
+            log.warning("Cannot note the bottles in range: \(error)")
+        }
+    }
+}
+
+extension TrackerNotification {
+    fileprivate static func unadopted(_ bottle: BottleInRange, _ desk: TrackerDesk) -> TrackerNotification {
+        TrackerNotification(
+            kind: .unadopted, notificationId: "\(NotificationKind.unadopted.id)/\(bottle.address)/1",
+            title: "Is this your bottle?",
+            body: """
+                \(bottle.name ?? bottle.address) has been in range for 7 days. Open the Bottle page to add it, or \
+                choose "Not mine".
+                """,
+            urgency: .low, sound: false, dayKey: DayCalendar(zone: desk.zone).date(of: desk.now), acceptance: .none)
+    }
+}
