@@ -1,3 +1,4 @@
+import Foundation
 import Store
 import TrackerCore
 
@@ -100,4 +101,98 @@ extension ImportOutcome {
             excluded > 0 ? "\(was(excluded)) left out: health.excludedSources names their source." : nil,
         ].compactMap(\.self)
     }
+}
+
+extension TrackerDesk {
+    /// So many drinks are given at once.
+    package static let mostGiven = 100
+    /// So many files of an inbox are taken in at once, in the order of their names; the others the next time.
+    private static let mostFiles = 200
+
+    /// What a phone is to write into its health records, oldest first (tracker law Section 10.11). Water of sessions is
+    /// among it where sessions are the caller's business.
+    /// - Parameter days: so many days back.
+    package func drinksForPhone(days: Int) throws -> PhoneDrinks {
+        guard (1...TrackerStore.longestLookBack).contains(days) else {
+            throw WrongInput(
+                "outOfRange", "\"days\" is to be a whole number from 1 to \(TrackerStore.longestLookBack).")
+        }
+        let since = now.advanced(seconds: -Double(days) * 86400)
+        let drinks = try store.drinksNotGiven(since: since, limit: Self.mostGiven + 1, sparingSessions: !seesWaterline)
+        return PhoneDrinks(
+            drinks: drinks.prefix(Self.mostGiven).map(PhoneDrink.init), hasMore: drinks.count > Self.mostGiven)
+    }
+
+    /// The phone has written these down.
+    package func noteGiven(_ keys: [String]) throws -> PhoneReceipt {
+        guard (1...Self.mostGiven).contains(keys.count), keys.allSatisfy({ (1...512).contains($0.utf8.count) }) else {
+            throw WrongInput("keys", "\"keys\" is a list of 1 to \(Self.mostGiven) keys, as they were given.")
+        }
+        return try change { PhoneReceipt(noted: try store.noteGiven(keys)) }
+    }
+
+    /// Takes in what lies in the folder that `health.inbox` names: each file once, and again when it has changed
+    /// (tracker law D4).
+    /// - Returns: what became of each file that was new; nothing where no folder is named.
+    package func takeInbox() throws -> [InboxReport] {
+        guard let folder = try store.settings().healthInbox else { return [] }
+        let names: [String]
+        do {
+            names = try FileManager.default.contentsOfDirectory(atPath: folder).filter { !$0.hasPrefix(".") }.sorted()
+        } catch {
+            return [
+                InboxReport(
+                    name: folder,
+                    trouble: "The folder that health.inbox names cannot be read: \(FileTrouble.words(error))")
+            ]
+        }
+        var reports: [InboxReport] = []
+        for name in names {
+            guard reports.count < Self.mostFiles else { break }
+            var found = stat()
+            let path = "\(folder)/\(name)"
+            guard lstat(path, &found) == 0 else {
+                // Its bytes are no text, and so the name that we were given is not quite its own.
+                if name.contains("\u{FFFD}") {
+                    reports.append(
+                        InboxReport(
+                            name: name,
+                            trouble: "Its name is no UTF-8, and so it cannot be opened here. Give it another name."))
+                }
+                continue
+            }
+            guard found.st_mode & S_IFMT == S_IFREG else { continue }
+            let mark = "\(found.st_size) \(found.st_mtim.tv_sec).\(found.st_mtim.tv_nsec)"
+            guard try store.inboxMark(name) != mark else { continue }
+            do {
+                let report = try importDrinks { feed in try Self.read(path, feed) }
+                reports.append(
+                    InboxReport(name: name, added: report.added, known: report.known, remarks: report.remarks))
+            } catch let error as HealthFileError {
+                reports.append(InboxReport(name: name, trouble: error.sentence))
+            } catch let error as InboxFileTrouble {
+                reports.append(InboxReport(name: name, trouble: error.words))
+            }
+            // One that is cut may be still on its way: then it changes, and is read again.
+            try store.noteInbox(name, mark, present: Set(names))
+        }
+        return reports
+    }
+
+    private static func read(_ path: String, _ feed: (UnsafeRawBufferPointer) throws -> Void) throws {
+        // A pipe under that name would be waited for.
+        let descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW)
+        guard descriptor >= 0 else { throw InboxFileTrouble(words: String(cString: strerror(errno))) }
+        defer { close(descriptor) }
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 16, alignment: 1)
+        defer { buffer.deallocate() }
+        while true {
+            let count = Foundation.read(descriptor, buffer.baseAddress, buffer.count)
+            if count < 0 { throw InboxFileTrouble(words: String(cString: strerror(errno))) }
+            guard count > 0 else { return }
+            try feed(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+        }
+    }
+
+    private struct InboxFileTrouble: Error { let words: String }
 }

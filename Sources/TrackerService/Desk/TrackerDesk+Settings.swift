@@ -113,3 +113,95 @@ extension TrackerDesk {
         return preset.id
     }
 }
+
+extension TrackerDesk {
+    /// All presets.
+    package func presets() throws -> PresetList { PresetList(presets: try store.presets().map(PresetReport.init)) }
+
+    /// Adds a preset. Without an estimate it follows from size and strength, else it is 1.0; without a type it is a
+    /// cocktail.
+    package func addPreset(_ name: String, _ values: PresetValues) throws -> PresetReport {
+        try change {
+            PresetReport(
+                try store.addPreset(
+                    name: name, drinkType: values.type ?? .cocktail, sizeOz: values.sizeOz, abv: values.abv,
+                    estimate: values.estimate ?? PresetValues.estimate(values.sizeOz, values.abv) ?? 1, context))
+        }
+    }
+
+    /// Changes a preset; entries logged with it stay as they are. A new size or strength brings a new estimate, where
+    /// none is given.
+    package func editPreset(_ name: String, _ values: PresetValues) throws -> PresetReport {
+        try change {
+            var changed = try preset(name)
+            changed.name = values.name ?? changed.name
+            changed.drinkType = values.type ?? changed.drinkType
+            changed.sizeOz = values.sizeOz ?? (values.without.contains(.size) ? nil : changed.sizeOz)
+            changed.abv = values.abv ?? (values.without.contains(.strength) ? nil : changed.abv)
+            let computed =
+                values.sizeOz == nil && values.abv == nil ? nil : PresetValues.estimate(changed.sizeOz, changed.abv)
+            if let estimate = values.estimate ?? computed {
+                guard estimate.isFinite else { throw WaterlineSession.Refusal.estimate }
+                changed.standardDrinkEstimate = StandardDrinks.rounded(estimate)
+            }
+            try store.savePreset(changed, context)
+            return PresetReport(changed)
+        }
+    }
+
+    /// Deletes a preset; it is not made again.
+    package func deletePreset(_ name: String) throws -> PresetReport {
+        try change {
+            let found = try preset(name)
+            try store.deletePreset(found.id, context)
+            return PresetReport(found)
+        }
+    }
+
+    /// A preset by its name or id.
+    func preset(_ name: String) throws -> DrinkPreset {
+        guard let preset = try store.preset(named: name) else {
+            throw Refusal(
+                "noSuchPreset", "There is no preset \"\(name)\".", category: .notFound, values: ["given": name])
+        }
+        return preset
+    }
+}
+
+extension TrackerDesk {
+    /// The tokens given out, without the tokens themselves.
+    package func tokens() throws -> TokenList { TokenList(tokens: try store.tokens().map(TokenReport.init)) }
+
+    /// Makes a token of 256 random bits. It is in this answer and nowhere else: the store keeps its fingerprint.
+    /// - Parameters:
+    ///   - label: what it is for; 1 to 64 printable characters.
+    ///   - scope: what it is good for.
+    package func makeToken(label: String, scope: Scope) throws -> NewToken {
+        try Self.checkLabel(label)
+        return try change {
+            let token = "wt_" + Self.secret()
+            let record = try store.addToken(token, label: label, scope: scope.rawValue, context)
+            return NewToken(id: record.id, label: label, scope: scope, token: token)
+        }
+    }
+
+    /// A label stands in lists that terminals and pages show.
+    package static func checkLabel(_ label: String) throws {
+        guard PrintableText.isName(label, limit: 64) else {
+            throw WrongInput("label", "A label must have 1 to 64 printable characters.")
+        }
+    }
+
+    /// 256 random bits, as text.
+    package static func secret() -> String {
+        var random = SystemRandomNumberGenerator()
+        return RecordReport.hex((0..<32).map { _ in UInt8.random(in: .min ... .max, using: &random) })
+    }
+
+    /// Revokes the token whose id begins so; without a name all of them ("sign out").
+    package func revokeTokens(_ beginning: String?) throws -> Revocation {
+        try change {
+            Revocation(revoked: try store.revokeTokens(beginning, context))
+        }
+    }
+}

@@ -1,10 +1,8 @@
 import Foundation
 import TrackerCore
 
-/// A list of objects with `startDate` and `value_ml`, or an object with such a list under `drinks`.
-///
-/// This finds the list's entries. What is in them, and whether everything around them is JSON, Foundation says; an
-/// entry as plain as ours are (`HealthEntry.plain`) needs no Foundation.
+/// A list of objects with `startDate` and `value_ml`, or an object with such a list under `drinks`. It finds the entries
+/// of the list; Foundation decodes them, and checks that everything around them is JSON.
 final class JSONListReader: FormatReader {
     /// One entry, and everything around the list, may be that long.
     private static let limit = 1 << 20
@@ -34,12 +32,6 @@ final class JSONListReader: FormatReader {
     func feed(_ bytes: UnsafeRawBufferPointer) throws {
         var rest = bytes
         while let byte = rest.first {
-            if byte == UInt8(ascii: "{"), place == .list, depth == listDepth, entry.isEmpty,
-                let length = try plainEntry(rest)
-            {
-                rest = UnsafeRawBufferPointer(rebasing: rest[length...])
-                continue
-            }
             // Of an entry's texts, most of a file, all at once up to what may end them.
             if isInString, !isEscaped, place == .list {
                 let run = rest.prefix { $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }
@@ -116,18 +108,6 @@ final class JSONListReader: FormatReader {
         if place == .list { entry.append(byte) } else { outside.append(byte) }
     }
 
-    /// Reads an entry at once, with the comma behind it, where both are plain and in these bytes.
-    /// - Returns: how many bytes that were; `nil` where it is to be read byte by byte.
-    private func plainEntry(_ bytes: UnsafeRawBufferPointer) throws -> Int? {
-        guard let (found, length) = HealthEntry.plain(bytes), length <= Self.limit,
-            let comma = bytes[length...].firstIndex(where: { !FileHead.isJSONSpace($0) }),
-            bytes[comma] == UInt8(ascii: ",")
-        else { return nil }
-        count += 1
-        try deliverSample(of: found)
-        return comma + 1
-    }
-
     /// What the entry says becomes a sample.
     private func endEntry() throws {
         guard !entry.isEmpty else {
@@ -138,14 +118,53 @@ final class JSONListReader: FormatReader {
         guard let found = try? decoder.decode(HealthEntry.self, from: Data(entry)) else {
             throw HealthFileError(reason: "Entry \(count) of the list is no whole JSON object. Is the file cut?")
         }
-        try deliverSample(of: found)
-    }
-
-    private func deliverSample(of entry: HealthEntry) throws {
         do {
-            try deliver(try entry.sample(&fields))
+            try deliver(try found.sample(&fields))
         } catch let error as HealthFileError {
             throw HealthFileError(reason: "Entry \(count) of the list: \(error.reason)")
         }
+    }
+}
+
+/// An entry of the list, before its values are checked.
+struct HealthEntry: Decodable {
+    private enum Key: String, CodingKey, CaseIterable {
+        case startDate, value = "value_ml", uuid, source, zone, day, drinkSource, original, bottle, raw
+    }
+
+    private var texts: [Key: String] = [:]
+    /// The number; `nil` where there is none, or something else.
+    private var value: Double?
+    private var shownValue = "nothing"
+    /// A key whose value is not a text.
+    private var notText: Key?
+
+    init(from decoder: any Decoder) throws {
+        let object = try decoder.container(keyedBy: Key.self)
+        for key in Key.allCases where key != .value {
+            do { texts[key] = try object.decodeIfPresent(String.self, forKey: key) } catch { notText = key }
+        }
+        do {
+            value = try object.decodeIfPresent(Double.self, forKey: .value)
+        } catch {
+            shownValue =
+                (try? object.decode(Bool.self, forKey: .value)).map { "\($0)" }
+                ?? (try? object.decode(String.self, forKey: .value)).map { _ in "a text" } ?? "a list or an object"
+        }
+    }
+
+    func sample(_ fields: inout SampleFields) throws(HealthFileError) -> HealthSample {
+        func name(_ key: Key) throws(HealthFileError) -> String? {
+            guard let text = texts[key] else { return nil }
+            return try SampleFields.name(text, key.rawValue)
+        }
+        if let notText { throw HealthFileError(reason: "Its \(notText.rawValue) is no text.") }
+        guard let startDate = texts[.startDate] else { throw HealthFileError(reason: "It has no startDate.") }
+        guard let value else { throw HealthFileError(reason: "Its value_ml is \(shownValue), not a number.") }
+        var sample = try SampleFields.sample(date: startDate, value: value)
+        (sample.uuid, sample.sourceName, sample.original) = (try name(.uuid), try name(.source), try name(.original))
+        (sample.bottle, sample.raw) = (try name(.bottle), try SampleFields.bytes(texts[.raw] ?? ""))
+        try fields.place(&sample, zone: texts[.zone], day: texts[.day], source: name(.drinkSource))
+        return sample
     }
 }

@@ -1,0 +1,353 @@
+import CCurl
+import Foundation
+import Synchronization
+
+/// The HTTP client: each exchange has time limits, a limit for its response, and a verified certificate. It follows no
+/// redirection, because a credential is for one server only. It uses the proxy that the environment names
+/// (`http_proxy`, `https_proxy`, `no_proxy`).
+package struct OutgoingClient: Hashable, Sendable {
+    /// Time limit of the connection, and of the whole exchange.
+    package var connectLimit: Duration, limit: Duration
+    /// Largest response body in bytes.
+    package var answerLimit: Int
+    /// A longer response is cut at the limit and the exchange ends there. Otherwise it is an error.
+    package var cutsAnswers: Bool
+    /// PEM file of certification authorities; `nil`: the system's.
+    package var authorities: String?
+
+    /// The time limit of the connection is at most that of the exchange.
+    package init(
+        limit: Duration = .seconds(10), connectLimit: Duration = .seconds(5), answerLimit: Int = 1 << 20,
+        cutsAnswers: Bool = false, authorities: String? = nil
+    ) {
+        (self.limit, self.connectLimit) = (limit, min(connectLimit, limit))
+        (self.answerLimit, self.cutsAnswers, self.authorities) = (answerLimit, cutsAnswers, authorities)
+    }
+
+    /// Sends a request and returns the whole response. Cancelling the task ends the exchange at once.
+    package func send(_ request: OutgoingRequest) async throws(OutgoingFailure) -> OutgoingAnswer {
+        try request.check()
+        let exchange = OutgoingExchange(request, self)
+        let result: Result<OutgoingAnswer, OutgoingFailure> = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let thread = Thread { continuation.resume(returning: exchange.run()) }
+                thread.name = "http"
+                thread.start()
+            }
+        } onCancel: {
+            exchange.cancel()
+        }
+        return try result.get()
+    }
+}
+
+/// An HTTP request.
+package struct OutgoingRequest: Hashable, Sendable {
+    /// The method in upper case, and an `http://` or `https://` URL.
+    package var method: String, url: String
+    /// Header fields in the order in which they are sent.
+    package var headers: [Header]
+    package var body: [UInt8]?
+
+    /// A header field.
+    package struct Header: Hashable, Sendable {
+        package var name: String, value: String
+
+        package init(name: String, value: String) { (self.name, self.value) = (name, value) }
+    }
+
+    package init(_ method: String, _ url: String, headers: [(name: String, value: String)] = [], body: [UInt8]? = nil) {
+        (self.method, self.url, self.body) = (method, url, body)
+        self.headers = headers.map { Header(name: $0.name, value: $0.value) }
+    }
+
+    /// Refuses what HTTP cannot carry: a line break in a header would begin another header.
+    func check() throws(OutgoingFailure) {
+        func isToken(_ text: String) -> Bool {
+            !text.isEmpty
+                && text.utf8.allSatisfy {
+                    (48...57).contains($0) || (65...90).contains($0) || (97...122).contains($0)
+                        || "!#$%&'*+-.^_`|~".utf8.contains($0)
+                }
+        }
+        let lower = url.prefix(8).lowercased()
+        guard isToken(method) else { throw OutgoingFailure(.wrongUse, "\"\(method)\" is not a method of HTTP") }
+        guard lower.hasPrefix("http://") || lower.hasPrefix("https://"), url.utf8.count <= 8192,
+            url.utf8.allSatisfy({ $0 > 32 && $0 != 127 })
+        else { throw OutgoingFailure(.wrongUse, "\"\(url.prefix(200))\" is not an http:// or https:// address") }
+        for header in headers {
+            guard isToken(header.name), header.value.utf8.allSatisfy({ ($0 >= 32 || $0 == 9) && $0 != 127 }) else {
+                throw OutgoingFailure(.wrongUse, "The header \(header.name.debugDescription) cannot be sent as it is")
+            }
+        }
+    }
+}
+
+/// An HTTP response, whatever its status.
+package struct OutgoingAnswer: Hashable, Sendable {
+    package var status: Int
+    /// In the order in which they were received.
+    package var headers: [OutgoingRequest.Header]
+    /// The body, within the client's limit.
+    package var body: [UInt8]
+
+    package init(status: Int, headers: [OutgoingRequest.Header] = [], body: [UInt8] = []) {
+        (self.status, self.headers, self.body) = (status, headers, body)
+    }
+
+    /// The status is 2xx.
+    package var isSuccess: Bool { (200..<300).contains(status) }
+
+    /// The value of the first header of that name, in any case.
+    package func header(_ name: String) -> String? {
+        headers.first { $0.name.lowercased() == name.lowercased() }?.value
+    }
+}
+
+/// Why there is no response.
+package struct OutgoingFailure: Error, Hashable, Sendable, CustomStringConvertible {
+    package enum Kind: String, Hashable, Sendable {
+        /// The address, a header or a file is not valid.
+        case wrongUse
+        case unreachable
+        /// The certificate or the host name is not valid.
+        case tls
+        /// The time limit.
+        case noAnswer
+        /// The connection broke, or the response is not HTTP.
+        case broken
+        /// The response is longer than the limit.
+        case tooLong
+        case cancelled
+    }
+
+    package let kind: Kind
+    /// A sentence for the user.
+    package let sentence: String
+
+    package init(_ kind: Kind, _ sentence: String) { (self.kind, self.sentence) = (kind, sentence) }
+
+    package var description: String { sentence }
+
+    /// Trying again does not help: the user has to change something.
+    package var needsPerson: Bool { [.wrongUse, .tls].contains(kind) }
+}
+
+/// Parts of an address that may be shown.
+package enum OutgoingURL {
+    /// Scheme, host and port. Path, query and user may be secrets.
+    package static func place(_ url: String) -> String {
+        guard let colon = url.firstRange(of: "://") else { return url }
+        let authority = url[colon.upperBound...].prefix { !"/?#".contains($0) }
+        return String(url[..<colon.upperBound])
+            + (authority.lastIndex(of: "@").map { authority[authority.index(after: $0)...] } ?? authority)
+    }
+
+    /// The host; `nil` where there is none.
+    package static func host(_ url: String) -> String? {
+        guard let colon = url.firstRange(of: "://") else { return nil }
+        var host = place(url).dropFirst(url.distance(from: url.startIndex, to: colon.upperBound))
+        if host.hasPrefix("[") { return host.lastIndex(of: "]").map { String(host[...$0]) } }
+        if let port = host.lastIndex(of: ":") { host = host[..<port] }
+        return host.isEmpty ? nil : String(host)
+    }
+}
+
+/// One exchange, on a thread of its own: only that thread uses libcurl's handles.
+private final class OutgoingExchange: @unchecked Sendable {
+    /// Largest size of all headers in bytes.
+    private static let headerLimit = 64 << 10
+    private static let cancelled = OutgoingFailure(.cancelled, "The request was cancelled")
+    /// Once for the process, before the first handle.
+    private static let isReady = curl_global_init(3 /* CURL_GLOBAL_ALL */) == CURLE_OK
+
+    /// The handle to wake up, as a number: it is used under the lock only.
+    private let shared = Mutex((isCancelled: false, multi: UInt(0)))
+    private let request: OutgoingRequest
+    private let client: OutgoingClient
+
+    // Only the thread of the exchange uses the following.
+    private var answer = OutgoingAnswer(status: 0)
+    private var headerBytes = 0
+    private var isTooLong = false, isCut = false
+
+    init(_ request: OutgoingRequest, _ client: OutgoingClient) { (self.request, self.client) = (request, client) }
+
+    /// Any thread may call it, also before the exchange begins and after it ends.
+    func cancel() {
+        shared.withLock { shared in
+            shared.isCancelled = true
+            if let multi = UnsafeMutableRawPointer(bitPattern: shared.multi) { _ = curl_multi_wakeup(multi) }
+        }
+    }
+
+    func run() -> Result<OutgoingAnswer, OutgoingFailure> {
+        do throws(OutgoingFailure) { return .success(try exchange()) } catch { return .failure(error) }
+    }
+
+    private func exchange() throws(OutgoingFailure) -> OutgoingAnswer {
+        guard Self.isReady, let easy = curl_easy_init(), let multi = curl_multi_init() else {
+            throw OutgoingFailure(.broken, "libcurl cannot be initialised")
+        }
+        var list: UnsafeMutablePointer<curl_slist>?
+        let details = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
+        details.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
+        let sent = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: max(1, request.body?.count ?? 0))
+        _ = sent.initialize(from: request.body ?? [])
+        defer {
+            shared.withLock { $0.multi = 0 }
+            _ = curl_multi_remove_handle(multi, easy)
+            _ = curl_multi_cleanup(multi)
+            curl_easy_cleanup(easy)
+            curl_slist_free_all(list)
+            details.deallocate()
+            sent.deallocate()
+        }
+        // A header without a value needs a semicolon. "Expect:" switches 100-continue off.
+        for line in request.headers.map({ $0.value.isEmpty ? "\($0.name);" : "\($0.name): \($0.value)" }) + ["Expect:"]
+        {
+            guard let longer = curl_slist_append(list, line) else {
+                throw OutgoingFailure(.wrongUse, "There is no memory for the headers")
+            }
+            list = longer
+        }
+        try prepare(easy, list, details, UnsafeBufferPointer(sent))
+        let number = UInt(bitPattern: multi)
+        let isCancelled = shared.withLock { shared in
+            shared.multi = number
+            return shared.isCancelled
+        }
+        guard !isCancelled else { throw Self.cancelled }
+        let code = try perform(multi, easy)
+        guard code == CURLE_OK || isCut else { throw failure(code, String(cString: details)) }
+        answer.status = Int(waterh_curl_status(easy))
+        return answer
+    }
+
+    private func perform(_ multi: UnsafeMutableRawPointer, _ easy: UnsafeMutableRawPointer) throws(OutgoingFailure)
+        -> CURLcode
+    {
+        var (running, left): (Int32, Int32) = (1, 0)
+        guard curl_multi_add_handle(multi, easy) == CURLM_OK else {
+            throw OutgoingFailure(.broken, "libcurl refuses the request")
+        }
+        while running > 0 {
+            guard curl_multi_perform(multi, &running) == CURLM_OK else { break }
+            guard !shared.withLock({ $0.isCancelled }) else { throw Self.cancelled }
+            if running > 0 { _ = curl_multi_poll(multi, nil, 0, 1000, nil) }
+        }
+        while let message = curl_multi_info_read(multi, &left) {
+            if message.pointee.msg == CURLMSG_DONE { return message.pointee.data.result }
+        }
+        throw OutgoingFailure(.broken, "libcurl returns no result")
+    }
+
+    private func prepare(
+        _ easy: UnsafeMutableRawPointer, _ list: UnsafeMutablePointer<curl_slist>?,
+        _ details: UnsafeMutablePointer<CChar>, _ sent: UnsafeBufferPointer<UInt8>
+    ) throws(OutgoingFailure) {
+        if let authorities = client.authorities, access(authorities, R_OK) != 0 {
+            throw OutgoingFailure(.tls, "The file \(authorities) cannot be read: \(String(cString: strerror(errno)))")
+        }
+        // Older libraries do not know this one: then a silent name server delays the end.
+        _ = waterh_curl_set_number(easy, waterh_curl_option_quick_exit(), 1)
+        let me = Unmanaged.passUnretained(self).toOpaque()
+        let body = UnsafeMutableRawPointer(mutating: sent.baseAddress)
+        let numbers: [(CURLoption, Int)] = [
+            (CURLOPT_NOSIGNAL, 1), (waterh_curl_option_protocols(), waterh_curl_web()), (CURLOPT_FOLLOWLOCATION, 0),
+            (CURLOPT_CONNECTTIMEOUT_MS, client.connectLimit.wholeMilliseconds),
+            (CURLOPT_TIMEOUT_MS, client.limit.wholeMilliseconds), (CURLOPT_SSL_VERIFYPEER, 1),
+            (CURLOPT_SSL_VERIFYHOST, 2), (CURLOPT_SUPPRESS_CONNECT_HEADERS, 1),
+        ]
+        var codes = numbers.map { waterh_curl_set_number(easy, $0.0, $0.1) }
+        codes += [
+            waterh_curl_set_pointer(easy, CURLOPT_ERRORBUFFER, details),
+            waterh_curl_set_text(easy, CURLOPT_URL, request.url),
+            waterh_curl_set_text(easy, CURLOPT_USERAGENT, "waterh"),
+            waterh_curl_set_pointer(easy, CURLOPT_HTTPHEADER, list),
+            waterh_curl_set_pointer(easy, CURLOPT_WRITEDATA, me),
+            waterh_curl_set_pointer(easy, CURLOPT_HEADERDATA, me),
+            waterh_curl_set_receiver(easy, CURLOPT_WRITEFUNCTION) { bytes, size, count, owner in
+                OutgoingExchange.of(owner)?.took(body: UnsafeRawBufferPointer(start: bytes, count: size * count)) ?? 0
+            },
+            waterh_curl_set_receiver(easy, CURLOPT_HEADERFUNCTION) { bytes, size, count, owner in
+                OutgoingExchange.of(owner)?.took(header: UnsafeRawBufferPointer(start: bytes, count: size * count)) ?? 0
+            },
+        ]
+        if let authorities = client.authorities {
+            codes.append(waterh_curl_set_text(easy, CURLOPT_CAINFO, authorities))
+        }
+        if let size = request.body?.count {
+            codes.append(waterh_curl_set_size(easy, CURLOPT_POSTFIELDSIZE_LARGE, curl_off_t(size)))
+            codes.append(waterh_curl_set_pointer(easy, CURLOPT_POSTFIELDS, body))
+        }
+        if request.method == "HEAD" { codes.append(waterh_curl_set_number(easy, CURLOPT_NOBODY, 1)) }
+        if request.method != "GET" || request.body != nil {
+            codes.append(waterh_curl_set_text(easy, CURLOPT_CUSTOMREQUEST, request.method))
+        }
+        if let code = codes.first(where: { $0 != CURLE_OK }) {
+            throw OutgoingFailure(.wrongUse, "libcurl refuses an option: \(Self.text(code))")
+        }
+    }
+
+    /// libcurl hands back the pointer that it was given; the exchange lives longer than its handle.
+    private static func of(_ owner: UnsafeMutableRawPointer?) -> OutgoingExchange? {
+        owner.map { Unmanaged<OutgoingExchange>.fromOpaque($0).takeUnretainedValue() }
+    }
+
+    /// - Returns: the number of bytes that were taken; another number ends the exchange.
+    private func took(body bytes: UnsafeRawBufferPointer) -> Int {
+        let room = client.answerLimit - answer.body.count
+        answer.body.append(contentsOf: bytes.prefix(room))
+        guard bytes.count > room else { return bytes.count }
+        (isCut, isTooLong) = (client.cutsAnswers, !client.cutsAnswers)
+        return 0
+    }
+
+    private func took(header bytes: UnsafeRawBufferPointer) -> Int {
+        headerBytes += bytes.count
+        guard headerBytes <= Self.headerLimit else {
+            isTooLong = true
+            return 0
+        }
+        let line = String(decoding: bytes, as: UTF8.self)
+        // The headers of an informational response (100 Continue) are dropped.
+        if line.hasPrefix("HTTP/") { answer.headers = [] }
+        if let colon = line.firstIndex(of: ":") {
+            let value = line[line.index(after: colon)...].trimmingCharacters(in: .whitespacesAndNewlines)
+            answer.headers.append(.init(name: String(line[..<colon]), value: value))
+        }
+        return bytes.count
+    }
+
+    private static func text(_ code: CURLcode) -> String {
+        curl_easy_strerror(code).map { String(cString: $0) } ?? "error \(code.rawValue)"
+    }
+
+    /// libcurl's details often contain milliseconds: the sentences about a server that repeats an error leave them out.
+    private func failure(_ code: CURLcode, _ details: String) -> OutgoingFailure {
+        let place = OutgoingURL.place(request.url)
+        let (text, details) = (Self.text(code), details.isEmpty ? Self.text(code) : details)
+        guard !isTooLong else { return OutgoingFailure(.tooLong, "The response of \(place) is longer than the limit") }
+        switch code {
+        case CURLE_URL_MALFORMAT, CURLE_UNSUPPORTED_PROTOCOL:
+            return OutgoingFailure(.wrongUse, "\(place) is not a valid address: \(details)")
+        case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY, CURLE_COULDNT_CONNECT:
+            return OutgoingFailure(.unreachable, "The server at \(place) cannot be reached: \(text)")
+        case CURLE_OPERATION_TIMEDOUT:
+            return OutgoingFailure(
+                .noAnswer, "The server at \(place) did not answer in \(client.limit.components.seconds) s")
+        case CURLE_SSL_CONNECT_ERROR, CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CACERT_BADFILE, CURLE_SSL_CERTPROBLEM,
+            CURLE_SSL_CIPHER, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_INVALIDCERTSTATUS, CURLE_SSL_PINNEDPUBKEYNOTMATCH,
+            CURLE_SSL_ENGINE_INITFAILED, CURLE_USE_SSL_FAILED:
+            return OutgoingFailure(.tls, "The certificate of \(place) is not valid: \(details)")
+        default: return OutgoingFailure(.broken, "The exchange with \(place) failed: \(text)")
+        }
+    }
+}
+
+extension Duration {
+    fileprivate var wholeMilliseconds: Int {
+        max(1, Int(components.seconds) * 1000 + Int(components.attoseconds / 1_000_000_000_000_000))
+    }
+}

@@ -1,0 +1,142 @@
+import TrackerCore
+
+/// How the polling stands, right now.
+package struct ServiceStatus: Hashable, Sendable, Encodable {
+    package var version: String
+    /// `idle`, `connected` where the bottle's connection is kept, or what the poll under way does: `scanning`,
+    /// `connecting`, `polling`.
+    package var stage: String
+    package var lastPoll: Instant?
+    package var nextPoll: Instant?
+    package var pollSentence: String?
+    /// What went wrong in the poll under way, and what is tried next.
+    package var trying: String?
+    /// Records that the bottle held when its log was last read to the end.
+    package var storedRecords: Int?
+    package var setupDone: Bool
+    /// The bottles in range, strongest signal first; `nil` for a service that has a bottle.
+    package var bottlesInRange: [BottleInRange]?
+    /// Only in a demonstration: so many seconds pass in one.
+    package var speed: Double?
+
+    package init(
+        version: String, stage: String = "idle", lastPoll: Instant? = nil, nextPoll: Instant? = nil,
+        pollSentence: String? = nil,
+        trying: String? = nil, storedRecords: Int? = nil,
+        setupDone: Bool = true, speed: Double? = nil
+    ) {
+        self.speed = speed
+        self.version = version
+        self.stage = stage
+        self.lastPoll = lastPoll
+        self.nextPoll = nextPoll
+        self.pollSentence = pollSentence
+        self.trying = trying
+        self.storedRecords = storedRecords
+        self.setupDone = setupDone
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case version, stage, isPolling, lastPoll, nextPoll, pollSentence, trying, storedRecords, setupDone, speed
+        case bottlesInRange
+    }
+
+    /// Instants as whole seconds since 1970, as everywhere in the state; what is not known is null.
+    package func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(version, forKey: .version)
+        try container.encode(stage, forKey: .stage)
+        try container.encode(stage != "idle" && stage != "connected", forKey: .isPolling)
+        try container.encode(lastPoll?.wholeSeconds, forKey: .lastPoll)
+        try container.encode(nextPoll?.wholeSeconds, forKey: .nextPoll)
+        try container.encode(pollSentence, forKey: .pollSentence)
+        try container.encode(trying, forKey: .trying)
+        try container.encode(storedRecords, forKey: .storedRecords)
+        try container.encode(setupDone, forKey: .setupDone)
+        try container.encodeIfPresent(bottlesInRange, forKey: .bottlesInRange)
+        try container.encodeIfPresent(speed, forKey: .speed)
+    }
+}
+
+/// What the pages may ask of the service that polls the bottles.
+package struct ServiceDoor: Sendable {
+    /// How a person's day is looked at: what is seen is to be fresh.
+    package enum Look: Sendable {
+        /// Somebody follows what happens.
+        case begins
+        case ends
+        case once
+    }
+
+    /// How the polling stands.
+    package var status: @Sendable () async -> ServiceStatus
+    /// Polls as soon as may be.
+    package var pollNow: @Sendable () async -> Void
+    package var recentPolls: @Sendable () async -> [PollLine]
+    /// Sends one command in the words of the command line; answers with the bottle's answer in words.
+    package var send: @Sendable ([String]) async throws -> String
+    /// Scans for bottles as soon as no poll is running; returns the bottles in range.
+    package var scan: @Sendable () async throws -> [BottleInRange] = { throw ServiceDoor.cannotScan }
+    /// Reads the log of a bottle in range and stores nothing.
+    package var lookInside: @Sendable (_ address: String) async throws -> BottleContents = { _ in
+        throw ServiceDoor.cannotScan
+    }
+    /// The service does not use Bluetooth.
+    package static let cannotScan = Refusal("noScan", "This service cannot scan for bottles.")
+    /// Hears that somebody looks at the day.
+    package var look: @Sendable (Look) async -> Void
+
+    package init(
+        status: @escaping @Sendable () async -> ServiceStatus, pollNow: @escaping @Sendable () async -> Void,
+        recentPolls: @escaping @Sendable () async -> [PollLine],
+        send: @escaping @Sendable ([String]) async throws -> String,
+        look: @escaping @Sendable (Look) async -> Void = { _ in }
+    ) {
+        self.status = status
+        self.pollNow = pollNow
+        self.recentPolls = recentPolls
+        self.send = send
+        self.look = look
+    }
+}
+
+/// One poll that is over.
+package struct PollLine: Hashable, Sendable, Encodable {
+    package var at: Instant
+    /// The bottle's identity; `nil` where none was found.
+    package var bottle: String?
+    /// `done`, or the failure's code.
+    package var result: String
+    package var sentence: String
+    package var received: Int
+    package var new: Int
+    package var duplicates: Int
+    package var suspect: Int
+    package var acknowledged: Int
+    package var seconds: Double
+
+    package init(
+        at: Instant, bottle: String?, result: String, sentence: String, received: Int, new: Int, duplicates: Int,
+        suspect: Int,
+        acknowledged: Int, seconds: Double
+    ) {
+        self.at = at
+        self.bottle = bottle
+        self.result = result
+        self.sentence = sentence
+        self.received = received
+        self.new = new
+        self.duplicates = duplicates
+        self.suspect = suspect
+        self.acknowledged = acknowledged
+        self.seconds = seconds
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        try encoder.encode([
+            "at": at.wholeSeconds, "bottle": bottle, "result": result, "sentence": sentence, "received": received,
+            "new": new, "duplicates": duplicates, "suspect": suspect, "acknowledged": acknowledged,
+            "seconds": seconds,
+        ])
+    }
+}
