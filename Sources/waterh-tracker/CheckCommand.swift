@@ -1,7 +1,7 @@
 import ArgumentParser
 import CommandSupport
-import Notifications
 import Foundation
+import Notifications
 import Store
 import TrackerCore
 import TrackerService
@@ -9,20 +9,17 @@ import TrackerService
 struct Check: WaitingCommand {
     static let configuration = CommandConfiguration(
         commandName: "check",
-        abstract: "Evaluate once and send what is due: for a timer, while the service is not running.",
+        abstract: "Send due reminders once",
         discussion: """
-            Same store, same memory: what was sent is not sent again, by whom ever. Only what somebody could see \
-            counts as \
-            sent: a notification goes to the desktop of the session, where there is one, and to standard output, where \
-            that \
-            is a terminal. Say --show where a person reads the output in another way: a mail of cron's, a log, a pipe.
+            For a timer, while the service does not run. A notification that was sent once is not sent again. It goes \
+            to the desktop, if there is one, and to standard output, if that is a terminal or with --show.
             """)
     @OptionGroup var options: StoreOptions
-    @Flag(help: "Look after the store and the rights instead; says what is missing and what to do. Changes nothing.")
+    @Flag(help: "Check the store and permissions instead; changes nothing")
     var doctor = false
     var access: TrackerStore.Access { doctor ? .looking : .writing }
 
-    @Flag(help: "A person reads this output, although it is no terminal: what it says is shown.") var show = false
+    @Flag(help: "Count notifications on standard output as shown, as for a mail or a log") var show = false
 
     func run(_ desk: Desk) async throws {
         if doctor { return try await Doctor.run(desk) }
@@ -131,133 +128,217 @@ private enum Doctor {
         return words.prefix(1).joined() + words.dropFirst().map { $0.prefix(1).uppercased() + $0.dropFirst() }.joined()
     }
 
+    /// A finding with advice is a problem, one without is not.
+    private static func finding(_ name: String, _ detail: String, _ advice: String? = nil) -> Finding {
+        Finding(name: name, ok: advice == nil, detail: detail, advice: advice)
+    }
+
     private static func store(_ upkeep: UpkeepReport, _ desk: Desk) -> [Finding] {
-        let (problems, counts, doubts, refused, bottles) = (
-            upkeep.damage, upkeep.journal, upkeep.doubts, upkeep.refused, upkeep.bottles
-        )
-        return [
-            Finding(
-                name: "store", ok: problems.isEmpty,
-                detail: problems.isEmpty ? desk.path : problems.joined(separator: "; "),
-                advice: problems.isEmpty
-                    ? nil : "Copy it away, then: sqlite3 \(desk.path) .recover | sqlite3 repaired.sqlite"),
-            writing(desk.path),
-            Finding(
-                name: "journal", ok: counts.quarantined == 0,
-                detail:
-                    """
-                    \(counted(counts.drinks, "drink")), \(counted(counts.notDrinks, "other record")), \
-                    \(counts.quarantined) not counted
-                    """
-                        + (doubts.isEmpty
-                            ? ""
-                            : " (\(doubts.map { "\($0.count) \(Doubts.short($0.reason))" }.joined(separator: ", ")))"),
-                advice: counts.quarantined == 0
-                    ? nil : "They are kept and tried again at each poll. See them with: waterh-tracker journal list"),
-            Finding(
-                name: "quarantine", ok: upkeep.junkReceived == 0,
-                detail:
-                    """
-                    \(upkeep.junkReceived) undecodable deliver\(upkeep.junkReceived == 1 ? "y" : "ies"), \
-                    \(upkeep.junkNotKept) of them no longer kept
-                    """,
-                advice: upkeep.junkReceived == 0
-                    ? nil : "None was acknowledged for them. See them with: waterh-tracker journal list"),
-            Finding(
-                name: "settings", ok: refused.isEmpty,
-                detail: refused.isEmpty ? "all fit" : refused.map(\.description).joined(separator: " "),
-                advice: refused.isEmpty ? nil : "Set them anew with: waterh-tracker settings set NAME VALUE"),
-            sync(upkeep.outbox, upkeep.sync),
-        ] + outlets(upkeep, desk) + [
-            Finding(
-                name: "page", ok: true, detail: "a running service shows it at http://\(upkeep.listen)/", advice: nil),
-            Finding(name: "zone", ok: true, detail: "\(desk.zone.id), now \(desk.dateTime(desk.now))", advice: nil),
-            Finding(
-                name: "bottles", ok: true,
-                detail: bottles.isEmpty
-                    ? "none yet"
-                    : bottles.map { bottle in
-                        bottle.name
-                            + (bottle.identities.contains(bottle.name) || bottle.identities.isEmpty
-                                ? "" : " = \(bottle.identities.joined(separator: ", "))")
-                            + (bottle.batteryPercent.map { " (battery \($0) %)" } ?? "")
-                    }.joined(separator: ", "), advice: nil),
-        ]
-    }
-
-    private static func writing(_ path: String) -> Finding {
-        let trouble = path == ":memory:" ? nil : StorePlace.writingTrouble(path)
-        return Finding(
-            name: "disk", ok: trouble == nil, detail: trouble?.words ?? "takes writes", advice: trouble?.advice)
-    }
-
-    /// What stands between the service and a broker, a phone's server or a webhook, as it was when a service tried
-    /// last.
-    private static func outlets(_ upkeep: UpkeepReport, _ desk: Desk) -> [Finding] {
-        upkeep.troubles.map { trouble in
-            Finding(
-                name: trouble.outlet, ok: false, detail: trouble.text(now: desk.now, at: desk.dateTime),
-                advice: trouble.outlet == "mqtt"
-                    ? "Ask now, with: waterh-gateway doctor --store \(desk.path)"
-                    : """
-                    See what is set, with: waterh-tracker settings get --store \(desk.path). What waterh.toml says \
-                    goes before it.
-                    """
-            )
+        let (counts, refused) = (upkeep.journal, upkeep.refused)
+        let doubts = upkeep.doubts.map { "\($0.count) \(Doubts.short($0.reason))" }.joined(separator: ", ")
+        let disk = desk.path == ":memory:" ? nil : StorePlace.writingTrouble(desk.path)
+        let bottles = upkeep.bottles.map { bottle in
+            let addresses =
+                bottle.identities.contains(bottle.name) || bottle.identities.isEmpty
+                ? "" : " = \(bottle.identities.joined(separator: ", "))"
+            return bottle.name + addresses + (bottle.batteryPercent.map { " (battery \($0) %)" } ?? "")
         }
+        return [
+            finding(
+                "store", upkeep.damage.isEmpty ? desk.path : upkeep.damage.joined(separator: "; "),
+                upkeep.damage.isEmpty
+                    ? nil : "Copy it away, then: sqlite3 \(desk.path) .recover | sqlite3 repaired.sqlite"),
+            Finding(name: "disk", ok: disk == nil, detail: disk?.words ?? "takes writes", advice: disk?.advice),
+            finding(
+                "journal",
+                "\(counted(counts.drinks, "drink")), \(counted(counts.notDrinks, "other record")), "
+                    + "\(counts.quarantined) not counted" + (doubts.isEmpty ? "" : " (\(doubts))"),
+                counts.quarantined == 0
+                    ? nil : "They are kept and tried again at each poll. See them with: waterh-tracker journal list"),
+            finding(
+                "quarantine",
+                "\(upkeep.junkReceived) undecodable deliver\(upkeep.junkReceived == 1 ? "y" : "ies"), "
+                    + "\(upkeep.junkNotKept) of them no longer kept",
+                upkeep.junkReceived == 0
+                    ? nil : "None was acknowledged for them. See them with: waterh-tracker journal list"),
+            finding(
+                "settings", refused.isEmpty ? "all valid" : refused.map(\.description).joined(separator: " "),
+                refused.isEmpty ? nil : "Set them again with: waterh-tracker settings set NAME VALUE"),
+            sync(upkeep.outbox, upkeep.sync),
+        ]
+            + upkeep.troubles.map { trouble in
+                finding(
+                    trouble.outlet, trouble.text(now: desk.now, at: desk.dateTime),
+                    trouble.outlet == "mqtt"
+                        ? "waterh-gateway doctor --store \(desk.path)"
+                        : "waterh-tracker settings get --store \(desk.path)    waterh.toml takes precedence over it.")
+            } + [
+                finding("page", "a running service shows it at http://\(upkeep.listen)/"),
+                finding("zone", "\(desk.zone.id), now \(desk.dateTime(desk.now))"),
+                finding("bottles", bottles.isEmpty ? "none yet" : bottles.joined(separator: ", ")),
+            ]
     }
 
     private static func sync(_ outbox: Outbox, _ report: SyncReport) -> Finding {
         let parked = outbox.items.compactMap(\.parkedReason)
-        var details = [
+        let waiting =
             outbox.items.isEmpty ? "nothing waits" : "\(outbox.pending) waiting, \(parked.count) of them refused"
-        ]
-        if let reason = parked.first { details.append(reason) }
-        if let trouble = report.trouble { details.append(trouble) }
-        if report.refused > 0 {
-            details.append(
-                "\(counted(report.refused, "row")) of the server not taken: " + report.refusals.joined(separator: "; "))
-        }
+        let rows =
+            report.refused > 0
+            ? "\(counted(report.refused, "row")) of the server not taken: " + report.refusals.joined(separator: "; ")
+            : nil
         return Finding(
             name: "sync", ok: parked.isEmpty && report.trouble == nil && report.refused == 0,
-            detail: details.joined(separator: ". "),
+            detail: [waiting, parked.first, report.trouble, rows].compactMap(\.self).joined(separator: ". "),
             advice: parked.isEmpty
-                ? report.refused > 0 ? "Mend those rows on the server; everything else goes on." : nil
-                : "When the server is mended, set sync.url again: they go once more.")
+                ? report.refused > 0 ? "Correct these rows on the server; all others are synchronised." : nil
+                : "When the server is corrected, set sync.url again: they are sent again.")
     }
 
-    /// The rights that polling and notifications need on this machine.
+    /// What polling and notifications need on this machine.
     private static func rights(_ desk: Desk) async -> [Finding] {
         let files = FileManager.default
-        let systemBus = files.fileExists(atPath: "/run/dbus/system_bus_socket")
         let adapters = ((try? files.contentsOfDirectory(atPath: "/sys/class/bluetooth")) ?? []).filter {
             $0.hasPrefix("hci")
         }
+        let hasSystemBus = files.fileExists(atPath: "/run/dbus/system_bus_socket")
         let hasBus = SessionBus.find() != nil
         let isOff = (try? desk.tracker.settingsInForce())?.desktopNotifications == false
         let hasDesktop = await TrackerDesktop.open(store: desk.path) { _ in }.canShow()
         return [
-            Finding(
-                name: "adapter", ok: !adapters.isEmpty,
-                detail: adapters.isEmpty ? "no Bluetooth adapter" : adapters.sorted().joined(separator: ", "),
-                advice: adapters.isEmpty
+            finding(
+                "adapter", adapters.isEmpty ? "no Bluetooth adapter" : adapters.sorted().joined(separator: ", "),
+                adapters.isEmpty
                     ? "Plug one in, or use a link without hardware: waterh-gateway poll --link unix:PATH" : nil),
-            Finding(
-                name: "system bus", ok: systemBus,
-                detail: systemBus ? "there" : "no D-Bus system bus: bluetoothd cannot be reached",
-                advice: systemBus ? nil : "Install and start dbus and bluez; waterh-gateway doctor looks at the rest."),
-            Finding(
-                name: "notifications", ok: isOff || hasDesktop,
-                detail: isOff
+            finding(
+                "system bus", hasSystemBus ? "there" : "no D-Bus system bus: bluetoothd cannot be reached",
+                hasSystemBus ? nil : "Install and start dbus and bluez, then run: waterh-gateway doctor"),
+            finding(
+                "notifications",
+                isOff
                     ? "switched off (notify.desktop)"
                     : hasDesktop
                         ? "the desktop's server answers"
                         : "disabled: \(hasBus ? "no notification server answers" : "no session bus")",
-                advice: isOff || hasDesktop
+                isOff || hasDesktop
                     ? nil
                     : hasBus
                         ? "Start one in the session: a desktop has its own, else dunst or mako."
                         : "Run inside a desktop session, or as its systemd user unit."),
         ]
+    }
+}
+
+/// Standard output, where a person reads it.
+struct OutputSink: NotificationSink {
+    let name = "output"
+    /// Somebody may have stopped the terminal (Ctrl-S): nobody else tells it meanwhile, for as long as a claim holds.
+    let limit = Duration.seconds(50)
+    /// It is a terminal, or `--show` says so.
+    private let isReadByAPerson: Bool
+    /// What is told is part of the one JSON object that is printed afterwards.
+    private let isJSON: Bool
+    private let console: Console
+
+    init(show: Bool, isJSON: Bool, console: Console) {
+        isReadByAPerson = show || TextOutput.standard.isTerminal
+        self.isJSON = isJSON
+        self.console = console
+    }
+
+    func canShow() async -> Bool { isReadByAPerson }
+
+    /// Prints it, and tells whether it got out.
+    func deliver(_ notification: TrackerNotification) async -> Bool {
+        guard !isJSON else { return true }
+        console.line(notification.title)
+        if !notification.body.isEmpty { console.line("  \(notification.body)") }
+        TextOutput.standard.flush()
+        return !TextOutput.standard.isClosed
+    }
+}
+
+/// The desktop, for commands that show something and end: nobody is there any more when a button is pressed, so there
+/// are none.
+enum TrackerDesktop {
+    static func open(store: String, log: @escaping @Sendable (String) -> Void) async -> DesktopNotifications {
+        let desktop = DesktopNotifications(memory: memory(store: store))
+        var outlets = DesktopNotifications.Outlets()
+        outlets.log = log
+        outlets.trouble = { Diagnostics.warning($0) }
+        await desktop.attend(outlets)
+        return desktop
+    }
+
+    /// What the session's programs have shown of that store.
+    static func memory(store: String) -> NoticeMemory {
+        NoticeMemory(file: ServiceSocket.file(forStore: store, "notices.json"))
+    }
+
+    /// Shows that it works.
+    static func tryOut(title: String, body: String, on desk: TrackerDesk) async throws -> Bool {
+        let (desktop, day) = (await open(store: desk.path) { _ in }, try desk.today())
+        return await desktop.deliver(
+            // Each time anew: who tries again wants to see it again.
+            TrackerNotification(
+                kind: .recovery, notificationId: "setup/\(desk.now.milliseconds)", title: title, body: body,
+                urgency: .normal, sound: true, dayKey: day, acceptance: .recovery))
+    }
+}
+
+struct WhyCommand: StoreCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "why", abstract: "Explain reminder decisions",
+        discussion: "It lists the conditions that decided, and what would change them.")
+    @OptionGroup var options: StoreOptions
+    var access: TrackerStore.Access { .looking }
+    @Option(
+        help:
+            "Time to explain: 14:00 (today, also later), 2026-06-15T14:00, or with an offset (default: now)"
+    ) var at: String?
+    @Flag(help: "Show every condition, also those that hold") var all = false
+
+    func run(_ desk: Desk) throws {
+        let report = try desk.tracker.why(at: at)
+        try desk.say(report) {
+            [desk.dateTime(report.explanation.at) + " " + report.explanation.zone]
+                + report.explanation.reminders.flatMap { lines($0, desk) }
+                + (report.state.hasNotificationServer
+                    ? []
+                    : [
+                        """
+                        No notification would be seen from here: there is no desktop session with a notification \
+                        server.
+                        """
+                    ])
+        }
+    }
+
+    private func lines(_ reminder: Explanation.Reminder, _ desk: Desk) -> [String] {
+        let title = Self.title(reminder.kind).padded(24)
+        let head = reminder.isTold ? desk.console.paint("\(title) told", .green) : "\(title) silent"
+        // What is told is explained by all that holds.
+        let shown = all || reminder.isTold ? reminder.conditions : reminder.deciding
+        return [head]
+            + shown.map { condition in
+                let mark = condition.holds ? "  + " : "  - "
+                return mark + condition.fact + (condition.holds ? "" : " What would change it: \(condition.change)")
+            }
+    }
+
+    private static func title(_ kind: NotificationKind) -> String {
+        switch kind {
+        case .pace: "Behind pace"
+        case .interval: "A drink is due"
+        case .adaptive: "Nothing drunk for long"
+        case .goal: "Goal reached"
+        case .recovery: "Back on pace"
+        case .unadopted: "Bottle in range"
+        case .waterlineTime: "Waterline, by time"
+        case .waterlinePerDrink: "Waterline, after drinks"
+        case .waterlineWarning: "Waterline, warning"
+        case .waterlineAbandoned: "Waterline, left open"
+        case .waterlineLive: "Waterline"
+        }
     }
 }

@@ -1,5 +1,9 @@
 import ArgumentParser
 import CommandSupport
+import Foundation
+import Store
+import TrackerCore
+import TrackerService
 
 @main
 enum Main {
@@ -9,10 +13,10 @@ enum Main {
 struct Command: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "waterh-tracker",
-        abstract: "The day, from the store: what was drunk, what is due, and a Waterline session when there is one.",
+        abstract: "Track the day: drinks, reminders and Waterline sessions",
         discussion: """
-            Every verb takes --store FILE, --config FILE, --json, and --now INSTANT --zone ZONE to ask \
-            what it would say then.
+            Every subcommand takes --store FILE, --config FILE, --json, and --now INSTANT --zone ZONE to act at another \
+            time.
             \(ExitStatus.help)
             """,
         version: ProgramVersion.text,
@@ -23,4 +27,153 @@ struct Command: ParsableCommand {
             JournalCommand.self, WhyCommand.self, SnoozeCommand.self,
         ],
         defaultSubcommand: Status.self)
+}
+
+/// A verb that works on the store: opens it, runs, and turns every error into a sentence and an exit code.
+protocol StoreCommand: ParsableCommand {
+    var options: StoreOptions { get }
+    /// What the store is opened for. A verb that only looks says `.looking`: then it creates, migrates and changes
+    /// nothing.
+    var access: TrackerStore.Access { get }
+    func run(_ desk: Desk) throws
+}
+
+extension StoreCommand {
+    var access: TrackerStore.Access { .writing }
+
+    func run() throws {
+        do {
+            if let asking = self as? any AskingCommand, try asking.ask() { return }
+            try run(Desk(options, for: access))
+        } catch {
+            throw Failures.explained(error)
+        }
+    }
+}
+
+/// A verb that also waits for somebody else: the sync server, the desktop.
+protocol WaitingCommand: AsyncParsableCommand {
+    var options: StoreOptions { get }
+    var access: TrackerStore.Access { get }
+    func run(_ desk: Desk) async throws
+}
+
+extension WaitingCommand {
+    var access: TrackerStore.Access { .writing }
+
+    mutating func run() async throws {
+        do {
+            try await run(Desk(options, for: access))
+        } catch {
+            throw Failures.explained(error)
+        }
+    }
+}
+
+enum Failures {
+    /// Gives every known error its sentence, its exit code (command law C2), and what to do.
+    static func explained(_ error: any Error) -> any Error {
+        (error as? any Problem).map { CommandFailure($0, advice: Advice.about($0)) } ?? error
+    }
+}
+
+/// Asks before something that cannot be taken back.
+enum Confirmation {
+    static func ask(_ question: String, isConfirmed: Bool, console: Console) throws {
+        guard !isConfirmed else { return }
+        guard console.canAsk else {
+            throw CommandFailure(.refused, "\(question) Confirm with --yes.")
+        }
+        console.prompt("\(question) [y/N] ")
+        guard let answer = readLine()?.lowercased(), ["y", "yes"].contains(answer) else {
+            throw Refusal("declined", "Nothing was changed.")
+        }
+    }
+}
+
+/// A verb that writes, and that the service does as well where the store is the service's alone.
+protocol AskingCommand: StoreCommand {
+    /// What the service is asked.
+    /// - Parameter desk: one to look at the day with, for what depends on it.
+    func request(_ desk: () throws -> Desk) throws -> (target: String, body: [JSONValue.Member])
+
+    /// What is said about it.
+    /// - Parameter desk: on the day as it is afterwards.
+    func words(_ answer: Data, _ desk: Desk) throws -> [String]
+}
+
+extension AskingCommand {
+    /// - Returns: whether there was a service to ask.
+    func ask() throws -> Bool {
+        let place = try DeskOpening(options).place
+        guard let service = ServiceDay(place, for: access, options) else { return false }
+        func looking() throws -> Desk { try Desk(options, for: .looking, isQuiet: true) }
+        let request = try request(looking)
+        let answer = try service.socket.post("/api/v1/\(request.target)", .object(request.body))
+        if options.json {
+            Console().line(String(decoding: answer, as: UTF8.self))
+        } else {
+            let desk = try looking()
+            for line in try words(answer, desk) { desk.console.line(line) }
+        }
+        return true
+    }
+
+    /// A time as it is typed here: the service may have another zone.
+    func moment(_ text: String?, _ desk: () throws -> Desk) throws -> [JSONValue.Member] {
+        try text.map { [JSONValue.Member("at", .string(try desk().tracker.moment($0).description))] } ?? []
+    }
+}
+
+/// What a service answers to a drink of the day.
+struct LoggedDrink: Decodable {
+    struct Drink: Decodable { var number: Int }
+    var drink: Drink
+
+    static func stored(_ answer: Data, _ desk: Desk) throws -> StoredDrink? {
+        try desk.tracker.drinks(named: "d\(try JSONDecoder().decode(Self.self, from: answer).drink.number)").first
+    }
+}
+
+/// What a service answers to an entry of a session.
+struct LoggedEntry: Decodable {
+    struct Entry: Decodable { var name: String }
+    var id: String
+    var logs: [Entry]
+
+    /// The session, and the entry that was made last.
+    static func stored(_ answer: Data, _ desk: Desk) throws -> (session: SessionReport, log: LogEntry)? {
+        let told = try JSONDecoder().decode(Self.self, from: answer)
+        let last = told.logs.max { Int($0.name.dropFirst()) ?? -1 < Int($1.name.dropFirst()) ?? -1 }
+        let session = try desk.tracker.session(told.id)
+        return session.view.logs.first { $0.shortName == last?.name }.map { (session, $0) }
+    }
+}
+
+/// What can be done about a problem on this command line, by its code. Other surfaces have other tables.
+enum Advice {
+    static func about(_ problem: any Problem) -> String? { about(code: problem.code) }
+
+    static func about(code: String) -> String? {
+        switch code {
+        case "noSuchDrink": "See the numbers with: waterh-tracker history --day today"
+        case "noSuchEntry": "See them with: waterh-tracker session show"
+        case "noSuchPreset": "See them with: waterh-tracker preset list"
+        case "noSuchRecord", "notARecord": "See them with: waterh-tracker journal list"
+        case "noSuchSetting": "See the names with: waterh-tracker settings get"
+        case "recordIsDated": "A drink is changed with: waterh-tracker edit"
+        case "sessionEntry": "Use --estimate, --oz or --at."
+        case "noSessionEntry": "Use --ml or --at."
+        case "notATime": "Write 2026-06-15T14:00:00Z, 2026-06-15T14:00 in your zone, or 14:00."
+        case "notADay": "Write today, yesterday or 2026-06-15."
+        case "notAMonth": "Write 2026-06."
+        case "clock": "Look at the date (timedatectl), or pass --now."
+        case "unanswered": "Ask nothing with: waterh-tracker setup --yes"
+        case "compressedFile": "Nothing was imported. Unpack it, or: gunzip -c FILE | waterh-tracker import -"
+        case "databaseFile": "Nothing was imported. A backup of a store is read by: waterh-tracker restore FILE"
+        case "badHealthFile": "Nothing was imported."
+        case "syncTrouble": "Try again when the server is there, or unset sync.url."
+        default: nil
+        }
+    }
 }

@@ -1,9 +1,39 @@
+import ArgumentParser
 import CommandSupport
-import Notifications
 import Foundation
-import Utilities
+import Notifications
 import TrackerCore
 import TrackerService
+import Utilities
+
+struct Agent: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "agent",
+        abstract: "Show the service's notifications on this desktop",
+        discussion: """
+            A system service has no desktop. Run this program in the desktop session: it shows the service's \
+            notifications and passes presses of their buttons on. It waits for the service and for a notification server.
+            """)
+    @OptionGroup var options: PlaceOptions
+    @OptionGroup var speech: ServiceLogOptions
+
+    func run() async throws {
+        let signals = StopSignals.stream()
+        speech.takeOver("waterh-tracker")
+        let file = try Configuration.load(options.config)
+        let place = try StorePlace.find(options.store, file)
+        let agent = DesktopAgent(store: place.path, instance: file.instance)
+        let work = Task { await agent.run() }
+        var stopped = ExitStatus.done
+        for await signal in signals {
+            stopped = StopSignals.status(for: signal)
+            break
+        }
+        work.cancel()
+        await work.value
+        if stopped != .done { throw ExitCode(stopped.rawValue) }
+    }
+}
 
 /// Shows what a service asks for, and tells it what was shown and what was pressed.
 actor DesktopAgent {

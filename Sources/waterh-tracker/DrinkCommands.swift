@@ -22,16 +22,16 @@ extension Desk {
 }
 
 struct Log: AskingCommand {
-    static let configuration = CommandConfiguration(commandName: "log", abstract: "Log a drink by hand, 1-2000 ml.")
+    static let configuration = CommandConfiguration(commandName: "log", abstract: "Log water")
     @OptionGroup var options: StoreOptions
     @Argument(
         help:
             """
-            Millilitres, or with a unit: 250ml, 25cl, 0.25l, 8oz; or cup (hydration.cupMl), or quick1, quick2 … \
-            (hydration.quickAddMl).
+            Amount: millilitres (1–2000), a number with a unit (25cl, 0.25l, 8oz), cup (hydration.cupMl), or quick1, \
+            quick2 … (hydration.quickAddMl)
             """
     ) var ml: Amount
-    @Option(help: "When it was drunk: 14:00, 2026-06-15T14:00, or with an offset. Default: now.") var at: String?
+    @Option(help: "Time: 14:00, 2026-06-15T14:00, or with an offset (default: now)") var at: String?
 
     func run(_ desk: Desk) throws {
         let outcome = try desk.tracker.logDrink(ml, at: at.map(desk.tracker.moment))
@@ -68,7 +68,7 @@ extension Amount: ExpressibleByArgument {
 struct Undo: AskingCommand {
     static let configuration = CommandConfiguration(
         commandName: "undo",
-        abstract: "Take the last change by hand back: log, edit, delete, reset-today, drink or water.")
+        abstract: "Undo the last manual change")
     @OptionGroup var options: StoreOptions
 
     func run(_ desk: Desk) throws {
@@ -89,37 +89,38 @@ struct Undo: AskingCommand {
         let units = (try? desk.tracker.settingsInForce().amountUnits) ?? .ml
         let shown =
             units == .ml ? undone : undone.replacing(/\b(\d+) ml\b/) { Int($0.1).map(units.text) ?? String($0.0) }
-        return "Took back: \(shown)."
+        return "Undid: \(shown)."
     }
 }
 
 struct Edit: StoreCommand {
     static let configuration = CommandConfiguration(
         commandName: "edit",
-        abstract: "Change a drink (d12) or an entry of a session (w7).",
-        discussion: "A drink's record in the bottle stays known, so that no poll brings the old amount back.")
+        abstract: "Change an entry",
+        discussion: "The bottle's record stays known: no poll brings the old amount back.")
     @OptionGroup var options: StoreOptions
-    @Argument(help: "d12 or its key; w7 or its id. See: history --day today, session show.") var name: String
-    @Option(help: "A drink's new amount: millilitres, or with a unit as at log.", transform: Self.millilitres) var ml:
+    @Argument(help: "Number (d12 or w7), or key or ID, as history --day today and session show print it") var name:
+        String
+    @Option(help: "New amount of a drink: millilitres, or a number with a unit", transform: Self.millilitres) var ml:
         Int?
-    @Option(help: "The new time: 14:00 (a drink stays in its day), 2026-06-15T14:00, or with an offset.") var at:
-        String?
-    @Option(help: "An alcohol entry's standard drinks, 0.1-10.") var estimate: Double?
-    @Option(help: "A water entry's ounces.", transform: OunceText.value) var oz: Double?
+    @Option(help: "New time: 14:00 (on the same day), 2026-06-15T14:00, or with an offset") var at: String?
+    @Option(help: "New standard drinks of an alcoholic entry (0.1–10)") var estimate: Double?
+    @Option(help: "New amount of a water entry in fluid ounces, or with a unit", transform: OunceText.value) var oz:
+        Double?
 
     private static func millilitres(_ text: String) throws -> Int {
         guard let ml = Amounts.typed(text) else {
-            throw ValidationError("'\(text)' is no amount: write 250, 0.25l or 8oz.")
+            throw ValidationError("invalid amount '\(text)': expected 250, 0.25l or 8oz")
         }
         return ml
     }
 
     func validate() throws {
         guard ml != nil || at != nil || estimate != nil || oz != nil else {
-            throw ValidationError("Say what to change: --ml, --at, --estimate or --oz.")
+            throw ValidationError("nothing to change: use --ml, --at, --estimate or --oz")
         }
         guard ml == nil || (estimate == nil && oz == nil) else {
-            throw ValidationError("--ml is for drinks, --estimate and --oz are for entries of a session.")
+            throw ValidationError("--ml changes drinks, --estimate and --oz change entries of a session")
         }
     }
 
@@ -137,11 +138,11 @@ struct Edit: StoreCommand {
 struct Delete: StoreCommand {
     static let configuration = CommandConfiguration(
         commandName: "delete",
-        abstract: "Delete a drink (d12) or an entry of a session (w7).",
-        discussion: "A deleted drink does not come back with the next poll. A water from the bottle's sips is excluded."
+        abstract: "Delete an entry",
+        discussion: "No poll brings a deleted drink back. A session's water from the bottle's sips is excluded."
     )
     @OptionGroup var options: StoreOptions
-    @Argument(help: "d12 or its key; w7 or its id.") var name: String
+    @Argument(help: "Number (d12 or w7), or key or ID") var name: String
 
     func run(_ desk: Desk) throws {
         switch try desk.tracker.delete(name) {
@@ -156,7 +157,7 @@ struct Delete: StoreCommand {
 struct ResetToday: StoreCommand {
     static let configuration = CommandConfiguration(
         commandName: "reset-today",
-        abstract: "Delete today's drinks, the bottle's too; the next poll does not bring them back.")
+        abstract: "Delete today's drinks")
     @OptionGroup var options: StoreOptions
 
     func run(_ desk: Desk) throws {
@@ -164,7 +165,9 @@ struct ResetToday: StoreCommand {
         try desk.say(outcome) {
             let count = outcome.deleted.count
             return [
-                count == 0 ? "Nothing was drunk today." : "Deleted \(counted(count, "drink")). Take it back with: undo",
+                count == 0
+                    ? "Nothing was drunk today."
+                    : "Deleted \(counted(count, "drink")). Undo it with: waterh-tracker undo",
                 desk.standing(outcome.state),
             ]
         }

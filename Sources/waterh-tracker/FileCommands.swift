@@ -8,47 +8,42 @@ import TrackerService
 struct Export: WaitingCommand {
     static let configuration = CommandConfiguration(
         commandName: "export",
-        abstract: "Write all drinks to a file, or as a stream of lines.",
+        abstract: "Export drinks",
         discussion: """
-            apple-health is XML for importer apps (Apple Health itself reads no files); csv suits those and \
-            spreadsheets; json keeps all that a
-            drink has. With --json and without --output the answer is one object: the drinks, as json has them. \
-            Everything else that a store has is in a backup: waterh-tracker backup FILE
-            jsonl and influx (InfluxDB's line protocol) are lines for programs, one for each drink; --follow goes on \
-            with one for each change, also of what other programs write, and csv is such lines, too. \
-            A line's position is where a reader goes on: --after POSITION; one of another store, or of before a purge, \
-            is refused. A change is added, corrected (a person's, with the original's uuid; that one is told as \
-            deleted), changed, or deleted; \
-            in line protocol what is deleted has 0 ml.
+            apple-health is XML for importer apps, csv suits these and spreadsheets, and json has every field. A drink \
+            from a bottle carries the bottle's address, wall clock and bytes, so that another store recognises its record.
+            jsonl and influx (line protocol) have one line for each drink. With --follow, these and csv have one line \
+            for each change, by any program: added, corrected (with the uuid of the original), changed or deleted \
+            (0 ml in line protocol). A reader continues with --after and the last line's position.
+            Everything else is in a backup: waterh-tracker backup FILE
             """)
     @OptionGroup var options: StoreOptions
     var access: TrackerStore.Access { .looking }
     @Option(
         help:
             """
-            apple-health, csv, json, jsonl or influx. Default: apple-health; with --json and without --output: \
-            json; with --follow or --after: jsonl.
+            Format (default: apple-health; with --json and without --output: json; with --follow or --after: jsonl)
             """
     ) var format: ExportFormat?
-    @Option(name: .shortAndLong, help: "The file to write; - or nothing for standard output.", completion: .file())
+    @Option(name: .shortAndLong, help: "File to write (default: -, standard output)", completion: .file())
     var output: String?
 
-    @Flag(help: "Go on with a line for each change, until it is stopped or nobody reads.") var follow = false
-    @Option(help: ArgumentHelp("Only what changed behind this position.", valueName: "position")) var after: Int64?
+    @Flag(help: "Print a line at each change, until stopped") var follow = false
+    @Option(help: ArgumentHelp("Print only changes after this position", valueName: "position")) var after: Int64?
 
     func validate() throws {
         guard isStream else { return }
         if let format, format.lines == nil {
-            throw ValidationError("--follow and --after are for lines: choose csv, jsonl or influx.")
+            throw ValidationError("invalid --format: --follow and --after print csv, jsonl or influx")
         }
         if options.json, format == .csv || format == .influx {
-            throw ValidationError("With --json the lines are JSON: leave --format out.")
+            throw ValidationError("--json prints JSON Lines: omit --format")
         }
         if output ?? "-" != "-" {
             throw ValidationError(
-                "Lines go to standard output: leave --output out, and write >>FILE behind the command.")
+                "lines go to standard output: omit --output and redirect with >>FILE")
         }
-        if let after, after < 0 { throw ValidationError("A position is a number from 0.") }
+        if let after, after < 0 { throw ValidationError("invalid --after \(after): expected 0 or more") }
     }
 
     private var isStream: Bool { follow || after != nil || format == .jsonl || format == .influx }
@@ -59,13 +54,11 @@ struct Export: WaitingCommand {
             throw CommandFailure(
                 .badInput,
                 """
-                The position \(after ?? 0) is none of this store's: its last change has \
-                \(try desk.tracker.lastChange()).
+                invalid --after \(after ?? 0): this store's last change is \(try desk.tracker.lastChange())
                 """,
                 advice:
                     """
-                    It is another store than before, or it was purged or restored since: begin anew without \
-                    --after, and all drinks are told.
+                    The store was replaced, purged or restored. Start again without --after.
                     """
             )
         }
@@ -83,8 +76,8 @@ struct Export: WaitingCommand {
         let isAnswer = desk.isJSON && output ?? "-" == "-"
         guard !isAnswer || format ?? .json == .json else {
             throw CommandFailure(
-                .wrongUse, "With --json the answer is one JSON object, and \(format?.rawValue ?? "this") is none.",
-                advice: "Leave --json out, or name a file with --output.")
+                .wrongUse, "--json prints one JSON object, which \(format?.rawValue ?? "this") is not.",
+                advice: "Omit --json, or name a file with --output.")
         }
         let file = try OutputFile(output ?? "-", sparing: desk.storeFiles + [options.config ?? Paths.configuration])
         let report: ExportReport
@@ -104,10 +97,14 @@ struct Export: WaitingCommand {
 struct Import: StoreCommand {
     static let configuration = CommandConfiguration(
         commandName: "import",
-        abstract: "Read drinks from an export of ours or of Apple Health: all, or none.",
-        discussion: "The format is recognised. What is known already adds nothing, so a file may be read twice.")
+        abstract: "Import drinks",
+        discussion: """
+            Exports of this program, Apple Health exports (export.zip or XML) and CSV files are recognised. A drink that \
+            is known already, also from the bottle, is not added again. A newer Apple Health export replaces what an \
+            older one brought; health.excludedSources names sources to leave out. All of the file is imported, or nothing.
+            """)
     @OptionGroup var options: StoreOptions
-    @Argument(help: "The file; - for standard input.", completion: .file()) var file: String
+    @Argument(help: "File to read (- for standard input)", completion: .file()) var file: String
 
     func run(_ desk: Desk) throws {
         let input = try InputFile(file, sparing: desk.storeFiles)
@@ -129,9 +126,9 @@ extension Desk {
 struct Purge: WaitingCommand {
     static let configuration = CommandConfiguration(
         commandName: "purge",
-        abstract: "Delete everything: drinks, sessions, settings, tokens, health files. There is no way back.")
+        abstract: "Delete all data")
     @OptionGroup var options: StoreOptions
-    @Flag(name: .shortAndLong, help: "Do not ask.") var yes = false
+    @Flag(name: .shortAndLong, help: "Do not ask for confirmation") var yes = false
 
     func run(_ desk: Desk) async throws {
         try Confirmation.ask("Delete everything in \(desk.path)?", isConfirmed: yes, console: desk.console)
@@ -139,14 +136,112 @@ struct Purge: WaitingCommand {
         TrackerDesktop.memory(store: desk.tracker.path).forgetAll()
         let left = try desk.tracker.leftBehind()
         try desk.say(report) {
-            ["Everything is deleted. Start anew with: waterh-tracker setup"]
+            ["All data is deleted. Start again with: waterh-tracker setup"]
                 + (left > 0
                     ? [
                         """
-                        A broker keeps \(counted(left, "retained message")) of it: the service takes back what is \
-                        there as soon as it reaches that broker.
+                        A broker keeps \(counted(left, "retained message")): the service deletes them when it reaches \
+                        the broker.
                         """
                     ] : [])
+        }
+    }
+}
+
+/// What `export` writes: files, and lines.
+enum ExportFormat: String, ExpressibleByArgument, CaseIterable {
+    case appleHealth = "apple-health"
+    case csv, json, jsonl, influx
+
+    /// As a whole file; `nil` where it is lines only.
+    var file: HealthFiles.Format? { HealthFiles.Format(rawValue: rawValue) }
+    var lines: DrinkLines.Format? { DrinkLines.Format(rawValue: rawValue) }
+}
+
+extension ContentsReport {
+    fileprivate var words: String {
+        """
+        \(counted(drinks, "drink")), \(counted(sessions, "session")), \(counted(presets, "preset")), \
+        \(counted(settings, "setting"))
+        """
+    }
+}
+
+struct Backup: StoreCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "backup",
+        abstract: "Back up the store",
+        discussion:
+            "Drinks with their records, sessions, presets, settings and goals. Other programs may use the store."
+    )
+    @OptionGroup var options: StoreOptions
+    var access: TrackerStore.Access { .looking }
+    @Argument(help: "File to write (- for standard output)", completion: .file()) var file: String
+
+    func run(_ desk: Desk) throws {
+        let output = try OutputFile(
+            file, kind: .database, sparing: desk.storeFiles + [options.config ?? Paths.configuration])
+        let scratch = try ScratchFolder()
+        let copy = scratch.file("backup.sqlite")
+        try desk.tracker.backUp(to: copy)
+        do {
+            try InputFile(copy).read { try output.write($0) }
+            try output.commit()
+        } catch is OutputFile.NobodyReads {
+            throw CommandFailure(.failed, "writing the backup failed: the reader closed standard output.")
+        }
+        guard file != "-" else { return }
+        let contents = try desk.tracker.contents()
+        try desk.say(contents) {
+            ["Wrote \(contents.words) to \(file).", "Restore it with: waterh-tracker restore \(file)"]
+        }
+    }
+}
+
+struct Restore: StoreCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "restore",
+        abstract: "Restore a backup",
+        discussion:
+            """
+            All of it is restored, or nothing, while no service uses the store. A store with drinks is replaced only \
+            with --yes or after confirmation; its old content is kept in a file next to it.
+            """
+    )
+    @OptionGroup var options: StoreOptions
+    @Argument(help: "Backup to read (- for standard input)", completion: .file()) var file: String
+    @Flag(name: .shortAndLong, help: "Do not ask for confirmation") var yes = false
+
+    func run(_ desk: Desk) throws {
+        guard !ServiceSocket(path: ServiceSocket.path(forStore: desk.path)).isAnswering else {
+            throw CommandFailure(
+                .refused, "A service uses the store \(desk.path). Nothing was changed.",
+                advice:
+                    """
+                    Stop the service, restore, and start it again: sudo systemctl stop waterh-gateway (a service of \
+                    your own: systemctl --user stop waterh-gateway)
+                    """
+            )
+        }
+        let scratch = try ScratchFolder()
+        let backup = file == "-" ? scratch.file("input.sqlite") : file
+        let input = try InputFile(file, sparing: desk.storeFiles)
+        if file == "-" {
+            let spool = try OutputFile(backup)
+            try input.read { try spool.write($0) }
+            try spool.commit()
+        }
+        if try desk.tracker.isUsed() {
+            try Confirmation.ask("Replace everything in \(desk.path)?", isConfirmed: yes, console: desk.console)
+        }
+        let (contents, removed) = try desk.tracker.restore(from: backup, scratch: scratch.path)
+        StorePlace.report(removedSettings: removed)
+        try desk.say(contents) {
+            let kept =
+                contents.replaced.map {
+                    ["The old content is in \($0). Restore it with: waterh-tracker restore \($0)"]
+                } ?? []
+            return ["Restored \(contents.words)."] + kept + [desk.standing(try desk.tracker.state())]
         }
     }
 }

@@ -6,17 +6,17 @@ import TrackerService
 
 struct HistoryCommand: StoreCommand {
     static let configuration = CommandConfiguration(
-        commandName: "history", abstract: "A week's bars, a month, the drinks of a day, or what was shown.")
+        commandName: "history", abstract: "Show past days")
     @OptionGroup var options: StoreOptions
     var access: TrackerStore.Access { .looking }
-    @Option(help: "The drinks of a day: today, yesterday, or 2026-06-15.") var day: String?
-    @Option(help: "The week that contains a date, or so many weeks ago: 2026-06-15, 1.") var week: String?
-    @Option(help: "A month: 2026-06.") var month: String?
-    @Flag(help: "The last 50 notifications that somebody was shown, and where.") var notifications = false
+    @Option(help: "Day whose drinks to show: today, yesterday, or 2026-06-15") var day: String?
+    @Option(help: "Week to show: a date in it, or a number of weeks ago (default: this week)") var week: String?
+    @Option(help: "Month to show: 2026-06") var month: String?
+    @Flag(help: "Show the last 50 notifications that were shown, and where") var notifications = false
 
     func validate() throws {
         guard [day, week, month, notifications ? "" : nil].compactMap(\.self).count <= 1 else {
-            throw ValidationError("Ask for one of --day, --week, --month and --notifications.")
+            throw ValidationError("--day, --week, --month and --notifications exclude each other")
         }
     }
 
@@ -26,7 +26,7 @@ struct HistoryCommand: StoreCommand {
             let report = try desk.tracker.shown()
             try desk.say(report) {
                 report.notifications.isEmpty
-                    ? ["Nobody was shown anything yet."]
+                    ? ["No notification was shown yet."]
                     : report.notifications.map {
                         "\(desk.dateTime($0.sentAt))  \($0.kind.padded(24))  \(Self.places($0))"
                     }
@@ -61,7 +61,7 @@ struct HistoryCommand: StoreCommand {
 
 struct Streak: StoreCommand {
     static let configuration = CommandConfiguration(
-        commandName: "streak", abstract: "Days in a row that met their goal.")
+        commandName: "streak", abstract: "Show the streak")
     @OptionGroup var options: StoreOptions
     var access: TrackerStore.Access { .looking }
 

@@ -7,30 +7,26 @@ import TrackerService
 struct JournalCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "journal",
-        abstract:
-            """
-            What the bottle delivered and nobody counts: records without a believable date, and bytes that are no \
-            record.
-            """,
+        abstract: "Inspect raw bottle records",
         subcommands: [List.self, Show.self, Resolve.self, Set.self, Export.self, Import.self],
         defaultSubcommand: List.self)
 
     struct List: StoreCommand {
         static let configuration = CommandConfiguration(
-            commandName: "list", abstract: "Records that are kept and not counted, and undecodable bytes.")
+            commandName: "list", abstract: "List quarantined records and undecodable bytes")
         @OptionGroup var options: StoreOptions
         var access: TrackerStore.Access { .looking }
-        @Option(help: "At most so many of each.") var limit = 100
+        @Option(help: "Number of records, and of undecodable pieces (1 or more)") var limit = 100
 
         func validate() throws {
-            guard limit > 0 else { throw ValidationError("--limit is 1 or more.") }
+            guard limit > 0 else { throw ValidationError("invalid --limit \(limit): expected 1 or more") }
         }
 
         func run(_ desk: Desk) throws {
             let report = try desk.tracker.journal(limit: limit)
             try desk.say(report) {
                 let (records, junk, waiting) = (report.records.map(\.record), report.junk.map(\.junk), report.waiting)
-                if waiting == 0, junk.isEmpty { return ["Everything that came from the bottle is dated and counted."] }
+                if waiting == 0, junk.isEmpty { return ["All records from the bottle are dated and counted."] }
                 var lines: [String] = []
                 if waiting > 0 {
                     lines.append(
@@ -66,10 +62,10 @@ struct JournalCommand: ParsableCommand {
 
     struct Show: StoreCommand {
         static let configuration = CommandConfiguration(
-            commandName: "show", abstract: "One record with its bytes, and what was made of them.")
+            commandName: "show", abstract: "Show a record")
         @OptionGroup var options: StoreOptions
         var access: TrackerStore.Access { .looking }
-        @Argument(help: "r12. See: journal list.") var id: String
+        @Argument(help: "Number of the record (r12), as journal list prints it") var id: String
 
         func run(_ desk: Desk) throws {
             let report = try desk.tracker.record(id)
@@ -91,11 +87,11 @@ struct JournalCommand: ParsableCommand {
     struct Export: StoreCommand {
         static let configuration = CommandConfiguration(
             commandName: "export",
-            abstract: "The whole journal as lines of JSON, an entry each, with its bytes: for another store.",
+            abstract: "Export all records as JSON Lines",
             discussion: "Read it there with: waterh-tracker journal import FILE")
         @OptionGroup var options: StoreOptions
         var access: TrackerStore.Access { .looking }
-        @Option(name: .shortAndLong, help: "The file to write; - or nothing for standard output.", completion: .file())
+        @Option(name: .shortAndLong, help: "File to write (default: -, standard output)", completion: .file())
         var output: String?
 
         func run(_ desk: Desk) throws {
@@ -117,10 +113,10 @@ struct JournalCommand: ParsableCommand {
     struct Import: StoreCommand {
         static let configuration = CommandConfiguration(
             commandName: "import",
-            abstract: "Take another store's journal in: all of it, or nothing.",
-            discussion: "What is known already adds nothing, so a file may be read twice.")
+            abstract: "Import another store's records",
+            discussion: "All of the file is imported, or nothing. Known records are skipped.")
         @OptionGroup var options: StoreOptions
-        @Argument(help: "The file; - for standard input.", completion: .file()) var file: String
+        @Argument(help: "File to read (- for standard input)", completion: .file()) var file: String
 
         func run(_ desk: Desk) throws {
             let input = try InputFile(file, sparing: desk.storeFiles)
@@ -144,11 +140,10 @@ struct JournalCommand: ParsableCommand {
     struct Resolve: StoreCommand {
         static let configuration = CommandConfiguration(
             commandName: "resolve",
-            abstract: "Read and date them again, by the settings and the clock of now.",
+            abstract: "Date quarantined records again",
             discussion:
                 """
-                Every poll does so by itself. What was counted before keeps its date; a record read in another \
-                dialect changes its own row.
+                Every poll does so automatically. A record that counts keeps its date.
                 """
         )
         @OptionGroup var options: StoreOptions
@@ -170,10 +165,10 @@ struct JournalCommand: ParsableCommand {
 
     struct Set: StoreCommand {
         static let configuration = CommandConfiguration(
-            commandName: "set", abstract: "Date a record by hand: it counts from then on.")
+            commandName: "set", abstract: "Date a record by hand")
         @OptionGroup var options: StoreOptions
-        @Argument(help: "r12. See: journal list.") var id: String
-        @Option(help: "When it was drunk: 14:00, 2026-06-15T14:00, or with an offset.") var at: String
+        @Argument(help: "Number of the record (r12), as journal list prints it") var id: String
+        @Option(help: "Time of the drink: 14:00, 2026-06-15T14:00, or with an offset") var at: String
 
         func run(_ desk: Desk) throws {
             let outcome = try desk.tracker.dateRecord(id, at: desk.tracker.moment(at))

@@ -7,12 +7,12 @@ import TrackerService
 
 struct DrinkCommand: AskingCommand {
     static let configuration = CommandConfiguration(
-        commandName: "drink", abstract: "Log a drink in the Waterline session.",
-        discussion: "Without a preset: the one set as waterline.defaultPreset, else a generic drink of 1.0.")
+        commandName: "drink", abstract: "Log an alcoholic drink",
+        discussion: "Without a preset it uses waterline.defaultPreset, else a generic drink of 1.0 standard drinks.")
     @OptionGroup var options: StoreOptions
-    @Argument(help: "A preset's name or id. See: preset list.") var preset: String?
-    @Option(help: "Standard drinks, 0.1-10, instead of the preset's.") var estimate: Double?
-    @Option(help: "When: 22:10, 2026-06-15T22:10, or with an offset. Default: now.") var at: String?
+    @Argument(help: "Name or ID of a preset") var preset: String?
+    @Option(help: "Standard drinks (0.1–10, default: the preset's)") var estimate: Double?
+    @Option(help: "Time: 14:00, 2026-06-15T14:00, or with an offset (default: now)") var at: String?
 
     func run(_ desk: Desk) throws {
         let outcome = try desk.tracker.drink(preset: preset, estimate: estimate, at: at.map(desk.tracker.moment))
@@ -43,20 +43,21 @@ struct DrinkCommand: AskingCommand {
 
 struct Water: AskingCommand {
     static let configuration = CommandConfiguration(
-        commandName: "water", abstract: "Log a water in the Waterline session.")
+        commandName: "water", abstract: "Log a water in the session")
     @OptionGroup var options: StoreOptions
-    @Option(help: "Ounces. Default: the setting waterline.defaultWaterOz.", transform: OunceText.value) var oz: Double?
-    @Option(help: "Millilitres, instead of ounces, or with a unit as at log.", transform: Self.millilitres) var ml:
-        Double?
-    @Option(help: "When: 22:10, 2026-06-15T22:10, or with an offset. Default: now.") var at: String?
+    @Option(
+        help: "Amount in fluid ounces, or with a unit (default: waterline.defaultWaterOz)", transform: OunceText.value)
+    var oz: Double?
+    @Option(help: "Amount in millilitres, or with a unit", transform: Self.millilitres) var ml: Double?
+    @Option(help: "Time: 14:00, 2026-06-15T14:00, or with an offset (default: now)") var at: String?
 
     func validate() throws {
-        guard oz == nil || ml == nil else { throw ValidationError("Say --oz or --ml, not both.") }
+        guard oz == nil || ml == nil else { throw ValidationError("--oz and --ml exclude each other") }
     }
 
     private static func millilitres(_ text: String) throws -> Double {
         guard let ml = Double(text) ?? Amounts.typed(text).map(Double.init) else {
-            throw ValidationError("'\(text)' is no amount: write 250, 0.25l or 8oz.")
+            throw ValidationError("invalid amount '\(text)': expected 250, 0.25l or 8oz")
         }
         return ml
     }
@@ -84,13 +85,13 @@ struct Water: AskingCommand {
 
 struct SessionCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "session", abstract: "A Waterline session: drinks paced with water.",
+        commandName: "session", abstract: "Manage Waterline sessions",
         subcommands: [Start.self, End.self, Show.self, List.self, KeepGoing.self, Done.self],
         defaultSubcommand: Show.self)
 
     struct Start: StoreCommand {
         static let configuration = CommandConfiguration(
-            commandName: "start", abstract: "Start a session, or show the one that runs.")
+            commandName: "start", abstract: "Start a session")
         @OptionGroup var options: StoreOptions
 
         func run(_ desk: Desk) throws {
@@ -98,7 +99,9 @@ struct SessionCommand: ParsableCommand {
             try desk.say(start) {
                 let when = "at \(desk.time(start.session.view.session.startTime))"
                 return start.started
-                    ? ["Session started \(when). Log with: drink, water. End it with: session end"]
+                    ? [
+                        "Session started \(when). Log with: waterh-tracker drink, waterh-tracker water. End it with: waterh-tracker session end"
+                    ]
                     : ["A session is running already, started \(when)."] + (try SessionWords.lines(start.session, desk))
             }
         }
@@ -106,10 +109,10 @@ struct SessionCommand: ParsableCommand {
 
     struct End: StoreCommand {
         static let configuration = CommandConfiguration(
-            commandName: "end", abstract: "End the session and show its summary.")
+            commandName: "end", abstract: "End the session")
         @OptionGroup var options: StoreOptions
-        @Flag(name: .shortAndLong, help: "Do not ask.") var yes = false
-        @Option(help: "now, or last-log: end it with its last entry.") var at: EndTime = .now
+        @Flag(name: .shortAndLong, help: "Do not ask for confirmation") var yes = false
+        @Option(help: "End of the session: now, or the time of its last entry") var at: EndTime = .now
 
         enum EndTime: String, ExpressibleByArgument, CaseIterable {
             case now
@@ -126,10 +129,11 @@ struct SessionCommand: ParsableCommand {
 
     struct Show: StoreCommand {
         static let configuration = CommandConfiguration(
-            commandName: "show", abstract: "The running session, the last one, or the one named.")
+            commandName: "show", abstract: "Show a session")
         @OptionGroup var options: StoreOptions
         var access: TrackerStore.Access { .looking }
-        @Argument(help: "A session's id, or its beginning. See: session list.") var id: String?
+        @Argument(help: "ID of a session, or its beginning (default: the running session, else the last one)") var id:
+            String?
 
         func run(_ desk: Desk) throws {
             let session = try desk.tracker.session(id)
@@ -138,19 +142,21 @@ struct SessionCommand: ParsableCommand {
     }
 
     struct List: StoreCommand {
-        static let configuration = CommandConfiguration(commandName: "list", abstract: "Past sessions, newest first.")
+        static let configuration = CommandConfiguration(commandName: "list", abstract: "List past sessions")
         @OptionGroup var options: StoreOptions
         var access: TrackerStore.Access { .looking }
-        @Option(help: "How many.") var limit = 5
+        @Option(help: "Number of sessions (1 or more)") var limit = 5
 
         func validate() throws {
-            guard limit > 0 else { throw ValidationError("--limit must be 1 or more.") }
+            guard limit > 0 else { throw ValidationError("invalid --limit \(limit): expected 1 or more") }
         }
 
         func run(_ desk: Desk) throws {
             let list = try desk.tracker.sessions(limit: limit)
             try desk.say(list) {
-                guard !list.sessions.isEmpty else { return ["No past sessions yet. Start one with: session start"] }
+                guard !list.sessions.isEmpty else {
+                    return ["No past sessions yet. Start one with: waterh-tracker session start"]
+                }
                 return list.sessions.map(\.view.session).map { session in
                     let summary = session.computedSummary
                     return
@@ -166,22 +172,22 @@ struct SessionCommand: ParsableCommand {
 
     struct KeepGoing: StoreCommand {
         static let configuration = CommandConfiguration(
-            commandName: "keep-going", abstract: "Silence the question whether to end a long session, for 12 hours.")
+            commandName: "keep-going", abstract: "Silence the question about a long session for 12 hours")
         @OptionGroup var options: StoreOptions
 
         func run(_ desk: Desk) throws {
-            try SessionWords.tell(desk, desk.tracker.keepGoing(), "The session goes on.")
+            try SessionWords.tell(desk, desk.tracker.keepGoing(), "The session continues.")
         }
     }
 
     struct Done: StoreCommand {
         static let configuration = CommandConfiguration(
             commandName: "done",
-            abstract: "Done with the last session's summary: it becomes a past one and can no longer be changed.")
+            abstract: "Close the last session for changes")
         @OptionGroup var options: StoreOptions
 
         func run(_ desk: Desk) throws {
-            try desk.say(try desk.tracker.sealLastSession()) { ["Sealed."] }
+            try desk.say(try desk.tracker.sealLastSession()) { ["The session is closed for changes."] }
         }
     }
 }
@@ -242,5 +248,112 @@ enum SessionWords {
                     : "\(log.drinkType?.rawValue ?? "drink") \(Amounts.decimal(log.standardDrinkEstimate ?? 1))"
                 return "  \(desk.time(log.timestamp))  \(what.padded(16)) \(log.shortName)"
             }
+    }
+}
+
+struct PresetCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "preset", abstract: "Manage presets",
+        subcommands: [List.self, Add.self, Edit.self, Delete.self], defaultSubcommand: List.self)
+
+    struct List: StoreCommand {
+        static let configuration = CommandConfiguration(commandName: "list", abstract: "List presets")
+        @OptionGroup var options: StoreOptions
+        var access: TrackerStore.Access { .looking }
+
+        func run(_ desk: Desk) throws {
+            let list = try desk.tracker.presets()
+            try desk.say(list) {
+                list.presets.isEmpty
+                    ? ["No presets. Add one with: waterh-tracker preset add NAME --type beer"]
+                    : list.presets.map(\.line)
+            }
+        }
+    }
+
+    struct Add: StoreCommand {
+        static let configuration = CommandConfiguration(commandName: "add", abstract: "Add a preset")
+        @OptionGroup var options: StoreOptions
+        @Argument(help: "Name of the preset (1–64 characters)") var name: String
+        @Option(help: "Type of drink") var type: DrinkType = .cocktail
+        @Option(help: "Size in fluid ounces, or with a unit", transform: OunceText.value) var oz: Double?
+        @Option(help: "Alcohol by volume in percent") var abv: Double?
+        @Option(help: "Standard drinks (0.1–10, default: from --oz and --abv, else 1.0)") var estimate: Double?
+
+        func run(_ desk: Desk) throws {
+            let preset = try desk.tracker.addPreset(
+                name, PresetValues(type: type, sizeOz: oz, abv: abv, estimate: estimate))
+            try desk.say(preset) { ["Added.", preset.line] }
+        }
+    }
+
+    struct Edit: StoreCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "edit", abstract: "Change a preset")
+        @OptionGroup var options: StoreOptions
+        @Argument(help: "Name or ID of the preset") var preset: String
+        @Option(help: "New name (1–64 characters)") var name: String?
+        @Option(help: "Type of drink") var type: DrinkType?
+        @Option(
+            help: "Size in fluid ounces, or with a unit, or none",
+            transform: { try $0 == "none" ? .nothing : .number(OunceText.value($0)) })
+        var oz: Amount?
+        @Option(help: "Alcohol by volume in percent, or none") var abv: Amount?
+        @Option(help: "Standard drinks (0.1–10)") var estimate: Double?
+
+        func run(_ desk: Desk) throws {
+            var without: Set<PresetValues.Part> = []
+            if oz == .nothing { without.insert(.size) }
+            if abv == .nothing { without.insert(.strength) }
+            let changed = try desk.tracker.editPreset(
+                preset,
+                PresetValues(
+                    name: name, type: type, sizeOz: oz?.value, abv: abv?.value, estimate: estimate, without: without))
+            try desk.say(changed) { ["Changed.", changed.line] }
+        }
+    }
+
+    /// A number, or the word that takes one back.
+    enum Amount: ExpressibleByArgument, Equatable {
+        case nothing
+        case number(Double)
+
+        init?(argument: String) {
+            if argument == "none" {
+                self = .nothing
+            } else if let number = Double(argument) {
+                self = .number(number)
+            } else {
+                return nil
+            }
+        }
+
+        var value: Double? { if case .number(let number) = self { number } else { nil } }
+    }
+
+    struct Delete: StoreCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "delete", abstract: "Delete a preset")
+        @OptionGroup var options: StoreOptions
+        @Argument(help: "Name or ID of the preset") var preset: String
+
+        func run(_ desk: Desk) throws {
+            let gone = try desk.tracker.deletePreset(preset)
+            try desk.say(gone) { ["Deleted \(gone.preset.name)."] }
+        }
+    }
+}
+
+extension DrinkType: ExpressibleByArgument {}
+
+extension PresetReport {
+    fileprivate var line: String {
+        let size = preset.sizeOz.map { "\(Amounts.decimal($0)) oz" } ?? "--"
+        return
+            """
+            \(preset.id.prefix(8))  \(preset.name.padded(16)) \(preset.drinkType.rawValue.padded(9)) \
+            \(size.aligned(8))  
+            """
+                + "\(Amounts.decimal(preset.standardDrinkEstimate)) standard"
     }
 }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import CommandSupport
+import Foundation
 import Store
 import TrackerCore
 import TrackerService
@@ -7,25 +8,27 @@ import TrackerService
 struct SettingsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "settings",
-        abstract: "Read and change settings; a refused value keeps the old one and names the rule.",
+        abstract: "Read or change settings",
         subcommands: [Get.self, Set.self], defaultSubcommand: Get.self)
 
     struct Get: StoreCommand {
-        static let configuration = CommandConfiguration(commandName: "get", abstract: "All settings, or one.")
+        static let configuration = CommandConfiguration(commandName: "get", abstract: "Show settings")
         @OptionGroup var options: StoreOptions
         var access: TrackerStore.Access { .looking }
         @Option(
             help: ArgumentHelp(
-                "Of this bottle: its address or name. What it has of its own goes before the settings of all bottles.",
+                "Address or name of a bottle whose own settings to show",
                 valueName: "bottle"))
         var bottle: String?
-        @Argument(help: "A setting's name, e.g. hydration.goalMl.", completion: .list(Settings.catalogue.map(\.name)))
+        @Argument(
+            help: "Name of a setting, such as hydration.goalMl (default: all)",
+            completion: .list(Settings.catalogue.map(\.name)))
         var name: String?
 
         func run(_ desk: Desk) throws {
             if let bottle { return try say(desk.tracker.settings(ofBottle: bottle), desk) }
             let report = try name.map(desk.tracker.setting) ?? desk.tracker.settings()
-            for refusal in report.refused { Diagnostics.warning("A stored value no longer fits. \(refusal)") }
+            for refusal in report.refused { Diagnostics.warning("a stored value is not valid. \(refusal)") }
             try desk.say(report) {
                 name == nil ? report.lines.map { "\($0.name.padded(34)) \($0.words)" } : report.lines.map(\.value.text)
             }
@@ -48,19 +51,21 @@ struct SettingsCommand: ParsableCommand {
     struct Set: StoreCommand {
         static let configuration = CommandConfiguration(
             commandName: "set",
-            abstract: "Change settings: all that are named, or none.",
-            discussion: "Example: settings set hydration.goalMl 2000 schedule.wake 06:30")
+            abstract: "Change settings",
+            discussion: """
+                All named settings change, or none. Example: waterh-tracker settings set hydration.goalMl 2000 schedule.wake 06:30
+                """)
         @OptionGroup var options: StoreOptions
         @Option(
             help: ArgumentHelp(
                 """
-                For this bottle alone: its address or name. Only settings that begin with bottle.; the value \
-                inherit takes its own back.
+                Address or name of the only bottle to change; its settings begin with bottle., and the value inherit \
+                removes one
                 """,
                 valueName: "bottle"))
         var bottle: String?
         @Argument(
-            help: "Name and value, in turn. An optional setting is taken back with: unset",
+            help: "Name and value, in turn; the value unset removes an optional setting",
             completion: .list(Settings.catalogue.map(\.name))) var pairs: [String]
 
         /// A bottle's own setting is given up.
@@ -68,7 +73,7 @@ struct SettingsCommand: ParsableCommand {
 
         func validate() throws {
             guard !pairs.isEmpty, pairs.count % 2 == 0 else {
-                throw ValidationError("Write a name and a value, in turn.")
+                throw ValidationError("expected a name and a value, in turn")
             }
         }
 
@@ -93,3 +98,216 @@ struct SettingsCommand: ParsableCommand {
 extension SettingsReport.Line {
     fileprivate var words: String { value == .unset ? "(unset)" : value.text }
 }
+
+struct Setup: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "setup",
+        abstract: "First-time setup",
+        discussion:
+            "It sets defaults and presets, and asks on a terminal. With --yes, options that are not given keep their default."
+    )
+    @OptionGroup var options: StoreOptions
+    @Flag(name: .shortAndLong, help: "Ask no questions") var yes = false
+    @Option(help: "Drinks per water (1–10)") var waterEvery: String?
+    @Option(help: "Time-based reminders: on or off") var timeReminders: String?
+    @Option(help: "Interval in minutes: 10, 15, 20, 30, 45 or 60") var interval: String?
+    @Option(help: "Waterline value that warns (1–10)") var threshold: String?
+    @Option(help: "Units of the day and of the Waterline: oz or ml") var units: String?
+    @Option(help: "Daily goal in millilitres, or with a unit, such as 80oz") var goal: String?
+    @Option(help: "Notifications: enable sends a test notification") var notifications: Notifications?
+
+    enum Notifications: String, ExpressibleByArgument, CaseIterable { case enable, skip }
+
+    func run() async throws {
+        do {
+            // Questions are asked of what is there: who breaks off leaves nothing behind, not even an empty store.
+            let looking = try Desk(options, for: .looking, isQuiet: true)
+            // On a copy of a service's day there is nothing to answer: that is said before anything is asked.
+            if looking.service != nil { _ = try Desk(options, for: .writing) }
+            let answers = try await answers(looking)
+            // All are answered: from here on something is written.
+            try finish(Desk(options, for: .writing), answers)
+        } catch {
+            throw Failures.explained(error)
+        }
+    }
+
+    private struct Answers {
+        var isFirst: Bool
+        var changes: [(name: String, text: String)]
+        var notifications: String
+    }
+
+    private func answers(_ desk: Desk) async throws -> Answers {
+        var changes = zip(TrackerDesk.setupNames, [waterEvery, timeReminders, interval, threshold, units, goal])
+            .compactMap { name, value in value.map { (name: name, text: $0) } }
+        // What was given has to be possible before anything is asked.
+        var settings = try desk.tracker.settingsInForce()
+        for change in changes { try settings.set(change.name, to: change.text) }
+        let isFirst = try desk.tracker.isFirstVisit()
+        let asks = !yes && !desk.isJSON && desk.console.canAsk
+        if isFirst, !desk.isJSON {
+            desk.console.line(desk.console.paint(Onboarding.welcome, .bold))
+            desk.console.line(Onboarding.guardrail)
+            desk.console.line("")
+        }
+        if isFirst, asks { changes += try ask(desk, except: changes.map(\.name)) }
+        // Who says oz or ml says it of the day, too, unless that has been said already.
+        if settings.hydrationUnits == nil, let units = changes.last(where: { $0.name == "waterline.units" })?.text {
+            changes.append(("hydration.units", units))
+        }
+        let (words, choice) = try await allowNotifications(desk, asks: isFirst && asks)
+        if let choice { changes.append(("notify.desktop", choice == .enable ? "true" : "false")) }
+        return Answers(isFirst: isFirst, changes: changes, notifications: words)
+    }
+
+    private func finish(_ desk: Desk, _ answers: Answers) throws {
+        let report = try desk.tracker.setUp(answers.changes, notifications: answers.notifications)
+        try desk.say(report) {
+            ["\(answers.isFirst ? "Set up" : "Already set up"):"]
+                + report.settings.lines.map { "  \($0.name.padded(30)) \($0.value.text)" }
+                + [
+                    "  presets                        " + report.presets.map(\.preset.name).joined(separator: ", "), "",
+                    answers.notifications, "",
+                    "Next: waterh-tracker log 250, waterh-tracker status, waterh-tracker session start",
+                    "A token for writes over HTTP: waterh-tracker token",
+                ]
+        }
+    }
+
+    private func ask(_ desk: Desk, except given: [String]) throws -> [(name: String, text: String)] {
+        let questions = [
+            ("waterline.waterEveryNDrinks", "A water every how many drinks?"),
+            ("waterline.timeReminders", "Time-based reminders?"),
+            ("waterline.intervalMinutes", "Minutes between them?"),
+            ("waterline.warningThreshold", "Warn at which value?"),
+            ("waterline.units", "oz or ml?"), ("hydration.goalMl", "Your goal a day, ml, or with a unit (80oz)?"),
+        ]
+        var settings = try desk.tracker.settingsInForce()
+        var changes: [(name: String, text: String)] = []
+        for (name, question) in questions where !given.contains(name) {
+            while true {
+                desk.console.prompt("\(question) [\(settings.value(of: name)?.text ?? "")] ")
+                guard let answer = readLine() else { throw Self.unanswered() }
+                guard !answer.isEmpty else { break }
+                do {
+                    try settings.set(name, to: answer)
+                    changes.append((name, answer))
+                    break
+                } catch {
+                    desk.console.line("\(error)")
+                }
+            }
+        }
+        return changes
+    }
+
+    /// The input ended (Ctrl-D): that answers nothing.
+    private static func unanswered() -> Refusal {
+        TextOutput.standard.line("")
+        return Refusal("unanswered", "Not all questions were answered. Nothing was set up.")
+    }
+
+    /// Shows what notifications are for, and sends a test where they are wanted.
+    private func allowNotifications(_ desk: Desk, asks: Bool) async throws -> (words: String, choice: Notifications?) {
+        var choice = notifications
+        if choice == nil, asks {
+            desk.console.prompt("\(Onboarding.notifications) [E]nable or [S]kip? ")
+            guard let answer = readLine() else { throw Self.unanswered() }
+            choice = answer.lowercased().hasPrefix("s") ? .skip : .enable
+        }
+        guard let choice else {
+            return ("Notifications: not tried. Try them with: waterh-tracker setup --notifications enable", nil)
+        }
+        guard choice == .enable else { return ("Notifications: skipped.", choice) }
+        let isShown = try await TrackerDesktop.tryOut(
+            title: "Waterline", body: "Notifications work.", on: desk.tracker)
+        let words =
+            isShown
+            ? "Notifications: enabled, a test was sent."
+            : """
+            Notifications disabled: no notification server answered. A desktop has its own; else start one in your \
+            session (dunst, mako).
+            """
+        return (words, choice)
+    }
+}
+
+struct TokenCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "token", abstract: "Manage access tokens",
+        subcommands: [New.self, List.self, Revoke.self], defaultSubcommand: New.self)
+
+    struct New: StoreCommand {
+        static let configuration = CommandConfiguration(commandName: "new", abstract: "Create a token")
+        @OptionGroup var options: StoreOptions
+        @Option(help: "Label of the token (1–64 characters)") var label = "cli"
+        @Option(
+            help:
+                """
+                Scope: read, log (also drinks and sessions), control (also settings and the bottle), admin (everything)
+                """
+        ) var scope = Scope.log
+
+        func run(_ desk: Desk) throws {
+            let new = try desk.tracker.makeToken(label: label, scope: scope)
+            try desk.say(new) {
+                [
+                    new.token,
+                    """
+                    It is shown only now. Whoever has it may \(scope.words); with more or less: --scope \
+                    \(Self.others(than: scope))
+                    """,
+                    "Revoke it with: waterh-tracker token revoke \(new.id.prefix(8))",
+                ]
+            }
+        }
+
+        private static func others(than scope: Scope) -> String {
+            let names = Scope.allCases.filter { $0 != scope }.map(\.rawValue)
+            return names.dropLast().joined(separator: ", ") + " or " + (names.last ?? "")
+        }
+    }
+
+    struct List: StoreCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "list", abstract: "List tokens")
+        @OptionGroup var options: StoreOptions
+        var access: TrackerStore.Access { .looking }
+
+        func run(_ desk: Desk) throws {
+            let list = try desk.tracker.tokens()
+            let tokens = list.tokens.map(\.record)
+            try desk.say(list) {
+                tokens.isEmpty
+                    ? ["No tokens."]
+                    : tokens.map {
+                        """
+                        \($0.id.prefix(8))  \(desk.dateTime($0.createdAt))  \($0.scope.padded(7))  \
+                        \($0.label)\($0.revokedAt == nil ? "" : "  revoked")
+                        """
+                    }
+            }
+        }
+    }
+
+    struct Revoke: StoreCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "revoke", abstract: "Revoke tokens")
+        @OptionGroup var options: StoreOptions
+        @Argument(help: "Beginning of the token's ID, as token list prints it") var id: String?
+        @Flag(help: "Revoke all tokens") var all = false
+
+        func validate() throws {
+            guard (id != nil) != all else { throw ValidationError("expected a token ID or --all") }
+            guard id?.isEmpty != true else { throw ValidationError("invalid token ID: it is empty") }
+        }
+
+        func run(_ desk: Desk) throws {
+            let revocation = try desk.tracker.revokeTokens(all ? nil : id)
+            try desk.say(revocation) { ["Revoked \(counted(revocation.revoked, "token"))."] }
+        }
+    }
+}
+
+extension Scope: ExpressibleByArgument {}

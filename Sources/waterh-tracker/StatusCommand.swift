@@ -4,15 +4,15 @@ import Foundation
 import Store
 import TrackerCore
 import TrackerService
+import Utilities
 
 struct Status: WaitingCommand {
     static let configuration = CommandConfiguration(
         commandName: "status",
-        abstract: "How the day stands, and the session if there is one.",
+        abstract: "Show today",
         discussion: """
-            For a status bar: --format waybar, i3blocks, polybar, tmux or plain, one line. With --follow a line for \
-            each change, for as long as the bar \
-            runs, without asking anybody in between; --item session shows the Waterline session instead of the day.
+            The formats waybar, i3blocks, polybar, tmux and plain are one line for a status bar. With --follow, the \
+            command prints a line at each change until the bar ends. --item session shows the Waterline session.
             """)
 
     enum Item: String, ExpressibleByArgument, CaseIterable { case day, session }
@@ -21,31 +21,31 @@ struct Status: WaitingCommand {
     var access: TrackerStore.Access { .looking }
     @Option(
         help:
-            """
-            text, json, or one line for a status bar: waybar, i3blocks, polybar, tmux, plain. Default: text; with \
-            --follow plain.
-            """
+            "Output format (default: text, with --follow: plain)"
     )
     var format: StatusFormat?
-    @Option(help: "What the line is about: day or session.")
+    @Option(help: "Subject of the line")
     var item: Item = .day
-    @Flag(help: "A line now and for each change, until it is stopped or nobody reads.")
+    @Flag(help: "Print a line now and at each change, until stopped")
     var follow = false
     @Option(
         help: ArgumentHelp(
-            "With --follow: the clock runs so many times as fast, from --now on. For trying out a bar.",
+            "Speed of the clock with --follow, from --now on (1–100000, default 1)",
             valueName: "times"))
     var speed: Double?
 
     func validate() throws {
         guard follow else {
-            if speed != nil { throw ValidationError("--speed is for --follow.") }
+            if speed != nil { throw ValidationError("--speed requires --follow") }
             return
         }
         if format == .text {
-            throw ValidationError("--follow writes lines: choose json, waybar, i3blocks, polybar, tmux or plain.")
+            throw ValidationError(
+                "invalid --format text: --follow prints json, waybar, i3blocks, polybar, tmux or plain")
         }
-        if let speed, !(1...100_000).contains(speed) { throw ValidationError("--speed is a number from 1 to 100000.") }
+        if let speed, !(1...100_000).contains(speed) {
+            throw ValidationError("invalid --speed \(speed): expected 1–100000")
+        }
     }
 
     func run(_ desk: Desk) async throws {
@@ -62,35 +62,19 @@ struct Status: WaitingCommand {
             return desk.console.line(
                 try TrackerDesk.json(OwnStatus(snapshot: snapshot, troubles: try desk.tracker.outletTroubles())))
         }
-        if let line = try line(snapshot) { return desk.console.line(line) }
+        if let line = try line(TrackerDesk.json(snapshot)) { return desk.console.line(line) }
         for line in try StatusText.lines(snapshot, desk) { desk.console.line(line) }
     }
 
-    /// `nil` for the text of many lines.
-    private func line(_ snapshot: TrackerSnapshot) throws -> String? {
-        try formatInForce == .json ? TrackerDesk.json(snapshot) : line(StatusFields(snapshot))
-    }
-
-    /// The same of the state as a service tells it, in JSON.
+    /// - Parameter state: the state as JSON.
+    /// - Returns: `nil` for the text of many lines.
     private func line(_ state: String) throws -> String? {
-        try formatInForce == .json ? state : line(JSONDecoder().decode(StatusFields.self, from: Data(state.utf8)))
-    }
-
-    private func line(_ day: StatusFields) throws -> String? {
-        try formatInForce.line(item == .day ? StatusItem(day) : StatusItem(session: day.waterline))
+        guard formatInForce != .json else { return state }
+        let day = try JSONDecoder().decode(StatusFields.self, from: Data(state.utf8))
+        return try formatInForce.line(item == .day ? StatusItem(day) : StatusItem(session: day.waterline))
     }
 
     private var formatInForce: StatusFormat { options.json ? .json : format ?? (follow ? .plain : .text) }
-}
-
-extension Status {
-    static func name(_ urgency: Urgency) -> String {
-        switch urgency {
-        case .onTrack: "onTrack"
-        case .attention: "attention"
-        case .overdue: "overdue"
-        }
-    }
 }
 
 extension StatusText {
@@ -192,5 +176,132 @@ extension StatusText {
             lines.append("  \(NotificationTexts.abandoned(hours: hours).title)  (session end, or session keep-going)")
         }
         return lines
+    }
+}
+
+/// The fields of the state that a line for a status bar shows.
+struct StatusFields: Decodable {
+    struct Session: Decodable {
+        var value: Double
+        var waterDueText: String
+        var drinks: Int
+        var waters: Int
+        var warningText: String?
+        var isWarning: Bool
+        var gauge: Double
+    }
+
+    var litresText: String
+    var percent: Int
+    var statusText: String
+    var lastDrinkAge: String?
+    var displayUrgency: Urgency
+    var phase: String
+    var waterline: Session?
+}
+
+/// What a status bar shows of the day, or of a Waterline session; how it is written is a matter of `StatusFormat`.
+struct StatusItem: Equatable {
+    var text: String
+    var short: String
+    var tooltip: String
+    /// What a bar's style sheet goes by.
+    var state: String
+    /// The phase of the day, or whether a session runs.
+    var phase: String
+    var percent: Int
+    /// `#RRGGBB` (tracker law B6).
+    var colour: String
+
+    /// The day.
+    init(_ day: StatusFields) {
+        text = day.litresText
+        short = "\(day.percent) %"
+        tooltip = [day.statusText, day.lastDrinkAge.map { "last drink \($0)" }, day.waterline?.waterDueText].compactMap(
+            \.self
+        ).joined(separator: "\n")
+        state = "\(day.displayUrgency)"
+        phase = day.phase
+        percent = day.percent
+        colour =
+            switch day.displayUrgency {
+            case .onTrack: "#42A5F5"
+            case .attention: "#FFB300"
+            case .overdue: "#E53935"
+            }
+    }
+
+    /// The session that runs, or that none does (US-030).
+    init(session: StatusFields.Session?) {
+        guard let session else {
+            (text, short, tooltip, state, phase, percent, colour) = ("No Session", "", "", "idle", "idle", 0, "#6B7B8D")
+            return
+        }
+        let value = Amounts.decimal((session.value * 10).rounded() / 10)
+        text = "\(value) · \(session.waterDueText)"
+        short = value
+        tooltip = [
+            """
+            \(session.drinks) drink\(session.drinks == 1 ? "" : "s"), \(session.waters) \
+            water\(session.waters == 1 ? "" : "s")
+            """,
+            session.warningText,
+        ].compactMap(\.self).joined(separator: "\n")
+        (state, phase) = (session.isWarning ? "warning" : "running", "running")
+        percent = Int((session.gauge * 100).rounded())
+        colour = session.isWarning ? "#E53935" : "#42A5F5"
+    }
+}
+
+/// How a status bar reads a line.
+enum StatusFormat: String, ExpressibleByArgument, CaseIterable {
+    case text, json, waybar, i3blocks, polybar, tmux, plain
+
+    /// One line, as that program wants it; `nil` for the two that are no bar's.
+    func line(_ item: StatusItem) throws -> String? { try Self.lines[self]?(item) }
+
+    private static let lines: [StatusFormat: @Sendable (StatusItem) throws -> String] = [
+        .waybar: {
+            try TrackerDesk.json(
+                Waybar(text: $0.text, alt: $0.phase, tooltip: $0.tooltip, class: $0.state, percentage: $0.percent))
+        },
+        .i3blocks: { try TrackerDesk.json(I3Block(full_text: $0.text, short_text: $0.short, color: $0.colour)) },
+        // %{ begins a word of polybar's own.
+        .polybar: { "%{F\($0.colour)}\(Escaping.replacing($0.text, ["%{": "%%{"]))%{F-}" },
+        // # begins a word of tmux' own.
+        .tmux: { "#[fg=\($0.colour)]\(Escaping.replacing($0.text, ["#": "##"]))#[default]" },
+        .plain: { $0.text },
+    ]
+
+    /// Waybar's custom module, `return-type: json`.
+    private struct Waybar: Encodable {
+        var text: String
+        var alt: String
+        var tooltip: String
+        /// The CSS class: `onTrack`, `attention` or `overdue`; colours follow it.
+        var `class`: String
+        var percentage: Int
+    }
+
+    /// The i3bar protocol, for `format=json`.
+    private struct I3Block: Encodable {
+        var full_text: String
+        var short_text: String
+        var color: String
+    }
+}
+
+/// The state, and beside it who could not be told of the day: where servers are is the business of whoever has the
+/// store, and not of all who see the state.
+struct OwnStatus: Encodable {
+    let snapshot: TrackerSnapshot
+    let troubles: [OutletTrouble]
+
+    private enum CodingKeys: CodingKey { case outletTroubles }
+
+    func encode(to encoder: any Encoder) throws {
+        try snapshot.encode(to: encoder)
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(troubles, forKey: .outletTroubles)
     }
 }

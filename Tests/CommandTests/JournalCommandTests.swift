@@ -37,7 +37,7 @@ import TrackerCore
 
     @Test func `list and show: raw bytes, reasons, what is known`() async throws {
         #expect(try await tracker("log", "100").exitCode == 0)
-        #expect(try await tracker("journal").text == "Everything that came from the bottle is dated and counted.\n")
+        #expect(try await tracker("journal").text == "All records from the bottle are dated and counted.\n")
         try keep(JournalDoubt.refused)
         try keep(JournalDoubt.bottleClock, month: 4, about: Instant(iso: "2026-06-15T14:00:00Z"))
         try TrackerStore(path: path).quarantine(

@@ -127,7 +127,7 @@ import Testing
                     && hers.output.split(separator: "\n").count >= 2, "\(hers)\n\(his)")
         }
         let undone = try await bench.member("undo")
-        #expect(undone.exitCode == 0 && undone.output.hasPrefix("Took back: "), "\(undone)")
+        #expect(undone.exitCode == 0 && undone.output.hasPrefix("Undid: "), "\(undone)")
         let json = try await bench.member("log", "300", "--json")
         #expect(
             json.exitCode == 0 && json.output.contains("\"ml\":300") && json.output.contains("\"dailyTotalMl\":"),

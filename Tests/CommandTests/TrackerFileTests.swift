@@ -33,7 +33,7 @@ import Testing
         let replaced = try await shell(
             "waterh-tracker restore - --yes <b.sqlite; waterh-tracker status --json --now 2027-01-01T12:00")
         #expect(
-            replaced.output.hasSuffix(before) && replaced.lines[1].hasPrefix("What was there is in "), "\(replaced)")
+            replaced.output.hasSuffix(before) && replaced.lines[1].hasPrefix("The old content is in "), "\(replaced)")
         // What was there can be had back.
         let back = try await shell(
             """

@@ -59,7 +59,7 @@ import Testing
         _ = try await tracker(
             folder, ["settings", "set", "hydration.units", "oz", "hydration.quickAddMl", "8oz, 12oz,16oz,100"])
         #expect(try await tracker(folder, ["log", "quick2"]).output.contains("Logged 12 oz at"))
-        #expect(try await tracker(folder, ["undo"]).output.contains("Took back: log 12 oz."))
+        #expect(try await tracker(folder, ["undo"]).output.contains("Undid: log 12 oz."))
         let most = try await Program("waterh-tracker").run(["log", "99oz", "--store", folder.file("s.sqlite")])
         #expect(
             most.exitCode != 0
@@ -78,7 +78,7 @@ import Testing
             "water", "--oz", "a cup", "--store", folder.file("s.sqlite"),
         ])
         #expect(
-            none.exitCode == 2 && none.error.contains("'a cup' is no amount: write 8, 8.5oz or 250ml."), "\(none.error)"
+            none.exitCode == 2 && none.error.contains("invalid amount 'a cup': expected 8, 8.5oz or 250ml"), "\(none.error)"
         )
         let pair = try await Pair()
         let sent = try await Program("waterh-gateway").run([

@@ -1,32 +1,38 @@
 import ArgumentParser
 import CommandSupport
 import Foundation
+import Notifications
 import Store
 import TrackerCore
 import TrackerService
 
-/// What every verb takes.
-struct StoreOptions: ParsableArguments {
+/// Where the store and the configuration are.
+struct PlaceOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             """
-            The store's file. Default: $WATERH_STORE, else what waterh.toml says, else \
-            ~/.local/state/waterh/waterh.sqlite.
+            Store file (default: $WATERH_STORE, else store in waterh.toml, else ~/.local/state/waterh/waterh.sqlite)
             """,
             valueName: "file"), completion: .file())
     var store: String?
 
     @Option(
         help: ArgumentHelp(
-            "The configuration. Default: ~/.config/waterh/waterh.toml, else /etc/waterh/waterh.toml.", valueName: "file"
+            "Configuration file (default: ~/.config/waterh/waterh.toml, else /etc/waterh/waterh.toml)",
+            valueName: "file"
         ), completion: .file())
     var config: String?
+}
+
+/// The options of every subcommand that uses the store.
+struct StoreOptions: ParsableArguments {
+    @OptionGroup var location: PlaceOptions
 
     @Option(
         help: ArgumentHelp(
             """
-            Act as if it were then, e.g. 2026-06-15T14:00:00Z or, on the wall, 2026-06-15T14:00. Default: \
-            $WATERH_NOW, else the clock.
+            Time to act at, such as 2026-06-15T14:00:00Z or, in the zone, 2026-06-15T14:00 (default: $WATERH_NOW, \
+            else now)
             """,
             valueName: "instant"))
     var now: String?
@@ -34,14 +40,17 @@ struct StoreOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             """
-            The time zone, e.g. Europe/Berlin. Default: $WATERH_ZONE, else what waterh.toml says, else the setting \
-            day.zone, else the system's.
+            IANA time zone, such as Europe/Berlin (default: $WATERH_ZONE, else zone in waterh.toml, else the setting \
+            day.zone, else the system's)
             """,
             valueName: "zone"))
     var zone: String?
 
-    @Flag(help: "One JSON object on standard output.")
+    @Flag(help: "Print one JSON object")
     var json = false
+
+    var store: String? { location.store }
+    var config: String? { location.config }
 }
 
 /// An open store's desk, and what this surface adds: a console and words.
@@ -134,5 +143,93 @@ struct Desk {
     /// `2026-06-15 14:00`.
     func dateTime(_ instant: Instant) -> String {
         "\(zone.wall(at: instant).dateText) \(time(instant))"
+    }
+}
+
+/// The way from the options of a command to a desk over an open store.
+struct DeskOpening {
+    let place: StorePlace
+    private let options: StoreOptions
+    private let choice: ZoneChoice
+
+    /// - Parameter place: where the store lies; `nil`: it is looked for.
+    init(_ options: StoreOptions, place: StorePlace? = nil) throws {
+        let configuration = try Configuration.load(options.config)
+        self.place = try place ?? StorePlace.find(options.store, configuration)
+        self.options = options
+        let named = configuration.zone(flag: options.zone)
+        choice = try ZoneChoice(named: named, machine: named == nil ? try Machine.zone() : .utc)
+    }
+
+    /// - Parameter now: `nil`: as the options or the clock say.
+    func desk(for access: TrackerStore.Access, at now: Instant? = nil) throws -> TrackerDesk {
+        let store = try place.open(hostZone: choice.host.id, for: access)
+        let given = try given(store)
+        return try TrackerDesk(
+            store, now: now ?? given ?? Machine.now(), isAsked: given != nil, zone: choice, source: "cli",
+            canNotify: SessionBus.find() != nil, remark: { Diagnostics.warning($0) })
+    }
+
+    /// The moment that the options or the environment name.
+    func given(_ store: TrackerStore) throws -> Instant? {
+        let zone = choice.inForce(try store.settings())
+        return try (options.now ?? Machine.variable("WATERH_NOW")).map { try Moment.parse($0, now: nil, zone: zone) }
+    }
+}
+
+/// The clock of a command that goes on: the machine's, or one that began at `--now` and runs faster.
+struct DeskClock: Sendable {
+    /// `nil`: the machine's.
+    private let start: Instant?
+    private let speed: Double
+    private let began = ContinuousClock.now
+
+    init(from start: Instant?, speed: Double) {
+        self.start = start ?? (speed == 1 ? nil : Machine.now())
+        self.speed = speed
+    }
+
+    func now() -> Instant {
+        start.map { $0.advanced(seconds: (ContinuousClock.now - began) / .seconds(1) * speed) } ?? Machine.now()
+    }
+
+    /// How long that is for somebody who waits.
+    func real(_ length: Duration) -> Duration { length / speed }
+}
+
+/// A day that is not this user's to open, and that a service keeps whose socket is open to this user: it is asked
+/// instead.
+struct ServiceDay {
+    let socket: ServiceSocket
+
+    /// `nil` where the store is open to this user, where nobody answers, or where another moment is meant than the
+    /// service's own.
+    init?(_ place: StorePlace, for access: TrackerStore.Access, _ options: StoreOptions) {
+        guard place.isShut(for: access), options.now == nil, Machine.variable("WATERH_NOW") == nil else { return nil }
+        socket = ServiceSocket(path: ServiceSocket.path(forStore: place.path)) { Advice.about(code: $0) }
+        guard socket.isAnswering else { return nil }
+    }
+
+    /// The day as it is now, to look at.
+    func copy() throws -> Copy {
+        let copy = Copy(folder: try ScratchFolder())
+        try socket.get("/api/v1/backup", to: copy.path)
+        return copy
+    }
+
+    /// Lasts as long as somebody has it.
+    struct Copy {
+        fileprivate let folder: ScratchFolder
+        var path: String { folder.file("day.sqlite") }
+    }
+}
+
+/// What stands behind an option that asks for ounces.
+enum OunceText {
+    static func value(_ text: String) throws -> Double {
+        guard let oz = Ounces.typed(text) else {
+            throw ValidationError("invalid amount '\(text)': expected 8, 8.5oz or 250ml")
+        }
+        return oz
     }
 }
